@@ -14,9 +14,6 @@
 
 // What an invocation shades.
 struct Work {
-    // For the whole workgroup: there is nothing to do, because the draw was culled or the dispatch
-    // is larger than needed.
-    is_idle: bool,
     // Whether the invocation belongs to the draw, and whether it stores anything.
     in_draw: bool,
     exists: bool,
@@ -31,9 +28,9 @@ struct Work {
     items_through: u32,
 }
 
-// Finds out what an invocation shades, and sets the shader's inputs for it.
-fn begin_work(workgroup: u32, local: u32) -> Work {
-    var work = Work();
+// Uses the draw that a workgroup captures. Returns false if there is nothing to do for it, because the
+// draw was culled or the dispatch is larger than needed.
+fn begin_draw(workgroup: u32, local: u32) -> bool {
     if is_fused() {
         use_fused_draw(local);
     } else if may_be_general() && (sysvals.batch.x | sysvals.batch.y) != 0u {
@@ -41,28 +38,40 @@ fn begin_work(workgroup: u32, local: u32) -> Work {
     } else {
         use_pushed_draw();
     }
-    let index = (workgroup - draw.first_workgroup) * workgroup_size() + local;
+    return first_invocation(workgroup) < draw.invocations;
+}
 
+// The number that the first invocation of a workgroup has in the draw.
+fn first_invocation(workgroup: u32) -> u32 {
+    return (workgroup - draw.first_workgroup) * workgroup_size();
+}
+
+// The instance that an invocation belongs to, and its number in the instance. The reciprocal makes
+// a quotient that is at most 1 too small: most GPUs have no division, and llvmpipe executes it
+// separately for each lane.
+fn instance_and_lane(index: u32, per_instance: u32) -> vec2<u32> {
+    if !uniformly(draw.instance_count > 1u) {
+        return vec2<u32>(0u, index);
+    }
+    let instance = product(index, draw.reciprocal).y;
+    let lane = index - instance * per_instance;
+    let is_next = lane >= per_instance;
+    return vec2<u32>(instance + select(0u, 1u, is_next), lane - select(0u, per_instance, is_next));
+}
+
+// Finds out what an invocation shades, and sets the shader's inputs for it.
+fn begin_work(workgroup: u32, local: u32) -> Work {
+    var work = Work();
+    let index = first_invocation(workgroup) + local;
     let is_fan = is_tri_fan();
     let per_instance = select(draw.item_count, 2u * draw.item_count, is_fan);
-    // No division: llvmpipe executes it separately for each lane.
-    let all = product(per_instance, draw.instance_count);
-    if (all.y == 0u) & (index - local >= all.x) {
-        work.is_idle = true;
-        return work;
-    }
-    var instance = 0u;
-    var lane = index;
-    if draw.instance_count > 1u {
-        instance = index / per_instance;
-        lane = index - instance * per_instance;
-    }
-    work.in_draw = (instance < draw.instance_count) & (lane < per_instance);
+    let place = instance_and_lane(index, per_instance);
+    work.in_draw = (place.x < draw.instance_count) & (place.y < per_instance);
     work.exists = work.in_draw;
     // The shader always runs, on an existing vertex: subgroup operations and barriers in it stay
     // uniform, and nothing is read that the draw would not read.
-    instance = select(0u, instance, work.in_draw);
-    lane = select(0u, lane, work.in_draw);
+    let instance = select(0u, place.x, work.in_draw);
+    let lane = select(0u, place.y, work.in_draw);
 
     work.is_hub = is_fan & (lane % 2u == 1u);
     let element = select(lane, lane / 2u, is_fan);
@@ -101,10 +110,11 @@ fn xfb_compute(
     @builtin(num_workgroups) workgroups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let work = begin_work(workgroup_id.y * workgroups.x + workgroup_id.x, local);
-    if work.is_idle {
+    let workgroup = workgroup_id.y * workgroups.x + workgroup_id.x;
+    if !begin_draw(workgroup, local) {
         return;
     }
+    let work = begin_work(workgroup, local);
     shade();
     if work.exists {
         emit_all(work.segment, records_of(work));

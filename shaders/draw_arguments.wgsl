@@ -35,7 +35,7 @@ fn xfb_draw_arguments(
     for (var number = workgroup_id.y * workgroups.x + workgroup_id.x; number < count; number += all) {
         let at = multiply_add(parameters.xy, number, COUNTED_DRAW_SIZE);
         let addresses = load4(at);
-        let values = load4(multiply_add(at, 1u, 16u));
+        let values = load4(add_bytes(at, 16u));
         let vertices = vertices_of_bytes(load1(addresses.xy), values.x, values.y);
         store4(addresses.zw, 0u, vec4<u32>(vertices, values.z, 0u, values.w));
     }

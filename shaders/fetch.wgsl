@@ -11,12 +11,16 @@ fn attribute_descriptor(slot: u32) -> AttributeDescriptor {
     if slot < INLINE_ATTRIBUTES {
         return sysvals.attributes[slot];
     }
-    let words = load4(multiply_add(sysvals.table, slot - INLINE_ATTRIBUTES, 16u));
+    let words = load4(add_bytes(sysvals.table, 16u * (slot - INLINE_ATTRIBUTES)));
     return AttributeDescriptor(words.xy, words.z, words.w);
 }
 
+// The last readable element begins less than 4 GiB after the first, unless the draw says otherwise.
 fn element_address(descriptor: AttributeDescriptor, element: u32) -> vec2<u32> {
-    return multiply_add(descriptor.address, element, descriptor.stride);
+    if uniformly(may_be_general() && (draw.flags & FAR_ATTRIBUTES) != 0u) {
+        return multiply_add(descriptor.address, element, descriptor.stride);
+    }
+    return add_bytes(descriptor.address, element * descriptor.stride);
 }
 
 // The element of an instance, for a binding with that divisor.
@@ -65,7 +69,7 @@ fn fetch2_behind4(slot: u32, element: u32) -> vec2<u32> {
     if element >= descriptor.limit {
         return vec2<u32>();
     }
-    return load2_wide(multiply_add(element_address(descriptor, element), 16u, 1u));
+    return load2_wide(add_bytes(element_address(descriptor, element), 16u));
 }
 
 fn fetch4_behind4(slot: u32, element: u32) -> vec4<u32> {
@@ -73,7 +77,7 @@ fn fetch4_behind4(slot: u32, element: u32) -> vec4<u32> {
     if element >= descriptor.limit {
         return vec4<u32>();
     }
-    return load4_wide(multiply_add(element_address(descriptor, element), 16u, 1u));
+    return load4_wide(add_bytes(element_address(descriptor, element), 16u));
 }
 
 // -- Elements that begin at any byte. The first byte is shifted to the lowest bits. The bits above
@@ -110,7 +114,7 @@ fn fetch_bytes(slot: u32, element: u32, size: u32) -> vec2<u32> {
     let shift = first_bit_in_dword(address);
     var value = load1(first) >> shift;
     if shift + 8u * size > 32u {
-        value |= load1(multiply_add(first, 4u, 1u)) << (32u - shift);
+        value |= load1(add_bytes(first, 4u)) << (32u - shift);
     }
     return vec2<u32>(value, 0u);
 }
@@ -130,7 +134,7 @@ fn fetch_halves(slot: u32, element: u32, size: u32) -> vec2<u32> {
     }
     var next = 0u;
     if shift + 8u * size > 64u {
-        next = load1(multiply_add(first, 8u, 1u));
+        next = load1(add_bytes(first, 8u));
     }
     return (value >> vec2<u32>(shift)) | (vec2<u32>(value.y, next) << vec2<u32>(32u - shift));
 }

@@ -34,7 +34,7 @@ fn xfb_finish(
     }
     let at = multiply_add(finish.xy, number, OPERATION_SIZE);
     let head = load4(at);
-    let values = load4(multiply_add(at, 1u, 16u));
+    let values = load4(add_bytes(at, 16u));
     switch head.z {
         case STORE: { store1(head.xy, 0u, values.x); }
         case END: { end_query(head.xy, values.xy); }

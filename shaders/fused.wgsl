@@ -15,7 +15,7 @@ struct Fused {
 fn use_fused_draw(local: u32) {
     use_pushed_draw();
     let progress = load_progress(sysvals.batch);
-    let queries = load4(multiply_add(sysvals.batch, 8u, 16u));
+    let queries = load4(add_bytes(sysvals.batch, 128u));
     let positions = start_positions(progress);
     // A constant in a pipeline with one topology.
     draw.xfb_topology = draw_topology();
@@ -23,8 +23,8 @@ fn use_fused_draw(local: u32) {
     let primitives = primitive_count(draw.xfb_topology, vertices, draw.item_count);
     var placed = needed_by(primitives, draw.flags, draw.instance_count);
     placed.written = fitting(placed, room_at(progress, positions));
-    draw = clamped(draw, placed);
-    first_dwords = positions / 4u;
+    draw = with_invocations(clamped(draw, placed), placed);
+    first_bytes = positions;
 
     // Every invocation reads the counters before one of them writes counters.
     memory_barrier();

@@ -7,7 +7,9 @@ fn load_index(address: vec2<u32>, limit: u32, size: u32, position: u32) -> u32 {
     if position >= limit {
         return 0u;
     }
-    let at = multiply_add(address, position, size);
+    // The size is a power of two, and the product may exceed 32 bits.
+    let shift = size >> 1u;
+    let at = add64(address, vec2<u32>(position << shift, (position >> 16u) >> (16u - shift)));
     let dword = load1(vec2<u32>(at.x & ~3u, at.y));
     return (dword >> (8u * (at.x & 3u))) & largest_index(size);
 }

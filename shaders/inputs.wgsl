@@ -63,12 +63,12 @@ const INPUT_QUERIES: u32 = 80u;
 fn load_input(inputs: vec2<u32>, number: u32) -> Input {
     let at = multiply_add(inputs, number, INPUT_SIZE);
     let a = load4(at);
-    let b = load4(multiply_add(at, 1u, 16u));
-    let c = load4(multiply_add(at, 2u, 16u));
-    let d = load4(multiply_add(at, 3u, 16u));
-    let e = load4(multiply_add(at, 4u, 16u));
-    let f = load4(multiply_add(at, 5u, 16u));
-    let g = load4(multiply_add(at, 6u, 16u));
+    let b = load4(add_bytes(at, 16u));
+    let c = load4(add_bytes(at, 32u));
+    let d = load4(add_bytes(at, 48u));
+    let e = load4(add_bytes(at, 64u));
+    let f = load4(add_bytes(at, 80u));
+    let g = load4(add_bytes(at, 96u));
     return Input(
         a.x, a.y, a.z, a.w,
         b.x, b.y, b.z, b.w,
@@ -143,7 +143,7 @@ fn arguments_of(input: Input) -> Arguments {
         base_vertex = a.w;
         first_instance = a.w;
         if is_indexed {
-            first_instance = load1_from_any(multiply_add(input.arguments, 1u, 16u));
+            first_instance = load1_from_any(add_bytes(input.arguments, 16u));
         }
     }
     if input.kind == BYTE_COUNT {

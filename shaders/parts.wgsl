@@ -9,8 +9,8 @@ struct Member {
 
 fn load_member(inputs: vec2<u32>, number: u32) -> Member {
     let at = multiply_add(inputs, number, INPUT_SIZE);
-    let queries = load4(multiply_add(at, 1u, INPUT_QUERIES));
-    return Member(load1(multiply_add(at, 1u, INPUT_GROUP)), queries.xy, queries.zw);
+    let queries = load4(add_bytes(at, INPUT_QUERIES));
+    return Member(load1(add_bytes(at, INPUT_GROUP)), queries.xy, queries.zw);
 }
 
 // For each of the inputs that are processed together, the number of its first draw. After the last

@@ -30,13 +30,13 @@ struct Placed {
 
 fn load_progress(at: vec2<u32>) -> Progress {
     let a = load4(at);
-    let b = load4(multiply_add(at, 1u, 16u));
-    let c = load4(multiply_add(at, 2u, 16u));
-    let d = load4(multiply_add(at, 3u, 16u));
-    let e = load4(multiply_add(at, 4u, 16u));
-    let f = load4(multiply_add(at, 5u, 16u));
-    let g = load4(multiply_add(at, 6u, 16u));
-    let h = load4(multiply_add(at, 7u, 16u));
+    let b = load4(add_bytes(at, 16u));
+    let c = load4(add_bytes(at, 32u));
+    let d = load4(add_bytes(at, 48u));
+    let e = load4(add_bytes(at, 64u));
+    let f = load4(add_bytes(at, 80u));
+    let g = load4(add_bytes(at, 96u));
+    let h = load4(add_bytes(at, 112u));
     return Progress(
         a.xy, a.zw,
         b, c, d,
@@ -109,4 +109,32 @@ fn clamped(unclamped: Draw, placed: Placed) -> Draw {
         made.item_count = item_count(made.xfb_topology, placed.vertices, primitives);
     }
     return made;
+}
+
+// A clamped draw with the number of its invocations.
+fn with_invocations(clamped: Draw, placed: Placed) -> Draw {
+    var made = clamped;
+    made.invocations = 0u;
+    made.reciprocal = 0u;
+    if placed.written != 0u {
+        let factor = select(1u, 2u, made.xfb_topology == TRI_FAN);
+        made.invocations = invocations_of(made, placed, factor);
+        made.reciprocal = 0xffffffffu / (factor * made.item_count);
+    }
+    return made;
+}
+
+// The invocations up to the last item that contributes, with `factor` invocations for each item: the
+// last instance may be incomplete. The upper bounds that the CPU computes rely on this.
+fn invocations_of(made: Draw, placed: Placed, factor: u32) -> u32 {
+    var instances = made.instance_count;
+    var last = 0u;
+    if (made.flags & RESTART) == 0u {
+        instances = placed.written / placed.primitives;
+        let rest = placed.written % placed.primitives;
+        if rest != 0u {
+            last = item_count(made.xfb_topology, placed.vertices, rest);
+        }
+    }
+    return saturated(add64(product(instances * factor, made.item_count), vec2<u32>(last * factor, 0u)));
 }

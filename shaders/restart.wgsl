@@ -71,6 +71,11 @@ fn block_entry(block: u32) -> u32 {
     return block + block / BLOCKS + 1u;
 }
 
+// The address of an entry: a table of 2^32 indices takes little more than 2 GiB.
+fn entry_address(table: vec2<u32>, entry: u32) -> vec2<u32> {
+    return add_bytes(table, 16u * entry);
+}
+
 // The run of `length` indices. The bits in `mask` are its restarts.
 fn run_of_mask(topology: u32, vertices: u32, mask: u32, length: u32) -> Run {
     if mask == 0u {
@@ -156,8 +161,8 @@ struct Reduction {
 
 fn load_restart_range(at: vec2<u32>) -> RestartRange {
     let a = load4(at);
-    let b = load4(multiply_add(at, 1u, 16u));
-    let c = load2(multiply_add(at, 2u, 16u));
+    let b = load4(add_bytes(at, 16u));
+    let c = load2(add_bytes(at, 32u));
     return RestartRange(a.xy, a.zw, b.x, b.y, b.z, b.w, c.x, c.y, vec2<u32>());
 }
 
@@ -182,7 +187,7 @@ fn xfb_restart(
     while high - low > 1u {
         let middle = low + (high - low) / 2u;
         let at = multiply_add(reduction.xy, middle, RESTART_RANGE_SIZE);
-        if load1(multiply_add(at, 1u, RESTART_RANGE_FIRST_WORKGROUP)) <= workgroup {
+        if load1(add_bytes(at, RESTART_RANGE_FIRST_WORKGROUP)) <= workgroup {
             low = middle;
         } else {
             high = middle;
@@ -373,7 +378,7 @@ fn xfb_restart_scan(
 }
 
 fn load_run(table: vec2<u32>, workgroup: u32) -> Run {
-    let words = load3(multiply_add(table, state_entry(workgroup), 16u));
+    let words = load3(entry_address(table, state_entry(workgroup)));
     return Run(words.x >> 31u, words.x & 0x7fffffffu, words.y, words.z);
 }
 
@@ -405,12 +410,12 @@ fn position_behind(limit: u32, first: u32, offset: u32) -> Position {
 }
 
 fn load_block(table: vec2<u32>, block: u32) -> vec4<u32> {
-    return load4(multiply_add(table, block_entry(block), 16u));
+    return load4(entry_address(table, block_entry(block)));
 }
 
 // The state before a position. `entry` is the entry of its block.
 fn state_before(topology: u32, vertices: u32, table: vec2<u32>, entry: vec4<u32>, position: Position) -> State {
-    let before = load2(multiply_add(table, state_entry(position.block / BLOCKS), 16u));
+    let before = load2(entry_address(table, state_entry(position.block / BLOCKS)));
     let between = Run(entry.y >> 31u, entry.y & 0x3fffu, entry.z, (entry.y >> 14u) & 0x3fffu);
     // Only the last block is longer than 32, and it has no restart.
     let bit = min(position.number, 31u);
@@ -429,7 +434,7 @@ fn restart_from(table: vec2<u32>, position: Position) -> u32 {
     if entry.w != NONE {
         return entry.w;
     }
-    return load1(multiply_add(multiply_add(table, state_entry(position.block / BLOCKS), 16u), 12u, 1u));
+    return load1(add_bytes(entry_address(table, state_entry(position.block / BLOCKS)), 12u));
 }
 
 // -- Draws
@@ -444,17 +449,20 @@ struct DrawRestarts {
     // The difference between the primitives that states after that restart count and the draw's own
     // primitives, modulo 2^32.
     before: u32,
+    table: vec2<u32>,
+    reserved: vec2<u32>,
 }
 
 // The table of an indirect draw covers all bound indices; that of another draw covers the indices
 // of the draw. range_of in src/runtime/recorder/restarts.rs implements the same rule.
 fn restarts_of(input: Input, arguments: Arguments) -> DrawRestarts {
-    var restarts = DrawRestarts(0u, min(input.count, arguments.index_limit), NONE, 0u);
+    let table = input.restart_table;
+    let limit = min(input.count, arguments.index_limit);
+    var restarts = DrawRestarts(0u, limit, NONE, 0u, table, vec2<u32>());
     if input.kind == INDIRECT {
         restarts.first = input.index_limit - arguments.index_limit;
         restarts.limit = input.index_limit;
     }
-    let table = input.restart_table;
     let restart = restart_from(table, position_behind(restarts.limit, restarts.first, 0u));
     if restart != NONE {
         restarts.head = restart - restarts.first;
@@ -478,8 +486,8 @@ fn state_in_draw(restarts: DrawRestarts, offset: u32, state: State) -> State {
 fn restarted_primitive_count(input: Input, count: u32, restarts: DrawRestarts) -> u32 {
     let vertices = vertices_per_primitive(input.flags);
     let end = position_behind(restarts.limit, restarts.first, count);
-    let entry = load_block(input.restart_table, end.block);
-    let all = state_before(input.topology, vertices, input.restart_table, entry, end);
+    let entry = load_block(restarts.table, end.block);
+    let all = state_before(input.topology, vertices, restarts.table, entry, end);
     let state = state_in_draw(restarts, count, all);
     return state.primitives + primitive_count(input.topology, vertices, state.open);
 }
@@ -505,7 +513,7 @@ const REACH: u32 = 5u;
 fn place_of_index(offset: u32) -> Place {
     let topology = draw_topology();
     let vertices = vertices_per_primitive(draw.flags);
-    let table = draw.restart_table;
+    let table = draw_restarts.table;
     let position = position_behind(draw_restarts.limit, draw_restarts.first, offset);
     let entry = load_block(table, position.block);
     let state = state_in_draw(draw_restarts, offset, state_before(topology, vertices, table, entry, position));
@@ -513,7 +521,7 @@ fn place_of_index(offset: u32) -> Place {
     // The number of indices that follow in the segment, up to REACH.
     var next = 0u;
     if position.block + 1u < block_count(draw_restarts.limit) {
-        next = load1(multiply_add(table, block_entry(position.block + 1u), 16u));
+        next = load1(entry_address(table, block_entry(position.block + 1u)));
     }
     let bit = min(position.number, 31u);
     let following = ((entry.x >> bit) >> 1u) | (next << (31u - bit));

@@ -60,7 +60,7 @@ fn store_result(copy: vec2<u32>, flags: u32, place: u32, value: vec2<u32>) {
 fn load_results() -> Results {
     let at = kernel.parameters;
     let a = load4(at);
-    let b = load4(multiply_add(at, 1u, 16u));
-    let c = load4(multiply_add(at, 2u, 16u));
+    let b = load4(add_bytes(at, 16u));
+    let c = load4(add_bytes(at, 32u));
     return Results(a.xy, a.zw, b.xy, b.z, b.w, c.x, c.y, c.zw);
 }

@@ -107,7 +107,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
             if exists {
                 size = load1(multiply_add(setup.groups, member.group, 4u));
             }
-            let workgroups = workgroups_of(made, placed, size);
+            let workgroups = workgroups_of(made, size);
             // A run ends before a draw with another query or group.
             var starts = array<bool, 3>(
                 any(member.stream_query != previous.stream_query),
@@ -143,7 +143,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
                 let at = multiply_add(setup.draws, number, setup.draw_stride);
                 store_draw(at, made, first_workgroup);
                 if may_restart() && (input.flags & RESTART) != 0u {
-                    store_restarts(multiply_add(at, 1u, DRAW_SIZE), restarts);
+                    store_restarts(add_bytes(at, DRAW_SIZE), restarts);
                 }
             }
             let fits = captures && room >= placed.vertices;
@@ -167,15 +167,15 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
 fn load_setup() -> Setup {
     let at = kernel.parameters;
     let a = load4(at);
-    let b = load4(multiply_add(at, 1u, 16u));
-    let c = load4(multiply_add(at, 2u, 16u));
-    let d = load4(multiply_add(at, 3u, 16u));
+    let b = load4(add_bytes(at, 16u));
+    let c = load4(add_bytes(at, 32u));
+    let d = load4(add_bytes(at, 48u));
     return Setup(
         a.xy, a.zw,
         b.xy, b.zw,
         c.x, c.y, c.z, c.w,
         d.x, array<u32, 3>(),
-        load_progress(multiply_add(at, 4u, 16u)),
+        load_progress(add_bytes(at, 64u)),
     );
 }
 
@@ -248,7 +248,8 @@ fn draw_of(input: Input, arguments: Arguments, placed: Placed) -> Draw {
         0u,
         arguments.index_limit,
         arguments.index_address,
-        input.restart_table,
+        0u,
+        0u,
     );
     var made = clamped(unclamped, placed);
     if may_restart() && (input.flags & RESTART) != 0u && placed.written != 0u {
@@ -259,25 +260,11 @@ fn draw_of(input: Input, arguments: Arguments, placed: Placed) -> Draw {
         let reached = arguments.index_limit + min(beyond, 0xffffffffu - arguments.index_limit);
         made.item_count = min(min(arguments.count, reached), MOST_ITEMS);
     }
-    return made;
+    return with_invocations(made, placed);
 }
 
-// The workgroups up to the last item that contributes: the last instance may be incomplete. The
-// upper bounds that the CPU computes rely on this.
-fn workgroups_of(made: Draw, placed: Placed, size: u32) -> u32 {
-    var instances = made.instance_count;
-    var last = 0u;
-    if (made.flags & RESTART) == 0u && placed.written != 0u {
-        instances = placed.written / placed.primitives;
-        let rest = placed.written % placed.primitives;
-        if rest != 0u {
-            last = item_count(made.xfb_topology, placed.vertices, rest);
-        }
-    }
-    let factor = select(1u, 2u, made.xfb_topology == TRI_FAN);
-    let invocations = add64(product(instances * factor, made.item_count), vec2<u32>(last * factor, 0u));
-    let count = saturated(invocations);
-    return count / size + select(1u, 0u, count % size == 0u);
+fn workgroups_of(made: Draw, size: u32) -> u32 {
+    return made.invocations / size + select(1u, 0u, made.invocations % size == 0u);
 }
 
 // Writes the parameters for the dispatch of a group: its draws, which end before draw `end`, the
@@ -300,9 +287,10 @@ fn store_draw(at: vec2<u32>, made: Draw, first_workgroup: u32) {
     store4(at, 0u, vec4<u32>(made.xfb_topology, made.flags, made.output_count, made.output_limit));
     store4(at, 4u, vec4<u32>(made.item_count, made.instance_count, made.base_vertex, made.first_instance));
     store4(at, 8u, vec4<u32>(made.draw_index, made.base_record, first_workgroup, made.index_limit));
-    store4(at, 12u, vec4<u32>(made.index_address, made.restart_table));
+    store4(at, 12u, vec4<u32>(made.index_address, made.invocations, made.reciprocal));
 }
 
 fn store_restarts(at: vec2<u32>, restarts: DrawRestarts) {
     store4(at, 0u, vec4<u32>(restarts.first, restarts.limit, restarts.head, restarts.before));
+    store2(at, 4u, restarts.table);
 }

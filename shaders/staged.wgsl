@@ -45,10 +45,10 @@ fn xfb_compute_staged(
     @builtin(local_invocation_index) local: u32,
 ) {
     let workgroup = workgroup_id.y * workgroups.x + workgroup_id.x;
-    let work = begin_work(workgroup, local);
-    if work.is_idle {
+    if !begin_draw(workgroup, local) {
         return;
     }
+    let work = begin_work(workgroup, local);
     // Lists with one unit per record are contiguous in the buffer without staging.
     let is_staged = staged_units() > 1u || records_per_step() > 1u;
     if is_staged & (local == 0u) {

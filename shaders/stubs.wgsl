@@ -10,8 +10,8 @@ fn load2(address: vec2<u32>) -> vec2<u32> { return vec2<u32>(); }
 fn load3(address: vec2<u32>) -> vec3<u32> { return vec3<u32>(); }
 fn load4(address: vec2<u32>) -> vec4<u32> { return vec4<u32>(); }
 
-// Stores at `address` plus `index` dwords. No 64-bit arithmetic is needed, because capture buffers
-// end below 4 GiB.
+// Stores at `address` plus `index` dwords. The index is extended to 64 bits where addresses have as
+// many, for each store: one that is constant costs nothing.
 fn store1(address: vec2<u32>, index: u32, value: u32) {}
 fn store2(address: vec2<u32>, index: u32, value: vec2<u32>) {}
 fn store3(address: vec2<u32>, index: u32, value: vec3<u32>) {}
@@ -33,7 +33,10 @@ fn load4_aligned(address: vec2<u32>) -> vec4<u32> { return vec4<u32>(); }
 fn store2_aligned(address: vec2<u32>, index: u32, value: vec2<u32>) {}
 fn store4_aligned(address: vec2<u32>, index: u32, value: vec4<u32>) {}
 
-// The address a * b bytes after another one.
+// The address that many bytes after another one.
+fn add_bytes(address: vec2<u32>, bytes: u32) -> vec2<u32> { return address; }
+
+// The address a * b bytes after another one, where a * b may exceed 32 bits.
 fn multiply_add(address: vec2<u32>, a: u32, b: u32) -> vec2<u32> { return address; }
 
 // Orders the accesses of a workgroup's invocations: those before the barrier, and those after it.
@@ -44,6 +47,12 @@ fn memory_barrier() { storageBarrier(); }
 // a * b in 64 bits, low dword first, without the capability Int64.
 fn product(a: u32, b: u32) -> vec2<u32> { return vec2<u32>(); }
 
+// -- Control flow
+
+// A condition that all invocations share: what depends on it should be branched around, not executed
+// and its result discarded. Not a stub: the linker marks the selections.
+fn uniformly(condition: bool) -> bool { return condition; }
+
 // -- Specialisation: cases that may occur.
 
 // The topology of all draws, or ANY_TOPOLOGY.
@@ -52,7 +61,7 @@ fn pipeline_topology() -> u32 { return ANY_TOPOLOGY; }
 // Whether primitive restart may be enabled.
 fn may_restart() -> bool { return true; }
 
-// Whether a dispatch may have a batch of draws, or an index buffer.
+// Whether a dispatch may have a batch of draws, an index buffer, or attributes that reach far.
 fn may_be_general() -> bool { return true; }
 
 // Whether a dispatch is a fused capture.

@@ -21,7 +21,8 @@ struct Draw {
     first_workgroup: u32,
     index_limit: u32,
     index_address: vec2<u32>,
-    restart_table: vec2<u32>,
+    invocations: u32,
+    reciprocal: u32,
 }
 
 // Push constants.
@@ -44,40 +45,41 @@ struct Batch {
 }
 
 const DRAW_SIZE: u32 = 64u;
-const RESTARTED_DRAW_SIZE: u32 = 80u;
+const RESTARTED_DRAW_SIZE: u32 = 96u;
 const DRAW_FIRST_WORKGROUP: u32 = 40u;
 
 // Draw.flags
 const INDEX_SIZE: u32 = 7u; // size of an index in bytes, 0 without an index buffer
 const RESTART: u32 = 8u;
 const LAST_VERTEX: u32 = 16u; // the last vertex of a primitive is the provoking one
+const FAR_ATTRIBUTES: u32 = 64u; // an attribute may have elements 4 GiB behind the first one
 const VERTICES_PER_PRIMITIVE_SHIFT: u32 = 8u;
 
 var<immediate> sysvals: Sysvals;
 
-// The draw of this invocation, and the offset in dwords in each buffer that its base_record counts
+// The draw of this invocation, and the offset in bytes in each buffer that its base_record counts
 // from.
 var<private> draw: Draw;
-var<private> first_dwords: vec4<u32>;
+var<private> first_bytes: vec4<u32>;
 // With primitive restart: the position of the draw in its table.
 var<private> draw_restarts: DrawRestarts;
 
 // Uses the draw in the push constants.
 fn use_pushed_draw() {
     draw = sysvals.draw;
-    first_dwords = vec4<u32>();
+    first_bytes = vec4<u32>();
 }
 
 // Uses the draw of the batch that a workgroup belongs to: the last one whose first workgroup is not
 // after it.
 fn use_draw_of(workgroup: u32) {
     let head = load4(sysvals.batch);
-    first_dwords = load4(multiply_add(sysvals.batch, 1u, 16u)) / 4u;
+    first_bytes = load4(add_bytes(sysvals.batch, 16u));
     var low = 0u;
     var high = head.z;
     while high - low > 1u {
         let middle = low + (high - low) / 2u;
-        let first = load1(multiply_add(multiply_add(head.xy, middle, head.w), 1u, DRAW_FIRST_WORKGROUP));
+        let first = load1(add_bytes(multiply_add(head.xy, middle, head.w), DRAW_FIRST_WORKGROUP));
         if first <= workgroup {
             low = middle;
         } else {
@@ -88,21 +90,22 @@ fn use_draw_of(workgroup: u32) {
     draw = draw_at(at);
     // These are loaded without waiting for the flags of the draw.
     if may_restart() && head.w == RESTARTED_DRAW_SIZE {
-        let words = load4(multiply_add(at, 1u, DRAW_SIZE));
-        draw_restarts = DrawRestarts(words.x, words.y, words.z, words.w);
+        let words = load4(add_bytes(at, DRAW_SIZE));
+        let table = load2(add_bytes(at, DRAW_SIZE + 16u));
+        draw_restarts = DrawRestarts(words.x, words.y, words.z, words.w, table, vec2<u32>());
     }
 }
 
 fn draw_at(at: vec2<u32>) -> Draw {
     let a = load4(at);
-    let b = load4(multiply_add(at, 1u, 16u));
-    let c = load4(multiply_add(at, 2u, 16u));
-    let d = load4(multiply_add(at, 3u, 16u));
+    let b = load4(add_bytes(at, 16u));
+    let c = load4(add_bytes(at, 32u));
+    let d = load4(add_bytes(at, 48u));
     return Draw(
         a.x, a.y, a.z, a.w,
         b.x, b.y, b.z, b.w,
         c.x, c.y, c.z, c.w,
-        d.xy, d.zw,
+        d.xy, d.z, d.w,
     );
 }
 
@@ -110,7 +113,7 @@ fn draw_at(at: vec2<u32>) -> Draw {
 // address.
 fn use_draw_at(at: vec2<u32>) {
     draw = draw_at(at);
-    first_dwords = vec4<u32>();
+    first_bytes = vec4<u32>();
 }
 
 fn is_last_vertex() -> u32 {
@@ -125,8 +128,10 @@ fn xfb_address(buffer: u32) -> vec2<u32> {
     return sysvals.xfb_address[buffer];
 }
 
-fn xfb_first_dword(buffer: u32) -> u32 {
-    return first_dwords[buffer];
+// The address of a record in a buffer with records of `stride` bytes. No product and no sum exceeds 32
+// bits, because capture buffers end below 4 GiB.
+fn record_address(buffer: u32, record: u32, stride: u32) -> vec2<u32> {
+    return add_bytes(xfb_address(buffer), first_bytes[buffer] + record * stride);
 }
 
 fn xfb_is_bound(buffer: u32) -> bool {

@@ -17,8 +17,10 @@ fn load4_wide(address: vec2<u32>) -> vec4<u32> {
     return load4(address);
 }
 
+// `index` is a multiple of the dwords that are stored.
+
 fn store2_wide(address: vec2<u32>, index: u32, value: vec2<u32>) {
-    if may_be_wide() && ((address.x + 4u * index) & 7u) == 0u {
+    if may_be_wide() && (address.x & 7u) == 0u {
         store2_aligned(address, index, value);
     } else {
         store2(address, index, value);
@@ -26,7 +28,7 @@ fn store2_wide(address: vec2<u32>, index: u32, value: vec2<u32>) {
 }
 
 fn store4_wide(address: vec2<u32>, index: u32, value: vec4<u32>) {
-    if may_be_wide() && ((address.x + 4u * index) & 15u) == 0u {
+    if may_be_wide() && (address.x & 15u) == 0u {
         store4_aligned(address, index, value);
     } else {
         store4(address, index, value);

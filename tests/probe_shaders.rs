@@ -12,7 +12,7 @@ use std::process::Command;
 const SHADERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/shaders");
 
 /// Folders of shaders in GLSL.
-const FOLDERS: [&str; 3] = ["bench", "draws", "probe"];
+const FOLDERS: [&str; 4] = ["bench", "draws", "probe", "trials"];
 
 /// Word of the header that says which compiler, of which version, made the module.
 const GENERATOR: usize = 2;

@@ -136,7 +136,7 @@ fn sysvals_have_one_layout() {
         expected!(DrawSysvals:
             xfb_topology, flags, output_count, output_limit, item_count, instance_count,
             base_vertex, first_instance, draw_index, base_record, first_workgroup, index_limit,
-            index_address, restart_table)
+            index_address, invocations, reciprocal)
     );
     assert_eq!(
         layout("Batch"),
@@ -173,7 +173,10 @@ fn sysvals_have_one_layout() {
         expected!(RestartRange:
             index_address, table, first, limit, topology, flags, restart_index, first_workgroup, reserved)
     );
-    assert_eq!(layout("DrawRestarts"), expected!(DrawRestarts: first, limit, head, before));
+    assert_eq!(
+        layout("DrawRestarts"),
+        expected!(DrawRestarts: first, limit, head, before, table, reserved)
+    );
     assert_eq!(layout("Operation"), expected!(Operation: address, kind, reserved, values));
     assert_eq!(layout("Finish"), expected!(Finish: operations, count, reserved));
     assert_eq!(
@@ -220,6 +223,7 @@ fn constants_have_one_value() {
         ("RESTART", flags::RESTART.into()),
         ("LAST_VERTEX", flags::LAST_VERTEX.into()),
         ("INVERTED", flags::INVERTED.into()),
+        ("FAR_ATTRIBUTES", flags::FAR_ATTRIBUTES.into()),
         ("VERTICES_PER_PRIMITIVE_SHIFT", flags::VERTICES_PER_PRIMITIVE_SHIFT.into()),
         ("BLOCK", RESTART_BLOCK),
         ("BLOCKS", RESTART_BLOCKS),

@@ -28,6 +28,21 @@
 #include <vulkan/vulkan_core.h>
 
 /**
+ * The major version of this header.
+ */
+#define VKXFB_VERSION_MAJOR 0
+
+/**
+ * The minor version of this header.
+ */
+#define VKXFB_VERSION_MINOR 1
+
+/**
+ * The patch version of this header.
+ */
+#define VKXFB_VERSION_PATCH 0
+
+/**
  * The maximum number of capture buffers of a shader.
  */
 #define VKXFB_MAX_BUFFERS 4
@@ -339,7 +354,8 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * Returns the version of the library, packed as by `VK_MAKE_API_VERSION` with variant 0.
+ * Returns the version of the library that is linked, packed as by `VK_MAKE_API_VERSION` with
+ * variant 0. `VKXFB_VERSION_MAJOR` and its like are the version of the header.
  */
 uint32_t vkxfb_version(void);
 

@@ -96,9 +96,15 @@ thread_local! {
     static LAST: RefCell<CString> = RefCell::default();
 }
 
-/// Returns the version of the library, packed as by `VK_MAKE_API_VERSION` with variant 0.
-#[unsafe(no_mangle)]
-pub extern "C" fn vkxfb_version() -> u32 {
+/// The major version of this header.
+pub const VKXFB_VERSION_MAJOR: u32 = 0;
+/// The minor version of this header.
+pub const VKXFB_VERSION_MINOR: u32 = 1;
+/// The patch version of this header.
+pub const VKXFB_VERSION_PATCH: u32 = 0;
+
+/// The version of the package, packed as by `VK_MAKE_API_VERSION` with variant 0.
+const VERSION: u32 = {
     const fn number(text: &str) -> u32 {
         // cargo allows nothing but digits here.
         match u32::from_str_radix(text, 10) {
@@ -106,12 +112,24 @@ pub extern "C" fn vkxfb_version() -> u32 {
             Err(_) => 0,
         }
     }
-    const VERSION: u32 = vk::make_api_version(
+    vk::make_api_version(
         0,
         number(env!("CARGO_PKG_VERSION_MAJOR")),
         number(env!("CARGO_PKG_VERSION_MINOR")),
         number(env!("CARGO_PKG_VERSION_PATCH")),
-    );
+    )
+};
+
+// cbindgen evaluates no macros.
+const _: () = assert!(
+    VERSION
+        == vk::make_api_version(0, VKXFB_VERSION_MAJOR, VKXFB_VERSION_MINOR, VKXFB_VERSION_PATCH)
+);
+
+/// Returns the version of the library that is linked, packed as by `VK_MAKE_API_VERSION` with
+/// variant 0. `VKXFB_VERSION_MAJOR` and its like are the version of the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn vkxfb_version() -> u32 {
     VERSION
 }
 

@@ -36,7 +36,10 @@ pub use draw::{
     vkxfb_capture_draw_indexed, vkxfb_capture_draw_indexed_indirect, vkxfb_capture_draw_indirect,
     vkxfb_capture_push_constants,
 };
-pub use error::{VkxfbResult, vkxfb_last_error, vkxfb_version};
+pub use error::{
+    VKXFB_VERSION_MAJOR, VKXFB_VERSION_MINOR, VKXFB_VERSION_PATCH, VkxfbResult, vkxfb_last_error,
+    vkxfb_version,
+};
 pub use pipeline::{
     VkxfbPipeline, VkxfbPipelineCreateInfo, vkxfb_pipeline_create, vkxfb_pipeline_destroy,
 };

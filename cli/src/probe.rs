@@ -4,20 +4,18 @@ mod compare;
 #[cfg(unix)]
 mod crash;
 mod isolate;
+mod self_test;
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use owo_colors::OwoColorize;
 use vkxfb::lower::{Backend, Captures, Shader};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions, TIMEOUT, devices};
 use vkxfb_probe::plan::{MAX_BATCH_BYTES, Plan, batch_bytes_within};
 use vkxfb_probe::report::{self, BugReport, Failing, Failure, Outcome, ProbeReport};
 use vkxfb_probe::run::{self, Position, Progress};
-use vkxfb_probe::self_test;
 use vkxfb_probe::shaders::ProbeShader;
 use vkxfb_probe::subject::Subject;
 use vkxfb_probe::table;
@@ -79,6 +77,10 @@ pub(crate) struct Arguments {
     /// How long the device may take for a submission, 120 unless said otherwise
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     timeout: Option<u32>,
+    /// How long a submission should take at most: captures are split so that it holds. 300 unless said otherwise, and
+    /// on a CPU as long as it takes
+    #[arg(long, value_name = "MILLISECONDS")]
+    submission_limit: Option<u32>,
     /// Run under the validation layer; its messages are errors
     #[arg(long)]
     validate: bool,
@@ -126,8 +128,11 @@ the driver crashes the probe, it starts again like that (elsewhere than on Unix,
 to be given). A call of the driver that never returns is ended only with --isolate, 10 s after
 the time that --timeout gives the device.
 
-Exit status: 0 all right; 1 a capture came out wrong; 2 something kept the probe from running, a
-case was lost, or the validation layer objected.";
+First it is tried whether indirect dispatches run and vertex stores are sound, whatever the device
+reports: each vertex of a draw is stored, and no oftener than primitives use it.
+
+Exit status: 0 all right; 1 a capture came out wrong, or a trial of what vkxfb relies on; 2 something
+kept the probe from running, a case or a trial was lost, or the validation layer objected.";
 
 pub(super) fn parse_provoking(name: &str) -> Result<ProvokingVertex, String> {
     let found = ProvokingVertex::ALL.into_iter().find(|p| p.to_string() == name);
@@ -155,7 +160,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
         return compare::run(files);
     }
     if arguments.self_test {
-        return run_self_test(arguments.json);
+        return self_test::run(arguments.json);
     }
     // Before any device is opened: a wrong file is wrong on all of them, and where a result cannot
     // be written, it need not be made.
@@ -168,7 +173,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     };
     if let Some(task) = &arguments.worker {
         let device = DeviceSelector::Index(task.device);
-        let Opened { gpu, plan, mut report } = open(arguments, device, subject.as_ref())?;
+        let Opened { gpu, mut plan, mut report } = open(arguments, device, subject.as_ref())?;
+        plan.slow.clone_from(&task.slow);
         isolate::work(task, gpu, &plan, &mut report)?;
         return Ok(Outcome::AllRight.exit_code());
     }
@@ -249,7 +255,7 @@ impl Arguments {
     /// How long the device may take for a submission, if it is said or a child process is told by it to end.
     fn case_timeout(&self) -> Option<Duration> {
         let said = self.timeout.map(|seconds| Duration::from_secs(seconds.into()));
-        said.or_else(|| self.worker.map(|_| TIMEOUT))
+        said.or_else(|| self.worker.as_ref().map(|_| TIMEOUT))
     }
 
     /// What says more of a shader from a file than its name.
@@ -316,6 +322,9 @@ fn open(
     if let Some(timeout) = arguments.case_timeout() {
         gpu.set_timeout(timeout);
     }
+    if let Some(limit) = arguments.submission_limit {
+        gpu.set_submission_limit(Duration::from_millis(limit.into()));
+    }
     if let Ok(fault) = std::env::var(INJECTED) {
         gpu.inject(fault.parse().map_err(anyhow::Error::msg).context(INJECTED)?);
     }
@@ -348,7 +357,7 @@ fn probe_device(
     device: DeviceSelector,
     subject: Option<&Subject>,
 ) -> Result<(ProbeReport, Option<FailingShader>)> {
-    let Opened { mut gpu, plan, mut report } = open(arguments, device, subject)?;
+    let Opened { mut gpu, mut plan, mut report } = open(arguments, device, subject)?;
     let start = Instant::now();
     let bar = super::progress_bar();
     let observe = |progress: Progress<'_>| {
@@ -356,12 +365,26 @@ fn probe_device(
         bar.set_position(progress.done as u64);
         bar.set_message(format!("{} {}", progress.group.backend, progress.group.topology));
     };
-    let isolated = isolate::Isolated {
-        plan: &plan,
-        device: gpu.device_index(),
-        timeout: arguments.case_timeout().unwrap_or(TIMEOUT),
-    };
-    if arguments.isolate {
+    let (device, timeout) = (gpu.device_index(), arguments.case_timeout().unwrap_or(TIMEOUT));
+    let works = !arguments.isolate && run::run_trials(&mut gpu, &plan, &mut report);
+    if !works {
+        isolate::Isolated { plan: &plan, device, timeout }.run_trials(&mut report)?;
+    }
+    let rates: Vec<_> = report.trials.iter().flat_map(|tried| tried.rates.clone()).collect();
+    let limit = gpu.submission_limit();
+    if plan.leave_out_slow(&rates, limit) {
+        let (names, ms) = (plan.slow.iter().map(Backend::to_string), limit.as_millis());
+        let names = names.collect::<Vec<_>>().join(" and ");
+        let note = "take longer at a time than";
+        report.note(format!(
+            "large draws by {names} are left out: they {note} {ms} ms (--submission-limit)"
+        ));
+    }
+    let isolated = isolate::Isolated { plan: &plan, device, timeout };
+    if !arguments.json {
+        super::show(&table::render_head(&report, true))?;
+    }
+    if !works {
         isolated.run(Position::default(), &mut report, observe)?;
     } else if let Some(loss) = run::run_until_loss(&mut gpu, &plan, &mut report, observe) {
         let how = format_args!("{}; going on in child processes, case by case", loss.how);
@@ -382,7 +405,7 @@ fn probe_device(
     let failing = failure.map(shader_of).transpose()?;
     report.validation.extend(super::once_each(&gpu.close()));
     if !arguments.json {
-        super::show(&table::render(&report, true))?;
+        super::show(&table::render_results(&report, true))?;
     }
     // Those who parse the output are told as well.
     for message in report.validation.iter().filter(|_| arguments.json) {
@@ -421,26 +444,4 @@ fn plan(arguments: &Arguments, gpu: &Gpu, subject: Option<&Subject>) -> Result<P
     }
     plan.check()?;
     Ok(plan)
-}
-
-fn run_self_test(json: bool) -> Result<u8> {
-    let checks = self_test::run();
-    let passed = self_test::passed(&checks);
-    if json {
-        super::show(&format!("{}\n", serde_json::to_string_pretty(&checks)?))?;
-    } else {
-        let mut text = String::new();
-        for check in &checks {
-            let mark = if check.passed {
-                "ok".green().to_string()
-            } else {
-                "NOT RECOGNISED".red().to_string()
-            };
-            writeln!(text, "{mark} {check}")?;
-        }
-        let recognised = checks.iter().filter(|check| check.passed).count();
-        writeln!(text, "{recognised} of {} faults recognised", checks.len())?;
-        super::show(&text)?;
-    }
-    Ok(if passed { Outcome::AllRight } else { Outcome::Mismatches }.exit_code())
 }

@@ -15,8 +15,12 @@ mod inject;
 mod instance;
 mod messages;
 mod options;
+mod pace;
+mod shadow;
+mod submission;
 mod timing;
 mod tools;
+mod trials;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,9 +28,7 @@ use std::time::Duration;
 use ash::{ext, vk};
 use vkxfb::internal::{no_kernels, vulkan_error};
 use vkxfb::lower::{Backend, compute};
-use vkxfb::runtime::{
-    Barrier, Capabilities, Context, Kernels, MemoryAllocator, RuntimeError, required_features,
-};
+use vkxfb::runtime::{Barrier, Capabilities, Context, Kernels, required_features};
 
 #[doc(hidden)]
 pub use self::capture::Step;
@@ -38,11 +40,15 @@ pub use self::fetching::Robustness;
 #[doc(hidden)]
 pub use self::inject::InjectedFault;
 pub use self::messages::Message;
-pub use self::options::{DeviceInfo, DeviceSelector, OpenOptions, Profile, Resources, Tool};
+pub use self::options::{
+    DeviceInfo, DeviceSelector, HostMemory, OpenOptions, Profile, Resources, Tool,
+};
+pub use self::pace::SUBMISSION_LIMIT;
 pub use self::timing::{MemoryLimits, Timestamps};
 
 use self::allocator::OwnAllocator;
 use self::instance::Instance;
+use self::pace::Pace;
 
 /// How long a submission may take unless [`Gpu::set_timeout`] says otherwise. On a CPU it depends on what else runs
 /// there, and it is waited for.
@@ -79,6 +85,7 @@ pub struct Gpu {
     profile: Profile,
     physical_device: vk::PhysicalDevice,
     staging: Option<u32>,
+    host_memory: HostMemory,
     robustness: Robustness,
     draw_features: DrawFeatures,
     queue: vk::Queue,
@@ -91,6 +98,9 @@ pub struct Gpu {
     kernels: Kernels,
     allocator: Option<OwnAllocator>,
     timeout: Duration,
+    pace: Pace,
+    submissions: u64,
+    longest_submission: Duration,
     omitted: Option<Step>,
     injected: Option<InjectedFault>,
     state: State,
@@ -197,9 +207,10 @@ impl Gpu {
                 return Err(error.into());
             }
         };
-        let timeout = match context.capabilities().device_type {
-            vk::PhysicalDeviceType::CPU => Duration::MAX,
-            _ => TIMEOUT,
+        // No driver ends what a CPU does.
+        let (timeout, submission_limit) = match context.capabilities().device_type {
+            vk::PhysicalDeviceType::CPU => (Duration::MAX, Duration::MAX),
+            _ => (TIMEOUT, SUBMISSION_LIMIT),
         };
         // SAFETY: the family has a queue.
         let queue = unsafe { device.get_device_queue(queue_family, 0) };
@@ -212,6 +223,7 @@ impl Gpu {
             profile: options.profile,
             physical_device,
             staging: options.staging,
+            host_memory: options.host_memory,
             robustness,
             draw_features,
             queue,
@@ -224,6 +236,9 @@ impl Gpu {
             kernels: no_kernels(),
             allocator: None,
             timeout,
+            pace: Pace::new(submission_limit),
+            submissions: 0,
+            longest_submission: Duration::ZERO,
             omitted: None,
             injected: None,
             state: State::Idle,
@@ -237,8 +252,10 @@ impl Gpu {
     fn create_objects(&mut self) -> Result<(), GpuError> {
         let device = self.context.device().clone();
         // SAFETY: they are of each other, and live until the device is dropped.
-        let allocator =
-            unsafe { OwnAllocator::new(&self.instance.raw, self.physical_device, &self.context) }?;
+        let allocator = unsafe {
+            let (instance, memory) = (&self.instance.raw, self.host_memory);
+            OwnAllocator::new(instance, self.physical_device, &self.context, memory)
+        }?;
         self.allocator = Some(allocator);
         let pool = vk::CommandPoolCreateInfo::default().queue_family_index(self.queue_family);
         let subpasses =
@@ -358,11 +375,6 @@ impl Gpu {
         self.framebuffer
     }
 
-    /// How long a submission may take.
-    pub const fn set_timeout(&mut self, timeout: Duration) {
-        self.timeout = timeout;
-    }
-
     /// Leaves out a step of [`capture`](Self::capture), or with `None` none: tests prove by it that each is
     /// missed.
     #[doc(hidden)]
@@ -400,105 +412,6 @@ impl Gpu {
     pub unsafe fn begin_render_pass(&self, cmd: vk::CommandBuffer) {
         // SAFETY: the caller's contract.
         unsafe { begin_render_pass(&self.context, cmd, self.render_pass, self.framebuffer) };
-    }
-
-    /// Records, submits and waits.
-    ///
-    /// # Errors
-    /// The closure's, [`GpuError::DeviceLost`], [`GpuError::Timeout`], or a failed command. After a
-    /// loss or a timeout the device takes no more.
-    pub fn submit<R>(
-        &mut self,
-        record: impl FnOnce(&Context, vk::CommandBuffer) -> Result<R, GpuError>,
-    ) -> Result<R, GpuError> {
-        let result = self.record(record)?;
-        self.submit_and_wait()?;
-        Ok(result)
-    }
-
-    /// The same, with the allocator of the device: for an [`Arena`](vkxfb::runtime::Arena) that is
-    /// [growing](vkxfb::runtime::Arena::growing).
-    ///
-    /// # Errors
-    /// As [`submit`](Self::submit).
-    pub fn submit_growing<R>(
-        &mut self,
-        record: impl FnOnce(
-            &Context,
-            &mut (dyn MemoryAllocator + Send + Sync),
-            vk::CommandBuffer,
-        ) -> Result<R, RuntimeError>,
-    ) -> Result<R, GpuError> {
-        let mut allocator = self.allocator.take().ok_or(GpuError::NoDevice)?;
-        let result = self.submit(|ctx, cmd| Ok(record(ctx, &mut allocator, cmd)?));
-        self.allocator = Some(allocator);
-        result
-    }
-
-    fn record<R>(
-        &mut self,
-        record: impl FnOnce(&Context, vk::CommandBuffer) -> Result<R, GpuError>,
-    ) -> Result<R, GpuError> {
-        if self.state != State::Idle {
-            return Err(GpuError::DeviceLost { during: "an earlier submission" });
-        }
-        let device = self.context.device();
-        let cmd = self.command_buffer;
-        let begin = vk::CommandBufferBeginInfo::default()
-            .flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
-        // SAFETY: nothing is in flight; the handles are the device's.
-        unsafe {
-            device
-                .reset_command_pool(self.command_pool, vk::CommandPoolResetFlags::empty())
-                .map_err(vulkan_error("vkResetCommandPool"))?;
-            device
-                .begin_command_buffer(cmd, &begin)
-                .map_err(vulkan_error("vkBeginCommandBuffer"))?;
-        }
-        // Where it fails, the next reset of the pool takes back what it recorded.
-        let result = record(&self.context, cmd)?;
-        // SAFETY: as above; the closure left the command buffer recording.
-        unsafe { device.end_command_buffer(cmd) }.map_err(vulkan_error("vkEndCommandBuffer"))?;
-        Ok(result)
-    }
-
-    fn submit_and_wait(&mut self) -> Result<(), GpuError> {
-        if self.omitted == Some(Step::Submission) {
-            return Ok(());
-        }
-        let device = self.context.device();
-        let buffers = [self.command_buffer];
-        let submit = [vk::SubmitInfo::default().command_buffers(&buffers)];
-        let timeout = u64::try_from(self.timeout.as_nanos()).unwrap_or(u64::MAX);
-        // Whatever fails below leaves it unknown whether the device is done, but for its loss.
-        let failed = |call, result| match result {
-            vk::Result::ERROR_DEVICE_LOST => (State::Lost, GpuError::DeviceLost { during: call }),
-            vk::Result::TIMEOUT => (State::Hung, GpuError::Timeout(self.timeout)),
-            result => (State::Hung, RuntimeError::Vulkan { call, result }.into()),
-        };
-        // SAFETY: the command buffer is executable and the fence is not signalled.
-        let result = unsafe {
-            match device.queue_submit(self.queue, &submit, self.fence) {
-                Ok(()) => device
-                    .wait_for_fences(&[self.fence], true, timeout)
-                    .map_err(|result| failed("vkWaitForFences", result))
-                    .and_then(|()| {
-                        let reset = device.reset_fences(&[self.fence]);
-                        // The device is done, but there is no fence for a next submission.
-                        reset.map_err(|result| (State::Lost, failed("vkResetFences", result).1))
-                    }),
-                // Out of memory leaves everything as it was before the call.
-                Err(
-                    result @ (vk::Result::ERROR_OUT_OF_HOST_MEMORY
-                    | vk::Result::ERROR_OUT_OF_DEVICE_MEMORY),
-                ) => Err((State::Idle, failed("vkQueueSubmit", result).1)),
-                Err(result) => Err(failed("vkQueueSubmit", result)),
-            }
-        };
-        result.map_err(|(state, error)| {
-            self.state = state;
-            error
-        })
     }
 }
 

@@ -2,12 +2,15 @@
 
 #![forbid(unsafe_code)]
 
+use std::time::Duration;
+
 use vkxfb::counts::MAX_BUFFER_SIZE;
 use vkxfb::lower::{Backend, compute};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use super::shaders::ProbeShader;
 use super::subject::{Subject, SubjectError};
+use super::trial::Rate;
 
 /// Vertex counts up to 13 cover every way in which a primitive can be incomplete, and two odd and
 /// two even primitives of every strip. 1000 needs several workgroups.
@@ -73,6 +76,8 @@ pub struct Plan {
     pub instance_counts: Vec<u32>,
     /// The number of vertices of the large draws, which only the first shader captures.
     pub large: Option<u32>,
+    /// The backends whose large draws are left out because they take too long.
+    pub slow: Vec<Backend>,
     /// Bytes of the largest capture buffer of the compute backend:
     /// [`Context::max_capture_buffer`](vkxfb::runtime::Context::max_capture_buffer). Large draws
     /// that take more are left out.
@@ -184,6 +189,7 @@ impl Plan {
             vertex_counts: VERTEX_COUNTS.to_vec(),
             instance_counts: INSTANCE_COUNTS.to_vec(),
             large: max_workgroups.checked_mul(compute::DEFAULT_WORKGROUP_SIZE).map(|n| n + 13),
+            slow: Vec::new(),
             max_capture_buffer: MAX_BUFFER_SIZE,
             max_batch_bytes: MAX_BATCH_BYTES,
             fail_fast: false,
@@ -194,6 +200,17 @@ impl Plan {
     pub fn quick(&mut self) {
         self.vertex_counts = QUICK_VERTEX_COUNTS.to_vec();
         self.large = None;
+    }
+
+    /// Leaves out the large draws, which cannot be split, of backends that take longer than `limit` for one. Returns
+    /// whether any are left out.
+    pub fn leave_out_slow(&mut self, rates: &[Rate], limit: Duration) -> bool {
+        let Some(large) = self.large else { return false };
+        let is_slow =
+            |rate: &&Rate| f64::from(large) / rate.vertices_per_second > limit.as_secs_f64();
+        self.slow = rates.iter().filter(is_slow).map(|rate| rate.backend).collect();
+        let unlimited = Self { slow: Vec::new(), ..self.clone() };
+        self.all_batches().len() < unlimited.all_batches().len()
     }
 
     /// Vertices of the large draws, if some of them are left out because they do not fit the memory.
@@ -259,6 +276,7 @@ impl Plan {
             let fits = group.backend != Backend::Compute || bytes <= self.max_capture_buffer;
             let in_memory = group.bytes(&[(*vertices, 1)]) <= self.max_batch_bytes;
             fits && in_memory
+                && !self.slow.contains(&group.backend)
                 && is_first
                 && group.subject.has_formulas()
                 && group.provoking == ProvokingVertex::First
@@ -315,5 +333,24 @@ mod tests {
         plan.max_batch_bytes = batch_bytes_within(64 << 10);
         let error = plan.check().unwrap_err();
         assert_eq!(error.limit, (64 << 10) / COPIES);
+    }
+
+    #[test]
+    fn large_draws_of_slow_backends_are_left_out() {
+        let mut plan = Plan::full(&[Backend::Vertex, Backend::Compute], 65535).unwrap();
+        let rates = [(Backend::Vertex, 1e6), (Backend::Compute, 1e9)]
+            .map(|(backend, vertices_per_second)| Rate { backend, vertices_per_second });
+        let large_of = |plan: &Plan| -> Vec<Backend> {
+            let batches = plan.all_batches();
+            let large = batches.iter().filter(|batch| Some(batch.draws[0].0) == plan.large);
+            large.map(|batch| batch.group.backend).collect()
+        };
+        let all = large_of(&plan);
+        assert!(!plan.leave_out_slow(&rates, Duration::MAX));
+        assert_eq!(large_of(&plan), all);
+        assert!(plan.leave_out_slow(&rates, Duration::from_millis(300)));
+        assert_eq!(large_of(&plan), [Backend::Compute; 2]);
+        plan.quick();
+        assert!(!plan.leave_out_slow(&rates, Duration::from_millis(300)), "there are none");
     }
 }

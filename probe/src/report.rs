@@ -18,6 +18,7 @@ pub(crate) mod names;
 mod results;
 #[cfg(test)]
 pub(crate) mod samples;
+mod support;
 #[cfg(test)]
 mod tests;
 
@@ -28,6 +29,7 @@ use vkxfb::lower::Backend;
 use vkxfb::topology::PrimitiveTopology;
 
 use super::diagnose::{Mismatch, PrimitiveDiff, Verdict};
+use super::trial::{TrialResult, Tried};
 
 pub use bug::{BugReport, Failing, bug_report};
 pub use case::{Case, shell_word};
@@ -38,6 +40,7 @@ pub use host::HostInfo;
 use json::to_comparable_json;
 pub use json::to_json;
 pub use results::{CaseResult, Results};
+pub use support::BackendSupport;
 
 /// Version of the JSON. Raised if the meaning of a field changes or a field is removed.
 pub const SCHEMA: u32 = 1;
@@ -67,6 +70,8 @@ pub struct DeviceInfo {
     pub vendor_id: u32,
     /// `VkPhysicalDeviceProperties::deviceID`.
     pub device_id: u32,
+    /// What each backend captures, or lacks.
+    pub backends: Vec<BackendSupport>,
     /// Limits and features that affect captures, by their Vulkan names.
     pub limits: BTreeMap<String, String>,
 }
@@ -149,10 +154,10 @@ impl Cell {
 pub enum Outcome {
     /// Everything that ran is right.
     AllRight = 0,
-    /// At least one case is wrong.
+    /// At least one case or [trial](crate::trial) is wrong.
     Mismatches = 1,
-    /// No case is wrong, but nothing ran, some case could not be captured, or the validation layer
-    /// reported something.
+    /// Nothing is wrong, but nothing ran, some case could not be captured, some trial could not be made, or the
+    /// validation layer reported something.
     CouldNotRun = 2,
 }
 
@@ -188,6 +193,8 @@ pub struct ProbeReport {
     /// What of the command says which shader is probed and how, beside its name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
+    /// What was tried before the cases ran.
+    pub trials: Vec<Tried>,
     /// Results by backend and topology, in the order in which they were first recorded.
     pub cells: Vec<Cell>,
     /// How each case came out, by pipeline, in the order in which they were first recorded.
@@ -204,6 +211,8 @@ pub struct ProbeReport {
     pub validation: Vec<String>,
     /// The cases with which the device was lost, or the process ended, or that did not end.
     pub losses: Vec<LostCase>,
+    /// Seconds that the longest submission took, by the host's clock.
+    pub longest_submission_s: f64,
     /// Seconds that the run took.
     pub elapsed_s: f64,
 }
@@ -218,6 +227,7 @@ impl ProbeReport {
             profile: profile.into(),
             resources: String::new(),
             options: Vec::new(),
+            trials: Vec::new(),
             cells: Vec::new(),
             results: Vec::new(),
             mismatches: Vec::new(),
@@ -226,6 +236,7 @@ impl ProbeReport {
             notes: Vec::new(),
             validation: Vec::new(),
             losses: Vec::new(),
+            longest_submission_s: 0.0,
             elapsed_s: 0.0,
         }
     }
@@ -372,6 +383,11 @@ impl ProbeReport {
         }
     }
 
+    /// The first trial that came out like one of these.
+    pub(crate) fn first_trial(&self, results: &[TrialResult]) -> Option<&Tried> {
+        self.trials.iter().find(|tried| results.contains(&tried.result))
+    }
+
     /// The number of cases that ran.
     pub fn cases_run(&self) -> u32 {
         self.cells.iter().map(|c| c.run).sum()
@@ -384,9 +400,13 @@ impl ProbeReport {
 
     /// The outcome of the run.
     pub fn outcome(&self) -> Outcome {
-        if self.mismatch_count > 0 {
+        if self.mismatch_count > 0 || self.first_trial(&[TrialResult::Wrong]).is_some() {
             Outcome::Mismatches
-        } else if self.cases_run() == 0 || self.has_failures() || !self.validation.is_empty() {
+        } else if self.cases_run() == 0
+            || self.has_failures()
+            || self.first_trial(&[TrialResult::Lost, TrialResult::NotRun]).is_some()
+            || !self.validation.is_empty()
+        {
             Outcome::CouldNotRun
         } else {
             Outcome::AllRight

@@ -11,6 +11,8 @@ mod alone;
 mod case;
 mod device;
 mod reference;
+mod speed;
+mod trials;
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -22,6 +24,7 @@ use vkxfb::vertex_input::VertexFormat;
 
 pub use self::alone::{Event, Position, numbered_cases, run_alone};
 pub use self::device::device_info;
+pub use self::trials::{run_trial, run_trials};
 
 use self::case::Prepared;
 use self::reference::{RecordTable, References};
@@ -116,6 +119,7 @@ pub fn run_until_loss(
             break;
         }
     }
+    report.longest_submission_s = gpu.longest_submission().as_secs_f64();
     report.elapsed_s = start.elapsed().as_secs_f64();
     loss
 }
@@ -142,11 +146,18 @@ pub fn failing_module(
     Ok(lowered.map(|l| l.words).unwrap_or_default())
 }
 
+/// Whether a backend of the device captures draws of a topology.
+fn has_topology(gpu: &Gpu, backend: Backend, topology: PrimitiveTopology) -> bool {
+    backend == Backend::Compute
+        || !topology.has_adjacency()
+        || gpu.context().enabled().geometry_shader
+}
+
 /// Why a group cannot run on a device that has the backend.
 fn unsupported(gpu: &Gpu, group: &CaseGroup<'_>) -> Option<String> {
     let enabled = gpu.context().enabled();
     let is_graphics = group.backend != Backend::Compute;
-    if is_graphics && group.topology.has_adjacency() && !enabled.geometry_shader {
+    if !has_topology(gpu, group.backend, group.topology) {
         return Some("no geometryShader: adjacency is illegal in a graphics pipeline".to_owned());
     }
     let is_points = group.topology == PrimitiveTopology::PointList;

@@ -17,6 +17,7 @@ use vkxfb::lower::Backend;
 use vkxfb::topology::PrimitiveTopology;
 
 use super::report::{Cell, Failure, Footnotes, LostCase, Outcome, ProbeReport};
+use super::trial::TrialResult;
 
 /// The width of the text, in columns.
 pub const WIDTH: usize = 100;
@@ -31,9 +32,22 @@ const RULE: LineStyle = LineStyle::none().fill('─').junction('─');
 
 /// The report as text, with a line break at the end; with ANSI colours if `colour` says so.
 pub fn render(report: &ProbeReport, colour: bool) -> String {
+    render_head(report, colour) + &render_results(report, colour)
+}
+
+/// The first part of [`render`], which is known before the cases run: the device, and what was tried.
+pub fn render_head(report: &ProbeReport, colour: bool) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
-    let _ = write_report(&mut text, report, &Paint { colour });
+    let _ = write_head(&mut text, report, &Paint { colour });
+    text
+}
+
+/// What [`render`] shows behind [`render_head`].
+pub fn render_results(report: &ProbeReport, colour: bool) -> String {
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let _ = write_results(&mut text, report, &Paint { colour });
     text
 }
 
@@ -64,7 +78,7 @@ impl Paint {
     }
 }
 
-fn write_report(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::Result {
+fn write_head(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::Result {
     let device = &report.device;
     writeln!(out, "{}", paint.styled(printable(&device.name), Style::new().bold()))?;
     let mut facts = vec![format!("{} {}", device.driver, device.driver_version)];
@@ -76,7 +90,33 @@ fn write_report(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::R
         facts.push(format!("resources {}", report.resources));
     }
     write_wrapped(out, &facts.join(", "), "", |line| paint.dim(line))?;
+    if !device.backends.is_empty() {
+        write_fact(out, "backends", &device.backends_text(), str::to_owned)?;
+        write_fact(out, "topologies", &device.topologies_text(), str::to_owned)?;
+    }
+    for tried in &report.trials {
+        let paint = |line: &str| match tried.result {
+            TrialResult::Works => line.to_owned(),
+            TrialResult::DoneWithout | TrialResult::Absent => paint.dim(line),
+            TrialResult::Wrong => paint.bad(line),
+            TrialResult::NotRun | TrialResult::Lost => paint.doubtful(line),
+        };
+        write_fact(out, tried.trial.title(), &tried.described(), paint)?;
+    }
+    Ok(())
+}
 
+/// Writes a line of the head, and where it is too long, several.
+fn write_fact(
+    out: &mut String,
+    name: &str,
+    text: &str,
+    paint: impl Fn(&str) -> String,
+) -> fmt::Result {
+    write_wrapped(out, text, &format!(" {name:18} "), paint)
+}
+
+fn write_results(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::Result {
     let mut footnotes = Footnotes::default();
     let mut table = Table::new();
     table.load_style(RULES).force_no_tty();
@@ -205,17 +245,19 @@ fn write_summary(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::
     let run = report.cases_run();
     let summary = match report.outcome() {
         Outcome::AllRight => paint.good("all right"),
+        Outcome::Mismatches if report.mismatch_count == 0 => paint.bad(report.trials_summary()),
         Outcome::Mismatches => {
             paint.bad(format!("{} of {run} cases came out wrong", report.mismatch_count))
         }
         Outcome::CouldNotRun if run == 0 => paint.doubtful("nothing could run"),
-        Outcome::CouldNotRun if report.cells.iter().all(|c| c.errors == 0) => {
-            paint.doubtful("the validation layer objects")
-        }
-        Outcome::CouldNotRun => {
+        Outcome::CouldNotRun if report.has_failures() => {
             let errors: u32 = report.cells.iter().map(|c| c.errors).sum();
             paint.doubtful(format!("{errors} of {run} cases could not run"))
         }
+        Outcome::CouldNotRun if !report.validation.is_empty() => {
+            paint.doubtful("the validation layer objects")
+        }
+        Outcome::CouldNotRun => paint.doubtful(report.trials_summary()),
     };
     writeln!(out, "\n{summary} ({run} cases in {:.1} s)", report.elapsed_s)
 }

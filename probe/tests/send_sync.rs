@@ -21,14 +21,14 @@ send_and_sync! {
     }
     vkxfb_probe::gpu {
         BoundContents, CaptureRequest<'static>, CaptureResult, CaptureTarget<'static>, DeviceInfo, DeviceSelector,
-        DrawFeatures, Gpu, GpuError, InjectedFault, MemoryLimits, Message, OpenOptions, Profile, Resources, Robustness,
+        DrawFeatures, Gpu, GpuError, HostMemory, InjectedFault, MemoryLimits, Message, OpenOptions, Profile, Resources, Robustness,
         Step, Timestamps, Tool, VertexData<'static>,
     }
     vkxfb_probe::picture { Drawing }
     vkxfb_probe::plan { Batch<'static>, BatchTooLarge, CaseGroup<'static>, Plan }
     vkxfb_probe::records { Differences, Records<'static>, RecordsDiffer }
     vkxfb_probe::report {
-        BugReport<'static>, Case, CaseResult, Cell, DeviceInfo, Failing<'static>, Failure, Findings, HostInfo, LostCase, Outcome, ProbeReport,
+        BackendSupport, BugReport<'static>, Case, CaseResult, Cell, DeviceInfo, Failing<'static>, Failure, Findings, HostInfo, LostCase, Outcome, ProbeReport,
         Results, Trace,
     }
     vkxfb_probe::run { Event, Loss, Position, Progress<'static> }
@@ -36,6 +36,7 @@ send_and_sync! {
     vkxfb_probe::sentinel { Fill }
     vkxfb_probe::shaders { ProbeBuffer, ProbeField, ProbeShader }
     vkxfb_probe::subject { Subject, SubjectError }
+    vkxfb_probe::trial { Rate, Trial, TrialResult, Tried }
 }
 
 #[test]

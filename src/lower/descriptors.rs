@@ -102,13 +102,14 @@ impl Descriptors {
                 }
                 code.push(Op::Return, &[]);
             }
+            Access::AddBytes { address, bytes } => {
+                let result = add_bytes(builder, &mut code, address, bytes);
+                code.push(Op::ReturnValue, &[result.0]);
+            }
             Access::MultiplyAdd { address, a, b } => {
-                let (uint, uvec2) = (builder.uint(), builder.uvec(2));
+                let uint = builder.uint();
                 let product = code.value(builder, Op::IMul, uint, &[a.0, b.0]);
-                let offset = extract(builder, &mut code, address, 0);
-                let sum = code.value(builder, Op::IAdd, uint, &[offset.0, product.0]);
-                let operands = [sum.0, address.0, 0];
-                let result = code.value(builder, Op::CompositeInsert, uvec2, &operands);
+                let result = add_bytes(builder, &mut code, address, product);
                 code.push(Op::ReturnValue, &[result.0]);
             }
         }
@@ -227,6 +228,14 @@ fn join(
 fn extract(builder: &mut Builder<'_>, code: &mut Code, composite: Id, index: u32) -> Id {
     let uint = builder.uint();
     code.value(builder, Op::CompositeExtract, uint, &[composite.0, index])
+}
+
+/// The address that many bytes after another one, in the same buffer.
+fn add_bytes(builder: &mut Builder<'_>, code: &mut Code, address: Id, bytes: Id) -> Id {
+    let (uint, uvec2) = (builder.uint(), builder.uvec(2));
+    let offset = extract(builder, code, address, 0);
+    let sum = code.value(builder, Op::IAdd, uint, &[offset.0, bytes.0]);
+    code.value(builder, Op::CompositeInsert, uvec2, &[sum.0, address.0, 0])
 }
 
 /// The index of the buffer in the array.

@@ -43,6 +43,7 @@ impl DeviceAddress {
                 let alignment = alignment(components, aligned);
                 self.store(builder, [address, index, value], components, alignment)
             }
+            Access::AddBytes { address, bytes } => add_bytes(builder, address, bytes),
             Access::MultiplyAdd { address, a, b } => multiply_add(builder, address, a, b),
         }
     }
@@ -84,28 +85,42 @@ fn load(builder: &mut Builder<'_>, address: Id, components: u32, alignment: u32)
     code
 }
 
-/// address + a * b, with a 32-bit carry, so that shaderInt64 is not needed.
+/// address + bytes.
+fn add_bytes(builder: &mut Builder<'_>, address: Id, bytes: Id) -> Code {
+    let mut code = Code::default();
+    let zero = builder.constant(0);
+    let sum = add(builder, &mut code, address, [bytes, zero]);
+    code.push(Op::ReturnValue, &[sum.0]);
+    code
+}
+
+/// address + a * b.
 fn multiply_add(builder: &mut Builder<'_>, address: Id, a: Id, b: Id) -> Code {
     let mut code = Code::default();
     let uint = builder.uint();
     let pair = builder.declare(Op::TypeStruct, &[uint.0, uint.0]);
-    let uvec2 = builder.uvec(2);
-    let extract = |code: &mut Code, builder: &mut Builder<'_>, composite: Id, index: u32| {
-        code.value(builder, Op::CompositeExtract, uint, &[composite.0, index])
-    };
     let product = code.value(builder, Op::UMulExtended, pair, &[a.0, b.0]);
-    let product_low = extract(&mut code, builder, product, 0);
-    let product_high = extract(&mut code, builder, product, 1);
-    let low = extract(&mut code, builder, address, 0);
-    let high = extract(&mut code, builder, address, 1);
-    let sum = code.value(builder, Op::IAddCarry, pair, &[low.0, product_low.0]);
-    let sum_low = extract(&mut code, builder, sum, 0);
-    let carry = extract(&mut code, builder, sum, 1);
-    let high = code.value(builder, Op::IAdd, uint, &[high.0, product_high.0]);
-    let high = code.value(builder, Op::IAdd, uint, &[high.0, carry.0]);
-    let result = code.value(builder, Op::CompositeConstruct, uvec2, &[sum_low.0, high.0]);
-    code.push(Op::ReturnValue, &[result.0]);
+    let halves = [0, 1].map(|half| extract(builder, &mut code, product, half));
+    let sum = add(builder, &mut code, address, halves);
+    code.push(Op::ReturnValue, &[sum.0]);
     code
+}
+
+/// A sum in 64 bits with a 32-bit carry, so that shaderInt64 is not needed.
+fn add(builder: &mut Builder<'_>, code: &mut Code, address: Id, [low, high]: [Id; 2]) -> Id {
+    let (uint, uvec2) = (builder.uint(), builder.uvec(2));
+    let pair = builder.declare(Op::TypeStruct, &[uint.0, uint.0]);
+    let [address_low, address_high] = [0, 1].map(|half| extract(builder, code, address, half));
+    let sum = code.value(builder, Op::IAddCarry, pair, &[address_low.0, low.0]);
+    let [sum_low, carry] = [0, 1].map(|half| extract(builder, code, sum, half));
+    let sum_high = code.value(builder, Op::IAdd, uint, &[address_high.0, high.0]);
+    let sum_high = code.value(builder, Op::IAdd, uint, &[sum_high.0, carry.0]);
+    code.value(builder, Op::CompositeConstruct, uvec2, &[sum_low.0, sum_high.0])
+}
+
+fn extract(builder: &mut Builder<'_>, code: &mut Code, composite: Id, index: u32) -> Id {
+    let uint = builder.uint();
+    code.value(builder, Op::CompositeExtract, uint, &[composite.0, index])
 }
 
 fn dword_array_pointer(builder: &mut Builder<'_>) -> Id {

@@ -61,6 +61,7 @@ names! {
         Load2Aligned "load2_aligned",
         Load4Aligned "load4_aligned",
         MultiplyAdd "multiply_add",
+        RecordAddress "record_address",
         Store1 "store1",
         Store2 "store2",
         Store2Wide "store2_wide",
@@ -69,10 +70,8 @@ names! {
         Store4Wide "store4_wide",
         TableAddress "table_address",
         UseDrawAt "use_draw_at",
-        XfbAddress "xfb_address",
         XfbCompute "xfb_compute",
         XfbComputeStaged "xfb_compute_staged",
-        XfbFirstDword "xfb_first_dword",
         XfbIsBound "xfb_is_bound",
         XfbVertex "xfb_vertex",
     }
@@ -121,6 +120,7 @@ names! {
     /// A function of `shaders/stubs.wgsl` for access to memory and address arithmetic. It has the
     /// same body in captures and kernels.
     MemoryStub {
+        AddBytes "add_bytes",
         Load1 "load1",
         Load1FromAny "load1_from_any",
         Load1Written "load1_written",
@@ -176,6 +176,7 @@ names! {
         SetInputs "set_inputs",
         Shade "shade",
         StoreRecord "store_record",
+        Uniformly "uniformly",
         WorkgroupSize "workgroup_size",
     }
 }

@@ -169,6 +169,7 @@ impl Define for KernelStubs {
             | StubName::SetInputs
             | StubName::Shade
             | StubName::StoreRecord
+            | StubName::Uniformly
             | StubName::WorkgroupSize => return Ok(None),
         };
         let mut code = Code::default();

@@ -1,9 +1,9 @@
 //! The shader library (`shaders/*.wgsl`, compiled to `shaders/xfb.spv`) and the bodies of its stubs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::LazyLock;
 
-use spirv::{Decoration, MemorySemantics, Op, Scope};
+use spirv::{Decoration, MemorySemantics, Op, Scope, SelectionControl};
 
 use super::functions::{MemoryStub, StagingStub, StubName, SysvalsStub};
 use super::inputs::Inputs;
@@ -16,12 +16,45 @@ use super::undefined::Undefined;
 use super::{LowerError, SpecIds};
 use crate::spirv::emit::Code;
 use crate::spirv::link::{Define, Library, Linker, Stub};
-use crate::spirv::{Id, Module, ParseError, Section, words_from_bytes};
+use crate::spirv::{Id, Instruction, Module, ParseError, Section, read_string, words_from_bytes};
 
 static LIBRARY: LazyLock<Result<Library, ParseError>> = LazyLock::new(|| {
     let words = words_from_bytes(include_bytes!("../../shaders/xfb.spv"))?;
-    Module::parse(&words).map(Library::new)
+    let mut module = Module::parse(&words)?;
+    mark_uniform_branches(&mut module);
+    Ok(Library::new(module))
 });
+
+/// Asks drivers not to flatten the selections whose condition is a call of `uniformly`, which WGSL has
+/// no word for.
+fn mark_uniform_branches(module: &mut Module) {
+    let name = |i: &Instruction<'_>| i.operands().get(1..).and_then(read_string);
+    let is_marker = |i: &Instruction<'_>| {
+        i.is(Op::Name) && name(i).is_some_and(|(name, _)| name == StubName::Uniformly.name())
+    };
+    let Some(marker) = module.section(Section::Names).find(is_marker).map(|i| i.id(0)) else {
+        return;
+    };
+    let (mut conditions, mut merges) = (HashSet::new(), HashSet::new());
+    let mut merge = None;
+    for i in module.section(Section::Functions) {
+        match i.op() {
+            Some(Op::FunctionCall) if i.id(2) == marker => _ = conditions.insert(i.id(1)),
+            Some(Op::LogicalNot) if conditions.contains(&i.id(2)) => _ = conditions.insert(i.id(1)),
+            Some(Op::SelectionMerge) => merge = Some(i.id(0)),
+            Some(Op::BranchConditional) if conditions.contains(&i.id(0)) => merges.extend(merge),
+            _ => {}
+        }
+    }
+    module.edit(Section::Functions, |op, operands| {
+        if op == Op::SelectionMerge
+            && let [merge, control] = operands
+            && merges.contains(&Id(*merge))
+        {
+            *control = SelectionControl::DONT_FLATTEN.bits();
+        }
+    });
+}
 
 /// The library, parsed once.
 pub(super) fn library() -> Result<&'static Library, LowerError> {
@@ -127,8 +160,8 @@ impl Define for CaptureStubs<'_> {
             (StubName::SetInputs | StubName::Shade | StubName::WorkgroupSize, None) => {
                 return Ok(None);
             }
-            // Only kernels have it.
-            (StubName::KernelWidth, _) => return Ok(None),
+            // Only kernels have a width; the other one is what it says.
+            (StubName::KernelWidth | StubName::Uniformly, _) => return Ok(None),
         };
         Ok(Some(code))
     }

@@ -100,7 +100,8 @@ pub struct SpecIds {
     pub topology: u32,
     /// A boolean: primitive restart may be enabled. Compute only.
     pub restart: u32,
-    /// A boolean: a dispatch may have several draws, or an index buffer. Compute only.
+    /// A boolean: a dispatch may have several draws, an index buffer, or vertex buffers larger than
+    /// 4 GiB. Compute only.
     pub general: u32,
     /// A boolean, by default false: the dispatch is a [fused](crate::runtime::DrawClass::Fused)
     /// capture. Compute only.

@@ -149,6 +149,8 @@ pub(super) enum Access {
     Load { address: Id, components: u32, source: Source },
     /// Stores dwords at `address` plus `index` dwords.
     Store { address: Id, index: Id, value: Id, components: u32, any: bool, aligned: bool },
+    /// Computes `address` plus `bytes`.
+    AddBytes { address: Id, bytes: Id },
     /// Computes `address` plus `a` * `b` bytes.
     MultiplyAdd { address: Id, a: Id, b: Id },
 }
@@ -182,6 +184,10 @@ impl Access {
             MemoryStub::Store4ToAny => store(4, true, false),
             MemoryStub::Store2Aligned => store(2, false, true),
             MemoryStub::Store4Aligned => store(4, false, true),
+            MemoryStub::AddBytes => {
+                let [address, bytes] = stub.parameters()?;
+                Ok(Some(Self::AddBytes { address, bytes }))
+            }
             MemoryStub::MultiplyAdd => {
                 let [address, a, b] = stub.parameters()?;
                 Ok(Some(Self::MultiplyAdd { address, a, b }))

@@ -177,16 +177,15 @@ impl Staging {
                 code.begin_if(builder, exists)
             });
             outputs.if_bound(linker, &mut code, buffer, |linker, code| {
-                let (address, base) = outputs.start(linker, code, buffer, first_record)?;
+                let address = outputs.record_address(linker, code, buffer, first_record)?;
                 let builder = &mut linker.builder;
                 let (place, dword) = shape.locate(builder, code, unit);
                 let pointer = staged.element(builder, code, place);
                 let vector = builder.uvec(shape.unit);
                 let value = code.value(builder, Op::Load, vector, &[pointer.0]);
-                let index = code.value(builder, Op::IAdd, uint, &[base.0, dword.0]);
                 let store = Function::store(shape.unit, shape.unit > 1).id(linker)?;
                 let void = linker.builder.void();
-                code.call(&mut linker.builder, void, store, &[address, index, value]);
+                code.call(&mut linker.builder, void, store, &[address, dword, value]);
                 Ok(())
             })?;
             merge.into_iter().for_each(|merge| code.end_if(merge));

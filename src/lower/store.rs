@@ -77,7 +77,7 @@ impl StoredOutputs<'_> {
         let values = self.load_all(&mut linker.builder, &mut code);
         for (buffer, stride) in self.layout.buffers() {
             self.if_bound(linker, &mut code, buffer, |linker, code| {
-                let (address, base) = self.start(linker, code, buffer, record)?;
+                let address = self.record_address(linker, code, buffer, record)?;
                 for chunk in chunks(self.layout, buffer) {
                     let width = chunk.parts.len() as u32;
                     // Whether the chunk is aligned to its size in all records.
@@ -85,12 +85,7 @@ impl StoredOutputs<'_> {
                     let store = Function::store(width, aligns(width)).id(linker)?;
                     let builder = &mut linker.builder;
                     let value = gather(builder, code, &values, &chunk.parts);
-                    let (uint, offset) = (builder.uint(), builder.constant(chunk.dword));
-                    let index = match chunk.dword {
-                        0 => base,
-                        _ => code.value(builder, Op::IAdd, uint, &[base.0, offset.0]),
-                    };
-                    let void = builder.void();
+                    let (void, index) = (builder.void(), builder.constant(chunk.dword));
                     code.call(builder, void, store, &[address, index, value]);
                 }
                 Ok(())
@@ -122,25 +117,20 @@ impl StoredOutputs<'_> {
         Ok(())
     }
 
-    /// The address of a buffer, and the dword in it at which a record begins.
-    pub(super) fn start(
+    /// The address of a record.
+    pub(super) fn record_address(
         &self,
         linker: &mut Linker<'_, '_>,
         code: &mut Code,
         buffer: usize,
         record: Id,
-    ) -> Result<(Id, Id), LinkError> {
-        let (xfb_address, first_dword) =
-            (Function::XfbAddress.id(linker)?, Function::XfbFirstDword.id(linker)?);
+    ) -> Result<Id, LinkError> {
+        let function = Function::RecordAddress.id(linker)?;
         let stride = self.layout.strides.get(buffer).copied().flatten().unwrap_or(0);
         let builder = &mut linker.builder;
-        let (uint, uvec2) = (builder.uint(), builder.uvec(2));
-        let buffer = builder.constant(buffer as u32);
-        let address = code.call(builder, uvec2, xfb_address, &[buffer]);
-        let dwords = builder.constant(stride / 4);
-        let base = code.value(builder, Op::IMul, uint, &[record.0, dwords.0]);
-        let first = code.call(builder, uint, first_dword, &[buffer]);
-        Ok((address, code.value(builder, Op::IAdd, uint, &[base.0, first.0])))
+        let uvec2 = builder.uvec(2);
+        let [buffer, stride] = [buffer as u32, stride].map(|value| builder.constant(value));
+        Ok(code.call(builder, uvec2, function, &[buffer, record, stride]))
     }
 
     /// The captured dwords of a record of a buffer, without gaps, in vectors of `dwords`.

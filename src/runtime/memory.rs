@@ -395,8 +395,8 @@ impl Buffer {
     /// A failed `vkInvalidateMappedMemoryRanges`.
     ///
     /// # Safety
-    /// The buffer was made for [`MemoryLocation::Readback`], and `ctx` is the context that it was
-    /// made with.
+    /// The buffer was made for [`MemoryLocation::Readback`], or for [`MemoryLocation::Upload`], which is
+    /// coherent, and `ctx` is the context that it was made with.
     pub unsafe fn invalidate(&self, ctx: &Context) -> Result<(), RuntimeError> {
         if self.allocation.coherent {
             return Ok(());

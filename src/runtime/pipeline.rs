@@ -43,15 +43,16 @@ use crate::vertex_input::VertexInput;
 /// [`Pipeline::prepare`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DrawClass {
-    /// All draws: with indices, indirect, several draws in one dispatch, and captures whose
-    /// position only the GPU knows.
+    /// All draws: with indices, indirect, several draws in one dispatch, captures whose position
+    /// only the GPU knows, and vertex buffers that the other classes do not take.
     Every,
     /// A direct draw without indices that has a dispatch of its own, because it is large or the
-    /// only one.
+    /// only one. All elements of an attribute begin within 4 GiB.
     Single,
     /// The only draw of a capture with counters or queries, if it is direct, and one workgroup
     /// captures it. The capture is *fused*: the workgroup also does what
-    /// [kernels](super::Kernels) do for other captures.
+    /// [kernels](super::Kernels) do for other captures. All elements of an attribute begin within
+    /// 4 GiB.
     Fused,
 }
 

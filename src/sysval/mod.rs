@@ -78,8 +78,21 @@ pub struct DrawSysvals {
     pub index_limit: u32,
     /// The address of the first index of the draw.
     pub index_address: Address,
-    /// With primitive restart: the address of the table that `shaders/restart.wgsl` makes.
-    pub restart_table: Address,
+    /// The number of invocations that capture the draw, at most 2^32 - 1: one for each item of each
+    /// instance, and two for each item of a fan. Workgroups beyond them do nothing.
+    pub invocations: u32,
+    /// (2^32 - 1) / n rounded down, where n is the number of invocations that an instance has, see
+    /// [`reciprocal`].
+    pub reciprocal: u32,
+}
+
+/// The number that shaders divide the number of an invocation by `divisor` with: they multiply by it,
+/// and no division is needed on the GPU.
+pub const fn reciprocal(divisor: u32) -> u32 {
+    match divisor {
+        0 => 0,
+        divisor => u32::MAX / divisor,
+    }
 }
 
 /// Bits of [`DrawSysvals::flags`].
@@ -93,6 +106,9 @@ pub mod flags {
     /// For an [`Input`](super::setup::Input) with a predicate: the draws are discarded if the
     /// predicate is not 0.
     pub const INVERTED: u32 = 32;
+    /// An attribute of the draw [reaches far](super::AttributeDescriptor::reaches_far). Only draws of
+    /// the class [`Every`](crate::runtime::DrawClass::Every) may have it.
+    pub const FAR_ATTRIBUTES: u32 = 64;
     /// The number of vertices that a primitive is captured as, from this bit on.
     pub const VERTICES_PER_PRIMITIVE_SHIFT: u32 = 8;
 }
@@ -152,6 +168,12 @@ impl AttributeDescriptor {
             stride,
         }
     }
+
+    /// Whether there are elements that begin 4 GiB or more after the first one, so that shaders need
+    /// 64 bits for their offsets.
+    pub const fn reaches_far(&self) -> bool {
+        self.limit.saturating_sub(1).checked_mul(self.stride).is_none()
+    }
 }
 
 /// Converts a 64-bit address for the shader.
@@ -194,6 +216,28 @@ mod tests {
             let descriptor = AttributeDescriptor::new(0x1_0000_0000, bound_size, offset, size, stride);
             let end = u64::from(element) * u64::from(stride) + u64::from(offset + size);
             prop_assert_eq!(element < descriptor.limit, end <= bound_size);
+        }
+
+        #[test]
+        fn far_is_where_offsets_exceed_32_bits(
+            bound_size in prop_oneof![0..5000u64, (1 << 32) - 99..(1u64 << 32) + 99, 0..1u64 << 40],
+            size in 1..=32u32,
+            stride in prop_oneof![1 => Just(0), 9 => 1..64u32],
+        ) {
+            let descriptor = AttributeDescriptor::new(0x1_0000_0000, bound_size, 0, size, stride);
+            let last = u64::from(descriptor.limit).saturating_sub(1) * u64::from(stride);
+            prop_assert_eq!(descriptor.reaches_far(), last >= 1 << 32);
+        }
+
+        /// What `instance_and_lane` of shaders/compute.wgsl relies on.
+        #[test]
+        fn a_product_with_the_reciprocal_is_at_most_1_below_the_quotient(
+            number in prop_oneof![any::<u32>(), 0..99u32, u32::MAX - 99..=u32::MAX],
+            divisor in prop_oneof![1..=u32::MAX, 1..99u32, u32::MAX - 99..=u32::MAX],
+        ) {
+            let product = u64::from(number) * u64::from(reciprocal(divisor));
+            let quotient = (product >> 32) as u32;
+            prop_assert!([quotient, quotient.wrapping_add(1)].contains(&(number / divisor)));
         }
     }
 }

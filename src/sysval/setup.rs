@@ -214,6 +214,10 @@ pub struct DrawRestarts {
     /// The difference between the primitives that the table counts after that restart and the
     /// draw's own primitives, modulo 2^32.
     pub before: u32,
+    /// The address of the table.
+    pub table: Address,
+    /// Padding.
+    pub reserved: [u32; 2],
 }
 
 /// What the setup kernel writes for a draw if any draw of the setup has primitive restart.

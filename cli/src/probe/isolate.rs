@@ -1,6 +1,7 @@
-//! Runs the cases of a probe in a child process, each alone. A case that takes the device or its process with it is
-//! recorded, and another child goes on behind it.
+//! Runs the trials and the cases of a probe in child processes, each alone. One that takes the device or its process
+//! with it is recorded, and another child goes on behind it.
 
+use std::fmt;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
@@ -8,10 +9,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use vkxfb::lower::Backend;
 use vkxfb_probe::gpu::Gpu;
 use vkxfb_probe::plan::{Batch, Plan};
 use vkxfb_probe::report::{LostCase, ProbeReport};
-use vkxfb_probe::run::{Event, Loss, Position, Progress, numbered_cases, run_alone};
+use vkxfb_probe::run::{Event, Loss, Position, Progress, numbered_cases, run_alone, run_trial};
+use vkxfb_probe::trial::{Trial, TrialResult, Tried};
 
 /// After so many losses with one batch, its other cases are left out.
 const MOST_OF_A_BATCH: usize = 3;
@@ -23,26 +26,55 @@ const MOST: usize = 64;
 const SPARE: Duration = Duration::from_secs(10);
 
 /// What a child is told to do.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Task {
     /// Index of the device.
     pub device: usize,
-    from: Position,
+    /// [`Plan::slow`]
+    pub slow: Vec<Backend>,
+    what: What,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum What {
+    /// The cases from there on.
+    Cases(Position),
+    /// A trial.
+    Trial(Trial),
 }
 
 impl FromStr for Task {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let numbers: Result<Vec<usize>, _> = text.split(':').map(str::parse).collect();
-        match numbers.as_deref() {
-            Ok(&[device, batch, case]) => Ok(Self { device, from: Position { batch, case } }),
-            _ => Err("for the probe's own use".to_owned()),
-        }
+        let parse = || {
+            let (device, what) = text.split_once(':')?;
+            let (what, slow) = what.split_once('/')?;
+            let slow = slow.split_terminator('+').map(crate::parse_backend);
+            let slow = slow.collect::<Result<_, _>>().ok()?;
+            let what = match what.split_once(':') {
+                Some((batch, case)) => {
+                    What::Cases(Position { batch: batch.parse().ok()?, case: case.parse().ok()? })
+                }
+                None => What::Trial(what.parse().ok()?),
+            };
+            Some(Self { device: device.parse().ok()?, slow, what })
+        };
+        parse().ok_or_else(|| "for the probe's own use".to_owned())
     }
 }
 
-/// The child's part: runs cases, and tells of them on standard output.
+impl fmt::Display for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.what {
+            What::Cases(Position { batch, case }) => write!(f, "{}:{batch}:{case}/", self.device),
+            What::Trial(trial) => write!(f, "{}:{trial}/", self.device),
+        }?;
+        self.slow.iter().try_for_each(|backend| write!(f, "{backend}+"))
+    }
+}
+
+/// The child's part: runs a trial, or cases, and tells of them on standard output.
 pub(super) fn work(task: &Task, mut gpu: Gpu, plan: &Plan, report: &mut ProbeReport) -> Result<()> {
     let mut out = std::io::stdout();
     let mut tell = |event: Event| {
@@ -50,7 +82,16 @@ pub(super) fn work(task: &Task, mut gpu: Gpu, plan: &Plan, report: &mut ProbeRep
         out.write_all(b"\n")?;
         out.flush()
     };
-    if run_alone(&mut gpu, plan, task.from, report, &mut tell)? {
+    let works = match task.what {
+        What::Cases(from) => run_alone(&mut gpu, plan, from, report, &mut tell)?,
+        What::Trial(trial) => {
+            let tried = run_trial(&mut gpu, plan, trial);
+            let works = tried.result != TrialResult::Lost;
+            tell(Event::Tried(Box::new(tried)))?;
+            works
+        }
+    };
+    if works {
         tell(Event::Done(crate::once_each(&gpu.close())))?;
     }
     Ok(())
@@ -73,6 +114,27 @@ pub(super) struct Isolated<'a> {
 }
 
 impl Isolated<'_> {
+    fn task(&self, what: What) -> Task {
+        Task { device: self.device, slow: self.plan.slow.clone(), what }
+    }
+
+    /// Makes the trials that the report does not have yet.
+    pub(super) fn run_trials(&self, report: &mut ProbeReport) -> Result<()> {
+        for trial in Trial::ALL {
+            if report.trials.iter().any(|tried| tried.trial == trial) {
+                continue;
+            }
+            let made = report.trials.len();
+            let task = self.task(What::Trial(trial));
+            if let End::Lost { how, .. } = self.run_child(&task, &[], report, &mut |_| {})?
+                && report.trials.len() == made
+            {
+                report.trials.push(Tried::new(trial, TrialResult::Lost, how));
+            }
+        }
+        Ok(())
+    }
+
     /// Runs the plan from a position on.
     pub(super) fn run(
         &self,
@@ -83,7 +145,8 @@ impl Isolated<'_> {
         let batches = self.plan.all_batches();
         let (mut of_batch, mut lost_batch) = (0, None);
         while from.batch < batches.len() {
-            let (at, how) = match self.run_child(from, &batches, report, &mut observe)? {
+            let task = self.task(What::Cases(from));
+            let (at, how) = match self.run_child(&task, &batches, report, &mut observe)? {
                 End::Done => return Ok(()),
                 End::Lost { at, how } => (at, how),
             };
@@ -138,15 +201,15 @@ impl Isolated<'_> {
         Ok(())
     }
 
-    /// Lets a child run from a position on.
+    /// Lets a child do a task.
     fn run_child(
         &self,
-        from: Position,
+        task: &Task,
         batches: &[Batch<'_>],
         report: &mut ProbeReport,
         observe: &mut impl FnMut(Progress<'_>),
     ) -> Result<End> {
-        let mut child = Running::start(self.device, from)?;
+        let mut child = Running::start(task)?;
         let mut at = None;
         loop {
             let line = match child.lines.recv_timeout(self.timeout + SPARE) {
@@ -177,6 +240,7 @@ impl Isolated<'_> {
                         return Ok(End::Done);
                     }
                 }
+                Event::Tried(tried) => report.trials.push(*tried),
                 Event::Lost(how) => return Ok(End::Lost { at, how }),
                 Event::Done(messages) => {
                     report.validation.extend(messages);
@@ -222,12 +286,12 @@ struct Running {
 
 impl Running {
     /// Starts this program once more, with the same arguments.
-    fn start(device: usize, from: Position) -> Result<Self> {
+    fn start(task: &Task) -> Result<Self> {
         let program = std::env::current_exe().context("cannot find this program's file")?;
         let mut process = Command::new(program)
             .args(std::env::args_os().skip(1))
             .arg("--worker")
-            .arg(format!("{device}:{}:{}", from.batch, from.case))
+            .arg(task.to_string())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()

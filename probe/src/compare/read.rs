@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::CaseKey;
 use crate::report::{CaseResult, SCHEMA, names};
+use crate::trial::Trial;
 
 /// Why a file cannot be compared.
 #[derive(Debug, thiserror::Error)]
@@ -61,7 +62,7 @@ pub struct RecordedDevice {
     pub name: String,
     /// Vendor and device ID.
     pub ids: (u64, u64),
-    /// What may differ between two probes: versions, limits, the machine.
+    /// What may differ between two probes: versions, limits, how trials came out, the machine.
     pub facts: BTreeMap<String, String>,
     cases: BTreeMap<CaseKey, CaseResult>,
 }
@@ -223,6 +224,15 @@ impl<'a> Field<'a> {
             let names = limits.value.as_object().ok_or_else(|| limits.wrong("is no object"))?;
             for name in names.keys() {
                 note(name, limits.optional(name))?;
+            }
+        }
+        // Older reports have none.
+        let trials = self.optional("trials").map(|trials| trials.elements()).transpose()?;
+        for trial in trials.unwrap_or_default() {
+            let name = trial.member("trial")?.text()?;
+            // No two probes are equally fast.
+            if name != Trial::Speed.name() {
+                note(name, trial.optional("result"))?;
             }
         }
         let mut cases = BTreeMap::new();

@@ -5,18 +5,39 @@ use std::any::Any;
 use ash::vk;
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 use vkxfb::internal::{ContextId, HasContext};
-use vkxfb::runtime::{Allocation, AllocationRequest, Context, MemoryAllocator, RuntimeError};
+use vkxfb::runtime::{
+    Allocation, AllocationRequest, Context, MemoryAllocator, MemoryLocation, RuntimeError,
+    SimpleAllocator,
+};
+
+use super::HostMemory;
+use super::shadow::Shadows;
 
 /// Memory for the objects of a context.
 pub(super) struct OwnAllocator {
     raw: Allocator,
+    /// What is read back, where the host reads memory fast only if it is not coherent: the other allocator takes
+    /// coherent memory alone.
+    cached: Option<SimpleAllocator>,
+    /// With [`HostMemory::NonCoherent`].
+    shadows: Option<Shadows>,
     owner: ContextId,
 }
 
 /// What an allocation carries.
 struct Backing {
     owner: ContextId,
+    is_cached: bool,
     inner: Box<dyn Any + Send + Sync>,
+}
+
+/// Whether the host reads memory of the device through its caches only if that is not coherent.
+fn is_cached_without_coherence(memory: &vk::PhysicalDeviceMemoryProperties) -> bool {
+    use vk::MemoryPropertyFlags as Flags;
+    let cached = Flags::HOST_VISIBLE | Flags::HOST_CACHED;
+    let types = memory.memory_types_as_slice().iter().map(|of_type| of_type.property_flags);
+    let mut cached = types.filter(|flags| flags.contains(cached)).peekable();
+    cached.peek().is_some() && !cached.any(|flags| flags.contains(Flags::HOST_COHERENT))
 }
 
 impl OwnAllocator {
@@ -26,6 +47,7 @@ impl OwnAllocator {
         instance: &ash::Instance,
         physical_device: vk::PhysicalDevice,
         context: &Context,
+        host_memory: HostMemory,
     ) -> Result<Self, RuntimeError> {
         let raw = Allocator::new(&AllocatorCreateDesc {
             instance: instance.clone(),
@@ -42,30 +64,90 @@ impl OwnAllocator {
             size: 0,
             source: Box::new(source),
         })?;
-        Ok(Self { raw, owner: context.context_id() })
+        // SAFETY: the caller's contract.
+        let cached = unsafe {
+            let memory = instance.get_physical_device_memory_properties(physical_device);
+            is_cached_without_coherence(&memory)
+                .then(|| SimpleAllocator::new(instance, physical_device, context))
+        };
+        let shadows = (host_memory == HostMemory::NonCoherent).then(Shadows::default);
+        Ok(Self { raw, cached, shadows, owner: context.context_id() })
+    }
+
+    /// The copies that stand for memory which is not coherent.
+    pub(super) const fn shadows(&self) -> Option<&Shadows> {
+        self.shadows.as_ref()
     }
 }
 
-// SAFETY: the other implementation gives the memory.
+// SAFETY: the other implementations give the memory, or a copy of it that lives as long.
 unsafe impl MemoryAllocator for OwnAllocator {
     unsafe fn allocate(
         &mut self,
         request: &AllocationRequest<'_>,
     ) -> Result<Allocation, RuntimeError> {
-        // SAFETY: the caller's contract; it was made for device addresses where the device has them.
-        let allocation = unsafe { MemoryAllocator::allocate(&mut self.raw, request) }?;
-        let backing = Backing { owner: self.owner, inner: allocation.backing };
+        let is_readback = request.location == MemoryLocation::Readback;
+        let cached = self.cached.as_mut().filter(|_| is_readback);
+        let is_cached = cached.is_some();
+        // SAFETY: the caller's contract; they were made for device addresses where the device has them.
+        let mut allocation = unsafe {
+            match cached {
+                Some(cached) => cached.allocate(request),
+                None => MemoryAllocator::allocate(&mut self.raw, request),
+            }
+        }?;
+        if let Some(shadows) = self.shadows.as_mut().filter(|_| is_readback) {
+            shadows.add(&mut allocation);
+        }
+        let backing = Backing { owner: self.owner, is_cached, inner: allocation.backing };
         Ok(Allocation { backing: Box::new(backing), ..allocation })
     }
 
     unsafe fn free(&mut self, allocation: Allocation) {
         match allocation.backing.downcast::<Backing>() {
             Ok(backing) if backing.owner == self.owner => {
-                let allocation = Allocation { backing: backing.inner, ..allocation };
-                // SAFETY: it came from this allocator, and the device no longer uses it by the caller's contract.
-                unsafe { MemoryAllocator::free(&mut self.raw, allocation) };
+                let Backing { inner, is_cached, .. } = *backing;
+                let allocation = Allocation { backing: inner, ..allocation };
+                if let Some(shadows) = &mut self.shadows {
+                    shadows.remove(&allocation);
+                }
+                // SAFETY: it came from that allocator, and the device no longer uses it by the caller's contract.
+                unsafe {
+                    match self.cached.as_mut().filter(|_| is_cached) {
+                        Some(cached) => cached.free(allocation),
+                        None => MemoryAllocator::free(&mut self.raw, allocation),
+                    }
+                }
             }
             Ok(_) | Err(_) => tracing::warn!("device memory of another allocator is leaked"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coherent_memory_is_left_only_for_memory_that_the_host_reads_faster() {
+        use vk::MemoryPropertyFlags as Flags;
+        let (visible, coherent, cached) =
+            (Flags::HOST_VISIBLE, Flags::HOST_COHERENT, Flags::HOST_CACHED);
+        for (types, expected) in [
+            (&[visible | coherent][..], false),
+            (&[visible | coherent, visible | cached], true),
+            (&[visible | coherent, visible | cached, visible | coherent | cached], false),
+            (&[visible | coherent | cached], false),
+            (&[visible | coherent, visible], false),
+        ] {
+            let mut memory = vk::PhysicalDeviceMemoryProperties {
+                memory_type_count: types.len() as u32,
+                ..Default::default()
+            };
+            for (of_type, &flags) in memory.memory_types.iter_mut().zip(types) {
+                of_type.property_flags = flags;
+            }
+            assert_eq!(is_cached_without_coherence(&memory), expected, "{types:?}");
         }
     }
 }

@@ -10,7 +10,8 @@ use vkxfb::runtime::{
     QueryKind, QueryPool,
 };
 
-use super::{Gpu, GpuError, State};
+use super::allocator::OwnAllocator;
+use super::{Gpu, GpuError, HostMemory, State, Step};
 
 impl Gpu {
     /// The context with the allocator; both live until the device is dropped.
@@ -187,9 +188,10 @@ impl Gpu {
             return Ok(());
         }
         let usage = vk::BufferUsageFlags::empty();
-        self.with_buffer(len, usage, MemoryLocation::Upload, |gpu, staging| {
+        self.with_buffer(len, usage, self.upload_location(), |gpu, staging| {
             // SAFETY: the device does not use it yet.
             copy_into(unsafe { staging.mapped_mut() }, 0, bytes);
+            gpu.flush(staging)?;
             gpu.submit(|ctx, cmd| {
                 let region = vk::BufferCopy { src_offset: 0, dst_offset: offset, size: len };
                 let (from, to) = (staging.raw(), buffer.raw());
@@ -249,11 +251,40 @@ impl Gpu {
         }
     }
 
+    /// Where buffers lie that the host fills, and has to [flush](Self::flush).
+    pub(super) const fn upload_location(&self) -> MemoryLocation {
+        match self.host_memory {
+            HostMemory::Best => MemoryLocation::Upload,
+            // Uploads of the runtime are coherent.
+            HostMemory::NonCoherent => MemoryLocation::Readback,
+        }
+    }
+
+    /// Makes what the host wrote to a buffer available to the device.
+    pub(super) fn flush(&self, buffer: &Buffer) -> Result<(), GpuError> {
+        if self.omitted == Some(Step::Flush) {
+            return Ok(());
+        }
+        // SAFETY: the buffer was made with the context, and is coherent or for readback; nothing is in flight.
+        unsafe {
+            if let Some(shadows) = self.allocator.as_ref().and_then(OwnAllocator::shadows) {
+                shadows.flush(buffer.mapped().as_ptr());
+            }
+            buffer.flush(&self.context)?;
+        }
+        Ok(())
+    }
+
     /// What a readback buffer holds, once the submission that wrote it was waited for.
     pub(super) fn host_bytes(&self, readback: &Buffer) -> Result<Vec<u8>, GpuError> {
         // SAFETY: the buffer was made with the context; nothing is in flight.
         unsafe {
-            readback.invalidate(&self.context)?;
+            if self.omitted != Some(Step::Invalidation) {
+                readback.invalidate(&self.context)?;
+                if let Some(shadows) = self.allocator.as_ref().and_then(OwnAllocator::shadows) {
+                    shadows.invalidate(readback.mapped().as_ptr());
+                }
+            }
             Ok(readback.mapped().to_vec())
         }
     }

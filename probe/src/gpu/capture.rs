@@ -2,23 +2,22 @@
 //!
 //! All requests of a call share three buffers: what they capture to, in device memory; what that
 //! starts as and the vertex data, in upload memory; what is read back. Each request has slots of its
-//! own in them, so that thousands of small captures cost one submission.
+//! own in them, so that thousands of small captures cost one submission. Where the device is slow, they are split into
+//! several, each with buffers of its own.
 
 mod slots;
+mod steps;
 
 use ash::vk;
 use vkxfb::capture::MAX_XFB_BUFFERS;
 use vkxfb::lower::Backend;
-use vkxfb::runtime::{
-    Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, Captured, ConsumerScope,
-    Context, Draw, Kernels, MemoryLocation, Pipeline, Recorder, RuntimeError, VertexBuffer,
-};
+use vkxfb::runtime::{Arena, ArenaDesc, Captured, Draw, MemoryLocation, Pipeline};
 use vkxfb::topology::PrimitiveTopology;
 
 use self::slots::{Placed, SLOT, Slots, check_targets, fill, results};
-use super::buffers::transfer_to_host;
-use super::{Gpu, GpuError, begin_render_pass};
-use crate::sentinel::Fill;
+use self::steps::{Buffers, Steps};
+use super::pace::work;
+use super::{Gpu, GpuError};
 
 /// What is bound to a vertex binding.
 #[derive(Debug, Clone, Copy)]
@@ -71,6 +70,10 @@ pub struct CaptureResult {
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
+    /// The flush of what the host writes.
+    Flush,
+    /// The invalidation of what the host reads.
+    Invalidation,
     /// Every submission, of this device.
     Submission,
     /// The copy of what capture buffers hold before.
@@ -84,11 +87,11 @@ pub enum Step {
 impl Gpu {
     /// Runs captures, in order, and reads their buffers back.
     ///
-    /// Memory that is copied to is filled with the constants of [`Fill`] before, so that who compares sees
+    /// Memory that is copied to is filled with the constants of [`Fill`](crate::sentinel::Fill) before, so that who compares sees
     /// which step did nothing where one did.
     ///
-    /// They go in one submission, but for native ones that leave out a buffer which an earlier one
-    /// bound: that takes a fresh command buffer.
+    /// They go in one submission as far as the [limit](Self::set_submission_limit) of its time allows, but for native
+    /// ones that leave out a buffer which an earlier one bound: that takes a fresh command buffer.
     ///
     /// # Errors
     /// [`GpuError::TargetRange`], [`GpuError::Capture`] with the first request that cannot be
@@ -101,18 +104,23 @@ impl Gpu {
         &mut self,
         requests: &[CaptureRequest<'_>],
     ) -> Result<Vec<CaptureResult>, GpuError> {
-        self.fail_if_injected(requests)?;
         let mut results = Vec::with_capacity(requests.len());
-        for batch in batches(requests) {
-            let first = results.len();
-            // SAFETY: the caller's contract.
-            let batch = unsafe { self.capture_batch(batch) };
-            results.extend(batch.map_err(|error| error.offset_capture(first))?);
+        for mut batch in batches(requests) {
+            while !batch.is_empty() {
+                let count = self.pace.fitting(batch.iter().map(work));
+                let (now, later) = batch.split_at(count);
+                batch = later;
+                let first = results.len();
+                self.fail_if_injected(now)?;
+                // SAFETY: the caller's contract.
+                let captured = unsafe { self.capture_batch(now) };
+                results.extend(captured.map_err(|error| error.offset_capture(first))?);
+            }
         }
         Ok(results)
     }
 
-    /// Runs captures in one submission.
+    /// Runs captures together.
     ///
     /// # Safety
     /// As [`capture`](Self::capture); [`batches`] put them together.
@@ -137,16 +145,18 @@ impl Gpu {
         let (targets, vertices) = (target_slots.size.max(SLOT), vertex_slots.size.max(SLOT));
         let (capture_usage, vertex_usage) = self.usages();
         let none = vk::BufferUsageFlags::empty();
+        let upload = self.upload_location();
         let arena = arena_for(requests);
         self.with_buffer(targets, capture_usage, MemoryLocation::Device, |gpu, targets| {
-            gpu.with_buffer(vertices, vertex_usage, MemoryLocation::Upload, |gpu, vertices| {
+            gpu.with_buffer(vertices, vertex_usage, upload, |gpu, vertices| {
                 // What the targets start as goes to them through here, and what they become comes
                 // back.
-                gpu.with_buffer(targets.size(), none, MemoryLocation::Upload, |gpu, initial| {
+                gpu.with_buffer(targets.size(), none, upload, |gpu, initial| {
                     gpu.with_buffer(targets.size(), none, MemoryLocation::Readback, |gpu, back| {
                         fill(&placed, initial, vertices, back);
-                        // SAFETY: it was made with the context, and nothing is in flight.
-                        unsafe { back.flush(&gpu.context) }?;
+                        for filled in [&*initial, vertices, back] {
+                            gpu.flush(filled)?;
+                        }
                         let mut arena = gpu.create_arena(&arena)?;
                         let buffers = Buffers { targets, vertices, initial, back };
                         // SAFETY: the caller's contract.
@@ -171,7 +181,7 @@ impl Gpu {
         })
     }
 
-    /// Records and submits everything.
+    /// Records and submits everything: at once, or where the copies would take long, in parts.
     ///
     /// # Safety
     /// As [`capture`](Self::capture); the buffers hold the slots of `placed`.
@@ -181,67 +191,58 @@ impl Gpu {
         buffers: &Buffers<'_>,
         arena: &mut Arena,
     ) -> Result<Vec<Captured>, GpuError> {
-        let (render_pass, framebuffer) = (self.render_pass, self.framebuffer);
-        let kernels = self.kernels();
         let mut backends: Vec<Backend> =
             placed.iter().map(|p| p.request.pipeline.backend()).collect();
         backends.sort_unstable();
         backends.dedup();
+        let steps = Steps {
+            placed,
+            buffers,
+            backends,
+            kernels: self.kernels(),
+            render_pass: self.render_pass,
+            framebuffer: self.framebuffer,
+            omitted: self.omitted,
+        };
+        let all_work = placed.iter().map(|place| work(place.request)).sum();
         let size = buffers.targets.size();
-        let whole = vk::BufferCopy { src_offset: 0, dst_offset: 0, size };
-        let omitted = self.omitted;
-        self.submit(|ctx, cmd| {
-            let device = ctx.device();
-            let (targets, back) = (buffers.targets.raw(), buffers.back.raw());
-            // SAFETY: fills and copies are of the whole of buffers of one size; barriers stand outside of
-            // the render pass instance.
-            unsafe {
-                for (buffer, fill) in [(targets, Fill::BeforeCopyIn), (back, Fill::BeforeCopyBack)]
-                {
-                    device.cmd_fill_buffer(cmd, buffer, 0, vk::WHOLE_SIZE, fill.dword());
-                }
-                fills_to_copies(ctx, cmd);
-                if omitted != Some(Step::CopyIn) {
-                    device.cmd_copy_buffer(cmd, buffers.initial.raw(), targets, &[whole]);
-                }
-                transfer_to_captures(ctx, cmd, &backends);
-            }
-            let mut inside = false;
-            let mut all = Vec::with_capacity(placed.len());
-            for (capture, place) in placed.iter().enumerate() {
-                if omitted == Some(Step::Capture) {
-                    all.push(Captured::default());
-                    continue;
-                }
-                let graphics = place.request.pipeline.backend() != Backend::Compute;
-                // SAFETY: the command buffer is where `inside` says.
+        let at_a_time = self.pace.copy();
+        if size <= at_a_time {
+            let (captured, time) = self.submit_timed(|ctx, cmd| {
+                // SAFETY: the caller's contract; copies are of the whole of the buffers.
                 unsafe {
-                    match (inside, graphics) {
-                        (false, true) => begin_render_pass(ctx, cmd, render_pass, framebuffer),
-                        (true, false) => device.cmd_end_render_pass(cmd),
-                        (false, false) | (true, true) => {}
-                    }
+                    steps.copy_in(ctx, cmd, 0, size);
+                    let captured = steps.capture(ctx, cmd, arena)?;
+                    steps.copy_back(ctx, cmd, 0, size);
+                    Ok(captured)
                 }
-                inside = graphics;
-                // SAFETY: the caller's contract; the slots of different requests do not overlap.
-                let captured = unsafe { record(ctx, &kernels, cmd, place, buffers, arena) };
-                all.push(captured.map_err(|source| GpuError::Capture { capture, source })?);
-            }
-            // SAFETY: as above.
-            unsafe {
-                if inside {
-                    device.cmd_end_render_pass(cmd);
-                }
-                for &backend in &backends {
-                    ctx.capture_barrier(cmd, backend, ConsumerScope::TRANSFER);
-                }
-                if omitted != Some(Step::CopyBack) {
-                    device.cmd_copy_buffer(cmd, targets, back, &[whole]);
-                }
-                transfer_to_host(ctx, cmd);
-            }
-            Ok(all)
-        })
+            })?;
+            self.pace.measured(all_work, time);
+            return Ok(captured);
+        }
+        let parts = (0..size.div_ceil(at_a_time)).map(|part| {
+            let start = part * at_a_time;
+            (start, at_a_time.min(size - start))
+        });
+        for (start, size) in parts.clone() {
+            self.submit(|ctx, cmd| {
+                // SAFETY: as above, of a part.
+                unsafe { steps.copy_in(ctx, cmd, start, size) };
+                Ok(())
+            })?;
+        }
+        // SAFETY: as above; the copies are done.
+        let captured = self.submit_timed(|ctx, cmd| unsafe { steps.capture(ctx, cmd, arena) });
+        let (captured, time) = captured?;
+        self.pace.measured(all_work, time);
+        for (start, size) in parts {
+            self.submit(|ctx, cmd| {
+                // SAFETY: as above.
+                unsafe { steps.copy_back(ctx, cmd, start, size) };
+                Ok(())
+            })?;
+        }
+        Ok(captured)
     }
 }
 
@@ -273,76 +274,6 @@ fn batches<'a, 'b>(
     })
 }
 
-/// The buffers of a call.
-struct Buffers<'a> {
-    targets: &'a Buffer,
-    vertices: &'a Buffer,
-    initial: &'a Buffer,
-    back: &'a Buffer,
-}
-
-/// Records one request.
-///
-/// # Safety
-/// As [`Recorder::begin`].
-unsafe fn record(
-    ctx: &Context,
-    kernels: &Kernels,
-    cmd: vk::CommandBuffer,
-    place: &Placed<'_>,
-    buffers: &Buffers<'_>,
-    arena: &mut Arena,
-) -> Result<Captured, RuntimeError> {
-    let request = place.request;
-    let bound: Vec<_> = request
-        .buffers
-        .iter()
-        .zip(&place.targets)
-        .map(|(target, start)| {
-            let (target, start) = (target.as_ref()?, (*start)?);
-            Some(CaptureBuffer {
-                buffer: buffers.targets.raw(),
-                offset: start + target.offset,
-                size: target.size,
-            })
-        })
-        .collect();
-    let vertex_buffers: Vec<_> = request
-        .vertex_data
-        .iter()
-        .zip(&place.vertices)
-        .map(|(data, &offset)| VertexBuffer {
-            binding: data.binding,
-            buffer: buffers.vertices.raw(),
-            offset,
-            size: data.bytes.len() as u64,
-            stride: None,
-        })
-        .collect();
-    let pipeline = request.pipeline;
-    // SAFETY: the caller's contract.
-    unsafe {
-        let desc = CaptureDesc {
-            pipeline,
-            buffers: &bound,
-            vertex_buffers: &vertex_buffers,
-            counters: &[],
-        };
-        let mut capture = Capture::new(ctx, kernels);
-        let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
-        recorder.bind_descriptor_sets(0, request.descriptor_sets, &[])?;
-        let mut pushed = request.push_constants.iter();
-        for (topology, draw) in request.draws {
-            if let Some(bytes) = pushed.next() {
-                recorder.push_constants(0, bytes)?;
-            }
-            recorder.draw(*topology, draw)?;
-        }
-        // Direct draws from the start of the buffers: everything is known.
-        Ok(recorder.end(&[])?.captured.unwrap_or_default())
-    }
-}
-
 /// What the requests take.
 fn arena_for(requests: &[CaptureRequest<'_>]) -> ArenaDesc {
     let draws = requests.iter().map(|r| r.draws.len() as u64).sum();
@@ -356,50 +287,4 @@ fn arena_for(requests: &[CaptureRequest<'_>]) -> ArenaDesc {
     };
     let tables: u64 = requests.iter().map(table).sum();
     ArenaDesc { upload: desc.upload + tables, ..desc }
-}
-
-/// Orders fills before the copies to the same memory. What is copied back is not read by it: see
-/// [`transfer_to_captures`].
-///
-/// # Safety
-/// `cmd` is being recorded, outside of a render pass instance.
-unsafe fn fills_to_copies(ctx: &Context, cmd: vk::CommandBuffer) {
-    let barrier = vk::MemoryBarrier::default()
-        .src_access_mask(vk::AccessFlags::TRANSFER_WRITE)
-        .dst_access_mask(vk::AccessFlags::TRANSFER_WRITE);
-    let (stage, none) = (vk::PipelineStageFlags::TRANSFER, vk::DependencyFlags::empty());
-    // SAFETY: the caller's contract.
-    unsafe { ctx.device().cmd_pipeline_barrier(cmd, stage, stage, none, &[barrier], &[], &[]) };
-}
-
-/// Makes what the copy wrote available to the captures, and orders them behind it.
-///
-/// Only to the captures: that the copy back sees it too comes from the barrier behind them
-/// ([`Context::capture_barrier`]), by the chain of both. Synchronization validation sees no store
-/// through a device address, but it sees those two copies, and so the lack of that barrier.
-///
-/// # Safety
-/// `cmd` is being recorded, outside of a render pass instance, for a queue with the stages of
-/// `backends`, of which there is one at least.
-unsafe fn transfer_to_captures(ctx: &Context, cmd: vk::CommandBuffer, backends: &[Backend]) {
-    let none = (vk::PipelineStageFlags::empty(), vk::AccessFlags::empty());
-    let (stages, access) = backends.iter().fold(none, |(stages, access), &backend| {
-        let (stage, write) = Context::write_scope(backend);
-        (stages | stage, access | write)
-    });
-    let barrier = vk::MemoryBarrier::default()
-        .src_access_mask(vk::AccessFlags::TRANSFER_WRITE)
-        .dst_access_mask(access);
-    // SAFETY: the caller's contract.
-    unsafe {
-        ctx.device().cmd_pipeline_barrier(
-            cmd,
-            vk::PipelineStageFlags::TRANSFER,
-            stages,
-            vk::DependencyFlags::empty(),
-            &[barrier],
-            &[],
-            &[],
-        );
-    }
 }

@@ -3,7 +3,7 @@
 use ash::vk;
 use vkxfb::internal::{check_limit, vulkan_error};
 use vkxfb::lower::{Backend, compute};
-use vkxfb::runtime::{Buffer, MemoryLocation};
+use vkxfb::runtime::Buffer;
 
 use super::buffers::copy_into;
 use super::{Gpu, GpuError};
@@ -84,10 +84,12 @@ impl Gpu {
                 BufferKind::Storage => vk::BufferUsageFlags::STORAGE_BUFFER,
             };
             let size = bytes.len() as u64;
-            let mut buffer = self.create_buffer(size, usage, MemoryLocation::Upload)?;
+            let mut buffer = self.create_buffer(size, usage, self.upload_location())?;
             // SAFETY: the device does not use it yet.
             copy_into(unsafe { buffer.mapped_mut() }, 0, bytes);
+            let flushed = self.flush(&buffer);
             bound.buffers.push(buffer);
+            flushed?;
         }
         let device = self.context.device();
         for set in 0..contents.set_count() {

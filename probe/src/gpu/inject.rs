@@ -1,10 +1,11 @@
-//! Faults of a driver, made up: tests prove by them that a loss, a hang and a crash are each told with their case.
+//! Faults of a driver, made up: tests prove by them that each is told, and a loss, a hang and a crash with their case.
 
 use std::str::FromStr;
 
 use vkxfb::topology::PrimitiveTopology;
 
-use super::{CaptureRequest, Gpu, GpuError, State};
+use super::{CaptureRequest, Gpu, GpuError, State, Step};
+use crate::trial::Trial;
 
 /// What goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,53 +22,94 @@ enum Kind {
     Access,
     /// A call of the driver does not return.
     Stuck,
+    /// Nothing that is submitted is executed.
+    Nothing,
+    /// Some vertices of each draw are stored twice where vertex shaders store.
+    Twice,
+    /// Indirect dispatches do nothing.
+    NoIndirect,
 }
 
-/// A fault, and the draw at which it comes.
+/// Where a fault comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Wherever it can.
+    Everywhere,
+    /// In a trial.
+    Trial(Trial),
+    /// In the captures of a draw: vertex and instance counts, or every draw of the topology.
+    Draw(PrimitiveTopology, Option<(u32, u32)>),
+}
+
+/// A fault, and where it comes.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InjectedFault {
     kind: Kind,
-    topology: PrimitiveTopology,
-    /// Vertex and instance counts, or every draw of the topology.
-    draw: Option<(u32, u32)>,
+    place: Place,
 }
 
 impl FromStr for InjectedFault {
     type Err = String;
 
-    /// Parses, for example, `lost:triangle-strip:7x1`.
+    /// Parses, for example, `lost:triangle-strip:7x1`, `lost:vertex-stores` or `nothing`.
     fn from_str(text: &str) -> Result<Self, String> {
         let parse = || {
-            let (kind, rest) = text.split_once(':')?;
-            let (topology, draw) = rest.split_once(':')?;
-            let kind = match kind {
-                "lost" => Kind::Lost,
-                "together" => Kind::Together,
-                "hang" => Kind::Hang,
-                "crash" => Kind::Crash,
-                "access" => Kind::Access,
-                "stuck" => Kind::Stuck,
+            let (kind, place) = text.split_once(':').unwrap_or((text, ""));
+            let (kind, is_everywhere) = match kind {
+                "lost" => (Kind::Lost, false),
+                "together" => (Kind::Together, false),
+                "hang" => (Kind::Hang, false),
+                "crash" => (Kind::Crash, false),
+                "access" => (Kind::Access, false),
+                "stuck" => (Kind::Stuck, false),
+                "nothing" => (Kind::Nothing, true),
+                "twice" => (Kind::Twice, true),
+                "no-indirect" => (Kind::NoIndirect, true),
                 _ => return None,
             };
-            let draw = match draw {
-                "any" => None,
-                draw => {
+            let place = match place.split_once(':') {
+                _ if is_everywhere => place.is_empty().then_some(Place::Everywhere)?,
+                None => Place::Trial(place.parse().ok()?),
+                Some((topology, "any")) => Place::Draw(topology.parse().ok()?, None),
+                Some((topology, draw)) => {
                     let (vertices, instances) = draw.split_once('x')?;
-                    Some((vertices.parse().ok()?, instances.parse().ok()?))
+                    let draw = (vertices.parse().ok()?, instances.parse().ok()?);
+                    Place::Draw(topology.parse().ok()?, Some(draw))
                 }
             };
-            Some(Self { kind, topology: topology.parse().ok()?, draw })
+            Some(Self { kind, place })
         };
         parse().ok_or_else(|| format!("'{text}' is no fault such as lost:triangle-strip:7x1"))
     }
 }
 
 impl Gpu {
-    /// Lets the device fail at captures of a draw.
+    /// Lets the device fail.
     #[doc(hidden)]
     pub const fn inject(&mut self, fault: InjectedFault) {
+        if matches!(fault.kind, Kind::Nothing) {
+            self.omitted = Some(Step::Submission);
+        }
         self.injected = Some(fault);
+    }
+
+    /// Whether vertices are stored twice.
+    pub(super) fn stores_twice(&self) -> bool {
+        self.injected.is_some_and(|fault| fault.kind == Kind::Twice)
+    }
+
+    /// Whether indirect dispatches do nothing.
+    pub(super) fn ignores_indirect_dispatches(&self) -> bool {
+        self.injected.is_some_and(|fault| fault.kind == Kind::NoIndirect)
+    }
+
+    /// Fails, if the fault comes in that trial.
+    pub(crate) fn fail_trial_if_injected(&mut self, trial: Trial) -> Result<(), GpuError> {
+        match self.injected {
+            Some(InjectedFault { kind, place: Place::Trial(at) }) if at == trial => self.fail(kind),
+            _ => Ok(()),
+        }
     }
 
     /// Fails, if a request has the draw.
@@ -75,15 +117,23 @@ impl Gpu {
         &mut self,
         requests: &[CaptureRequest<'_>],
     ) -> Result<(), GpuError> {
-        let Some(InjectedFault { kind, topology, draw }) = self.injected else { return Ok(()) };
+        let Some(InjectedFault { kind, place: Place::Draw(topology, draw) }) = self.injected else {
+            return Ok(());
+        };
         let is_it = |(t, d): &(_, vkxfb::runtime::Draw)| {
             *t == topology && draw.is_none_or(|draw| draw == (d.vertex_count, d.instance_count))
         };
-        if !requests.iter().any(|request| request.draws.iter().any(is_it)) {
+        let is_alone = requests.len() == 1;
+        if (kind == Kind::Together && is_alone)
+            || !requests.iter().any(|request| request.draws.iter().any(is_it))
+        {
             return Ok(());
         }
+        self.fail(kind)
+    }
+
+    fn fail(&mut self, kind: Kind) -> Result<(), GpuError> {
         match kind {
-            Kind::Together if requests.len() == 1 => Ok(()),
             Kind::Lost | Kind::Together => {
                 self.state = State::Lost;
                 Err(GpuError::DeviceLost { during: "vkQueueSubmit" })
@@ -103,6 +153,7 @@ impl Gpu {
             Kind::Stuck => loop {
                 std::thread::park();
             },
+            Kind::Nothing | Kind::Twice | Kind::NoIndirect => Ok(()),
         }
     }
 }

@@ -32,6 +32,17 @@ pub enum Resources {
     Descriptors,
 }
 
+/// Through what the host uploads, and reads back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum HostMemory {
+    /// Uploads through coherent memory; what is read back through memory that the host reads fast, coherent or not.
+    #[default]
+    Best,
+    /// As if no memory of the device were coherent, whatever it is: what the host does not flush the device does not
+    /// see, and what it does not invalidate it does not see itself.
+    NonCoherent,
+}
+
 /// Which device.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum DeviceSelector {
@@ -69,6 +80,8 @@ pub struct OpenOptions {
     pub profile: Profile,
     /// How captures by compute reach memory.
     pub resources: Resources,
+    /// Through what the host uploads, and reads back.
+    pub host_memory: HostMemory,
     /// Storage buffers that captures by descriptors take at most, as if the device had no more;
     /// [`RequiredFeatures::storage_buffers`](vkxfb::runtime::RequiredFeatures::storage_buffers).
     pub storage_buffers: Option<u32>,

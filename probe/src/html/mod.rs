@@ -148,15 +148,17 @@ fn write_head(page: &mut String, report: &ProbeReport) -> fmt::Result {
     let device = &report.device;
     let (class, verdict) = match report.outcome() {
         Outcome::AllRight => ("ok", "all right".to_owned()),
+        Outcome::Mismatches if report.mismatch_count == 0 => ("bad", report.trials_summary()),
         Outcome::Mismatches if report.mismatch_count == 1 => ("bad", "1 mismatch".to_owned()),
         Outcome::Mismatches => ("bad", format!("{} mismatches", report.mismatch_count)),
         Outcome::CouldNotRun => ("warn", "could not run".to_owned()),
     };
     writeln!(
         page,
-        "<header>\n<h1>Transform feedback on {}</h1>\n<span class=\"badge {class}\">{verdict}</span>\n\
+        "<header>\n<h1>Transform feedback on {}</h1>\n<span class=\"badge {class}\">{}</span>\n\
          </header>\n<dl class=\"facts\">",
-        Escaped(&device.name)
+        Escaped(&device.name),
+        Escaped(&verdict)
     )?;
     let ids = format!("{:#06x}:{:#06x}", device.vendor_id, device.device_id);
     let run = format!("{} cases in {:.1} s", report.cases_run(), report.elapsed_s);
@@ -169,10 +171,17 @@ fn write_head(page: &mut String, report: &ProbeReport) -> fmt::Result {
         ("resources", &report.resources),
         ("run", &run),
         ("vkxfb", TOOL_VERSION),
+        ("backends", &device.backends_text()),
+        ("topologies", &device.topologies_text()),
     ] {
         if !value.trim().is_empty() {
             writeln!(page, "<div><dt>{name}</dt><dd>{}</dd></div>", Escaped(value))?;
         }
+    }
+    for tried in &report.trials {
+        let text = tried.described();
+        let (name, text) = (tried.trial.title(), Escaped(&text));
+        writeln!(page, "<div><dt>{name}</dt><dd>{text}</dd></div>")?;
     }
     writeln!(page, "</dl>")
 }

@@ -59,7 +59,14 @@ pub fn bug_report(bug: &BugReport<'_>) -> Result<String, serde_json::Error> {
                 lines.add(format!("# Transform feedback: lost ({})\n", case.topology));
                 lines.add(format!("{case}: {how}.\n\nRepeat it with\n\n    {command}\n"));
             }
-            None => lines.add("# Transform feedback: no capture came out wrong\n"),
+            None => {
+                let summaries = reports.iter().map(ProbeReport::trials_summary);
+                let summaries: Vec<_> = summaries.filter(|summary| !summary.is_empty()).collect();
+                lines.add(match summaries.is_empty() {
+                    true => "# Transform feedback: no capture came out wrong\n".to_owned(),
+                    false => format!("# Transform feedback: {}\n", summaries.join("; ")),
+                });
+            }
         },
     }
     for report in reports {
@@ -109,6 +116,8 @@ fn add_device(lines: &mut Lines, report: &ProbeReport) {
     for (name, value) in report.host.facts() {
         lines.add(format!("- {name}: {value}"));
     }
+    let longest = report.longest_submission_s * 1000.0;
+    lines.add(format!("- longest submission: {longest:.1} ms"));
     lines.add(format!("- vkxfb {}", super::TOOL_VERSION));
     if !report.profile.is_empty() {
         lines.add(format!("- profile: {}", report.profile));

@@ -13,6 +13,7 @@ pub struct Findings {
     mismatch_count: u32,
     traces: Vec<Trace>,
     notes: Vec<String>,
+    longest_submission_s: f64,
 }
 
 impl ProbeReport {
@@ -25,12 +26,15 @@ impl ProbeReport {
             mismatch_count: std::mem::take(&mut self.mismatch_count),
             traces: std::mem::take(&mut self.traces),
             notes: std::mem::take(&mut self.notes),
+            longest_submission_s: self.longest_submission_s,
         }
     }
 
     /// Adds what another part of the run found.
     pub fn absorb(&mut self, findings: Findings) {
-        let Findings { cells, results, mismatches, mismatch_count, traces, notes } = findings;
+        let Findings { cells, results, mismatches, mismatch_count, traces, notes, .. } = findings;
+        let longest = findings.longest_submission_s;
+        self.longest_submission_s = self.longest_submission_s.max(longest);
         for other in cells {
             let cell = self.cell_mut(other.backend, other.topology);
             cell.run += other.run;

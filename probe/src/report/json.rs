@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::trial::Tried;
+
 use super::{DeviceInfo, HostInfo, Outcome, ProbeReport, Results, SCHEMA, TOOL_VERSION, outcome};
 
 /// What all JSON of reports starts with.
@@ -49,6 +51,7 @@ pub(in crate::report) fn to_comparable_json(
         host: &'a HostInfo,
         profile: &'a str,
         resources: &'a str,
+        trials: &'a [Tried],
         results: &'a [Results],
     }
     let root = Root::new(reports, |report| Device {
@@ -56,6 +59,7 @@ pub(in crate::report) fn to_comparable_json(
         host: &report.host,
         profile: &report.profile,
         resources: &report.resources,
+        trials: &report.trials,
         results: &report.results,
     });
     serde_json::to_string(&root)

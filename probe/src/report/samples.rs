@@ -4,6 +4,7 @@ use vkxfb::topology::ProvokingVertex;
 
 use super::*;
 use crate::self_test;
+use crate::trial::Trial;
 
 pub(crate) fn sample_report() -> ProbeReport {
     use PrimitiveTopology as T;
@@ -16,6 +17,23 @@ pub(crate) fn sample_report() -> ProbeReport {
         api_version: "1.0.335".to_owned(),
         vendor_id: 0x13b5,
         device_id: 0x7402_1000,
+        backends: vec![
+            BackendSupport {
+                backend: Backend::Native,
+                missing: vec!["no extension VK_EXT_transform_feedback".to_owned()],
+                topologies: Vec::new(),
+            },
+            BackendSupport {
+                backend: Backend::Vertex,
+                missing: vec!["no feature vertexPipelineStoresAndAtomics".to_owned()],
+                topologies: Vec::new(),
+            },
+            BackendSupport {
+                backend: Backend::Compute,
+                missing: Vec::new(),
+                topologies: T::ALL.into(),
+            },
+        ],
         limits: [
             ("maxBoundDescriptorSets", "4"),
             ("maxComputeWorkGroupCount[0]", "65535"),
@@ -37,6 +55,19 @@ pub(crate) fn sample_report() -> ProbeReport {
         memory_kib: Some(1 << 20),
     };
     report.command = "vkxfb probe --report bug.md".to_owned();
+    report.trials = vec![
+        Tried::new(
+            Trial::IndirectDispatch,
+            TrialResult::DoneWithout,
+            "does nothing, and is not used",
+        ),
+        Tried::new(
+            Trial::VertexStores,
+            TrialResult::Absent,
+            "no feature vertexPipelineStoresAndAtomics",
+        ),
+        Tried::new(Trial::Speed, TrialResult::Works, "compute 9.5 million vertices/s"),
+    ];
     for topology in T::ALL {
         let case = Case {
             shader: "two-buffers".to_owned(),

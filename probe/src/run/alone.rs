@@ -9,6 +9,7 @@ use vkxfb::runtime::Pipeline;
 use crate::gpu::{BoundContents, Gpu};
 use crate::plan::{Batch, CaseGroup, Plan};
 use crate::report::{Case, Findings, ProbeReport};
+use crate::trial::Tried;
 
 use super::case::Prepared;
 use super::reference::References;
@@ -34,6 +35,8 @@ pub enum Event {
     Begin(Position),
     /// What was found since the last time.
     Found(Box<Findings>),
+    /// A trial was made.
+    Tried(Box<Tried>),
     /// The device was lost, or did not finish, and the run is over.
     Lost(String),
     /// The messages of the validation layer, and the run is over.
@@ -109,6 +112,7 @@ pub fn run_alone(
                 }
             }
         }
+        report.longest_submission_s = gpu.longest_submission().as_secs_f64();
         tell(Event::Found(Box::new(report.take_findings())))?;
     }
     Ok(true)
@@ -181,6 +185,7 @@ fn run_cases(
             }
             Ok(()) => {}
         }
+        report.longest_submission_s = gpu.longest_submission().as_secs_f64();
         tell(Event::Found(Box::new(report.take_findings())))?;
     }
     pipelines.destroy(gpu);

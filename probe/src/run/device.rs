@@ -1,9 +1,13 @@
 //! What a report says of the device.
 
+use vkxfb::lower::Backend;
 use vkxfb::runtime::version_string;
+use vkxfb::topology::PrimitiveTopology;
 
 use crate::gpu::Gpu;
-use crate::report::DeviceInfo;
+use crate::report::{BackendSupport, DeviceInfo};
+
+use super::has_topology;
 
 /// The device under test, for a report.
 pub fn device_info(gpu: &Gpu) -> DeviceInfo {
@@ -60,6 +64,20 @@ pub fn device_info(gpu: &Gpu) -> DeviceInfo {
         api_version: version_string(capabilities.device_api_version),
         vendor_id: capabilities.vendor_id,
         device_id: capabilities.device_id,
+        backends: Backend::ALL.map(|backend| backend_support(gpu, backend)).into(),
         limits: limits.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
     }
+}
+
+fn backend_support(gpu: &Gpu, backend: Backend) -> BackendSupport {
+    let missing = match gpu.capabilities().availability(backend) {
+        Err(unavailable) => unavailable.reasons,
+        Ok(()) if gpu.backends().contains(&backend) => Vec::new(),
+        Ok(()) => vec!["the profile does not include it".to_owned()],
+    };
+    let topologies = PrimitiveTopology::ALL.into_iter();
+    let captured =
+        |topology: &PrimitiveTopology| missing.is_empty() && has_topology(gpu, backend, *topology);
+    let topologies = topologies.filter(captured).collect();
+    BackendSupport { backend, missing, topologies }
 }

@@ -10,7 +10,7 @@ use crate::runtime::checks::multiple_of_4;
 use crate::runtime::descriptors::Purpose;
 use crate::runtime::parameters::{ConditionalRendering, IndexBuffer, VertexBuffer};
 use crate::runtime::{Pipeline, RuntimeError, pulling};
-use crate::sysval::{INLINE_ATTRIBUTES, split};
+use crate::sysval::{AttributeDescriptor, INLINE_ATTRIBUTES, split};
 
 /// An address that is not null but contains nothing.
 const NOWHERE: u64 = 16;
@@ -110,6 +110,7 @@ impl Capture {
         for (inline, descriptor) in attributes.inline.iter_mut().zip(&descriptors) {
             *inline = *descriptor;
         }
+        attributes.reach_far = descriptors.iter().any(AttributeDescriptor::reaches_far);
         let others = descriptors.get(INLINE_ATTRIBUTES..).unwrap_or_default();
         if found.is_ok() {
             let table = &mut self.pending.attribute_table;

@@ -171,6 +171,8 @@ pub(super) struct Attributes {
     pub(super) inline: [AttributeDescriptor; INLINE_ATTRIBUTES],
     /// The first of the other descriptors in [`Pending::attribute_table`], and their number.
     pub(super) others: (usize, usize),
+    /// Whether any of them [reaches far](AttributeDescriptor::reaches_far).
+    pub(super) reach_far: bool,
 }
 
 /// A capture buffer that the capture writes to.

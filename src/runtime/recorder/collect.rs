@@ -2,6 +2,7 @@
 
 use super::capture::{Capture, DrawState, PendingDraw, Predicate};
 use super::checks::check_topology;
+use super::direct::invocations_per_item;
 use super::draw_commands::Arguments;
 use crate::counts::BoundBuffer;
 use crate::runtime::descriptors::Purpose;
@@ -10,7 +11,7 @@ use crate::runtime::parameters::{CounterBuffer, IndirectDraw};
 use crate::runtime::{Pipeline, QueryKind, RuntimeError};
 use crate::sysval::setup::{Input, kind};
 use crate::sysval::{Address, draw_flags, flags, split};
-use crate::topology::{PrimitiveTopology, Shape};
+use crate::topology::PrimitiveTopology;
 
 impl Capture {
     /// The number of the current state.
@@ -42,9 +43,11 @@ impl Capture {
             None => (Address::default(), false),
         };
         let inverted = if inverted { flags::INVERTED } else { 0 };
+        let reach_far = self.pending.attributes.last().is_some_and(|bound| bound.reach_far);
+        let far = if reach_far { flags::FAR_ATTRIBUTES } else { 0 };
         Input {
             topology: topology.xfb_topology() as u32,
-            flags: draw_flags(topology, self.bound.provoking_vertex) | inverted,
+            flags: draw_flags(topology, self.bound.provoking_vertex) | inverted | far,
             predicate,
             stream_query: stream,
             generated_query: query(QueryKind::PrimitivesGenerated),
@@ -219,7 +222,7 @@ impl Capture {
         let buffers = self.targets.iter().flatten();
         let buffers = buffers.map(|t| BoundBuffer { position: 0, ..t.buffer });
         let Some(room) = buffers.map(|b| b.primitives_left(vertices)).min() else { return 0 };
-        let per_item = if draw.topology.shape() == Shape::TriFan { 2 } else { 1 };
+        let per_item = u64::from(invocations_per_item(draw.topology));
         if draw.is_restarted() {
             return most_restarted(count, index_limit, instance_count, room)
                 .saturating_mul(per_item);

@@ -12,7 +12,7 @@ use crate::runtime::descriptors::User;
 use crate::runtime::fold::fold;
 use crate::runtime::{Barrier, Captured, DrawClass, RuntimeError};
 use crate::sysval::setup::{Input, Operation, operation};
-use crate::sysval::{Address, Batch, DrawSysvals, flags, offset, split};
+use crate::sysval::{Address, Batch, DrawSysvals, flags, offset, reciprocal, split};
 use crate::topology::{PrimitiveTopology, Shape};
 
 /// Draws of at most this many workgroups share a dispatch. A larger draw has a dispatch of its own:
@@ -132,7 +132,7 @@ impl Capture {
         }
         let size = self.workgroup_size_of(draw.state);
         let [columns, rows] = self.dispatch_size(invocations(draw.topology, &counts), size)?;
-        let placed = draw_sysvals(&draw.input, &counts, cursor.record);
+        let placed = draw_sysvals(&draw.input, draw.topology, &counts, cursor.record);
         self.place(placed, draw.state, columns * rows);
         cursor.record += counts.output_limit;
         Ok(())
@@ -308,11 +308,10 @@ impl Capture {
 
     /// The class of the draws of a dispatch.
     fn class_of(&self, dispatch: &Dispatch) -> DrawClass {
-        let has_indices = |draw: &DrawSysvals| draw.flags & flags::INDEX_SIZE != 0;
+        let is_general =
+            |draw: &DrawSysvals| draw.flags & (flags::INDEX_SIZE | flags::FAR_ATTRIBUTES) != 0;
         match dispatch.count {
-            1 if !self.plan.placed.get(dispatch.first).is_some_and(has_indices) => {
-                DrawClass::Single
-            }
+            1 if !self.plan.placed.get(dispatch.first).is_some_and(is_general) => DrawClass::Single,
             _ => DrawClass::Every,
         }
     }
@@ -323,21 +322,36 @@ impl Capture {
     }
 }
 
-/// The number of invocations that capture a draw: one per item. A fan needs twice as many: the
-/// additional invocations write the hub into every primitive.
+/// The number of invocations that capture a draw.
 fn invocations(topology: PrimitiveTopology, counts: &DrawCounts) -> u64 {
-    let fan = topology.shape() == Shape::TriFan;
-    u64::from(counts.instance_count) * u64::from(counts.item_count) * if fan { 2 } else { 1 }
+    let items = u64::from(counts.instance_count) * u64::from(counts.item_count);
+    items * u64::from(invocations_per_item(topology))
+}
+
+/// A fan needs two invocations for each item: the additional ones write the hub into every
+/// primitive.
+pub(super) fn invocations_per_item(topology: PrimitiveTopology) -> u32 {
+    match topology.shape() {
+        Shape::TriFan => 2,
+        _ => 1,
+    }
 }
 
 /// Converts a direct input to the draw that it describes.
-fn draw_sysvals(input: &Input, counts: &DrawCounts, base_record: u32) -> DrawSysvals {
+fn draw_sysvals(
+    input: &Input,
+    topology: PrimitiveTopology,
+    counts: &DrawCounts,
+    base_record: u32,
+) -> DrawSysvals {
     DrawSysvals {
         output_count: counts.output_count,
         output_limit: counts.output_limit,
         item_count: counts.item_count,
         instance_count: counts.instance_count,
         base_record,
+        invocations: u32::try_from(invocations(topology, counts)).unwrap_or(u32::MAX),
+        reciprocal: reciprocal(counts.item_count * invocations_per_item(topology)),
         ..unclamped_draw(input)
     }
 }
@@ -361,6 +375,7 @@ pub(super) fn unclamped_draw(input: &Input) -> DrawSysvals {
         first_workgroup: 0,
         index_limit: input.index_limit - skipped,
         index_address: offset(input.index_address, u64::from(skipped) * u64::from(size)),
-        restart_table: Address::default(),
+        invocations: 0,
+        reciprocal: 0,
     }
 }

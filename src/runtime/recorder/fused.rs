@@ -15,7 +15,7 @@ use crate::runtime::arena::aligned;
 use crate::runtime::descriptors::User;
 use crate::runtime::{Barrier, DrawClass, Pipeline, RuntimeError};
 use crate::sysval::setup::Fused;
-use crate::sysval::{Address, Sysvals, join, split};
+use crate::sysval::{Address, Sysvals, flags, join, split};
 
 /// The only draw of a capture.
 pub(super) struct Fusible {
@@ -30,7 +30,8 @@ impl Capture {
         let size = u64::from(self.workgroup_size_of(draw.state));
         let is_small = (1..=size).contains(&draw.invocations);
         let pipeline = self.pipeline_of(self.pending.states.get(draw.state)?)?;
-        (is_small && draw.is_known() && self.captures())
+        let reaches_far = draw.input.flags & flags::FAR_ATTRIBUTES != 0;
+        (is_small && draw.is_known() && !reaches_far && self.captures())
             .then(|| Fusible { draw, pipeline: pipeline.clone() })
     }
 

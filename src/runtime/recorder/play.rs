@@ -328,7 +328,7 @@ impl Capture {
             if last.replace(number) == Some(number) {
                 continue;
             }
-            let Attributes { inline, others: (first, count) } = pending.attributes[number];
+            let Attributes { inline, others: (first, count), .. } = pending.attributes[number];
             let others = &pending.attribute_table[first..first + count];
             addresses.extend(inline.iter().chain(others).map(|attribute| attribute.address));
         }

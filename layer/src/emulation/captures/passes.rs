@@ -106,7 +106,7 @@ impl Captures {
     /// # Safety
     /// As [`end_pass`](Self::end_pass).
     pub(crate) unsafe fn settle(&mut self, cmd: vk::CommandBuffer) -> bool {
-        let emulation = Arc::clone(&self.emulation);
+        let emulation = &self.emulation;
         let is_waiting = self.is_active() || !self.hoisted.is_empty();
         if is_waiting
             || emulation.objects().repeats_side_effects()

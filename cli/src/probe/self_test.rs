@@ -1,0 +1,31 @@
+//! `vkxfb probe --self-test`
+
+use std::fmt::Write;
+
+use anyhow::Result;
+use owo_colors::OwoColorize;
+use vkxfb_probe::report::Outcome;
+use vkxfb_probe::self_test;
+
+/// Checks that every kind of fault is recognised.
+pub(super) fn run(json: bool) -> Result<u8> {
+    let checks = self_test::run();
+    let passed = self_test::passed(&checks);
+    if json {
+        crate::show(&format!("{}\n", serde_json::to_string_pretty(&checks)?))?;
+    } else {
+        let mut text = String::new();
+        for check in &checks {
+            let mark = if check.passed {
+                "ok".green().to_string()
+            } else {
+                "NOT RECOGNISED".red().to_string()
+            };
+            writeln!(text, "{mark} {check}")?;
+        }
+        let recognised = checks.iter().filter(|check| check.passed).count();
+        writeln!(text, "{recognised} of {} faults recognised", checks.len())?;
+        crate::show(&text)?;
+    }
+    Ok(if passed { Outcome::AllRight } else { Outcome::Mismatches }.exit_code())
+}

@@ -1,0 +1,161 @@
+//! What a probe tries before its cases: it says so first, and what does not work is named. The faults are made up.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod command;
+#[path = "../../tests/common/mod.rs"]
+mod common;
+
+use serde_json::Value;
+
+use self::command::{Ran, Shaders, command};
+
+/// One batch, by all backends.
+const PROBE: [&str; 10] = [
+    "probe",
+    "--device",
+    "0",
+    "--quick",
+    "--shader",
+    "identify",
+    "--topology",
+    "triangle-strip",
+    "--provoking",
+    "first",
+];
+
+fn probe(fault: Option<&str>, more: &[&str]) -> Ran {
+    let mut command = command(&PROBE);
+    command.args(more).envs(fault.map(|fault| ("VKXFB_INJECT_FAULT", fault)));
+    Ran::new(command.output().unwrap())
+}
+
+/// Trial, result and text of each trial in JSON.
+fn trials(ran: &Ran) -> Vec<[String; 3]> {
+    let json: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let trials = json["reports"][0]["trials"].as_array().unwrap();
+    trials.iter().map(|t| [text(&t["trial"]), text(&t["result"]), text(&t["text"])]).collect()
+}
+
+/// Only that trial comes out otherwise than on lavapipe, and all cases run.
+#[track_caller]
+fn assert_only(fault: &str, more: &[&str], exits: u8, trial: &str, result: &str, says: &str) {
+    let ran = probe(Some(fault), &[more, &["--json"]].concat()).exits(exits.into());
+    let all = trials(&ran);
+    assert_eq!(all.len(), 3, "{all:?}");
+    for [name, came_out, text] in &all {
+        let expected = if name == trial { result } else { "works" };
+        assert_eq!(came_out, expected, "{fault}: {name}: {text}");
+        assert!(name != trial || text.contains(says), "{fault}: {text}");
+    }
+    let cells = &ran.json()["reports"][0]["cells"];
+    let passed: u64 = cells.as_array().unwrap().iter().map(|c| c["passed"].as_u64().unwrap()).sum();
+    assert_eq!(passed, 14 * 5, "{cells:#}");
+}
+
+#[test]
+fn what_a_device_can_do_is_said_first() {
+    let files = Shaders::new();
+    let file = files.path("report.md");
+    let ran = probe(None, &["--report", file.to_str().unwrap(), "--validate"]).exits(0);
+    let (head, _) = ran.stdout.split_once("──").unwrap();
+    let report = std::fs::read_to_string(&file).unwrap();
+    for line in [
+        "backends           native, vertex, compute",
+        "topologies         all 10",
+        "indirect dispatch  works",
+        "vertex stores      sound: each vertex once",
+        "speed              native ",
+    ] {
+        assert!(head.contains(line), "{line}\n{head}");
+        assert!(report.contains(line), "{line}\n{report}");
+    }
+
+    let floor = probe(None, &["--profile", "bifrost", "--json"]).exits(0);
+    let results: Vec<_> = trials(&floor).into_iter().map(|[_, result, _]| result).collect();
+    assert_eq!(results, ["absent", "absent", "works"]);
+    let device = &floor.json()["reports"][0]["device"];
+    let missing = &device["backends"][1]["missing"];
+    assert_eq!(missing[0], "no feature vertexPipelineStoresAndAtomics", "{device:#}");
+    assert_eq!(device["backends"][2]["topologies"].as_array().unwrap().len(), 10);
+    let report = &floor.json()["reports"][0];
+    let rate = &report["trials"][2]["rates"][0];
+    assert!(rate["vertices_per_second"].as_f64().unwrap() > 1000.0, "{rate}");
+}
+
+#[test]
+fn a_driver_that_stores_some_vertices_twice_is_named() {
+    assert_only("twice", &[], 1, "vertex-stores", "wrong", "stored too often, first vertex 0");
+    let files = Shaders::new();
+    let file = files.path("twice.md");
+    let ran = probe(Some("twice"), &["--report", file.to_str().unwrap()]).exits(1);
+    assert!(ran.stdout.contains("not sound: "), "{}", ran.stdout);
+    assert!(ran.stdout.contains("vertex stores: came out wrong (70 cases"), "{}", ran.stdout);
+    let report = std::fs::read_to_string(&file).unwrap();
+    assert!(report.starts_with("# Transform feedback: vertex stores: came out wrong"), "{report}");
+
+    // Beside a report of a driver that does not.
+    let sound = files.path("sound.md");
+    let page = files.path("sound.html");
+    let (sound, page) = (sound.to_str().unwrap(), page.to_str().unwrap());
+    probe(None, &["--report", sound, "--html", page]).exits(0);
+    let compared = command::vkxfb(&["probe", "compare", file.to_str().unwrap(), sound]).exits(0);
+    assert!(compared.stdout.contains("vertex-stores: wrong -> works"), "{}", compared.stdout);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("<dt>vertex stores</dt><dd>sound: each vertex once"), "{page}");
+}
+
+#[test]
+fn indirect_dispatches_that_do_nothing_are_named() {
+    assert_only("no-indirect", &[], 1, "indirect-dispatch", "wrong", "does nothing");
+}
+
+#[test]
+fn a_driver_that_executes_nothing_is_named() {
+    let ran = probe(Some("nothing"), &["--json"]).exits(1);
+    let named = [
+        ["indirect-dispatch", "wrong", "nothing is executed"],
+        ["vertex-stores", "wrong", "nothing is executed"],
+        ["speed", "wrong", "captures by native write nothing"],
+    ];
+    assert_eq!(trials(&ran), named.map(|texts| texts.map(str::to_owned)));
+    let report = &ran.json()["reports"][0];
+    assert_eq!(report["mismatch_count"], 70);
+    assert_eq!(report["mismatches"][0]["mismatch"]["fault"], "nothing-executed");
+}
+
+#[test]
+fn a_trial_that_takes_the_device_is_named_and_the_rest_runs() {
+    let lost = "the device was lost during vkQueueSubmit";
+    for isolate in [&[][..], &["--isolate"]] {
+        assert_only("lost:vertex-stores", isolate, 2, "vertex-stores", "lost", lost);
+    }
+    let says = "did not finish within 1s";
+    assert_only(
+        "hang:indirect-dispatch",
+        &["--timeout", "1"],
+        2,
+        "indirect-dispatch",
+        "lost",
+        says,
+    );
+    #[cfg(unix)]
+    assert_only("crash:speed", &[], 2, "speed", "lost", "signal: 6");
+}
+
+/// What child processes leave out is what their parent leaves out.
+#[test]
+fn large_draws_that_take_too_long_are_left_out_and_told() {
+    let probe = ["probe", "--device", "0", "--backend", "compute", "--topology", "triangle-strip"];
+    let probe = [&probe[..], &["--shader", "identify", "--provoking", "first", "--json"]].concat();
+    for more in [&[][..], &["--isolate"]] {
+        let limit = [&probe[..], &["--submission-limit", "1"], more].concat();
+        let json = command::vkxfb(&limit).exits(0).json();
+        let report = &json["reports"][0];
+        assert_eq!(report["cells"][0]["passed"], 15 * 2 * 2, "{:#}", report["cells"]);
+        let note = report["notes"][0].as_str().unwrap();
+        assert!(note.contains("large draws by compute are left out"), "{note}");
+        assert!(note.contains("1 ms (--submission-limit)"), "{note}");
+    }
+}

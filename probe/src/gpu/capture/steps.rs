@@ -1,0 +1,238 @@
+//! The steps of captures, which follow each other in one submission or in several.
+
+use ash::vk;
+use vkxfb::lower::Backend;
+use vkxfb::runtime::{
+    Arena, Buffer, Capture, CaptureBuffer, CaptureDesc, Captured, ConsumerScope, Context, Kernels,
+    Recorder, RuntimeError, VertexBuffer,
+};
+
+use super::Step;
+use super::slots::Placed;
+use crate::gpu::buffers::transfer_to_host;
+use crate::gpu::{GpuError, begin_render_pass};
+use crate::sentinel::Fill;
+
+/// The buffers of a call.
+pub(super) struct Buffers<'a> {
+    pub(super) targets: &'a Buffer,
+    pub(super) vertices: &'a Buffer,
+    pub(super) initial: &'a Buffer,
+    pub(super) back: &'a Buffer,
+}
+
+/// Records one request.
+///
+/// # Safety
+/// As [`Recorder::begin`].
+unsafe fn record(
+    ctx: &Context,
+    kernels: &Kernels,
+    cmd: vk::CommandBuffer,
+    place: &Placed<'_>,
+    buffers: &Buffers<'_>,
+    arena: &mut Arena,
+) -> Result<Captured, RuntimeError> {
+    let request = place.request;
+    let bound: Vec<_> = request
+        .buffers
+        .iter()
+        .zip(&place.targets)
+        .map(|(target, start)| {
+            let (target, start) = (target.as_ref()?, (*start)?);
+            Some(CaptureBuffer {
+                buffer: buffers.targets.raw(),
+                offset: start + target.offset,
+                size: target.size,
+            })
+        })
+        .collect();
+    let vertex_buffers: Vec<_> = request
+        .vertex_data
+        .iter()
+        .zip(&place.vertices)
+        .map(|(data, &offset)| VertexBuffer {
+            binding: data.binding,
+            buffer: buffers.vertices.raw(),
+            offset,
+            size: data.bytes.len() as u64,
+            stride: None,
+        })
+        .collect();
+    let pipeline = request.pipeline;
+    // SAFETY: the caller's contract.
+    unsafe {
+        let desc = CaptureDesc {
+            pipeline,
+            buffers: &bound,
+            vertex_buffers: &vertex_buffers,
+            counters: &[],
+        };
+        let mut capture = Capture::new(ctx, kernels);
+        let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
+        recorder.bind_descriptor_sets(0, request.descriptor_sets, &[])?;
+        let mut pushed = request.push_constants.iter();
+        for (topology, draw) in request.draws {
+            if let Some(bytes) = pushed.next() {
+                recorder.push_constants(0, bytes)?;
+            }
+            recorder.draw(*topology, draw)?;
+        }
+        // Direct draws from the start of the buffers: everything is known.
+        Ok(recorder.end(&[])?.captured.unwrap_or_default())
+    }
+}
+
+/// The steps of captures, which are recorded one after the other, outside of render pass instances.
+pub(super) struct Steps<'a> {
+    pub(super) placed: &'a [Placed<'a>],
+    pub(super) buffers: &'a Buffers<'a>,
+    /// Of the captures, each once.
+    pub(super) backends: Vec<Backend>,
+    pub(super) kernels: Kernels,
+    pub(super) render_pass: vk::RenderPass,
+    pub(super) framebuffer: vk::Framebuffer,
+    pub(super) omitted: Option<Step>,
+}
+
+impl Steps<'_> {
+    /// Fills a part of the targets, and of what is read back, and copies to the targets what they hold before.
+    ///
+    /// # Safety
+    /// `cmd` is being recorded, outside of a render pass instance; the part lies within the buffers, in whole dwords.
+    pub(super) unsafe fn copy_in(
+        &self,
+        ctx: &Context,
+        cmd: vk::CommandBuffer,
+        start: u64,
+        size: u64,
+    ) {
+        let (device, Buffers { targets, initial, back, .. }) = (ctx.device(), self.buffers);
+        // SAFETY: the caller's contract, and the buffers are of one size.
+        unsafe {
+            for (buffer, fill) in [(targets, Fill::BeforeCopyIn), (back, Fill::BeforeCopyBack)] {
+                device.cmd_fill_buffer(cmd, buffer.raw(), start, size, fill.dword());
+            }
+            fills_to_copies(ctx, cmd);
+            if self.omitted != Some(Step::CopyIn) {
+                let part = vk::BufferCopy { src_offset: start, dst_offset: start, size };
+                device.cmd_copy_buffer(cmd, initial.raw(), targets.raw(), &[part]);
+            }
+            transfer_to_captures(ctx, cmd, &self.backends);
+        }
+    }
+
+    /// Records the captures, and makes what they write visible to copies.
+    ///
+    /// # Safety
+    /// As [`Gpu::capture`]; `cmd` is being recorded, outside of a render pass instance.
+    pub(super) unsafe fn capture(
+        &self,
+        ctx: &Context,
+        cmd: vk::CommandBuffer,
+        arena: &mut Arena,
+    ) -> Result<Vec<Captured>, GpuError> {
+        let device = ctx.device();
+        let mut inside = false;
+        let mut all = Vec::with_capacity(self.placed.len());
+        for (capture, place) in self.placed.iter().enumerate() {
+            if self.omitted == Some(Step::Capture) {
+                all.push(Captured::default());
+                continue;
+            }
+            let graphics = place.request.pipeline.backend() != Backend::Compute;
+            // SAFETY: the command buffer is where `inside` says.
+            unsafe {
+                match (inside, graphics) {
+                    (false, true) => {
+                        begin_render_pass(ctx, cmd, self.render_pass, self.framebuffer);
+                    }
+                    (true, false) => device.cmd_end_render_pass(cmd),
+                    (false, false) | (true, true) => {}
+                }
+            }
+            inside = graphics;
+            // SAFETY: the caller's contract; the slots of different requests do not overlap.
+            let captured = unsafe { record(ctx, &self.kernels, cmd, place, self.buffers, arena) };
+            all.push(captured.map_err(|source| GpuError::Capture { capture, source })?);
+        }
+        // SAFETY: as above.
+        unsafe {
+            if inside {
+                device.cmd_end_render_pass(cmd);
+            }
+            for &backend in &self.backends {
+                ctx.capture_barrier(cmd, backend, ConsumerScope::TRANSFER);
+            }
+        }
+        Ok(all)
+    }
+
+    /// Copies a part of the targets to where the host reads it.
+    ///
+    /// # Safety
+    /// As [`copy_in`](Self::copy_in).
+    pub(super) unsafe fn copy_back(
+        &self,
+        ctx: &Context,
+        cmd: vk::CommandBuffer,
+        start: u64,
+        size: u64,
+    ) {
+        let Buffers { targets, back, .. } = self.buffers;
+        // SAFETY: as in `copy_in`.
+        unsafe {
+            if self.omitted != Some(Step::CopyBack) {
+                let part = vk::BufferCopy { src_offset: start, dst_offset: start, size };
+                ctx.device().cmd_copy_buffer(cmd, targets.raw(), back.raw(), &[part]);
+            }
+            transfer_to_host(ctx, cmd);
+        }
+    }
+}
+
+/// Orders fills before the copies to the same memory. What is copied back is not read by it: see
+/// [`transfer_to_captures`].
+///
+/// # Safety
+/// `cmd` is being recorded, outside of a render pass instance.
+unsafe fn fills_to_copies(ctx: &Context, cmd: vk::CommandBuffer) {
+    let barrier = vk::MemoryBarrier::default()
+        .src_access_mask(vk::AccessFlags::TRANSFER_WRITE)
+        .dst_access_mask(vk::AccessFlags::TRANSFER_WRITE);
+    let (stage, none) = (vk::PipelineStageFlags::TRANSFER, vk::DependencyFlags::empty());
+    // SAFETY: the caller's contract.
+    unsafe { ctx.device().cmd_pipeline_barrier(cmd, stage, stage, none, &[barrier], &[], &[]) };
+}
+
+/// Makes what the copy wrote available to the captures, and orders them behind it.
+///
+/// Only to the captures: that the copy back sees it too comes from the barrier behind them
+/// ([`Context::capture_barrier`]), by the chain of both. Synchronization validation sees no store
+/// through a device address, but it sees those two copies, and so the lack of that barrier.
+///
+/// # Safety
+/// `cmd` is being recorded, outside of a render pass instance, for a queue with the stages of
+/// `backends`, of which there is one at least.
+unsafe fn transfer_to_captures(ctx: &Context, cmd: vk::CommandBuffer, backends: &[Backend]) {
+    let none = (vk::PipelineStageFlags::empty(), vk::AccessFlags::empty());
+    let (stages, access) = backends.iter().fold(none, |(stages, access), &backend| {
+        let (stage, write) = Context::write_scope(backend);
+        (stages | stage, access | write)
+    });
+    let barrier = vk::MemoryBarrier::default()
+        .src_access_mask(vk::AccessFlags::TRANSFER_WRITE)
+        .dst_access_mask(access);
+    // SAFETY: the caller's contract.
+    unsafe {
+        ctx.device().cmd_pipeline_barrier(
+            cmd,
+            vk::PipelineStageFlags::TRANSFER,
+            stages,
+            vk::DependencyFlags::empty(),
+            &[barrier],
+            &[],
+            &[],
+        );
+    }
+}

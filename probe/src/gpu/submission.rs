@@ -1,0 +1,146 @@
+//! Submissions, each of which is waited for, and how long they may take.
+
+use std::time::{Duration, Instant};
+
+use ash::vk;
+use vkxfb::internal::vulkan_error;
+use vkxfb::runtime::{Context, MemoryAllocator, RuntimeError};
+
+use super::pace::Pace;
+use super::{Gpu, GpuError, State, Step};
+
+impl Gpu {
+    /// How long a submission may take.
+    pub const fn set_timeout(&mut self, timeout: Duration) {
+        self.timeout = timeout;
+    }
+
+    /// How long a submission of captures should take at most. Those of later calls of [`capture`](Self::capture) are
+    /// split so, by the time that earlier ones took; a single draw is not.
+    pub fn set_submission_limit(&mut self, limit: Duration) {
+        self.pace = Pace::new(limit);
+    }
+
+    /// How long a submission of captures should take at most: on a CPU [`Duration::MAX`] unless it was set.
+    pub const fn submission_limit(&self) -> Duration {
+        self.pace.limit()
+    }
+
+    /// How long the longest submission took, by the host's clock.
+    pub const fn longest_submission(&self) -> Duration {
+        self.longest_submission
+    }
+
+    /// How many submissions there were.
+    #[doc(hidden)]
+    pub const fn submissions(&self) -> u64 {
+        self.submissions
+    }
+
+    /// Records, submits and waits.
+    ///
+    /// # Errors
+    /// The closure's, [`GpuError::DeviceLost`], [`GpuError::Timeout`], or a failed command. After a
+    /// loss or a timeout the device takes no more.
+    pub fn submit<R>(
+        &mut self,
+        record: impl FnOnce(&Context, vk::CommandBuffer) -> Result<R, GpuError>,
+    ) -> Result<R, GpuError> {
+        let result = self.record(record)?;
+        self.submit_and_wait()?;
+        Ok(result)
+    }
+
+    /// The same, with the allocator of the device: for an [`Arena`](vkxfb::runtime::Arena) that is
+    /// [growing](vkxfb::runtime::Arena::growing).
+    ///
+    /// # Errors
+    /// As [`submit`](Self::submit).
+    pub fn submit_growing<R>(
+        &mut self,
+        record: impl FnOnce(
+            &Context,
+            &mut (dyn MemoryAllocator + Send + Sync),
+            vk::CommandBuffer,
+        ) -> Result<R, RuntimeError>,
+    ) -> Result<R, GpuError> {
+        let mut allocator = self.allocator.take().ok_or(GpuError::NoDevice)?;
+        let result = self.submit(|ctx, cmd| Ok(record(ctx, &mut allocator, cmd)?));
+        self.allocator = Some(allocator);
+        result
+    }
+
+    pub(super) fn record<R>(
+        &mut self,
+        record: impl FnOnce(&Context, vk::CommandBuffer) -> Result<R, GpuError>,
+    ) -> Result<R, GpuError> {
+        if self.state != State::Idle {
+            return Err(GpuError::DeviceLost { during: "an earlier submission" });
+        }
+        let device = self.context.device();
+        let cmd = self.command_buffer;
+        let begin = vk::CommandBufferBeginInfo::default()
+            .flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
+        // SAFETY: nothing is in flight; the handles are the device's.
+        unsafe {
+            device
+                .reset_command_pool(self.command_pool, vk::CommandPoolResetFlags::empty())
+                .map_err(vulkan_error("vkResetCommandPool"))?;
+            device
+                .begin_command_buffer(cmd, &begin)
+                .map_err(vulkan_error("vkBeginCommandBuffer"))?;
+        }
+        // Where it fails, the next reset of the pool takes back what it recorded.
+        let result = record(&self.context, cmd)?;
+        // SAFETY: as above; the closure left the command buffer recording.
+        unsafe { device.end_command_buffer(cmd) }.map_err(vulkan_error("vkEndCommandBuffer"))?;
+        Ok(result)
+    }
+
+    pub(super) fn submit_and_wait(&mut self) -> Result<(), GpuError> {
+        if self.omitted == Some(Step::Submission) {
+            return Ok(());
+        }
+        let start = Instant::now();
+        self.submissions += 1;
+        let result = self.submit_and_wait_for_fence();
+        self.longest_submission = self.longest_submission.max(start.elapsed());
+        result
+    }
+
+    fn submit_and_wait_for_fence(&mut self) -> Result<(), GpuError> {
+        let device = self.context.device();
+        let buffers = [self.command_buffer];
+        let submit = [vk::SubmitInfo::default().command_buffers(&buffers)];
+        let timeout = u64::try_from(self.timeout.as_nanos()).unwrap_or(u64::MAX);
+        // Whatever fails below leaves it unknown whether the device is done, but for its loss.
+        let failed = |call, result| match result {
+            vk::Result::ERROR_DEVICE_LOST => (State::Lost, GpuError::DeviceLost { during: call }),
+            vk::Result::TIMEOUT => (State::Hung, GpuError::Timeout(self.timeout)),
+            result => (State::Hung, RuntimeError::Vulkan { call, result }.into()),
+        };
+        // SAFETY: the command buffer is executable and the fence is not signalled.
+        let result = unsafe {
+            match device.queue_submit(self.queue, &submit, self.fence) {
+                Ok(()) => device
+                    .wait_for_fences(&[self.fence], true, timeout)
+                    .map_err(|result| failed("vkWaitForFences", result))
+                    .and_then(|()| {
+                        let reset = device.reset_fences(&[self.fence]);
+                        // The device is done, but there is no fence for a next submission.
+                        reset.map_err(|result| (State::Lost, failed("vkResetFences", result).1))
+                    }),
+                // Out of memory leaves everything as it was before the call.
+                Err(
+                    result @ (vk::Result::ERROR_OUT_OF_HOST_MEMORY
+                    | vk::Result::ERROR_OUT_OF_DEVICE_MEMORY),
+                ) => Err((State::Idle, failed("vkQueueSubmit", result).1)),
+                Err(result) => Err(failed("vkQueueSubmit", result)),
+            }
+        };
+        result.map_err(|(state, error)| {
+            self.state = state;
+            error
+        })
+    }
+}

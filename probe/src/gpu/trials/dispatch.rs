@@ -1,0 +1,207 @@
+//! Whether `vkCmdDispatchIndirect` runs the workgroups whose number the device has written.
+
+use ash::vk;
+use vkxfb::internal::compute_pipeline;
+use vkxfb::lower::Backend;
+use vkxfb::runtime::Context;
+
+use super::{Kit, end, module};
+use crate::gpu::{Gpu, GpuError};
+
+/// Workgroups along each axis; of the first, directly.
+const GROUPS: [[u32; 3]; 5] = [[3, 2, 4], [5, 1, 1], [3, 2, 4], [0, 1, 1], [1000, 1, 1]];
+
+/// Push constants of the shader.
+#[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+struct Pushed {
+    first: u32,
+    groups: [u32; 3],
+    is_argument: u32,
+}
+
+pub(super) const PUSHED: u32 = size_of::<Pushed>() as u32;
+
+/// A dispatch, and where its words are.
+struct Place {
+    groups: [u32; 3],
+    /// Where its arguments lie, unless it is direct.
+    arguments: Option<u32>,
+    /// Where its counts begin: one for each workgroup, and one for those that should not be there.
+    counts: u32,
+}
+
+impl Place {
+    fn expected(&self) -> usize {
+        self.groups.iter().product::<u32>() as usize
+    }
+}
+
+/// Makes what shaders stored visible to indirect dispatches, and to their shaders.
+///
+/// # Safety
+/// `cmd` is being recorded, outside of a render pass instance.
+unsafe fn stores_to_dispatches(ctx: &Context, cmd: vk::CommandBuffer) {
+    let (shader, none) = (vk::PipelineStageFlags::COMPUTE_SHADER, vk::DependencyFlags::empty());
+    let behind = shader | vk::PipelineStageFlags::DRAW_INDIRECT;
+    let stores = vk::AccessFlags::SHADER_READ | vk::AccessFlags::SHADER_WRITE;
+    let barrier = vk::MemoryBarrier::default()
+        .src_access_mask(vk::AccessFlags::SHADER_WRITE)
+        .dst_access_mask(stores | vk::AccessFlags::INDIRECT_COMMAND_READ);
+    // SAFETY: the caller's contract.
+    unsafe {
+        ctx.device().cmd_pipeline_barrier(cmd, shader, behind, none, &[barrier], &[], &[]);
+    }
+}
+
+/// The dispatches of the trial.
+pub(super) struct Dispatches {
+    places: Vec<Place>,
+    words: usize,
+}
+
+impl Dispatches {
+    pub(super) fn new() -> Self {
+        let mut at = 0;
+        let mut take = |words: u32| {
+            let start = at;
+            at += words;
+            start
+        };
+        let places = GROUPS.iter().enumerate().map(|(index, &groups)| Place {
+            groups,
+            arguments: (index > 0).then(|| take(groups.len() as u32)),
+            counts: take(groups.iter().product::<u32>() + 1),
+        });
+        let places = places.collect();
+        Self { places, words: at as usize }
+    }
+
+    pub(super) const fn words(&self) -> usize {
+        self.words
+    }
+
+    /// Runs them, and returns the words, if anything was executed.
+    pub(super) fn run(&self, gpu: &mut Gpu, kit: &mut Kit) -> Result<Option<Vec<u32>>, GpuError> {
+        let words = module(include_bytes!("../../../../shaders/trials/dispatch.spv"))?;
+        let (device, cache) = (gpu.context.device(), vk::PipelineCache::null());
+        let none = vk::SpecializationInfo::default();
+        // SAFETY: the device is live; the module is valid, and the layout is what it declares.
+        let pipeline =
+            unsafe { compute_pipeline(device, cache, kit.layout, &words, c"main", &none) }?;
+        kit.pipelines.push(pipeline);
+        let does_nothing = gpu.ignores_indirect_dispatches();
+        gpu.submit(|ctx, cmd| {
+            let device = ctx.device();
+            let push = |first, groups, is_argument: bool| {
+                let pushed = Pushed { first, groups, is_argument: is_argument.into() };
+                let bytes = bytemuck::bytes_of(&pushed);
+                // SAFETY: the layout has them.
+                unsafe { device.cmd_push_constants(cmd, kit.layout, kit.stage, 0, bytes) };
+            };
+            // SAFETY: everything outlives the submission; the shader stays within the words of each place.
+            unsafe {
+                device.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::COMPUTE, pipeline);
+                kit.begin(ctx, cmd);
+                for place in &self.places {
+                    if let Some(arguments) = place.arguments {
+                        push(arguments, place.groups, true);
+                        device.cmd_dispatch(cmd, 1, 1, 1);
+                    }
+                }
+                for place in &self.places {
+                    // Before each, for all of it is one buffer to those who look on.
+                    stores_to_dispatches(ctx, cmd);
+                    push(place.counts, place.groups, false);
+                    match (place.arguments, place.groups) {
+                        (None, [x, y, z]) => device.cmd_dispatch(cmd, x, y, z),
+                        (Some(_), _) if does_nothing => {}
+                        (Some(at), _) => {
+                            let offset = u64::from(at) * 4;
+                            device.cmd_dispatch_indirect(cmd, kit.words.raw(), offset);
+                        }
+                    }
+                }
+                end(ctx, cmd, Backend::Compute);
+            }
+            Ok(())
+        })?;
+        kit.read(gpu)
+    }
+
+    /// Whether the words are those of dispatches that work, and what is to be said of it.
+    pub(super) fn judge(&self, words: &[u32]) -> (bool, String) {
+        let counts = |place: &Place| {
+            let start = place.counts as usize;
+            words.get(start..=start + place.expected()).unwrap_or_default().to_vec()
+        };
+        let is_right = |place: &Place| {
+            let counts = counts(place);
+            let (outside, inside) = counts.split_last().unwrap_or((&0, &[]));
+            *outside == 0 && inside.iter().all(|&count| count == 1)
+        };
+        let (direct, indirect) = self.places.split_at(1);
+        if !direct.iter().all(is_right) {
+            return (false, "does not work, and neither does a direct one".to_owned());
+        }
+        if indirect.iter().all(is_right) {
+            return (true, "works".to_owned());
+        }
+        if indirect.iter().all(|place| counts(place).iter().all(|&count| count == 0)) {
+            return (false, "does nothing".to_owned());
+        }
+        let wrong = indirect.iter().find(|place| !is_right(place));
+        let text = wrong.map(|place| {
+            let [x, y, z] = place.groups;
+            let run: u32 = counts(place).iter().sum();
+            format!("wrong: {x} x {y} x {z} workgroups were asked for, {run} ran")
+        });
+        (false, text.unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a device that works leaves.
+    fn right(dispatches: &Dispatches) -> Vec<u32> {
+        let mut words = vec![0; dispatches.words()];
+        for place in &dispatches.places {
+            if let Some(at) = place.arguments {
+                words[at as usize..at as usize + 3].copy_from_slice(&place.groups);
+            }
+            words[place.counts as usize..][..place.expected()].fill(1);
+        }
+        words
+    }
+
+    #[test]
+    fn each_workgroup_has_to_run_once() {
+        let dispatches = Dispatches::new();
+        let words = right(&dispatches);
+        assert_eq!(dispatches.judge(&words), (true, "works".to_owned()));
+        // One that runs twice, one that is missing, and one that should not be there.
+        let place = &dispatches.places[2];
+        let (first, behind) = (place.counts as usize, place.counts as usize + place.expected());
+        for (word, count, ran) in [(first, 2, 25), (first + 7, 0, 23), (behind, 1, 25)] {
+            let mut wrong = words.clone();
+            wrong[word] = count;
+            let text = format!("wrong: 3 x 2 x 4 workgroups were asked for, {ran} ran");
+            assert_eq!(dispatches.judge(&wrong), (false, text));
+        }
+    }
+
+    #[test]
+    fn what_does_nothing_is_told_from_a_device_that_does_nothing() {
+        let dispatches = Dispatches::new();
+        let mut words = right(&dispatches);
+        for place in &dispatches.places[1..] {
+            words[place.counts as usize..][..place.expected()].fill(0);
+        }
+        assert_eq!(dispatches.judge(&words), (false, "does nothing".to_owned()));
+        words.fill(0);
+        let (works, text) = dispatches.judge(&words);
+        assert!(!works && text.ends_with("neither does a direct one"), "{text}");
+    }
+}

@@ -1,0 +1,237 @@
+//! Tries out what no device reports: [`Trial`].
+
+mod dispatch;
+mod stores;
+
+use ash::vk;
+use vkxfb::internal::vulkan_error;
+use vkxfb::lower::Backend;
+use vkxfb::runtime::{Buffer, ConsumerScope, Context, MemoryLocation, RuntimeError};
+use vkxfb::spirv::words_from_bytes;
+
+use self::dispatch::Dispatches;
+use self::stores::Stores;
+use super::{Gpu, GpuError, State};
+use crate::trial::{Trial, TrialResult, Tried};
+
+/// What is written behind the words, by a fill.
+const EXECUTED: u32 = 0x7452_6941;
+
+/// What is said where not even that is there.
+const NOTHING: &str = "nothing is executed";
+
+/// Words of a buffer, pipelines that count in it, and what they are bound by.
+struct Kit {
+    words: Buffer,
+    size: usize,
+    set_layout: vk::DescriptorSetLayout,
+    pool: vk::DescriptorPool,
+    set: vk::DescriptorSet,
+    layout: vk::PipelineLayout,
+    stage: vk::ShaderStageFlags,
+    pipelines: Vec<vk::Pipeline>,
+}
+
+impl Gpu {
+    /// Tries [`Trial::IndirectDispatch`].
+    ///
+    /// # Errors
+    /// Those of [`submit`](Self::submit), or a failed command or allocation.
+    pub fn try_indirect_dispatch(&mut self) -> Result<Tried, GpuError> {
+        let trial = Trial::IndirectDispatch;
+        self.fail_trial_if_injected(trial)?;
+        if self.profile == super::Profile::Bifrost {
+            let text = "not tried: the profile has none";
+            return Ok(Tried::new(trial, TrialResult::Absent, text));
+        }
+        let dispatches = Dispatches::new();
+        let counted = self.with_kit(
+            dispatches.words(),
+            vk::BufferUsageFlags::INDIRECT_BUFFER,
+            vk::ShaderStageFlags::COMPUTE,
+            dispatch::PUSHED,
+            |gpu, kit| dispatches.run(gpu, kit),
+        )?;
+        let nothing = || (false, NOTHING.to_owned());
+        let (works, text) = counted.map_or_else(nothing, |words| dispatches.judge(&words));
+        let relied_on = self.context.has_indirect_dispatch();
+        let (result, text) = match (works, relied_on) {
+            (true, true) => (TrialResult::Works, text),
+            (true, false) => (TrialResult::Works, format!("{text}, but is not used (workaround)")),
+            (false, true) => (TrialResult::Wrong, text),
+            (false, false) => (TrialResult::DoneWithout, format!("{text}, and is not used")),
+        };
+        Ok(Tried::new(trial, result, text))
+    }
+
+    /// Tries [`Trial::VertexStores`].
+    ///
+    /// # Errors
+    /// As [`try_indirect_dispatch`](Self::try_indirect_dispatch).
+    pub fn try_vertex_stores(&mut self) -> Result<Tried, GpuError> {
+        let trial = Trial::VertexStores;
+        self.fail_trial_if_injected(trial)?;
+        if let Err(unavailable) = self.capabilities().availability(Backend::Vertex) {
+            let reasons = unavailable.reasons.join("; ");
+            return Ok(Tried::new(trial, TrialResult::Absent, reasons));
+        }
+        let stores = Stores::new();
+        let counted = self.with_kit(
+            stores.words(),
+            vk::BufferUsageFlags::empty(),
+            vk::ShaderStageFlags::VERTEX,
+            stores::PUSHED,
+            |gpu, kit| stores.run(gpu, kit),
+        )?;
+        let nothing = || (false, NOTHING.to_owned());
+        let (sound, text) = counted.map_or_else(nothing, |words| stores.judge(&words));
+        let result = if sound { TrialResult::Works } else { TrialResult::Wrong };
+        Ok(Tried::new(trial, result, text))
+    }
+
+    /// Lends a kit of `words` words to `f`.
+    fn with_kit<R>(
+        &mut self,
+        words: usize,
+        usage: vk::BufferUsageFlags,
+        stage: vk::ShaderStageFlags,
+        pushed: u32,
+        f: impl FnOnce(&mut Self, &mut Kit) -> Result<R, GpuError>,
+    ) -> Result<R, GpuError> {
+        let usage = usage | vk::BufferUsageFlags::STORAGE_BUFFER;
+        let buffer = self.create_buffer(words as u64 * 4 + 4, usage, MemoryLocation::Device)?;
+        let mut kit = Kit {
+            words: buffer,
+            size: words,
+            set_layout: vk::DescriptorSetLayout::null(),
+            pool: vk::DescriptorPool::null(),
+            set: vk::DescriptorSet::null(),
+            layout: vk::PipelineLayout::null(),
+            stage,
+            pipelines: Vec::new(),
+        };
+        let result = kit.create(&self.context, pushed).map_err(GpuError::from);
+        let result = result.and_then(|()| f(self, &mut kit));
+        if self.state != State::Hung {
+            // SAFETY: nothing is in flight.
+            unsafe { kit.destroy(&self.context) };
+        }
+        self.destroy_buffer(kit.words);
+        result
+    }
+}
+
+impl Kit {
+    /// Creates what the words are bound by.
+    fn create(&mut self, ctx: &Context, pushed: u32) -> Result<(), RuntimeError> {
+        let device = ctx.device();
+        let ty = vk::DescriptorType::STORAGE_BUFFER;
+        let bindings = [vk::DescriptorSetLayoutBinding::default()
+            .descriptor_type(ty)
+            .descriptor_count(1)
+            .stage_flags(self.stage)];
+        let sizes = [vk::DescriptorPoolSize { ty, descriptor_count: 1 }];
+        let ranges = [vk::PushConstantRange { stage_flags: self.stage, offset: 0, size: pushed }];
+        let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+        let pool = vk::DescriptorPoolCreateInfo::default().max_sets(1).pool_sizes(&sizes);
+        // SAFETY: the device is live, and so is what is made here; the pool has room for the set, which nothing uses
+        // yet, and the buffer has the usage.
+        unsafe {
+            self.set_layout = device
+                .create_descriptor_set_layout(&info, None)
+                .map_err(vulkan_error("vkCreateDescriptorSetLayout"))?;
+            self.pool = device
+                .create_descriptor_pool(&pool, None)
+                .map_err(vulkan_error("vkCreateDescriptorPool"))?;
+            let set_layouts = [self.set_layout];
+            let allocate = vk::DescriptorSetAllocateInfo::default()
+                .descriptor_pool(self.pool)
+                .set_layouts(&set_layouts);
+            self.set = device
+                .allocate_descriptor_sets(&allocate)
+                .map_err(vulkan_error("vkAllocateDescriptorSets"))?
+                .first()
+                .copied()
+                .unwrap_or_default();
+            let buffers = [vk::DescriptorBufferInfo {
+                buffer: self.words.raw(),
+                offset: 0,
+                range: vk::WHOLE_SIZE,
+            }];
+            let write = vk::WriteDescriptorSet::default()
+                .dst_set(self.set)
+                .descriptor_type(ty)
+                .buffer_info(&buffers);
+            device.update_descriptor_sets(&[write], &[]);
+            let info = vk::PipelineLayoutCreateInfo::default()
+                .set_layouts(&set_layouts)
+                .push_constant_ranges(&ranges);
+            self.layout = device
+                .create_pipeline_layout(&info, None)
+                .map_err(vulkan_error("vkCreatePipelineLayout"))?;
+        }
+        Ok(())
+    }
+
+    /// Binds the words, and fills them with zeros, for shaders and indirect commands behind it.
+    ///
+    /// # Safety
+    /// `cmd` is being recorded, outside of a render pass instance.
+    unsafe fn begin(&self, ctx: &Context, cmd: vk::CommandBuffer) {
+        let (device, none) = (ctx.device(), vk::DependencyFlags::empty());
+        let (point, stages) = match self.stage {
+            vk::ShaderStageFlags::COMPUTE => {
+                (vk::PipelineBindPoint::COMPUTE, vk::PipelineStageFlags::COMPUTE_SHADER)
+            }
+            _ => (vk::PipelineBindPoint::GRAPHICS, vk::PipelineStageFlags::VERTEX_SHADER),
+        };
+        let barrier = vk::MemoryBarrier::default()
+            .src_access_mask(vk::AccessFlags::TRANSFER_WRITE)
+            .dst_access_mask(vk::AccessFlags::SHADER_READ | vk::AccessFlags::SHADER_WRITE);
+        // SAFETY: the caller's contract; set and layout fit each other.
+        unsafe {
+            let (words, size) = (self.words.raw(), self.size as u64 * 4);
+            device.cmd_fill_buffer(cmd, words, 0, size, 0);
+            device.cmd_fill_buffer(cmd, words, size, 4, EXECUTED);
+            let from = vk::PipelineStageFlags::TRANSFER;
+            device.cmd_pipeline_barrier(cmd, from, stages, none, &[barrier], &[], &[]);
+            device.cmd_bind_descriptor_sets(cmd, point, self.layout, 0, &[self.set], &[]);
+        }
+    }
+
+    /// What the words hold after a submission that ends with [`end`]; `None` if it was not executed.
+    fn read(&self, gpu: &mut Gpu) -> Result<Option<Vec<u32>>, GpuError> {
+        let bytes = gpu.read(&self.words, 0..self.words.size())?;
+        let mut words: Vec<u32> = bytes.chunks_exact(4).map(bytemuck::pod_read_unaligned).collect();
+        Ok((words.pop() == Some(EXECUTED)).then_some(words))
+    }
+
+    /// # Safety
+    /// Nothing is in flight.
+    unsafe fn destroy(&mut self, ctx: &Context) {
+        let device = ctx.device();
+        // SAFETY: the caller's contract; null handles may be destroyed.
+        unsafe {
+            for pipeline in self.pipelines.drain(..) {
+                device.destroy_pipeline(pipeline, None);
+            }
+            device.destroy_pipeline_layout(self.layout, None);
+            device.destroy_descriptor_pool(self.pool, None);
+            device.destroy_descriptor_set_layout(self.set_layout, None);
+        }
+    }
+}
+
+/// Makes what shaders stored visible to copies behind it.
+///
+/// # Safety
+/// `cmd` is being recorded, outside of a render pass instance.
+unsafe fn end(ctx: &Context, cmd: vk::CommandBuffer, backend: Backend) {
+    // SAFETY: the caller's contract.
+    unsafe { ctx.capture_barrier(cmd, backend, ConsumerScope::TRANSFER) };
+}
+
+/// The words of a module that is built in.
+fn module(bytes: &[u8]) -> Result<Vec<u32>, RuntimeError> {
+    words_from_bytes(bytes).map_err(|error| RuntimeError::InvalidShader(error.to_string()))
+}

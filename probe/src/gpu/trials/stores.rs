@@ -1,0 +1,341 @@
+//! Whether vertex shaders may store: whether they run for every vertex of a draw, also where nothing of it is
+//! rasterized, and no oftener than there are uses of it.
+//!
+//! A vertex that several primitives use may be shaded again for some of them, by Vulkan's leave. One that is shaded
+//! oftener than that, or not at all, breaks what stores and atomics of a vertex shader compute.
+
+use ash::vk;
+use vkxfb::internal::vulkan_error;
+use vkxfb::lower::Backend;
+use vkxfb::runtime::{MemoryLocation, RuntimeError};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+
+use super::{Kit, end, module};
+use crate::gpu::{Gpu, GpuError, begin_render_pass};
+
+/// Vertices, or indices, of a draw: complete primitives of every topology. The many are more than a driver takes at a
+/// time.
+const VERTICES: [u32; 2] = [12, 3000];
+
+/// What becomes of the primitives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// The rasterizer discards them.
+    Discarded,
+    /// They are rasterized.
+    Rasterized,
+    /// They lie outside of the viewport.
+    Clipped,
+}
+
+impl Fate {
+    const ALL: [Self; 3] = [Self::Discarded, Self::Rasterized, Self::Clipped];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Discarded => "discarded",
+            Self::Rasterized => "rasterized",
+            Self::Clipped => "clipped",
+        }
+    }
+}
+
+/// Push constants of the shader.
+#[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+struct Pushed {
+    first: u32,
+    shift: f32,
+}
+
+pub(super) const PUSHED: u32 = size_of::<Pushed>() as u32;
+
+/// A draw, and where its counts begin.
+struct Place {
+    topology: PrimitiveTopology,
+    vertices: u32,
+    indexed: bool,
+    fate: Fate,
+    counts: usize,
+}
+
+/// The vertex of an index: each three in a row share two with the next three.
+const fn indexed_vertex(index: u32) -> u32 {
+    index / 3 + index % 3
+}
+
+impl Place {
+    /// How many primitives use each vertex.
+    fn uses(&self) -> Vec<u32> {
+        let mut uses = vec![0; self.vertices as usize];
+        for output in 0..self.topology.output_count(self.vertices) {
+            let drawn = self.topology.gather(ProvokingVertex::First, output) as u32;
+            let vertex = if self.indexed { indexed_vertex(drawn) } else { drawn };
+            if let Some(uses) = uses.get_mut(vertex as usize) {
+                *uses += 1;
+            }
+        }
+        uses
+    }
+}
+
+/// The draws of the trial.
+pub(super) struct Stores {
+    places: Vec<Place>,
+    words: usize,
+}
+
+impl Stores {
+    pub(super) fn new() -> Self {
+        let mut places = Vec::new();
+        let mut words = 0;
+        for topology in topologies() {
+            for fate in Fate::ALL {
+                for vertices in VERTICES {
+                    for indexed in [false, true] {
+                        places.push(Place { topology, vertices, indexed, fate, counts: words });
+                        words += vertices as usize;
+                    }
+                }
+            }
+        }
+        Self { places, words }
+    }
+
+    pub(super) const fn words(&self) -> usize {
+        self.words
+    }
+
+    /// Runs the draws, and returns the counts, if anything was executed.
+    pub(super) fn run(&self, gpu: &mut Gpu, kit: &mut Kit) -> Result<Option<Vec<u32>>, GpuError> {
+        let words = module(include_bytes!("../../../../shaders/trials/vertex_stores.spv"))?;
+        let most = VERTICES.into_iter().max().unwrap_or(0);
+        let indices: Vec<u32> = (0..most).map(indexed_vertex).collect();
+        let device = gpu.context.device();
+        let info = vk::ShaderModuleCreateInfo::default().code(&words);
+        // SAFETY: the module is valid, and the device has its capabilities.
+        let module = unsafe { device.create_shader_module(&info, None) }
+            .map_err(vulkan_error("vkCreateShaderModule"))?;
+        // SAFETY: as above.
+        let created = unsafe { create_pipelines(gpu, kit, module) };
+        // SAFETY: it was needed for the pipelines alone.
+        unsafe { device.destroy_shader_module(module, None) };
+        created?;
+        let (usage, size) = (vk::BufferUsageFlags::INDEX_BUFFER, indices.len() as u64 * 4);
+        gpu.with_buffer(size, usage, MemoryLocation::Device, |gpu, buffer| {
+            gpu.write(buffer, 0, bytemuck::cast_slice(&indices))?;
+            self.submit(gpu, kit, buffer.raw())
+        })?;
+        kit.read(gpu)
+    }
+
+    fn submit(&self, gpu: &mut Gpu, kit: &Kit, indices: vk::Buffer) -> Result<(), GpuError> {
+        let (render_pass, framebuffer) = (gpu.render_pass, gpu.framebuffer);
+        let stores_twice = gpu.stores_twice();
+        gpu.submit(|ctx, cmd| {
+            let device = ctx.device();
+            // SAFETY: everything outlives the submission; a draw stays within its counts and the indices.
+            unsafe {
+                kit.begin(ctx, cmd);
+                begin_render_pass(ctx, cmd, render_pass, framebuffer);
+                device.cmd_bind_index_buffer(cmd, indices, 0, vk::IndexType::UINT32);
+                for (topology, pipelines) in topologies().zip(kit.pipelines.chunks_exact(2)) {
+                    for place in self.places.iter().filter(|place| place.topology == topology) {
+                        let pipeline = pipelines[usize::from(place.fate != Fate::Discarded)];
+                        device.cmd_bind_pipeline(cmd, POINT, pipeline);
+                        let shift = if place.fate == Fate::Clipped { 100.0 } else { 0.0 };
+                        let pushed = Pushed { first: place.counts as u32, shift };
+                        let bytes = bytemuck::bytes_of(&pushed);
+                        device.cmd_push_constants(cmd, kit.layout, kit.stage, 0, bytes);
+                        match place.indexed {
+                            true => device.cmd_draw_indexed(cmd, place.vertices, 1, 0, 0, 0),
+                            false => device.cmd_draw(cmd, place.vertices, 1, 0, 0),
+                        }
+                        if stores_twice {
+                            device.cmd_draw(cmd, 6, 1, 0, 0);
+                        }
+                    }
+                }
+                device.cmd_end_render_pass(cmd);
+                end(ctx, cmd, Backend::Vertex);
+            }
+            Ok(())
+        })
+    }
+
+    /// Whether the counts are those of a device whose vertex stores can be relied on, and what is to be said of it.
+    pub(super) fn judge(&self, words: &[u32]) -> (bool, String) {
+        let (mut missing, mut repeated) = (Faults::default(), Faults::default());
+        let mut shaded_again = 0;
+        for place in &self.places {
+            let counts = words.get(place.counts..).unwrap_or_default();
+            for ((vertex, uses), &count) in (0u32..).zip(place.uses()).zip(counts) {
+                if count < uses.min(1) {
+                    missing.add(place, vertex, count);
+                } else if count > uses {
+                    repeated.add(place, vertex, count);
+                } else if count > 1 {
+                    shaded_again += 1;
+                }
+            }
+        }
+        let draws = self.places.len();
+        match (missing.text("not stored"), repeated.text("stored too often")) {
+            (None, None) if shaded_again == 0 => {
+                (true, format!("sound: each vertex once ({draws} draws)"))
+            }
+            (None, None) => {
+                let text = "sound: each vertex once, shared ones sometimes again";
+                (true, format!("{text} ({draws} draws)"))
+            }
+            (missing, repeated) => {
+                let faults: Vec<_> = missing.into_iter().chain(repeated).collect();
+                (false, format!("not sound: {}", faults.join("; ")))
+            }
+        }
+    }
+}
+
+const POINT: vk::PipelineBindPoint = vk::PipelineBindPoint::GRAPHICS;
+
+/// Those that every device draws.
+fn topologies() -> impl Iterator<Item = PrimitiveTopology> {
+    PrimitiveTopology::ALL.into_iter().filter(|topology| !topology.has_adjacency())
+}
+
+/// Vertices of which the counts are wrong in the same way.
+#[derive(Default)]
+struct Faults {
+    vertices: u32,
+    /// Of the first.
+    example: String,
+}
+
+impl Faults {
+    fn add(&mut self, place: &Place, vertex: u32, count: u32) {
+        if self.vertices == 0 {
+            let Place { topology, vertices, indexed, fate, .. } = place;
+            let indexed = if *indexed { "indexed " } else { "" };
+            self.example = format!(
+                "vertex {vertex} of {vertices} in a {} {indexed}draw of {topology}, {count} times",
+                fate.name()
+            );
+        }
+        self.vertices += 1;
+    }
+
+    fn text(&self, what: &str) -> Option<String> {
+        let Self { vertices, example } = self;
+        let noun = if *vertices == 1 { "vertex" } else { "vertices" };
+        (*vertices > 0).then(|| format!("{vertices} {noun} {what}, first {example}"))
+    }
+}
+
+/// Adds the pipelines of each topology to the kit: one that discards, and one that rasterizes.
+///
+/// # Safety
+/// The device is live, and the module is that of the trial.
+unsafe fn create_pipelines(
+    gpu: &Gpu,
+    kit: &mut Kit,
+    module: vk::ShaderModule,
+) -> Result<(), RuntimeError> {
+    let stages = [vk::PipelineShaderStageCreateInfo::default()
+        .stage(vk::ShaderStageFlags::VERTEX)
+        .module(module)
+        .name(c"main")];
+    let input = vk::PipelineVertexInputStateCreateInfo::default();
+    let samples = vk::PipelineMultisampleStateCreateInfo::default()
+        .rasterization_samples(vk::SampleCountFlags::TYPE_1);
+    let viewports =
+        [vk::Viewport { width: 1.0, height: 1.0, max_depth: 1.0, ..Default::default() }];
+    let scissors =
+        [vk::Rect2D { extent: vk::Extent2D { width: 1, height: 1 }, ..Default::default() }];
+    let viewport =
+        vk::PipelineViewportStateCreateInfo::default().viewports(&viewports).scissors(&scissors);
+    for topology in topologies() {
+        let assembly =
+            vk::PipelineInputAssemblyStateCreateInfo::default().topology(topology.into());
+        for discards in [true, false] {
+            let rasterization = vk::PipelineRasterizationStateCreateInfo::default()
+                .rasterizer_discard_enable(discards)
+                .line_width(1.0);
+            let info = vk::GraphicsPipelineCreateInfo::default()
+                .stages(&stages)
+                .vertex_input_state(&input)
+                .input_assembly_state(&assembly)
+                .viewport_state(&viewport)
+                .rasterization_state(&rasterization)
+                .multisample_state(&samples)
+                .layout(kit.layout)
+                .render_pass(gpu.render_pass);
+            // SAFETY: the caller's contract; the state is complete, and the layout is what the module declares.
+            let made = unsafe {
+                gpu.context.device().create_graphics_pipelines(
+                    vk::PipelineCache::null(),
+                    &[info],
+                    None,
+                )
+            };
+            let made = made.map_err(|(_, result)| result);
+            kit.pipelines.extend(made.map_err(vulkan_error("vkCreateGraphicsPipelines"))?);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(stores: &Stores, count: impl Fn(u32) -> u32) -> Vec<u32> {
+        let mut words = vec![0; stores.words()];
+        for place in &stores.places {
+            for (word, uses) in words[place.counts..].iter_mut().zip(place.uses()) {
+                *word = count(uses);
+            }
+        }
+        words
+    }
+
+    #[test]
+    fn shared_vertices_may_be_shaded_again() {
+        let stores = Stores::new();
+        let (sound, text) = stores.judge(&counts(&stores, |uses| uses.min(1)));
+        assert!(sound && text.starts_with("sound: each vertex once ("), "{text}");
+        let (sound, text) = stores.judge(&counts(&stores, |uses| uses));
+        assert!(sound && text.contains("shared ones sometimes again"), "{text}");
+    }
+
+    #[test]
+    fn vertices_that_are_missing_or_repeated_are_named() {
+        let stores = Stores::new();
+        let words = counts(&stores, |uses| uses.min(1));
+        let is_it = |place: &&Place| {
+            place.topology == PrimitiveTopology::TriangleList
+                && (place.vertices, place.indexed, place.fate) == (12, false, Fate::Clipped)
+        };
+        let at = stores.places.iter().find(is_it).unwrap().counts + 5;
+        for (count, what) in [(0, "not stored"), (2, "stored too often")] {
+            let mut wrong = words.clone();
+            wrong[at] = count;
+            let (sound, text) = stores.judge(&wrong);
+            let expected = format!(
+                "not sound: 1 vertex {what}, first vertex 5 of 12 in a clipped draw of triangle-list, {count} times"
+            );
+            assert_eq!((sound, text), (false, expected));
+        }
+    }
+
+    /// The uses by hand: of a strip of 12, the first three vertices, and of its indexed draw all.
+    #[test]
+    fn uses_are_those_of_the_primitives() {
+        let uses = |topology, indexed| {
+            Place { topology, vertices: 12, indexed, fate: Fate::Discarded, counts: 0 }.uses()
+        };
+        assert_eq!(uses(PrimitiveTopology::TriangleStrip, false)[..4], [1, 2, 3, 3]);
+        assert_eq!(uses(PrimitiveTopology::TriangleFan, false)[..3], [10, 1, 2]);
+        let indexed = uses(PrimitiveTopology::TriangleList, true);
+        assert_eq!(indexed, [1, 2, 3, 3, 2, 1, 0, 0, 0, 0, 0, 0]);
+    }
+}

@@ -1,0 +1,157 @@
+//! How fast a device captures, roughly: for a line at the head of a report. The benchmark measures.
+
+use std::time::Duration;
+
+use ash::vk;
+use vkxfb::lower::Backend;
+use vkxfb::runtime::{
+    Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, Draw, MemoryLocation, Pipeline,
+    Recorder,
+};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+
+use crate::gpu::{Gpu, GpuError};
+use crate::plan::{CaseGroup, Plan};
+use crate::shaders::ProbeShader;
+use crate::subject::Subject;
+use crate::trial::{Rate, Trial, TrialResult, Tried};
+
+use super::{BatchError, Shaded, make_pipeline};
+
+/// A shader of the probe that reads no vertex buffer.
+const SHADER: &str = "identify";
+
+const TOPOLOGY: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
+
+/// Vertices of the first draw, and of the largest.
+const VERTICES: [u32; 2] = [1 << 12, 1 << 20];
+
+/// A draw that takes as long is large enough.
+const ENOUGH: Duration = Duration::from_millis(10);
+
+/// The least of so many times counts.
+const ROUNDS: usize = 3;
+
+/// Captures a triangle strip by each backend of the plan.
+pub(super) fn measure(gpu: &mut Gpu, plan: &Plan) -> Result<Tried, BatchError> {
+    let trial = Trial::Speed;
+    gpu.fail_trial_if_injected(trial)?;
+    let Some(shader) = ProbeShader::by_name(SHADER) else {
+        return Ok(Tried::new(trial, TrialResult::NotRun, format!("no shader {SHADER}")));
+    };
+    let subject = Subject::built_in(shader)?;
+    let mut rates = Vec::new();
+    for &backend in &plan.backends {
+        let group = CaseGroup {
+            backend,
+            subject: &subject,
+            provoking: ProvokingVertex::First,
+            topology: TOPOLOGY,
+            max_batch_bytes: plan.max_batch_bytes,
+        };
+        let target = gpu.compute_target(backend)?;
+        let contents = gpu.bind_contents(&subject.contents)?;
+        let shader = Shaded { lowered: subject.lower(backend, &target)?, contents: &contents };
+        let pipeline = make_pipeline(gpu, &group, &shader, TOPOLOGY, true)?;
+        let stride: u64 = subject.layout.buffers().map(|(_, stride)| u64::from(stride)).sum();
+        let most = plan.max_capture_buffer.min(plan.max_batch_bytes);
+        let rate = of_pipeline(gpu, &pipeline, stride, most);
+        gpu.destroy_pipeline(pipeline);
+        gpu.destroy_contents(contents);
+        match rate? {
+            Some(vertices_per_second) => rates.push(Rate { backend, vertices_per_second }),
+            None => {
+                let text = format!("captures by {backend} write nothing");
+                return Ok(Tried::new(trial, TrialResult::Wrong, text));
+            }
+        }
+    }
+    let rate = |Rate { backend, vertices_per_second }: &Rate| {
+        let millions = vertices_per_second / 1e6;
+        let digits = if millions < 10.0 { 1 } else { 0 };
+        format!("{backend} {millions:.digits$}")
+    };
+    let texts: Vec<_> = rates.iter().map(rate).collect();
+    let text = format!("{} million vertices/s", texts.join(", "));
+    Ok(Tried { rates, ..Tried::new(trial, TrialResult::Works, text) })
+}
+
+/// Vertices in a second; `None` if nothing was written.
+fn of_pipeline(
+    gpu: &mut Gpu,
+    pipeline: &Pipeline,
+    stride: u64,
+    most: u64,
+) -> Result<Option<f64>, GpuError> {
+    let bytes = |vertices: u32| TOPOLOGY.output_count(vertices) * stride;
+    let [mut vertices, largest] = VERTICES;
+    loop {
+        let usage = gpu.context().capture_buffer_usage(pipeline.backend());
+        let target = gpu.create_buffer(bytes(vertices), usage, MemoryLocation::Device)?;
+        let time = of_draw(gpu, pipeline, &target, vertices);
+        gpu.destroy_buffer(target);
+        let Some(time) = time? else { return Ok(None) };
+        let next = vertices * 4;
+        if time >= ENOUGH || next > largest || bytes(next) > most {
+            return Ok(Some(f64::from(vertices) / time.as_secs_f64().max(1e-9)));
+        }
+        vertices = next;
+    }
+}
+
+/// How long a draw takes; `None` if its last record was not written.
+fn of_draw(
+    gpu: &mut Gpu,
+    pipeline: &Pipeline,
+    target: &Buffer,
+    vertices: u32,
+) -> Result<Option<Duration>, GpuError> {
+    gpu.submit(|ctx, cmd| {
+        // SAFETY: the whole of the buffer, which nothing uses.
+        unsafe { ctx.device().cmd_fill_buffer(cmd, target.raw(), 0, vk::WHOLE_SIZE, 0) };
+        Ok(())
+    })?;
+    let mut least = Duration::MAX;
+    for _ in 0..ROUNDS {
+        let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 1))?;
+        let time = submit(gpu, pipeline, target, vertices, &mut arena);
+        gpu.destroy_arena(arena);
+        least = least.min(time?);
+    }
+    let last = target.size() - 4..target.size();
+    Ok(gpu.read(target, last)?.iter().any(|&byte| byte != 0).then_some(least))
+}
+
+fn submit(
+    gpu: &mut Gpu,
+    pipeline: &Pipeline,
+    target: &Buffer,
+    vertices: u32,
+    arena: &mut Arena,
+) -> Result<Duration, GpuError> {
+    let kernels = gpu.kernels();
+    let (render_pass, framebuffer) = (gpu.render_pass(), gpu.framebuffer());
+    let is_graphics = pipeline.backend() != Backend::Compute;
+    let buffer = CaptureBuffer { buffer: target.raw(), offset: 0, size: target.size() };
+    let desc =
+        CaptureDesc { pipeline, buffers: &[Some(buffer)], vertex_buffers: &[], counters: &[] };
+    let draw = Draw { vertex_count: vertices, instance_count: 1, ..Draw::default() };
+    let ((), time) = gpu.submit_timed(|ctx, cmd| {
+        // SAFETY: everything outlives the submission; graphics pipelines are made for the render pass, and the
+        // buffer holds what is captured.
+        unsafe {
+            if is_graphics {
+                crate::gpu::begin_render_pass(ctx, cmd, render_pass, framebuffer);
+            }
+            let mut capture = Capture::new(ctx, &kernels);
+            let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
+            recorder.draw(TOPOLOGY, &draw)?;
+            recorder.end(&[])?;
+            if is_graphics {
+                ctx.device().cmd_end_render_pass(cmd);
+            }
+        }
+        Ok(())
+    })?;
+    Ok(time)
+}

@@ -1,0 +1,38 @@
+//! Tries out what no device reports, before the cases run.
+
+use crate::gpu::{Gpu, GpuError};
+use crate::plan::Plan;
+use crate::report::ProbeReport;
+use crate::trial::{Trial, TrialResult, Tried};
+
+use super::{BatchError, chain, speed};
+
+/// Makes the trials that the report does not have yet. Returns whether the device still works.
+pub fn run_trials(gpu: &mut Gpu, plan: &Plan, report: &mut ProbeReport) -> bool {
+    for trial in Trial::ALL {
+        if report.trials.iter().any(|tried| tried.trial == trial) {
+            continue;
+        }
+        let tried = run_trial(gpu, plan, trial);
+        let is_lost = tried.result == TrialResult::Lost;
+        report.trials.push(tried);
+        if is_lost {
+            return false;
+        }
+    }
+    true
+}
+
+/// Makes a trial. After [`TrialResult::Lost`] the device takes no more.
+pub fn run_trial(gpu: &mut Gpu, plan: &Plan, trial: Trial) -> Tried {
+    let of_gpu = |result: Result<Tried, GpuError>| result.map_err(BatchError::from);
+    let tried = match trial {
+        Trial::IndirectDispatch => of_gpu(gpu.try_indirect_dispatch()),
+        Trial::VertexStores => of_gpu(gpu.try_vertex_stores()),
+        Trial::Speed => speed::measure(gpu, plan),
+    };
+    tried.unwrap_or_else(|error| {
+        let result = if error.is_fatal() { TrialResult::Lost } else { TrialResult::NotRun };
+        Tried::new(trial, result, chain(&error))
+    })
+}

@@ -1,0 +1,124 @@
+//! What no device reports of itself, and is tried before the cases run: whether indirect dispatches work, whether
+//! vertex shaders may store, how fast captures are.
+
+#![forbid(unsafe_code)]
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use vkxfb::lower::Backend;
+
+use crate::report::names;
+
+/// Something that is tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Trial {
+    /// Whether `vkCmdDispatchIndirect` runs as many workgroups as the device has written.
+    IndirectDispatch,
+    /// Whether a vertex shader that stores runs for every vertex of a draw, and no oftener than primitives use it.
+    VertexStores,
+    /// How long captures take.
+    Speed,
+}
+
+impl Trial {
+    /// All trials, in the order in which they run.
+    pub const ALL: [Self; 3] = [Self::IndirectDispatch, Self::VertexStores, Self::Speed];
+
+    /// Its name, as in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::IndirectDispatch => "indirect-dispatch",
+            Self::VertexStores => "vertex-stores",
+            Self::Speed => "speed",
+        }
+    }
+
+    /// Its name in a sentence.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::IndirectDispatch => "indirect dispatch",
+            Self::VertexStores => "vertex stores",
+            Self::Speed => "speed",
+        }
+    }
+}
+
+impl fmt::Display for Trial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Trial {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|trial| trial.name() == text);
+        found.ok_or_else(|| format!("'{text}' is no trial"))
+    }
+}
+
+/// How a trial came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrialResult {
+    /// It works.
+    Works,
+    /// It does not work, and captures do without.
+    DoneWithout,
+    /// It does not work, although captures rely on it.
+    Wrong,
+    /// The device, or the profile, does not have it.
+    Absent,
+    /// It could not be tried.
+    NotRun,
+    /// The device was lost with it, or the process ended, or it did not end.
+    Lost,
+}
+
+/// Captured vertices in a second.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Rate {
+    /// The backend that captured.
+    #[serde(with = "names::backend")]
+    pub backend: Backend,
+    /// Vertices of a triangle strip, each of which goes to three triangles.
+    pub vertices_per_second: f64,
+}
+
+/// A trial that was made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Tried {
+    /// What was tried.
+    pub trial: Trial,
+    /// How it came out.
+    pub result: TrialResult,
+    /// The same for people.
+    pub text: String,
+    /// What was measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rates: Vec<Rate>,
+}
+
+impl Tried {
+    /// A trial that came out so.
+    pub fn new(trial: Trial, result: TrialResult, text: impl Into<String>) -> Self {
+        Self { trial, result, text: text.into(), rates: Vec::new() }
+    }
+
+    /// How it came out, for people who do not see the result.
+    pub fn described(&self) -> String {
+        let lead = match self.result {
+            TrialResult::NotRun => "could not be tried: ",
+            TrialResult::Lost => "lost: ",
+            TrialResult::Works
+            | TrialResult::DoneWithout
+            | TrialResult::Wrong
+            | TrialResult::Absent => "",
+        };
+        format!("{lead}{}", self.text)
+    }
+}

@@ -1,0 +1,69 @@
+//! How captures are split into submissions changes nothing about their results.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "../../tests/common/mod.rs"]
+mod common;
+
+use std::time::Duration;
+
+use vkxfb::lower::Backend;
+use vkxfb::topology::PrimitiveTopology;
+use vkxfb_probe::diagnose::Fault;
+use vkxfb_probe::gpu::{Gpu, OpenOptions, Profile, Step};
+use vkxfb_probe::plan::Plan;
+use vkxfb_probe::report::{Outcome, ProbeReport};
+use vkxfb_probe::run;
+
+/// The report of a small plan, and how many submissions it took.
+fn probe(gpu: &mut Gpu, limit: Duration) -> (ProbeReport, u64) {
+    let mut plan = Plan::full(&Backend::ALL, 1).unwrap();
+    plan.large = None;
+    // Of the last, no case fits into one copy.
+    plan.vertex_counts = vec![3, 12, 3000];
+    plan.topologies = vec![PrimitiveTopology::LineStrip, PrimitiveTopology::TriangleStrip];
+    gpu.set_submission_limit(limit);
+    let before = gpu.submissions();
+    let mut report = ProbeReport::new(run::device_info(gpu), "");
+    run::run(gpu, &plan, &mut report, |_| {});
+    (report, gpu.submissions() - before)
+}
+
+#[test]
+fn results_do_not_depend_on_the_submissions() {
+    let mut gpu = common::device::open(Profile::Full);
+    let (together, few) = probe(&mut gpu, Duration::MAX);
+    let (alone, many) = probe(&mut gpu, Duration::ZERO);
+    common::device::close(gpu);
+    // 3 shaders, 2 conventions, 2 topologies; by native pipelines, and by two kinds of the other backends.
+    let batches = 3 * 2 * 2 * 5;
+    assert_eq!(few, batches);
+    // One for each of 6 draws at least, and several for the copies of the large ones.
+    assert!(many >= batches * 8, "{many} submissions");
+    assert_eq!(together.outcome(), Outcome::AllRight, "{:#?}", together.cells);
+    assert_eq!(together.results, alone.results);
+    let cells = |report: &ProbeReport| serde_json::to_value(&report.cells).unwrap();
+    assert_eq!(cells(&together), cells(&alone));
+    let traces = |report: &ProbeReport| serde_json::to_value(&report.traces).unwrap();
+    assert_eq!(traces(&together), traces(&alone));
+    assert!(together.longest_submission_s > 0.0);
+}
+
+/// Each step is named in submissions of its own, too.
+#[test]
+fn a_missing_step_is_named_however_captures_are_split() {
+    // Without the validation layer, which would report the missing step.
+    let mut gpu = Gpu::open(&OpenOptions::default()).unwrap();
+    for (step, fault) in [
+        (Step::CopyIn, Fault::NothingCopiedIn),
+        (Step::Capture, Fault::NothingWritten),
+        (Step::CopyBack, Fault::NothingCopiedBack),
+    ] {
+        gpu.omit_step(Some(step));
+        let (report, _) = probe(&mut gpu, Duration::ZERO);
+        assert!(!report.mismatches.is_empty());
+        for failure in &report.mismatches {
+            assert_eq!(failure.mismatch.fault, fault, "{}", failure.mismatch);
+        }
+    }
+}
