@@ -7,9 +7,10 @@
 // With primitive restart every index is an item, and only this shader finds out which of them
 // contribute.
 //
-// There are two pipelines of this shader. The plain one captures one draw without indices, from
-// push constants. The code that it removes costs registers on all devices, and time on devices that
-// execute both sides of a branch.
+// There are three pipelines of this shader. The plain one captures one draw without indices, from
+// push constants, and the fused one (fused.wgsl) one small draw in a single workgroup. The code that
+// they remove costs registers on all devices, and time on devices that execute both sides of a
+// branch.
 
 // What an invocation shades.
 struct Work {
@@ -29,8 +30,10 @@ struct Work {
 
 // Uses the draw that a workgroup captures. Returns false if there is nothing to do for it, because the
 // draw was culled or the dispatch is larger than needed.
-fn begin_draw(workgroup: u32) -> bool {
-    if may_be_general() && (sysvals.batch.x | sysvals.batch.y) != 0u {
+fn begin_draw(workgroup: u32, local: u32) -> bool {
+    if is_fused() {
+        use_fused_draw(local);
+    } else if may_be_general() && (sysvals.batch.x | sysvals.batch.y) != 0u {
         use_draw_of(workgroup);
     } else {
         use_pushed_draw();
@@ -108,7 +111,7 @@ fn xfb_compute(
     @builtin(local_invocation_index) local: u32,
 ) {
     let workgroup = workgroup_id.y * workgroups.x + workgroup_id.x;
-    if !begin_draw(workgroup) {
+    if !begin_draw(workgroup, local) {
         return;
     }
     let work = begin_work(workgroup, local);

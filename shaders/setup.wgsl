@@ -14,9 +14,6 @@ struct Setup {
     // workgroups, 12 bytes; 48 bytes in all).
     groups: vec2<u32>,
     batches: vec2<u32>,
-    // The positions in bytes that an earlier setup wrote, or 0, and where the new ones are written.
-    state: vec2<u32>,
-    new_state: vec2<u32>,
     // The size of a draw: DRAW_SIZE, or RESTARTED_DRAW_SIZE if any draw has primitive restart.
     draw_stride: u32,
     input_count: u32,
@@ -27,14 +24,7 @@ struct Setup {
     // Whether any input has a query.
     has_queries: u32,
     reserved: array<u32, 3>,
-    // By buffer: the positions if there is neither a state nor a counter; the size of the bound
-    // range in bytes; the size of a record in bytes, or 0 if nothing is captured; the counters to
-    // begin with and to end with, if any.
-    positions: vec4<u32>,
-    sizes: vec4<u32>,
-    strides: vec4<u32>,
-    counters: array<vec2<u32>, 4>,
-    new_counters: array<vec2<u32>, 4>,
+    progress: Progress,
 }
 
 struct GroupBatch {
@@ -49,17 +39,6 @@ const BATCH_SIZE: u32 = 48u;
 const MOST_ITEMS: u32 = 0x7fffffffu;
 // The largest workgroup of a kernel, which the shared memory is declared for.
 const MAX_KERNEL_WIDTH: u32 = 256u;
-
-// The counts of a draw, and its position.
-struct Placed {
-    // Per instance.
-    primitives: u32,
-    vertices: u32, // per primitive
-    // Over all instances.
-    needed: vec2<u32>,
-    written: u32,
-    base_record: u32,
-}
 
 // The sums over runs of draws: primitives for the two queries; for a group its workgroups, and its
 // kept draws.
@@ -77,11 +56,11 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
     let setup = load_setup();
     let width = kernel_width();
     // Every invocation reads the counters before one of them writes counters.
-    let positions = start_positions(setup);
+    let positions = start_positions(setup.progress);
     storageBarrier();
 
-    let captures = any(setup.strides != vec4<u32>());
-    room = room_at(setup, positions);
+    let captures = any(setup.progress.strides != vec4<u32>());
+    room = room_at(setup.progress, positions);
     next_record = 0u;
     var next_draw = 0u;
     // The sums over the last run of each kind so far.
@@ -111,7 +90,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
                 if may_restart() && (input.flags & RESTART) != 0u {
                     restarts = restarts_of(input, arguments);
                 }
-                placed = needed_by(input, arguments, restarts);
+                placed = needed_by_input(input, arguments, restarts);
             }
             // If nothing is captured, nothing is stored and nothing overflows.
             var written = placed.needed;
@@ -181,13 +160,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
             add_to_query(last.generated_query, ends[GENERATED_QUERY]);
             store_group(setup, last.group, positions, ends[GROUP], next_draw);
         }
-        let new_positions = positions + next_record * setup.strides;
-        store4(setup.new_state, 0u, new_positions);
-        for (var b = 0u; b < 4u; b++) {
-            if is_address(setup.new_counters[b]) {
-                store1(setup.new_counters[b], 0u, new_positions[b]);
-            }
-        }
+        store_positions(setup.progress, positions, next_record);
     }
 }
 
@@ -197,60 +170,23 @@ fn load_setup() -> Setup {
     let b = load4(add_bytes(at, 16u));
     let c = load4(add_bytes(at, 32u));
     let d = load4(add_bytes(at, 48u));
-    let e = load4(add_bytes(at, 64u));
-    let f = load4(add_bytes(at, 80u));
-    let g = load4(add_bytes(at, 96u));
-    let h = load4(add_bytes(at, 112u));
-    let i = load4(add_bytes(at, 128u));
-    let j = load4(add_bytes(at, 144u));
-    let k = load4(add_bytes(at, 160u));
-    let l = load4(add_bytes(at, 176u));
     return Setup(
         a.xy, a.zw,
         b.xy, b.zw,
-        c.xy, c.zw,
-        d.x, d.y, d.z, d.w,
-        e.x, array<u32, 3>(),
-        f, g, h,
-        array<vec2<u32>, 4>(i.xy, i.zw, j.xy, j.zw),
-        array<vec2<u32>, 4>(k.xy, k.zw, l.xy, l.zw),
+        c.x, c.y, c.z, c.w,
+        d.x, array<u32, 3>(),
+        load_progress(add_bytes(at, 64u)),
     );
 }
 
-// Bytes from the start of each bound range. A counter that is not a multiple of 4 is rounded down.
-fn start_positions(setup: Setup) -> vec4<u32> {
-    if is_address(setup.state) {
-        return load4(setup.state);
-    }
-    var positions = setup.positions;
-    for (var b = 0u; b < 4u; b++) {
-        if is_address(setup.counters[b]) {
-            positions[b] = load1(setup.counters[b]) & ~3u;
-        }
-    }
-    return positions;
-}
-
-// The number of records that still fit into all captured buffers.
-fn room_at(setup: Setup, positions: vec4<u32>) -> u32 {
-    var least = 0xffffffffu;
-    for (var b = 0u; b < 4u; b++) {
-        if setup.strides[b] != 0u {
-            let left = setup.sizes[b] - min(setup.sizes[b], positions[b]);
-            least = min(least, left / setup.strides[b]);
-        }
-    }
-    return least;
-}
-
-// The counts of a draw, without its position.
-fn needed_by(input: Input, arguments: Arguments, restarts: DrawRestarts) -> Placed {
+// The counts of a draw of an input, without its position.
+fn needed_by_input(input: Input, arguments: Arguments, restarts: DrawRestarts) -> Placed {
     let vertices = vertices_per_primitive(input.flags);
     var primitives = primitive_count(input.topology, vertices, arguments.count);
     if may_restart() && (input.flags & RESTART) != 0u {
         primitives = restarted_primitive_count(input, arguments.count, restarts);
     }
-    return Placed(primitives, vertices, product(primitives, arguments.instance_count), 0u, 0u);
+    return needed_by(primitives, input.flags, arguments.instance_count);
 }
 
 // -- Placing: each draw is placed after the draws before it, and clamped to what fits
@@ -277,7 +213,7 @@ fn place(local: u32, unplaced: Placed) -> Placed {
         // The records of the draw if it were the first in this round.
         var records = 0u;
         if local >= first {
-            records = min(saturated(placed.needed), room / placed.vertices) * placed.vertices;
+            records = fitting(placed, room) * placed.vertices;
         }
         let before = sum_runs(local, false, vec4<u32>(records, 0u, 0u, 0u), vec4<u32>()).before.xy;
         if local >= first && before.y == 0u && before.x <= room {
@@ -296,57 +232,35 @@ fn place(local: u32, unplaced: Placed) -> Placed {
     return placed;
 }
 
-// The draw with all counts clamped, like DrawCounts in src/counts.rs.
+// The draw with all counts clamped.
 fn draw_of(input: Input, arguments: Arguments, placed: Placed) -> Draw {
-    var made = Draw(
+    let unclamped = Draw(
         input.topology,
         input.flags,
         0u,
-        placed.written * placed.vertices,
         0u,
-        0u,
+        arguments.count,
+        arguments.instance_count,
         arguments.base_vertex,
         arguments.first_instance,
         input.draw_index,
-        placed.base_record,
+        0u,
         0u,
         arguments.index_limit,
         arguments.index_address,
         0u,
         0u,
     );
-    if placed.written != 0u {
+    var made = clamped(unclamped, placed);
+    if may_restart() && (input.flags & RESTART) != 0u && placed.written != 0u {
+        // Beyond the index buffer all indices are 0, and form a segment with at least one primitive
+        // per six indices.
         let primitives = min(placed.primitives, placed.written);
-        made.instance_count = (placed.written - 1u) / placed.primitives + 1u;
-        made.output_count = primitives * placed.vertices;
-        made.item_count = item_count(input.topology, placed.vertices, primitives);
-        if may_restart() && (input.flags & RESTART) != 0u {
-            // Beyond the index buffer all indices are 0, and form a segment with at least one
-            // primitive per six indices.
-            let beyond = 6u * (min(primitives, MOST_ITEMS / 6u - 1u) + 1u);
-            let reached = arguments.index_limit + min(beyond, 0xffffffffu - arguments.index_limit);
-            made.item_count = min(min(arguments.count, reached), MOST_ITEMS);
-        }
-        let factor = select(1u, 2u, input.topology == TRI_FAN);
-        made.invocations = invocations_of(made, placed, factor);
-        made.reciprocal = 0xffffffffu / (factor * made.item_count);
+        let beyond = 6u * (min(primitives, MOST_ITEMS / 6u - 1u) + 1u);
+        let reached = arguments.index_limit + min(beyond, 0xffffffffu - arguments.index_limit);
+        made.item_count = min(min(arguments.count, reached), MOST_ITEMS);
     }
-    return made;
-}
-
-// The invocations up to the last item that contributes, with `factor` invocations for each item: the
-// last instance may be incomplete. The upper bounds that the CPU computes rely on this.
-fn invocations_of(made: Draw, placed: Placed, factor: u32) -> u32 {
-    var instances = made.instance_count;
-    var last = 0u;
-    if (made.flags & RESTART) == 0u {
-        instances = placed.written / placed.primitives;
-        let rest = placed.written % placed.primitives;
-        if rest != 0u {
-            last = item_count(made.xfb_topology, placed.vertices, rest);
-        }
-    }
-    return saturated(add64(product(instances * factor, made.item_count), vec2<u32>(last * factor, 0u)));
+    return with_invocations(made, placed);
 }
 
 fn workgroups_of(made: Draw, size: u32) -> u32 {

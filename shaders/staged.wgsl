@@ -45,7 +45,7 @@ fn xfb_compute_staged(
     @builtin(local_invocation_index) local: u32,
 ) {
     let workgroup = workgroup_id.y * workgroups.x + workgroup_id.x;
-    if !begin_draw(workgroup) {
+    if !begin_draw(workgroup, local) {
         return;
     }
     let work = begin_work(workgroup, local);

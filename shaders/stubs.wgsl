@@ -22,6 +22,10 @@ fn load1_from_any(address: vec2<u32>) -> u32 { return 0u; }
 fn load4_from_any(address: vec2<u32>) -> vec4<u32> { return vec4<u32>(); }
 fn store4_to_any(address: vec2<u32>, index: u32, value: vec4<u32>) {}
 
+// The same if the shader also writes that buffer.
+fn load1_written(address: vec2<u32>) -> u32 { return 0u; }
+fn load4_written(address: vec2<u32>) -> vec4<u32> { return vec4<u32>(); }
+
 // The same if the access is aligned to its size, 8 or 16 bytes.
 
 fn load2_aligned(address: vec2<u32>) -> vec2<u32> { return vec2<u32>(); }
@@ -34,6 +38,9 @@ fn add_bytes(address: vec2<u32>, bytes: u32) -> vec2<u32> { return address; }
 
 // The address a * b bytes after another one, where a * b may exceed 32 bits.
 fn multiply_add(address: vec2<u32>, a: u32, b: u32) -> vec2<u32> { return address; }
+
+// Orders the accesses of a workgroup's invocations: those before the barrier, and those after it.
+fn memory_barrier() { storageBarrier(); }
 
 // -- Arithmetic
 
@@ -56,6 +63,9 @@ fn may_restart() -> bool { return true; }
 
 // Whether a dispatch may have a batch of draws, an index buffer, or attributes that reach far.
 fn may_be_general() -> bool { return true; }
+
+// Whether a dispatch is a fused capture.
+fn is_fused() -> bool { return false; }
 
 // Whether the device benefits from accesses that are known to be aligned.
 fn may_be_wide() -> bool { return true; }

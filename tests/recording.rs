@@ -40,7 +40,10 @@ impl Bench {
     }
 
     fn by(resources: Resources, profile: Profile, size: u64) -> Self {
-        let options = OpenOptions { profile, resources, ..Default::default() };
+        Self::with(OpenOptions { profile, resources, ..Default::default() }, size)
+    }
+
+    fn with(options: OpenOptions, size: u64) -> Self {
         let mut gpu = device::open_with(options);
         let shader = ProbeShader::identify();
         let options = PipelineOptions {
@@ -198,6 +201,101 @@ fn share_dispatches(resources: Resources) {
     bench.close();
 }
 
+/// A small draw between counters is one dispatch behind one barrier, as often as it is resumed. With
+/// few descriptors, and with more vertices than a workgroup has invocations, kernels do the rest.
+#[test]
+fn a_small_capture_is_one_dispatch() {
+    const TIMES: usize = 5;
+    for (resources, storage_buffers, vertex_count) in [
+        (Resources::Best, None, 7),
+        (Resources::Best, None, 300),
+        (Resources::Descriptors, None, 7),
+        (Resources::Descriptors, Some(8), 7),
+    ] {
+        let is_fused = storage_buffers.is_none() && vertex_count == 7;
+        let draws = [(
+            PrimitiveTopology::TriangleStrip,
+            Draw { vertex_count, instance_count: 1, ..Draw::default() },
+        )];
+        let once = expected(&draws);
+        // The last capture finds room for one triangle.
+        let all: Vec<u32> = once.repeat(TIMES)[..(TIMES - 1) * once.len() + 3].to_vec();
+        let options = OpenOptions { resources, storage_buffers, ..Default::default() };
+        let mut bench = Bench::with(options, 16 * all.len() as u64 + 32);
+        let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(6, 6)).unwrap();
+        let (counter, setup) = (bench.counter(), &bench.setup);
+        let recorded = bench.gpu.submit(|ctx, cmd| {
+            let mut record = |counters| {
+                // SAFETY: everything outlives the submission, which is waited for.
+                unsafe { setup.record_draws(ctx, cmd, &mut arena, counters, &draws) }
+            };
+            let first = record([None, counter])?;
+            let resumed: Result<Vec<Recorded>, _> =
+                (1..TIMES).map(|_| record([counter; 2])).collect();
+            Ok((first, resumed?))
+        });
+        let (first, resumed) = recorded.unwrap();
+        bench.gpu.destroy_arena(arena);
+        assert_eq!(bench.records()[..all.len()], all);
+        assert_eq!(bench.position(), all.len() as u32 * bench.stride);
+        let counts = |r: &Recorded| [r.captures, r.kernels, r.barriers];
+        let [once, again] = if is_fused { [[1, 0, 1]; 2] } else { [[1, 1, 1], [1, 1, 2]] };
+        assert_eq!(counts(&first), once);
+        assert!(first.captured.is_some());
+        for recorded in resumed {
+            assert_eq!(counts(&recorded), again);
+            assert_eq!(recorded.captured, None);
+        }
+        bench.close();
+    }
+}
+
+/// A capture that is played in order has one barrier more only if it had none.
+#[test]
+fn captures_in_order_have_a_barrier() {
+    for resources in device::RESOURCES {
+        let mut bench = Bench::by(resources, Profile::Full, 4096);
+        let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(8, 16)).unwrap();
+        let (counter, setup) = (bench.counter(), &bench.setup);
+        let bound = [Some(CaptureBuffer {
+            buffer: setup.target.raw(),
+            offset: 0,
+            size: setup.target.size(),
+        })];
+        let recorded = bench.gpu.submit(|ctx, cmd| {
+            let mut barriers = |counters: [Option<CounterBuffer>; 2], draws: usize| {
+                let mut capture = Capture::new(ctx, &setup.kernels);
+                let begin = [counters[0]];
+                let desc = CaptureDesc::new(&setup.pipeline).buffers(&bound).counters(&begin);
+                // SAFETY: everything outlives the submission, which is waited for.
+                unsafe {
+                    let (stages, access) = Context::write_scope(COMPUTE);
+                    ctx.capture_barrier(cmd, COMPUTE, ConsumerScope { stages, access });
+                    capture.begin(&desc)?;
+                    for _ in 0..draws {
+                        capture.recorder().draw(PrimitiveTopology::PointList, &Draw::new(3))?;
+                    }
+                    capture.end(&[counters[1]])?;
+                    Ok::<_, RuntimeError>([
+                        capture.play(&mut arena, cmd)?.barriers,
+                        capture.play_in_order(&mut arena, cmd)?.barriers,
+                    ])
+                }
+            };
+            Ok([
+                barriers([None; 2], 1)?,
+                barriers([counter; 2], 1)?,
+                barriers([counter; 2], 2)?,
+                barriers([None, counter], 2)?,
+                barriers([None; 2], 0)?,
+            ])
+        });
+        assert_eq!(recorded.unwrap(), [[0, 1], [1, 1], [2, 2], [1, 2], [0, 0]]);
+        bench.gpu.destroy_arena(arena);
+        bench.close();
+    }
+}
+
 /// Large draws have dispatches of their own.
 #[test]
 fn large_draws_are_dispatched_alone() {
@@ -297,6 +395,8 @@ fn no_barrier_can_be_left_out() {
             let draws = [(strip, Draw { vertex_count: 5, instance_count: 1, ..Draw::default() })];
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {
+                let fused = setup.record_draws(ctx, cmd, &mut arena, [None, counter], &draws)?;
+                let draws = [draws[0]; 2];
                 let known = setup.record_draws(ctx, cmd, &mut arena, [None, counter], &draws)?;
                 let mut restarted = |index_count| {
                     setup.record(&restarting, ctx, cmd, &mut arena, [None; 2], |recorder| {
@@ -312,17 +412,18 @@ fn no_barrier_can_be_left_out() {
                     })
                 };
                 let [few, many] = [restarted(16)?, restarted(MANY)?];
-                Ok([known, few, many].map(|recorded| recorded.barriers))
+                Ok([fused, known, few, many].map(|recorded| recorded.barriers))
             }
         });
         bench.gpu.destroy_arena(arena);
         recorded.unwrap()
     };
-    assert_eq!(barriers(None), [1, 3, 4]);
-    assert_eq!(barriers(Some(Barrier::BeforeFinish)), [0, 3, 4]);
-    assert_eq!(barriers(Some(Barrier::RestartToScan)), [1, 3, 3]);
+    assert_eq!(barriers(None), [1, 1, 3, 4]);
+    assert_eq!(barriers(Some(Barrier::BeforeFused)), [0, 1, 3, 4]);
+    assert_eq!(barriers(Some(Barrier::BeforeFinish)), [1, 0, 3, 4]);
+    assert_eq!(barriers(Some(Barrier::RestartToScan)), [1, 1, 3, 3]);
     for omitted in [Barrier::BeforeSetup, Barrier::RestartToSetup, Barrier::SetupToCapture] {
-        assert_eq!(barriers(Some(omitted)), [1, 2, 3], "{omitted:?}");
+        assert_eq!(barriers(Some(omitted)), [1, 1, 2, 3], "{omitted:?}");
     }
     bench.gpu.destroy_pipeline(restarting);
     bench.gpu.destroy_buffer(indices);

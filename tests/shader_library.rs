@@ -15,13 +15,13 @@ use vkxfb::lower::kernel::MAX_WORKGROUP_SIZE;
 use vkxfb::sysval::draw_arguments::{CountedDraw, DrawArguments};
 use vkxfb::sysval::results::{RESULTS_WIDTH, Results, flags as result_flags};
 use vkxfb::sysval::setup::{
-    BATCH_SIZE, DrawRestarts, Finish, GroupBatch, Input, MAX_DRAWS, Operation, RESTART_BLOCK,
-    RESTART_BLOCKS, Reduction, RestartRange, RestartedDraw, Setup, kind, operation,
+    BATCH_SIZE, DrawRestarts, Finish, Fused, GroupBatch, Input, MAX_DRAWS, Operation, Progress,
+    RESTART_BLOCK, RESTART_BLOCKS, Reduction, RestartRange, RestartedDraw, Setup, kind, operation,
 };
 use vkxfb::sysval::{AttributeDescriptor, Batch, DrawSysvals, INLINE_ATTRIBUTES, Sysvals, flags};
 use vkxfb::topology::XfbTopology;
 
-const SOURCES: [&str; 19] = [
+const SOURCES: [&str; 21] = [
     "sysvals",
     "stubs",
     "wide",
@@ -30,7 +30,9 @@ const SOURCES: [&str; 19] = [
     "indices",
     "fetch",
     "formats",
+    "placing",
     "compute",
+    "fused",
     "staged",
     "vertex",
     "restart",
@@ -156,10 +158,15 @@ fn sysvals_have_one_layout() {
     assert_eq!(
         layout("Setup"),
         expected!(Setup:
-            inputs, draws, groups, batches, state, new_state, draw_stride, input_count, has_several,
-            workgroups_per_axis, has_queries, reserved, positions, sizes, strides, counters,
-            new_counters)
+            inputs, draws, groups, batches, draw_stride, input_count, has_several,
+            workgroups_per_axis, has_queries, reserved, progress)
     );
+    assert_eq!(
+        layout("Progress"),
+        expected!(Progress:
+            state, new_state, positions, sizes, strides, counters, new_counters)
+    );
+    assert_eq!(layout("Fused"), expected!(Fused: progress, stream_query, generated_query));
     assert_eq!(layout("Reduction"), expected!(Reduction: ranges, count, scan_count));
     assert_eq!(
         layout("RestartRange"),

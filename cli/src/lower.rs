@@ -140,6 +140,7 @@ struct SpecIds {
     topology: u32,
     restart: u32,
     general: u32,
+    fused: u32,
     wide: u32,
 }
 
@@ -177,6 +178,7 @@ impl<'a> Report<'a> {
                 topology: ids.topology,
                 restart: ids.restart,
                 general: ids.general,
+                fused: ids.fused,
                 wide: ids.wide,
             }),
             workgroup_size: compute.map_or(0, |compute| compute.workgroup_size),

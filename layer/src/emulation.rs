@@ -31,7 +31,6 @@ use self::objects::{Objects, SetLayout};
 
 use crate::error::{Error, FAILED};
 use crate::instance::InstanceData;
-use crate::translate::Kind;
 use crate::withheld::Templates;
 
 /// The commands of `VK_EXT_transform_feedback`, sorted. Programs that enable the extension find
@@ -237,34 +236,6 @@ impl Emulation {
 
     fn pipeline_barrier(&self) -> vk::PFN_vkCmdPipelineBarrier {
         self.context.device().fp_v1_0().cmd_pipeline_barrier
-    }
-
-    /// Records a barrier between captures: a capture may continue in the buffers and counters of an
-    /// earlier one.
-    ///
-    /// # Safety
-    /// The command buffer is being recorded, outside of a render pass.
-    unsafe fn order_captures(&self, cmd: vk::CommandBuffer) {
-        use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
-        if !Kind::BetweenCaptures.is_translated() {
-            return;
-        }
-        let from = Access::SHADER_WRITE;
-        let to = Access::SHADER_READ | Access::SHADER_WRITE | Access::UNIFORM_READ;
-        let barrier = vk::MemoryBarrier::default().src_access_mask(from).dst_access_mask(to);
-        let (stage, flags) = (Stage::COMPUTE_SHADER, vk::DependencyFlags::empty());
-        // SAFETY: the caller's contract.
-        unsafe {
-            self.context.device().cmd_pipeline_barrier(
-                cmd,
-                stage,
-                stage,
-                flags,
-                &[barrier],
-                &[],
-                &[],
-            );
-        }
     }
 
     /// # Safety

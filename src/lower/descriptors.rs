@@ -6,14 +6,14 @@
 //!
 //! | | loads | stores |
 //! |---|---|---|
-//! | captures | binding 0 | binding 1 |
+//! | captures | binding 0, binding 1 for what they also write | binding 1 |
 //! | kernels | binding 1 for buffer numbers within it, binding 0 for higher ones | binding 1 |
 //!
 //! Binding 0 is `NonWritable`.
 
 use spirv::{Capability, Decoration, Op, StorageClass};
 
-use super::resources::{Access, User};
+use super::resources::{Access, Source, User};
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::{Id, Module, Section};
 
@@ -64,18 +64,23 @@ impl Descriptors {
     pub(super) fn define(&mut self, builder: &mut Builder<'_>, access: Access) -> Code {
         let mut code = Code::default();
         match access {
-            Access::Load { address, components, any, aligned: _ } => {
-                let value = match (any, self.user) {
-                    (true, _) => self.load_from_any(builder, &mut code, address, components),
-                    (false, User::Kernel) => {
-                        self.load_from_either(builder, &mut code, address, components)
-                    }
-                    (false, User::Capture) => {
-                        let reads = self.reads.variable(builder, self.set);
+            Access::Load { address, components, source } => {
+                let array = match (source, self.user) {
+                    (Source::Any, _) | (Source::Uniform | Source::Aligned, User::Kernel) => None,
+                    (Source::Written, _) => Some(&mut self.writes),
+                    (Source::Uniform | Source::Aligned, User::Capture) => Some(&mut self.reads),
+                };
+                let value = match array {
+                    Some(array) => {
+                        let array = array.variable(builder, self.set);
                         let buffer = buffer_index(builder, &mut code, address);
                         let dword = dword_index(builder, &mut code, address);
-                        load(builder, &mut code, reads, buffer, dword, components)
+                        load(builder, &mut code, array, buffer, dword, components)
                     }
+                    None if source == Source::Any => {
+                        self.load_from_any(builder, &mut code, address, components)
+                    }
+                    None => self.load_from_either(builder, &mut code, address, components),
                 };
                 code.push(Op::ReturnValue, &[value.0]);
             }

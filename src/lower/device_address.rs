@@ -2,7 +2,7 @@
 
 use spirv::{AddressingModel, Capability, Decoration, MemoryAccess, Op, StorageClass};
 
-use super::resources::Access;
+use super::resources::{Access, Source};
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::{Id, Module, Section};
 
@@ -35,7 +35,8 @@ impl DeviceAddress {
     pub(super) fn define(&mut self, builder: &mut Builder<'_>, access: Access) -> Code {
         let alignment = |components: u32, aligned| if aligned { 4 * components } else { DWORD };
         match access {
-            Access::Load { address, components, aligned, any: _ } => {
+            Access::Load { address, components, source } => {
+                let aligned = source == Source::Aligned;
                 load(builder, address, components, alignment(components, aligned))
             }
             Access::Store { address, index, value, components, aligned, any: _ } => {

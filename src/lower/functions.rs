@@ -123,12 +123,14 @@ names! {
         AddBytes "add_bytes",
         Load1 "load1",
         Load1FromAny "load1_from_any",
+        Load1Written "load1_written",
         Load2 "load2",
         Load2Aligned "load2_aligned",
         Load3 "load3",
         Load4 "load4",
         Load4Aligned "load4_aligned",
         Load4FromAny "load4_from_any",
+        Load4Written "load4_written",
         MultiplyAdd "multiply_add",
         Product "product",
         Store1 "store1",
@@ -163,11 +165,13 @@ names! {
 names! {
     /// Any other function of `shaders/stubs.wgsl`. Captures use some of them, kernels others.
     StubName {
+        IsFused "is_fused",
         KernelWidth "kernel_width",
         MayBeGeneral "may_be_general",
         MayBeWide "may_be_wide",
         MayLoop "may_loop",
         MayRestart "may_restart",
+        MemoryBarrier "memory_barrier",
         PipelineTopology "pipeline_topology",
         SetInputs "set_inputs",
         Shade "shade",

@@ -161,8 +161,10 @@ impl Define for KernelStubs {
             // Each invocation places many draws.
             StubName::MayLoop => builder.constant_bool(self.kernel != Kernel::RestartedSetup),
             // Only captures have these.
-            StubName::MayBeGeneral
+            StubName::IsFused
+            | StubName::MayBeGeneral
             | StubName::MayBeWide
+            | StubName::MemoryBarrier
             | StubName::PipelineTopology
             | StubName::SetInputs
             | StubName::Shade

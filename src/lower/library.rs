@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::LazyLock;
 
-use spirv::{Decoration, Op, SelectionControl};
+use spirv::{Decoration, MemorySemantics, Op, Scope, SelectionControl};
 
 use super::functions::{MemoryStub, StagingStub, StubName, SysvalsStub};
 use super::inputs::Inputs;
@@ -144,6 +144,12 @@ impl Define for CaptureStubs<'_> {
             }
             (StubName::MayRestart, _) => may_occur(linker, self.spec_ids.restart),
             (StubName::MayBeGeneral, _) => may_occur(linker, self.spec_ids.general),
+            (StubName::IsFused, _) => {
+                let bool_type = linker.builder.bool();
+                let id = self.spec_ids.fused;
+                spec_constant(linker, Op::SpecConstantFalse, bool_type, &[], id)
+            }
+            (StubName::MemoryBarrier, _) => memory_barrier(linker),
             (StubName::MayBeWide, _) => may_occur(linker, self.spec_ids.wide),
             (StubName::MayLoop, _) => {
                 let mut code = Code::default();
@@ -165,6 +171,19 @@ impl Define for CaptureStubs<'_> {
 fn may_occur(linker: &mut Linker<'_, '_>, spec_id: u32) -> Code {
     let bool_type = linker.builder.bool();
     spec_constant(linker, Op::SpecConstantTrue, bool_type, &[], spec_id)
+}
+
+/// A barrier between the invocations of a workgroup, for all buffers. naga's barrier for storage
+/// buffers orders them for the whole device.
+fn memory_barrier(linker: &mut Linker<'_, '_>) -> Code {
+    let builder = &mut linker.builder;
+    let semantics = MemorySemantics::ACQUIRE_RELEASE | MemorySemantics::UNIFORM_MEMORY;
+    let scope = builder.constant(Scope::Workgroup as u32);
+    let semantics = builder.constant(semantics.bits());
+    let mut code = Code::default();
+    code.push(Op::ControlBarrier, &[scope.0, scope.0, semantics.0]);
+    code.push(Op::Return, &[]);
+    code
 }
 
 /// The body of a stub that returns a specialisation constant.
@@ -190,5 +209,5 @@ fn spec_constant(
 pub(super) fn free_spec_ids(used: &BTreeSet<u32>) -> SpecIds {
     let mut free = (0..).filter(|id| !used.contains(id));
     let mut next = || free.next().unwrap_or(u32::MAX);
-    SpecIds { topology: next(), restart: next(), general: next(), wide: next() }
+    SpecIds { topology: next(), restart: next(), general: next(), wide: next(), fused: next() }
 }

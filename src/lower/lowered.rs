@@ -103,6 +103,9 @@ pub struct SpecIds {
     /// A boolean: a dispatch may have several draws, an index buffer, or vertex buffers larger than
     /// 4 GiB. Compute only.
     pub general: u32,
+    /// A boolean, by default false: the dispatch is a [fused](crate::runtime::DrawClass::Fused)
+    /// capture. Compute only.
+    pub fused: u32,
     /// A boolean: use wide accesses where addresses are aligned to their size.
     pub wide: u32,
 }

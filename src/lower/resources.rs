@@ -84,7 +84,7 @@ impl ResourcePlan {
 /// The kind of shader that accesses memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum User {
-    /// A capture. It does not read what it writes.
+    /// A capture. It does not read what it writes, except by [`Source::Written`].
     Capture,
     /// A kernel.
     Kernel,
@@ -129,12 +129,24 @@ impl Memory {
     }
 }
 
+/// What a load reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    /// One buffer for all invocations.
+    Uniform,
+    /// The same, at an address that is a multiple of the size.
+    Aligned,
+    /// The same, in a buffer that the shader also writes.
+    Written,
+    /// Invocations may read different buffers.
+    Any,
+}
+
 /// The operation of a memory stub.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
-    /// Loads the dwords at an address. If `any` is set, invocations may access different buffers.
-    /// If `aligned` is set, the address is a multiple of the size.
-    Load { address: Id, components: u32, any: bool, aligned: bool },
+    /// Loads the dwords at an address.
+    Load { address: Id, components: u32, source: Source },
     /// Stores dwords at `address` plus `index` dwords.
     Store { address: Id, index: Id, value: Id, components: u32, any: bool, aligned: bool },
     /// Computes `address` plus `bytes`.
@@ -146,23 +158,25 @@ pub(super) enum Access {
 impl Access {
     /// The operation of a stub; `None` for the stub that only computes a product.
     fn of(name: MemoryStub, stub: &Stub) -> Result<Option<Self>, LinkError> {
-        let load = |components, any, aligned| {
+        let load = |components, source| {
             let [address] = stub.parameters()?;
-            Ok(Some(Self::Load { address, components, any, aligned }))
+            Ok(Some(Self::Load { address, components, source }))
         };
         let store = |components, any, aligned| {
             let [address, index, value] = stub.parameters()?;
             Ok(Some(Self::Store { address, index, value, components, any, aligned }))
         };
         match name {
-            MemoryStub::Load1 => load(1, false, false),
-            MemoryStub::Load2 => load(2, false, false),
-            MemoryStub::Load3 => load(3, false, false),
-            MemoryStub::Load4 => load(4, false, false),
-            MemoryStub::Load1FromAny => load(1, true, false),
-            MemoryStub::Load4FromAny => load(4, true, false),
-            MemoryStub::Load2Aligned => load(2, false, true),
-            MemoryStub::Load4Aligned => load(4, false, true),
+            MemoryStub::Load1 => load(1, Source::Uniform),
+            MemoryStub::Load2 => load(2, Source::Uniform),
+            MemoryStub::Load3 => load(3, Source::Uniform),
+            MemoryStub::Load4 => load(4, Source::Uniform),
+            MemoryStub::Load1FromAny => load(1, Source::Any),
+            MemoryStub::Load1Written => load(1, Source::Written),
+            MemoryStub::Load4FromAny => load(4, Source::Any),
+            MemoryStub::Load4Written => load(4, Source::Written),
+            MemoryStub::Load2Aligned => load(2, Source::Aligned),
+            MemoryStub::Load4Aligned => load(4, Source::Aligned),
             MemoryStub::Store1 => store(1, false, false),
             MemoryStub::Store2 => store(2, false, false),
             MemoryStub::Store3 => store(3, false, false),

@@ -25,6 +25,11 @@ pub enum Barrier {
     SetupToCapture,
     /// Before counters and query results that the CPU knows are written.
     BeforeFinish,
+    /// Before a fused capture: orders it as [`Self::BeforeSetup`] orders kernels.
+    BeforeFused,
+    /// Before a capture that is [played in order](super::Capture::play_in_order), unless another
+    /// barrier is there.
+    BetweenCaptures,
     /// Before the positions that an earlier flush wrote are copied to the current block of scratch
     /// memory, where descriptors reach them.
     BeforeMove,
@@ -54,6 +59,8 @@ impl Barrier {
         use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
         let write = (Stage::COMPUTE_SHADER, Access::SHADER_WRITE);
         let both = (Stage::COMPUTE_SHADER, Access::SHADER_READ | Access::SHADER_WRITE);
+        // The application's shaders may also read uniform buffers.
+        let captures = (Stage::COMPUTE_SHADER, both.1 | Access::UNIFORM_READ);
         match self {
             // Kernels overwrite the arguments of indirect dispatches, and queries that transfers
             // copied.
@@ -61,6 +68,12 @@ impl Barrier {
                 let earlier = Stage::COMPUTE_SHADER | Stage::DRAW_INDIRECT | Stage::TRANSFER;
                 ((earlier, Access::SHADER_WRITE), both)
             }
+            // Nothing that is written there is an argument of an indirect dispatch.
+            Self::BeforeFused => {
+                let earlier = Stage::COMPUTE_SHADER | Stage::TRANSFER;
+                ((earlier, Access::SHADER_WRITE), captures)
+            }
+            Self::BetweenCaptures => (write, captures),
             // Submission order does not order the host. The host access makes the values available
             // to it before the availability.
             Self::ValuesToAvailability => {
@@ -80,7 +93,7 @@ impl Barrier {
                 write,
                 (
                     Stage::COMPUTE_SHADER | Stage::DRAW_INDIRECT,
-                    both.1 | Access::INDIRECT_COMMAND_READ,
+                    captures.1 | Access::INDIRECT_COMMAND_READ,
                 ),
             ),
             Self::BeforeMove => (

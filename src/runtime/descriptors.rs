@@ -6,11 +6,11 @@
 //! in the window in its lower 32 bits. Within a window, address arithmetic is therefore the same as
 //! with device addresses.
 //!
-//! | elements of | set for captures | set for kernels |
-//! |---|---|---|
-//! | binding 0, the first [`TableLimits::writes`] | scratch memory, if read | [`Purpose::State`] |
-//! | binding 0, the others | [`Purpose::Read`] | [`Purpose::Read`] |
-//! | binding 1 | [`Purpose::Capture`] | [`Purpose::State`] |
+//! | elements of | set for captures | set for fused captures | set for kernels |
+//! |---|---|---|---|
+//! | binding 0, the first [`TableLimits::writes`] | scratch memory, if read | none | [`Purpose::State`] |
+//! | binding 0, the others | [`Purpose::Read`] | [`Purpose::Read`] | [`Purpose::Read`] |
+//! | binding 1 | [`Purpose::Capture`] | [`Purpose::State`], then [`Purpose::Capture`] | [`Purpose::State`] |
 //!
 //! So a set names no kind of buffer that its user does not access. That matters because
 //! synchronization validation takes every named range as accessed.
@@ -55,7 +55,8 @@ const MIN_ALIGNMENT: u64 = 4;
 pub(super) enum Purpose {
     /// Only read: vertices, indices, arguments of draws.
     Read,
-    /// Kernels read and write it: scratch memory (which captures read too), counters, queries.
+    /// Kernels and fused captures read and write it: scratch memory (which captures read too),
+    /// counters, queries.
     State,
     /// Captures write it.
     Capture,
@@ -101,7 +102,7 @@ pub(super) struct Table {
 /// windows share a set.
 #[derive(Debug, Default)]
 pub(super) struct LastSets {
-    sets: [Option<(vk::DescriptorSet, Bindings)>; 3],
+    sets: [Option<(vk::DescriptorSet, Bindings)>; 4],
 }
 
 /// A range that an address was requested for.
@@ -314,20 +315,41 @@ impl Table {
         self.hold_more || self.captures_overlap()
     }
 
+    /// Whether a set for fused captures can contain everything.
+    pub(super) fn fits_fused(&self, limits: &TableLimits) -> bool {
+        let [_, state, captured] = &self.windows;
+        !self.is_scarce() && state.len() + captured.len() <= limits.writes as usize
+    }
+
+    /// The address for fused captures that corresponds to an address for captures, in a window of
+    /// [`Purpose::Capture`].
+    pub(super) fn behind_state(&self, address: u64) -> u64 {
+        let [_, state, _] = &self.windows;
+        address + ((state.len() as u64) << 32)
+    }
+
     /// The contents of a user's descriptor set.
     fn bindings(&self, limits: &TableLimits, user: User) -> Bindings {
         let of =
             |purpose| filled(&self.windows[purpose as usize], self.scratch, limits.count(purpose));
         match user {
             User::Kernels => [[of(Purpose::State), of(Purpose::Read)].concat(), of(Purpose::State)],
-            User::CapturesBySetup | User::DirectCaptures => {
-                // Scratch memory. Direct captures do not read it: upload memory takes its place.
+            User::CapturesBySetup | User::DirectCaptures | User::FusedCaptures => {
+                // Scratch memory. Only captures by setup read it as such: otherwise upload memory
+                // takes its place.
                 let first = match user {
-                    User::DirectCaptures => self.upload,
-                    _ => self.scratch,
+                    User::CapturesBySetup => self.scratch,
+                    _ => self.upload,
                 };
                 let first = filled(&[], first, limits.writes);
-                [[first, of(Purpose::Read)].concat(), of(Purpose::Capture)]
+                let written = match user {
+                    User::FusedCaptures => {
+                        let [_, state, captured] = &self.windows;
+                        filled(&[&state[..], captured].concat(), self.scratch, limits.writes)
+                    }
+                    _ => of(Purpose::Capture),
+                };
+                [[first, of(Purpose::Read)].concat(), written]
             }
         }
     }
@@ -393,6 +415,8 @@ pub(super) enum User {
     CapturesBySetup,
     /// Captures of direct draws.
     DirectCaptures,
+    /// [Fused](crate::runtime::DrawClass::Fused) captures.
+    FusedCaptures,
     Kernels,
 }
 

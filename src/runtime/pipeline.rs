@@ -44,16 +44,21 @@ use crate::vertex_input::VertexInput;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DrawClass {
     /// All draws: with indices, indirect, several draws in one dispatch, captures whose position
-    /// only the GPU knows, and vertex buffers that the other class does not take.
+    /// only the GPU knows, and vertex buffers that the other classes do not take.
     Every,
     /// A direct draw without indices that has a dispatch of its own, because it is large or the
     /// only one. All elements of an attribute begin within 4 GiB.
     Single,
+    /// The only draw of a capture with counters or queries, if it is direct, and one workgroup
+    /// captures it. The capture is *fused*: the workgroup also does what
+    /// [kernels](super::Kernels) do for other captures. All elements of an attribute begin within
+    /// 4 GiB.
+    Fused,
 }
 
 impl DrawClass {
     /// All classes.
-    pub const ALL: [Self; 2] = [Self::Every, Self::Single];
+    pub const ALL: [Self; 3] = [Self::Every, Self::Single, Self::Fused];
 }
 
 /// The description of a pipeline.
@@ -589,8 +594,8 @@ impl Pipeline {
         let Objects { raw, raw_layout } = &self.shared.objects;
         let pipelines = match raw {
             Raw::Foreign(_) => return,
-            Raw::Graphics(raw) => [*raw, vk::Pipeline::null()],
-            Raw::Compute(pipelines) => pipelines.all(),
+            Raw::Graphics(raw) => vec![*raw],
+            Raw::Compute(pipelines) => pipelines.all().to_vec(),
         };
         // SAFETY: the caller's contract; null handles are ignored.
         unsafe {

@@ -111,10 +111,6 @@ pub struct Setup {
     pub groups: Address,
     /// The address at which the [`GroupBatch`]es are written.
     pub batches: Address,
-    /// The address of positions that an earlier setup wrote, or 0.
-    pub state: Address,
-    /// The address at which the positions after the last draw are written.
-    pub new_state: Address,
     /// Bytes from one draw to the next: the size of a [`DrawSysvals`], or of a [`RestartedDraw`] if
     /// any draw has primitive restart.
     pub draw_stride: u32,
@@ -129,6 +125,19 @@ pub struct Setup {
     pub has_queries: u32,
     /// Padding.
     pub reserved: [u32; 3],
+    /// From where to where the draws capture.
+    pub progress: Progress,
+}
+
+/// Where a capture begins in its buffers, where these end, and where the position after it is
+/// written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Progress {
+    /// The address of positions that an earlier setup wrote, or 0.
+    pub state: Address,
+    /// The address at which the positions after the last draw are written, or 0.
+    pub new_state: Address,
     /// The positions in bytes in each bound range, if there is neither `state` nor a counter.
     pub positions: [u32; MAX_XFB_BUFFERS],
     /// The size of each bound range in bytes.
@@ -139,6 +148,20 @@ pub struct Setup {
     pub counters: [Address; MAX_XFB_BUFFERS],
     /// The addresses of counters to write at the end, or 0.
     pub new_counters: [Address; MAX_XFB_BUFFERS],
+}
+
+/// Parameters of a [fused](crate::runtime::DrawClass::Fused) capture, at the address of the
+/// [`Batch`]. Its [`DrawSysvals`] are not clamped: they contain the number of vertices or indices as
+/// `item_count`, and the number of instances.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Fused {
+    /// From where to where the draw captures.
+    pub progress: Progress,
+    /// The address of the query that counts primitives written and needed, or 0.
+    pub stream_query: Address,
+    /// The address of the query that counts primitives generated, or 0.
+    pub generated_query: Address,
 }
 
 /// Parameters of the restart kernel, and of the scan after it.

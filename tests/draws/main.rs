@@ -186,6 +186,7 @@ fn barriers_that_lack_are_reported() {
         Barrier::RestartToSetup,
         Barrier::SetupToCapture,
         Barrier::BeforeFinish,
+        Barrier::BeforeFused,
     ];
     for (storage_buffers, barriers) in [(None, &of_kernels[..]), (Some(4), &[Barrier::Scarce])] {
         let mut worker = DrawWorker::new(&by_descriptors(Profile::Full, storage_buffers));

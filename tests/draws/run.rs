@@ -27,6 +27,7 @@ fn omitted() -> Option<Barrier> {
         Barrier::RestartToSetup,
         Barrier::SetupToCapture,
         Barrier::BeforeFinish,
+        Barrier::BeforeFused,
         Barrier::ValuesToAvailability,
         Barrier::AvailabilityToHost,
         Barrier::BeforeJob,

@@ -51,6 +51,7 @@ impl ComputePipelines {
             let name = match class {
                 DrawClass::Every => "vkxfb compute",
                 DrawClass::Single => "vkxfb compute without indices",
+                DrawClass::Fused => "vkxfb compute fused",
             };
             ctx.name(made, name);
             Ok(made)

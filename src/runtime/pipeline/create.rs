@@ -116,6 +116,7 @@ impl PipelineSpecialization {
         if desc.shader.backend() == Backend::Compute {
             constants.push(ids.restart, desc.primitive_restart.into());
             constants.push(ids.general, (class == DrawClass::Every).into());
+            constants.push(ids.fused, (class == DrawClass::Fused).into());
         }
         constants
     }

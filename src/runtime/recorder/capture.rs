@@ -367,10 +367,37 @@ impl Capture {
         arena: impl Into<ArenaAccess<'a>>,
         cmd: vk::CommandBuffer,
     ) -> Result<Recorded, RuntimeError> {
+        // SAFETY: the caller's contract.
+        unsafe { self.play_with(Playback::new(arena.into(), cmd)) }
+    }
+
+    /// As [`play`](Self::play), after all earlier captures by compute: it may capture to the same
+    /// bytes, and its shaders may read what earlier ones captured. That takes a barrier only if
+    /// there is none before the capture anyway, as there is with counters and queries.
+    ///
+    /// # Errors
+    /// As [`play`](Self::play).
+    ///
+    /// # Safety
+    /// As [`play`](Self::play).
+    pub unsafe fn play_in_order<'a>(
+        &mut self,
+        arena: impl Into<ArenaAccess<'a>>,
+        cmd: vk::CommandBuffer,
+    ) -> Result<Recorded, RuntimeError> {
+        let mut playback = Playback::new(arena.into(), cmd);
+        playback.in_order = true;
+        // SAFETY: the caller's contract.
+        unsafe { self.play_with(playback) }
+    }
+
+    /// # Safety
+    /// As [`play`](Self::play).
+    unsafe fn play_with(&mut self, mut playback: Playback<'_>) -> Result<Recorded, RuntimeError> {
         if self.is_abandoned {
             return Err(RuntimeError::NotEnded);
         }
-        let mut playback = Playback::new(arena.into(), cmd);
+        let cmd = playback.cmd;
         if let Some(flushed) = self.flushed {
             if flushed.cmd != cmd {
                 return Err(RuntimeError::FlushedElsewhere);

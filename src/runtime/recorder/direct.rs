@@ -84,6 +84,17 @@ impl Capture {
         }
         let after = After { position: Position::Known(cursor.record), captured: cursor.captured };
         self.counter_operations(&after, &counters);
+        // Without operations or captures there is nothing to fuse.
+        if !self.plan.operations.is_empty()
+            && !self.plan.dispatches.is_empty()
+            && let Some(draw) = self.fusible()
+        {
+            // SAFETY: the caller's contract.
+            let fused = unsafe { self.record_fused(playback, draw, &counters, Some(after)) }?;
+            if let Some(after) = fused {
+                return Ok(after);
+            }
+        }
         // SAFETY: the caller's contract.
         unsafe { self.record_placed(playback, &counters) }?;
         Ok(after)
@@ -265,9 +276,11 @@ impl Capture {
                 let [x, y] = fold(dispatch.workgroups.into(), per_axis)?;
                 // SAFETY: the caller's contract.
                 unsafe {
-                    let is_ordered =
-                        if i == 0 { self.is_scarce() } else { self.captures_overlap() };
-                    self.order(playback, is_ordered);
+                    match i {
+                        0 if playback.in_order => self.barrier(playback, Barrier::BetweenCaptures),
+                        0 => self.order(playback, self.is_scarce()),
+                        _ => self.order(playback, self.captures_overlap()),
+                    }
                     let state = dispatch.state;
                     self.prepare_dispatch(playback, state, &pipeline, raw, for_captures, &sysvals);
                     self.ctx.device().cmd_dispatch(playback.cmd, x, y, 1);
@@ -304,7 +317,7 @@ impl Capture {
     }
 
     /// Returns the draw with a resolved index buffer address.
-    fn resolved_draw(&self, draw: DrawSysvals) -> DrawSysvals {
+    pub(super) fn resolved_draw(&self, draw: DrawSysvals) -> DrawSysvals {
         DrawSysvals { index_address: self.resolve(draw.index_address), ..draw }
     }
 }
@@ -331,24 +344,38 @@ fn draw_sysvals(
     counts: &DrawCounts,
     base_record: u32,
 ) -> DrawSysvals {
-    let size = input.flags & flags::INDEX_SIZE;
-    let skipped = input.first.min(input.index_limit);
-    let invocations = invocations(topology, counts);
     DrawSysvals {
-        xfb_topology: input.topology,
-        flags: input.flags,
         output_count: counts.output_count,
         output_limit: counts.output_limit,
         item_count: counts.item_count,
         instance_count: counts.instance_count,
+        base_record,
+        invocations: u32::try_from(invocations(topology, counts)).unwrap_or(u32::MAX),
+        reciprocal: reciprocal(counts.item_count * invocations_per_item(topology)),
+        ..unclamped_draw(input)
+    }
+}
+
+/// Converts a direct input to a draw that is not clamped yet: it has the number of vertices or
+/// indices as `item_count`.
+pub(super) fn unclamped_draw(input: &Input) -> DrawSysvals {
+    let size = input.flags & flags::INDEX_SIZE;
+    let skipped = input.first.min(input.index_limit);
+    DrawSysvals {
+        xfb_topology: input.topology,
+        flags: input.flags,
+        output_count: 0,
+        output_limit: 0,
+        item_count: input.count,
+        instance_count: input.instance_count,
         base_vertex: input.base_vertex,
         first_instance: input.first_instance,
         draw_index: input.draw_index,
-        base_record,
+        base_record: 0,
         first_workgroup: 0,
         index_limit: input.index_limit - skipped,
         index_address: offset(input.index_address, u64::from(skipped) * u64::from(size)),
-        invocations: u32::try_from(invocations).unwrap_or(u32::MAX),
-        reciprocal: reciprocal(counts.item_count * invocations_per_item(topology)),
+        invocations: 0,
+        reciprocal: 0,
     }
 }

@@ -18,15 +18,15 @@ use super::restarts::RestartDispatches;
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::counts::{BoundBuffer, MAX_BUFFER_SIZE};
 use crate::lower::kernel::Kernel;
-use crate::runtime::arena::{Suballocation, aligned};
+use crate::runtime::arena::{Part, Suballocation, aligned};
 use crate::runtime::descriptors::User;
 use crate::runtime::fold::fold;
 use crate::runtime::{Barrier, DrawClass, RuntimeError};
-use crate::sysval::setup::{BATCH_SIZE, Input, RestartedDraw, Setup, WORKGROUPS_OFFSET};
+use crate::sysval::setup::{BATCH_SIZE, Input, Progress, RestartedDraw, Setup, WORKGROUPS_OFFSET};
 use crate::sysval::{Address, DrawSysvals, split};
 
 /// Bytes of the positions that one setup writes for the next one.
-const STATE_SIZE: u64 = size_of::<[u32; MAX_XFB_BUFFERS]>() as u64;
+pub(super) const STATE_SIZE: u64 = size_of::<[u32; MAX_XFB_BUFFERS]>() as u64;
 
 /// Consecutive draws that share a dispatch.
 #[derive(Debug, Clone, Copy)]
@@ -129,7 +129,7 @@ impl Capture {
     ///
     /// # Safety
     /// As [`play`](Self::play); both places contain a state.
-    unsafe fn move_state(
+    pub(super) unsafe fn move_state(
         &self,
         playback: &mut Playback<'_>,
         from: Suballocation,
@@ -229,14 +229,7 @@ impl Capture {
         let draws = scratch.take(self.most_placed_draws() * u64::from(self.draw_stride()))?;
         let batches = scratch.take(group_count as u64 * BATCH_SIZE)?;
         let new_state = scratch.take(STATE_SIZE)?;
-        let moved_state = match self.position {
-            Position::State(state)
-                if self.ctx.table().is_some() && state.buffer != draws.buffer =>
-            {
-                Some((state, scratch.take(STATE_SIZE)?))
-            }
-            _ => None,
-        };
+        let moved_state = self.moved_state(scratch, new_state)?;
 
         let upload = playback.arena.upload();
         let inputs =
@@ -245,6 +238,51 @@ impl Capture {
         let has_queries = self.pending.draws.iter().any(|draw| {
             [draw.input.stream_query, draw.input.generated_query] != [Address::default(); 2]
         });
+        let position = match moved_state {
+            Some((_, to)) => Position::State(to),
+            None => self.position,
+        };
+        let setup = Setup {
+            inputs: split(inputs.address),
+            draws: split(draws.address),
+            groups: split(groups.address),
+            batches: split(batches.address),
+            draw_stride: self.draw_stride(),
+            input_count: input_count as u32,
+            has_several: self.has_several().into(),
+            workgroups_per_axis: self.ctx.max_workgroups_per_axis(),
+            has_queries: has_queries.into(),
+            reserved: [0; 3],
+            progress: self.progress(position, Some(new_state), new_counters),
+        };
+        let setup = upload.push([setup].into_iter())?;
+        Ok(Placed { setup, batches, new_state, moved_state, restarts: restart_dispatches })
+    }
+
+    /// Where the state of an earlier setup is copied from and to, if descriptors do not reach it.
+    /// `new_state` is in the current block.
+    pub(super) fn moved_state(
+        &self,
+        scratch: &mut Part,
+        new_state: Suballocation,
+    ) -> Result<Option<(Suballocation, Suballocation)>, RuntimeError> {
+        match self.position {
+            Position::State(state)
+                if self.ctx.table().is_some() && state.buffer != new_state.buffer =>
+            {
+                Ok(Some((state, scratch.take(STATE_SIZE)?)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// From where to where draws capture that begin at `position`.
+    pub(super) fn progress(
+        &self,
+        position: Position,
+        new_state: Option<Suballocation>,
+        new_counters: &[Address; MAX_XFB_BUFFERS],
+    ) -> Progress {
         let (mut sizes, mut strides) = ([0; MAX_XFB_BUFFERS], [0; MAX_XFB_BUFFERS]);
         for (target, (size, stride)) in self.targets.iter().zip(sizes.iter_mut().zip(&mut strides))
         {
@@ -254,38 +292,23 @@ impl Capture {
             }
         }
         let positions = self.targets.map(|target| {
-            let position = target.map_or(0, |target| self.position.in_buffer(&target));
+            let position = target.map_or(0, |target| position.in_buffer(&target));
             u32::try_from(position).unwrap_or(u32::MAX)
         });
-        let (state, counters) = match self.position {
+        let (state, counters) = match position {
             Position::Known(_) => (Address::default(), Default::default()),
             Position::Counters => (Address::default(), self.counters.map(|c| self.resolve(c))),
-            Position::State(state) => {
-                let state = moved_state.map_or(state, |(_, to)| to);
-                (split(state.address), Default::default())
-            }
+            Position::State(state) => (split(state.address), Default::default()),
         };
-        let setup = Setup {
-            inputs: split(inputs.address),
-            draws: split(draws.address),
-            groups: split(groups.address),
-            batches: split(batches.address),
+        Progress {
             state,
-            new_state: split(new_state.address),
-            draw_stride: self.draw_stride(),
-            input_count: input_count as u32,
-            has_several: self.has_several().into(),
-            workgroups_per_axis: self.ctx.max_workgroups_per_axis(),
-            has_queries: has_queries.into(),
-            reserved: [0; 3],
+            new_state: new_state.map_or(Address::default(), |state| split(state.address)),
             positions,
             sizes,
             strides,
             counters,
             new_counters: new_counters.map(|counter| self.resolve(counter)),
-        };
-        let setup = upload.push([setup].into_iter())?;
-        Ok(Placed { setup, batches, new_state, moved_state, restarts: restart_dispatches })
+        }
     }
 
     /// Returns an input with resolved addresses.

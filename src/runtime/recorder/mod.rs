@@ -25,6 +25,7 @@ mod collect;
 mod constants;
 mod direct;
 mod draw_commands;
+mod fused;
 mod gpu;
 mod graphics;
 mod play;

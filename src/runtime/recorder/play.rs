@@ -49,6 +49,11 @@ impl Plan {
         self.addresses.clear();
     }
 
+    /// Forgets what descriptors were assigned to.
+    pub(super) fn forget_addresses(&mut self) {
+        self.addresses.clear();
+    }
+
     /// The address of the table of a state.
     pub(super) fn table_of(&self, state: usize) -> Address {
         let number = self.used_states.binary_search_by_key(&state, |(state, _)| *state);
@@ -62,6 +67,8 @@ pub(super) struct Playback<'a> {
     pub(super) arena: ArenaAccess<'a>,
     pub(super) cmd: vk::CommandBuffer,
     pub(super) recorded: Recorded,
+    /// Whether the capture must come after all earlier ones.
+    pub(super) in_order: bool,
     /// Whether kernels, or sets of buffers, have disturbed the application's descriptor sets.
     pub(super) sets_disturbed: bool,
     /// The layout of the last pipeline, with which the set of the buffers was bound.
@@ -85,6 +92,7 @@ impl<'a> Playback<'a> {
             arena,
             cmd,
             recorded: Recorded::default(),
+            in_order: false,
             sets_disturbed: false,
             layout: None,
             last_sets: LastSets::default(),
@@ -155,7 +163,16 @@ impl Capture {
                 self.record_direct(playback, record, counters)
             },
             // SAFETY: as above.
-            _ => unsafe { self.record_by_setup(playback, counters) },
+            _ => unsafe {
+                let fused = match self.fusible() {
+                    Some(draw) => self.record_fused(playback, draw, &counters, None)?,
+                    None => None,
+                };
+                match fused {
+                    Some(after) => Ok(after),
+                    None => self.record_by_setup(playback, counters),
+                }
+            },
         }?;
         // SAFETY: as above.
         unsafe { self.order(playback, self.is_scarce()) };

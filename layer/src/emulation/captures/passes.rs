@@ -230,9 +230,6 @@ impl Captures {
                     }
                 }
                 for item in &hoisted {
-                    if matches!(item, Hoisted::Capture(_)) {
-                        this.emulation.order_captures(cmd);
-                    }
                     if let Err(error) = this.play_one(cmd, item) {
                         this.refuse("a capture", error);
                         break;
@@ -284,7 +281,11 @@ impl Captures {
             self.with_arena(|emulation, arena| match item {
                 Hoisted::Capture(capture) => {
                     let mut capture = capture.lock().unwrap_or_else(PoisonError::into_inner);
-                    capture.play(arena, cmd).map(drop)
+                    // It may continue in the buffers and counters of an earlier one.
+                    match Kind::BetweenCaptures.is_translated() {
+                        true => capture.play_in_order(arena, cmd).map(drop),
+                        false => capture.play(arena, cmd).map(drop),
+                    }
                 }
                 Hoisted::Commands(draw, commands) => {
                     let (ctx, kernels) = (emulation.context(), emulation.kernels());

@@ -1,0 +1,142 @@
+//! Measures frames of 1,000 small captures, of one draw each: the CPU time of recording, and the time
+//! of the whole frame. One workgroup captures 64 points, and does the work of kernels, too; kernels do
+//! it for 65 points. `cargo bench --bench captures`
+
+#![allow(clippy::unwrap_used, reason = "a benchmark may panic")]
+
+use std::time::{Duration, Instant};
+
+use vkxfb::lower::Backend;
+use vkxfb::runtime::{
+    Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, CounterBuffer, Draw,
+    MemoryLocation, Pipeline, PipelineDesc, Recorder,
+};
+use vkxfb::topology::PrimitiveTopology;
+use vkxfb_probe::gpu::{Gpu, OpenOptions};
+use vkxfb_probe::shaders::ProbeShader;
+use vkxfb_probe::subject::Subject;
+
+const COMPUTE: Backend = Backend::Compute;
+/// Captures of a frame.
+const CAPTURES: u32 = 1_000;
+/// How often each frame is measured. The result is the median.
+const ROUNDS: usize = 31;
+/// Bytes of a record.
+const STRIDE: u64 = 16;
+
+/// A frame of captures.
+struct Frame {
+    text: &'static str,
+    points: u32,
+    /// Whether each capture begins where the counter says that the one before ended, or each at the
+    /// start of a range of its own. Each ends in a counter.
+    is_resumed: bool,
+}
+
+const FRAMES: [Frame; 4] = [
+    Frame { text: "resumed, with kernels", points: 65, is_resumed: true },
+    Frame { text: "resumed, fused", points: 64, is_resumed: true },
+    Frame { text: "of a range each, with kernels", points: 65, is_resumed: false },
+    Frame { text: "of a range each, fused", points: 64, is_resumed: false },
+];
+
+struct Bench {
+    pipeline: Pipeline,
+    arena: Arena,
+    target: Buffer,
+    counters: Buffer,
+}
+
+impl Bench {
+    fn new(gpu: &mut Gpu) -> Self {
+        let subject = Subject::built_in(ProbeShader::identify()).unwrap();
+        let target = gpu.compute_target(COMPUTE).unwrap();
+        let lowered = subject.lower(COMPUTE, &target).unwrap();
+        assert_eq!(lowered.layout.strides[0], Some(STRIDE as u32));
+        let vertex_input = ProbeShader::identify().vertex_input;
+        let desc =
+            PipelineDesc::new(&lowered, &vertex_input).topology(PrimitiveTopology::PointList);
+        // SAFETY: the device is live.
+        let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
+        let captures = u64::from(CAPTURES);
+        let arena = gpu.create_arena(&ArenaDesc::for_draws(captures, captures)).unwrap();
+        let most = FRAMES.iter().map(|frame| u64::from(frame.points)).max().unwrap();
+        let usage = gpu.context().capture_buffer_usage(COMPUTE);
+        let size = captures * most * STRIDE;
+        let target = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
+        let usage = gpu.context().counter_buffer_usage(COMPUTE);
+        let counters = gpu.create_buffer(captures * 4, usage, MemoryLocation::Device).unwrap();
+        Self { pipeline, arena, target, counters }
+    }
+
+    /// Runs a frame. Returns the time of recording, and the time until the device has finished.
+    fn run(&mut self, gpu: &mut Gpu, frame: &Frame) -> [Duration; 2] {
+        gpu.write(&self.counters, 0, &vec![0; self.counters.size() as usize]).unwrap();
+        let kernels = gpu.kernels();
+        // SAFETY: the frame before has finished.
+        unsafe { self.arena.reset() };
+        let mut capture = Capture::new(gpu.context(), &kernels);
+        let range = u64::from(frame.points) * STRIDE;
+        let start = Instant::now();
+        let recording = gpu.submit(|_, cmd| {
+            let start = Instant::now();
+            for number in 0..u64::from(CAPTURES) {
+                let of = if frame.is_resumed { 0 } else { number };
+                let counter = CounterBuffer { buffer: self.counters.raw(), offset: of * 4 };
+                let buffer = CaptureBuffer {
+                    buffer: self.target.raw(),
+                    offset: of * range,
+                    size: self.target.size() - of * range,
+                };
+                let (buffers, counters) = ([Some(buffer)], [Some(counter)]);
+                let mut desc = CaptureDesc::new(&self.pipeline).buffers(&buffers);
+                if frame.is_resumed {
+                    desc = desc.counters(&counters);
+                }
+                // SAFETY: everything outlives the submission, which is waited for.
+                unsafe {
+                    let mut recorder = Recorder::begin(&mut capture, &mut self.arena, cmd, &desc)?;
+                    recorder.draw(PrimitiveTopology::PointList, &Draw::new(frame.points))?;
+                    recorder.end(&counters)?;
+                }
+            }
+            Ok(start.elapsed())
+        });
+        [recording.unwrap(), start.elapsed()]
+    }
+
+    fn destroy(self, gpu: &mut Gpu) {
+        gpu.destroy_pipeline(self.pipeline);
+        gpu.destroy_arena(self.arena);
+        gpu.destroy_buffer(self.target);
+        gpu.destroy_buffer(self.counters);
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn main() {
+    let mut gpu = Gpu::open(&OpenOptions::default()).unwrap();
+    let mut bench = Bench::new(&mut gpu);
+    println!("{}: frames of {CAPTURES} captures", gpu.capabilities().device_name);
+    let mut times = FRAMES.each_ref().map(|_| [Vec::new(), Vec::new()]);
+    // The first round compiles pipelines.
+    for round in 0..=ROUNDS {
+        for (frame, times) in FRAMES.iter().zip(&mut times) {
+            for (time, all) in bench.run(&mut gpu, frame).into_iter().zip(times) {
+                if round > 0 {
+                    all.push(time.as_secs_f64() * 1e3);
+                }
+            }
+        }
+    }
+    for (frame, [recording, all]) in FRAMES.iter().zip(times) {
+        let (recording, all) = (median(recording), median(all));
+        println!("  {:<30} recorded in {recording:>6.3} ms, {all:>7.3} ms in all", frame.text);
+    }
+    bench.destroy(&mut gpu);
+    assert!(gpu.close().is_empty());
+}

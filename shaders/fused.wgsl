@@ -1,0 +1,43 @@
+// A fused capture: one draw that a single workgroup captures. The workgroup also does what kernels
+// do for other captures. It finds out where the draw is captured and how much of it fits
+// (setup.wgsl), and it writes counters and query results (finish.wgsl).
+
+// The parameters, at the address of the batch.
+struct Fused {
+    progress: Progress,
+    // The addresses of the queries that count, or 0.
+    stream_query: vec2<u32>,
+    generated_query: vec2<u32>,
+}
+
+// Uses the draw in the push constants. It is not clamped yet: `item_count` is its number of
+// vertices or indices, and `instance_count` that of all instances.
+fn use_fused_draw(local: u32) {
+    use_pushed_draw();
+    let progress = load_progress(sysvals.batch);
+    let queries = load4(add_bytes(sysvals.batch, 128u));
+    let positions = start_positions(progress);
+    // A constant in a pipeline with one topology.
+    draw.xfb_topology = draw_topology();
+    let vertices = vertices_per_primitive(draw.flags);
+    let primitives = primitive_count(draw.xfb_topology, vertices, draw.item_count);
+    var placed = needed_by(primitives, draw.flags, draw.instance_count);
+    placed.written = fitting(placed, room_at(progress, positions));
+    draw = with_invocations(clamped(draw, placed), placed);
+    first_bytes = positions;
+
+    // Every invocation reads the counters before one of them writes counters.
+    memory_barrier();
+    if local == 0u {
+        store_positions(progress, positions, draw.output_limit);
+        count_for_query(queries.xy, vec4<u32>(placed.written, 0u, placed.needed));
+        count_for_query(queries.zw, vec4<u32>(placed.needed, 0u, 0u));
+    }
+}
+
+// The same as add_to_query, for a single invocation.
+fn count_for_query(query: vec2<u32>, counted: vec4<u32>) {
+    if is_address(query) {
+        store4(query, 0u, add_pairs(load4_written(query), counted));
+    }
+}

@@ -1,0 +1,140 @@
+// Where draws are captured, and how much of them fits. src/counts.rs implements the same in Rust.
+
+// Where a capture begins in its buffers, where these end, and where the position after it is
+// written.
+struct Progress {
+    // The positions in bytes that an earlier setup wrote, or 0, and where the new ones are written,
+    // or 0.
+    state: vec2<u32>,
+    new_state: vec2<u32>,
+    // By buffer: the positions if there is neither a state nor a counter; the size of the bound
+    // range in bytes; the size of a record in bytes, or 0 if nothing is captured; the counters to
+    // begin with and to end with, if any.
+    positions: vec4<u32>,
+    sizes: vec4<u32>,
+    strides: vec4<u32>,
+    counters: array<vec2<u32>, 4>,
+    new_counters: array<vec2<u32>, 4>,
+}
+
+// The counts of a draw, and its position.
+struct Placed {
+    // Per instance.
+    primitives: u32,
+    vertices: u32, // per primitive
+    // Over all instances.
+    needed: vec2<u32>,
+    written: u32,
+    base_record: u32,
+}
+
+fn load_progress(at: vec2<u32>) -> Progress {
+    let a = load4(at);
+    let b = load4(add_bytes(at, 16u));
+    let c = load4(add_bytes(at, 32u));
+    let d = load4(add_bytes(at, 48u));
+    let e = load4(add_bytes(at, 64u));
+    let f = load4(add_bytes(at, 80u));
+    let g = load4(add_bytes(at, 96u));
+    let h = load4(add_bytes(at, 112u));
+    return Progress(
+        a.xy, a.zw,
+        b, c, d,
+        array<vec2<u32>, 4>(e.xy, e.zw, f.xy, f.zw),
+        array<vec2<u32>, 4>(g.xy, g.zw, h.xy, h.zw),
+    );
+}
+
+// Bytes from the start of each bound range. A counter that is not a multiple of 4 is rounded down.
+fn start_positions(progress: Progress) -> vec4<u32> {
+    if is_address(progress.state) {
+        return load4_written(progress.state);
+    }
+    var positions = progress.positions;
+    for (var b = 0u; b < 4u; b++) {
+        if is_address(progress.counters[b]) {
+            positions[b] = load1_written(progress.counters[b]) & ~3u;
+        }
+    }
+    return positions;
+}
+
+// Writes the positions after `records` records.
+fn store_positions(progress: Progress, positions: vec4<u32>, records: u32) {
+    let new_positions = positions + records * progress.strides;
+    if is_address(progress.new_state) {
+        store4(progress.new_state, 0u, new_positions);
+    }
+    for (var b = 0u; b < 4u; b++) {
+        if is_address(progress.new_counters[b]) {
+            store1(progress.new_counters[b], 0u, new_positions[b]);
+        }
+    }
+}
+
+// The number of records that still fit into all captured buffers.
+fn room_at(progress: Progress, positions: vec4<u32>) -> u32 {
+    var least = 0xffffffffu;
+    for (var b = 0u; b < 4u; b++) {
+        if progress.strides[b] != 0u {
+            let left = progress.sizes[b] - min(progress.sizes[b], positions[b]);
+            least = min(least, left / progress.strides[b]);
+        }
+    }
+    return least;
+}
+
+// The counts of a draw without its position, if each instance has so many primitives.
+fn needed_by(primitives: u32, flags: u32, instance_count: u32) -> Placed {
+    return Placed(primitives, vertices_per_primitive(flags), product(primitives, instance_count), 0u, 0u);
+}
+
+// The number of primitives of a draw that fit into room for so many records.
+fn fitting(placed: Placed, records: u32) -> u32 {
+    return min(saturated(placed.needed), records / placed.vertices);
+}
+
+// A draw with all counts clamped, like DrawCounts in src/counts.rs.
+fn clamped(unclamped: Draw, placed: Placed) -> Draw {
+    var made = unclamped;
+    made.output_count = 0u;
+    made.output_limit = placed.written * placed.vertices;
+    made.item_count = 0u;
+    made.instance_count = 0u;
+    made.base_record = placed.base_record;
+    if placed.written != 0u {
+        let primitives = min(placed.primitives, placed.written);
+        made.instance_count = (placed.written - 1u) / placed.primitives + 1u;
+        made.output_count = primitives * placed.vertices;
+        made.item_count = item_count(made.xfb_topology, placed.vertices, primitives);
+    }
+    return made;
+}
+
+// A clamped draw with the number of its invocations.
+fn with_invocations(clamped: Draw, placed: Placed) -> Draw {
+    var made = clamped;
+    made.invocations = 0u;
+    made.reciprocal = 0u;
+    if placed.written != 0u {
+        let factor = select(1u, 2u, made.xfb_topology == TRI_FAN);
+        made.invocations = invocations_of(made, placed, factor);
+        made.reciprocal = 0xffffffffu / (factor * made.item_count);
+    }
+    return made;
+}
+
+// The invocations up to the last item that contributes, with `factor` invocations for each item: the
+// last instance may be incomplete. The upper bounds that the CPU computes rely on this.
+fn invocations_of(made: Draw, placed: Placed, factor: u32) -> u32 {
+    var instances = made.instance_count;
+    var last = 0u;
+    if (made.flags & RESTART) == 0u {
+        instances = placed.written / placed.primitives;
+        let rest = placed.written % placed.primitives;
+        if rest != 0u {
+            last = item_count(made.xfb_topology, placed.vertices, rest);
+        }
+    }
+    return saturated(add64(product(instances * factor, made.item_count), vec2<u32>(last * factor, 0u)));
+}
