@@ -57,8 +57,8 @@ fn may_restart() -> bool { return true; }
 // Whether a dispatch may have a batch of draws, an index buffer, or attributes that reach far.
 fn may_be_general() -> bool { return true; }
 
-// Whether the device benefits from accesses that are known to be aligned.
-fn may_be_wide() -> bool { return true; }
+// Whether vectors are accessed whole: NARROW, TESTED or ALIGNED.
+fn wide_accesses() -> u32 { return TESTED; }
 
 fn workgroup_size() -> u32 { return 64u; }
 

@@ -162,12 +162,12 @@ impl Define for KernelStubs {
             StubName::MayLoop => builder.constant_bool(self.kernel != Kernel::RestartedSetup),
             // Only captures have these.
             StubName::MayBeGeneral
-            | StubName::MayBeWide
             | StubName::PipelineTopology
             | StubName::SetInputs
             | StubName::Shade
             | StubName::StoreRecord
             | StubName::Uniformly
+            | StubName::WideAccesses
             | StubName::WorkgroupSize => return Ok(None),
         };
         let mut code = Code::default();
