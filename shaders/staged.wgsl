@@ -49,8 +49,9 @@ fn xfb_compute_staged(
         return;
     }
     let work = begin_work(workgroup, local);
-    // Lists with one unit per record are contiguous in the buffer without staging.
-    let is_staged = staged_units() > 1u || records_per_step() > 1u;
+    // Lists with one unit per record are contiguous in the buffer without staging. Fused captures are
+    // small: their shader compiles faster without it.
+    let is_staged = !is_fused() && (staged_units() > 1u || records_per_step() > 1u);
     if is_staged & (local == 0u) {
         run_begin = run_from(work);
     }

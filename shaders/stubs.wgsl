@@ -67,8 +67,8 @@ fn may_be_general() -> bool { return true; }
 // Whether a dispatch is a fused capture.
 fn is_fused() -> bool { return false; }
 
-// Whether the device benefits from accesses that are known to be aligned.
-fn may_be_wide() -> bool { return true; }
+// Whether vectors are accessed whole: NARROW, TESTED or ALIGNED.
+fn wide_accesses() -> u32 { return TESTED; }
 
 fn workgroup_size() -> u32 { return 64u; }
 

@@ -3,34 +3,26 @@
 // capture resumes, so it is tested at run time. These functions are only called if the alignment is
 // the same for all records or elements, so that all invocations take the same branch.
 
+// The values of wide_accesses().
+const NARROW: u32 = 0u;
+const TESTED: u32 = 1u;
+const ALIGNED: u32 = 2u;
+
+fn may_be_wide(address: vec2<u32>, dwords: u32) -> bool {
+    return wide_accesses() == ALIGNED
+        || (wide_accesses() == TESTED && (address.x & (4u * dwords - 1u)) == 0u);
+}
+
 fn load2_wide(address: vec2<u32>) -> vec2<u32> {
-    if may_be_wide() && (address.x & 7u) == 0u {
+    if may_be_wide(address, 2u) {
         return load2_aligned(address);
     }
     return load2(address);
 }
 
 fn load4_wide(address: vec2<u32>) -> vec4<u32> {
-    if may_be_wide() && (address.x & 15u) == 0u {
+    if may_be_wide(address, 4u) {
         return load4_aligned(address);
     }
     return load4(address);
-}
-
-// `index` is a multiple of the dwords that are stored.
-
-fn store2_wide(address: vec2<u32>, index: u32, value: vec2<u32>) {
-    if may_be_wide() && (address.x & 7u) == 0u {
-        store2_aligned(address, index, value);
-    } else {
-        store2(address, index, value);
-    }
-}
-
-fn store4_wide(address: vec2<u32>, index: u32, value: vec4<u32>) {
-    if may_be_wide() && (address.x & 15u) == 0u {
-        store4_aligned(address, index, value);
-    } else {
-        store4(address, index, value);
-    }
 }

@@ -17,7 +17,7 @@ send_and_sync! {
     vkxfb::internal { ContextId }
     vkxfb::lower {
         Backend, Captures<'static>, LowerError, Lowered, LoweredAttribute, LoweredCompute, LoweredKind, LoweredVertex,
-        ResourcePlan, Shader<'static>, SpecIds, SysvalsPlace,
+        ResourcePlan, Shader<'static>, SpecIds, SysvalsPlace, WideAccesses,
     }
     vkxfb::lower::broadcast { AddedOutput, Broadcast, BroadcastError, BroadcastOptions<'static> }
     vkxfb::lower::compute { Options<'static>, Target }

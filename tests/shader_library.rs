@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use naga::back::spv;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
-use vkxfb::lower::SpecIds;
 use vkxfb::lower::compute::DEFAULT_WORKGROUP_SIZE;
 use vkxfb::lower::kernel::MAX_WORKGROUP_SIZE;
+use vkxfb::lower::{SpecIds, WideAccesses};
 use vkxfb::sysval::draw_arguments::{CountedDraw, DrawArguments};
 use vkxfb::sysval::results::{RESULTS_WIDTH, Results, flags as result_flags};
 use vkxfb::sysval::setup::{
@@ -224,6 +224,9 @@ fn constants_have_one_value() {
         ("LAST_VERTEX", flags::LAST_VERTEX.into()),
         ("INVERTED", flags::INVERTED.into()),
         ("FAR_ATTRIBUTES", flags::FAR_ATTRIBUTES.into()),
+        ("NARROW", WideAccesses::Narrow as u64),
+        ("TESTED", WideAccesses::Tested as u64),
+        ("ALIGNED", WideAccesses::Aligned as u64),
         ("VERTICES_PER_PRIMITIVE_SHIFT", flags::VERTICES_PER_PRIMITIVE_SHIFT.into()),
         ("BLOCK", RESTART_BLOCK),
         ("BLOCKS", RESTART_BLOCKS),

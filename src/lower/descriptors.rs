@@ -1,8 +1,9 @@
 //! Access to memory through arrays of storage buffers.
 //!
 //! An address consists of a byte offset and the number of a buffer in the upper 32 bits, counted
-//! from 1, so that address 0 is not in any buffer. All accesses are single dwords, because they
-//! begin at any multiple of 4 bytes, which arrays of vectors do not support.
+//! from 1, so that address 0 is not in any buffer. Accesses begin at any multiple of 4 bytes, which
+//! arrays of vectors do not support, so they are single dwords. Only captures have accesses of four
+//! dwords that are aligned: a second view of the same buffers, as arrays of vectors, is for them.
 //!
 //! | | loads | stores |
 //! |---|---|---|
@@ -40,9 +41,20 @@ struct Array {
     binding: u32,
     count: u32,
     is_read_only: bool,
-    /// The variable, if it was declared already.
-    variable: Option<Id>,
+    /// The views that were declared already: as dwords, and as vectors of four.
+    views: [Option<View>; 2],
 }
+
+/// A variable for an array of storage buffers.
+#[derive(Debug, Clone, Copy)]
+struct View {
+    variable: Id,
+    /// The components of an element.
+    width: u32,
+}
+
+/// The components of a vector that is accessed as a whole.
+const VECTOR: u32 = 4;
 
 /// A value, and the block that it comes from.
 struct Case {
@@ -55,8 +67,8 @@ impl Descriptors {
         Self {
             user,
             set,
-            reads: Array { binding: 0, count: reads, is_read_only: true, variable: None },
-            writes: Array { binding: 1, count: writes, is_read_only: false, variable: None },
+            reads: Array { binding: 0, count: reads, is_read_only: true, views: [None; 2] },
+            writes: Array { binding: 1, count: writes, is_read_only: false, views: [None; 2] },
         }
     }
 
@@ -72,10 +84,11 @@ impl Descriptors {
                 };
                 let value = match array {
                     Some(array) => {
-                        let array = array.variable(builder, self.set);
+                        let is_whole = source == Source::Aligned && components == VECTOR;
+                        let array = array.view(builder, self.set, is_whole);
                         let buffer = buffer_index(builder, &mut code, address);
-                        let dword = dword_index(builder, &mut code, address);
-                        load(builder, &mut code, array, buffer, dword, components)
+                        let first = element_index(builder, &mut code, address, array.width);
+                        load(builder, &mut code, array, buffer, first, components)
                     }
                     None if source == Source::Any => {
                         self.load_from_any(builder, &mut code, address, components)
@@ -84,12 +97,15 @@ impl Descriptors {
                 };
                 code.push(Op::ReturnValue, &[value.0]);
             }
-            Access::Store { address, index, value, components, any, aligned: _ } => {
-                let writes = self.writes.variable(builder, self.set);
+            Access::Store { address, index, value, components, any, aligned } => {
+                let is_whole = aligned && components == VECTOR;
+                let writes = self.writes.view(builder, self.set, is_whole);
                 let buffer = (!any).then(|| buffer_index(builder, &mut code, address));
                 let uint = builder.uint();
-                let dword = dword_index(builder, &mut code, address);
-                let first = code.value(builder, Op::IAdd, uint, &[dword.0, index.0]);
+                let element = element_index(builder, &mut code, address, writes.width);
+                let width = builder.constant(writes.width);
+                let index = code.value(builder, Op::UDiv, uint, &[index.0, width.0]);
+                let first = code.value(builder, Op::IAdd, uint, &[element.0, index.0]);
                 match buffer {
                     Some(buffer) => {
                         store(builder, &mut code, writes, buffer, [first, value], components);
@@ -125,10 +141,10 @@ impl Descriptors {
         components: u32,
     ) -> Id {
         let arrays =
-            [self.writes.variable(builder, self.set), self.reads.variable(builder, self.set)];
+            [&mut self.writes, &mut self.reads].map(|array| array.view(builder, self.set, false));
         let bool_type = builder.bool();
         let buffer = buffer_index(builder, code, address);
-        let dword = dword_index(builder, code, address);
+        let dword = element_index(builder, code, address, 1);
         let count = builder.constant(self.writes.count);
         let is_written = code.value(builder, Op::ULessThan, bool_type, &[buffer.0, count.0]);
         let [written, other, merge] = [(); 3].map(|()| builder.module.fresh_id());
@@ -155,9 +171,9 @@ impl Descriptors {
     ) -> Id {
         let ty = builder.uvec(components);
         let [writes, reads] =
-            [self.writes.variable(builder, self.set), self.reads.variable(builder, self.set)];
+            [&mut self.writes, &mut self.reads].map(|array| array.view(builder, self.set, false));
         let number = extract(builder, code, address, 1);
-        let dword = dword_index(builder, code, address);
+        let dword = element_index(builder, code, address, 1);
         let [merge, none] = [(); 2].map(|()| builder.module.fresh_id());
         let labels: Vec<Id> = (0..self.reads.count).map(|_| builder.module.fresh_id()).collect();
         code.push(Op::SelectionMerge, &[merge.0, 0]);
@@ -182,15 +198,17 @@ impl Descriptors {
 }
 
 impl Array {
-    /// `layout(set = set, binding = binding) buffer { uint dwords[]; } variable[count];`
-    fn variable(&mut self, builder: &mut Builder<'_>, set: u32) -> Id {
-        if let Some(variable) = self.variable {
-            return variable;
+    /// `layout(set = set, binding = binding) buffer { uint dwords[]; } variable[count];`, or the
+    /// same with `uvec4`.
+    fn view(&mut self, builder: &mut Builder<'_>, set: u32, of_vectors: bool) -> View {
+        if let Some(view) = self.views[usize::from(of_vectors)] {
+            return view;
         }
-        let uint = builder.uint();
-        let dwords = builder.declare_new(Op::TypeRuntimeArray, &[uint.0]);
-        builder.decorate(dwords, Decoration::ArrayStride, &[4]);
-        let block = builder.declare_new(Op::TypeStruct, &[dwords.0]);
+        let width = if of_vectors { VECTOR } else { 1 };
+        let element = builder.uvec(width);
+        let contents = builder.declare_new(Op::TypeRuntimeArray, &[element.0]);
+        builder.decorate(contents, Decoration::ArrayStride, &[4 * width]);
+        let block = builder.declare_new(Op::TypeStruct, &[contents.0]);
         builder.decorate(block, Decoration::Block, &[]);
         let offset = [block.0, 0, Decoration::Offset as u32, 0];
         builder.module.push(Section::Annotations, Op::MemberDecorate, &offset);
@@ -199,15 +217,19 @@ impl Array {
             let decoration = [block.0, 0, Decoration::NonWritable as u32];
             builder.module.push(Section::Annotations, Op::MemberDecorate, &decoration);
         }
-        builder.name(block, &format!("{name}_dwords"));
+        let name = format!("{name}_{}", if of_vectors { "vectors" } else { "dwords" });
+        builder.name(block, &name);
         let count = builder.constant(self.count);
         let array = builder.declare_new(Op::TypeArray, &[block.0, count.0]);
         let variable = builder.variable(StorageClass::StorageBuffer, array);
         builder.decorate(variable, Decoration::DescriptorSet, &[set]);
         builder.decorate(variable, Decoration::Binding, &[self.binding]);
-        builder.name(variable, name);
-        self.variable = Some(variable);
-        variable
+        // Both views may be of one buffer.
+        builder.decorate(variable, Decoration::Aliased, &[]);
+        builder.name(variable, &name);
+        let view = View { variable, width };
+        self.views[usize::from(of_vectors)] = Some(view);
+        view
     }
 }
 
@@ -245,55 +267,59 @@ fn buffer_index(builder: &mut Builder<'_>, code: &mut Code, address: Id) -> Id {
     code.value(builder, Op::ISub, uint, &[number.0, one.0])
 }
 
-/// The index of the dword in the buffer.
-fn dword_index(builder: &mut Builder<'_>, code: &mut Code, address: Id) -> Id {
-    let (uint, two) = (builder.uint(), builder.constant(2));
+/// The index of the element of `width` dwords in the buffer.
+fn element_index(builder: &mut Builder<'_>, code: &mut Code, address: Id, width: u32) -> Id {
+    let (uint, bits) = (builder.uint(), builder.constant((4 * width).trailing_zeros()));
     let offset = extract(builder, code, address, 0);
-    code.value(builder, Op::ShiftRightLogical, uint, &[offset.0, two.0])
+    code.value(builder, Op::ShiftRightLogical, uint, &[offset.0, bits.0])
 }
 
-/// A pointer to the dword `component` dwords after `first`.
+/// A pointer to the element `number` elements after `first`.
 fn element(
     builder: &mut Builder<'_>,
     code: &mut Code,
-    buffers: Id,
+    buffers: View,
     buffer: Id,
     first: Id,
-    component: u32,
+    number: u32,
 ) -> Id {
     let uint = builder.uint();
-    let dword = match component {
+    let index = match number {
         0 => first,
         _ => {
-            let component = builder.constant(component);
-            code.value(builder, Op::IAdd, uint, &[first.0, component.0])
+            let number = builder.constant(number);
+            code.value(builder, Op::IAdd, uint, &[first.0, number.0])
         }
     };
-    let pointer = builder.pointer(StorageClass::StorageBuffer, uint);
+    let element = builder.uvec(buffers.width);
+    let pointer = builder.pointer(StorageClass::StorageBuffer, element);
     let member = builder.constant(0);
-    code.value(builder, Op::AccessChain, pointer, &[buffers.0, buffer.0, member.0, dword.0])
+    // One chain, although Mesa loads the descriptor for each: with a chain of a chain, Debian's
+    // validation layer takes the store for a load.
+    let chain = [buffers.variable.0, buffer.0, member.0, index.0];
+    code.value(builder, Op::AccessChain, pointer, &chain)
 }
 
 fn load(
     builder: &mut Builder<'_>,
     code: &mut Code,
-    buffers: Id,
+    buffers: View,
     buffer: Id,
     first: Id,
     components: u32,
 ) -> Id {
-    let uint = builder.uint();
-    let dwords: Vec<u32> = (0..components)
-        .map(|component| {
-            let pointer = element(builder, code, buffers, buffer, first, component);
-            code.value(builder, Op::Load, uint, &[pointer.0]).0
+    let element_type = builder.uvec(buffers.width);
+    let elements: Vec<u32> = (0..components / buffers.width)
+        .map(|number| {
+            let pointer = element(builder, code, buffers, buffer, first, number);
+            code.value(builder, Op::Load, element_type, &[pointer.0]).0
         })
         .collect();
-    match dwords.as_slice() {
-        [dword] => Id(*dword),
+    match elements.as_slice() {
+        [element] => Id(*element),
         _ => {
             let vector = builder.uvec(components);
-            code.value(builder, Op::CompositeConstruct, vector, &dwords)
+            code.value(builder, Op::CompositeConstruct, vector, &elements)
         }
     }
 }
@@ -301,17 +327,17 @@ fn load(
 fn store(
     builder: &mut Builder<'_>,
     code: &mut Code,
-    buffers: Id,
+    buffers: View,
     buffer: Id,
     [first, value]: [Id; 2],
     components: u32,
 ) {
-    for component in 0..components {
-        let part = match components {
-            1 => value,
-            _ => extract(builder, code, value, component),
+    for number in 0..components / buffers.width {
+        let part = match components == buffers.width {
+            true => value,
+            false => extract(builder, code, value, number),
         };
-        let pointer = element(builder, code, buffers, buffer, first, component);
+        let pointer = element(builder, code, buffers, buffer, first, number);
         code.push(Op::Store, &[pointer.0, part.0]);
     }
 }
@@ -320,7 +346,7 @@ fn store(
 fn store_to_any(
     builder: &mut Builder<'_>,
     code: &mut Code,
-    (buffers, count): (Id, u32),
+    (buffers, count): (View, u32),
     [address, first, value]: [Id; 3],
     components: u32,
 ) {

@@ -60,14 +60,15 @@ names! {
         Load1 "load1",
         Load2Aligned "load2_aligned",
         Load4Aligned "load4_aligned",
+        MayBeWide "may_be_wide",
         MultiplyAdd "multiply_add",
         RecordAddress "record_address",
         Store1 "store1",
         Store2 "store2",
-        Store2Wide "store2_wide",
+        Store2Aligned "store2_aligned",
         Store3 "store3",
         Store4 "store4",
-        Store4Wide "store4_wide",
+        Store4Aligned "store4_aligned",
         TableAddress "table_address",
         UseDrawAt "use_draw_at",
         XfbCompute "xfb_compute",
@@ -78,17 +79,16 @@ names! {
 }
 
 impl Function {
-    /// The function that stores 1 to 4 dwords. `wide` selects the functions that store 2 or 4
-    /// dwords at once; it requires that these dwords are aligned to their size either in all
-    /// records or in none.
-    pub(super) const fn store(dwords: u32, wide: bool) -> Self {
-        match (dwords, wide) {
+    /// The function that stores 1 to 4 dwords. If they are `aligned` to their size, it may store 2 or
+    /// 4 dwords at once.
+    pub(super) const fn store(dwords: u32, aligned: bool) -> Self {
+        match (dwords, aligned) {
             (..=1, _) => Self::Store1,
             (2, false) => Self::Store2,
-            (2, true) => Self::Store2Wide,
+            (2, true) => Self::Store2Aligned,
             (3, _) => Self::Store3,
             (4.., false) => Self::Store4,
-            (4.., true) => Self::Store4Wide,
+            (4.., true) => Self::Store4Aligned,
         }
     }
 
@@ -168,7 +168,6 @@ names! {
         IsFused "is_fused",
         KernelWidth "kernel_width",
         MayBeGeneral "may_be_general",
-        MayBeWide "may_be_wide",
         MayLoop "may_loop",
         MayRestart "may_restart",
         MemoryBarrier "memory_barrier",
@@ -177,6 +176,7 @@ names! {
         Shade "shade",
         StoreRecord "store_record",
         Uniformly "uniformly",
+        WideAccesses "wide_accesses",
         WorkgroupSize "workgroup_size",
     }
 }
@@ -211,7 +211,7 @@ mod tests {
             assert_eq!(Function::fetch(dwords).name(), format!("fetch{dwords}"));
         }
         for dwords in [2, 4] {
-            assert_eq!(Function::store(dwords, true).name(), format!("store{dwords}_wide"));
+            assert_eq!(Function::store(dwords, true).name(), format!("store{dwords}_aligned"));
             assert_eq!(Function::fetch_behind4(dwords).name(), format!("fetch{dwords}_behind4"));
         }
     }

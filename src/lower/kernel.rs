@@ -163,13 +163,13 @@ impl Define for KernelStubs {
             // Only captures have these.
             StubName::IsFused
             | StubName::MayBeGeneral
-            | StubName::MayBeWide
             | StubName::MemoryBarrier
             | StubName::PipelineTopology
             | StubName::SetInputs
             | StubName::Shade
             | StubName::StoreRecord
             | StubName::Uniformly
+            | StubName::WideAccesses
             | StubName::WorkgroupSize => return Ok(None),
         };
         let mut code = Code::default();

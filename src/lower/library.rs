@@ -13,7 +13,7 @@ use super::staging::Staging;
 use super::store::StoredOutputs;
 use super::sysvals::SysvalsSource;
 use super::undefined::Undefined;
-use super::{LowerError, SpecIds};
+use super::{LowerError, SpecIds, WideAccesses};
 use crate::spirv::emit::Code;
 use crate::spirv::link::{Define, Library, Linker, Stub};
 use crate::spirv::{Id, Instruction, Module, ParseError, Section, read_string, words_from_bytes};
@@ -150,7 +150,10 @@ impl Define for CaptureStubs<'_> {
                 spec_constant(linker, Op::SpecConstantFalse, bool_type, &[], id)
             }
             (StubName::MemoryBarrier, _) => memory_barrier(linker),
-            (StubName::MayBeWide, _) => may_occur(linker, self.spec_ids.wide),
+            (StubName::WideAccesses, _) => {
+                let (uint, default) = (linker.builder.uint(), [WideAccesses::Tested as u32]);
+                spec_constant(linker, Op::SpecConstant, uint, &default, self.spec_ids.wide)
+            }
             (StubName::MayLoop, _) => {
                 let mut code = Code::default();
                 code.push(Op::ReturnValue, &[linker.builder.constant_bool(true).0]);

@@ -106,8 +106,22 @@ pub struct SpecIds {
     /// A boolean, by default false: the dispatch is a [fused](crate::runtime::DrawClass::Fused)
     /// capture. Compute only.
     pub fused: u32,
-    /// A boolean: use wide accesses where addresses are aligned to their size.
+    /// A [`WideAccesses`]; the default is [`Tested`](WideAccesses::Tested).
     pub wide: u32,
+}
+
+/// How a shader accesses vectors of which either all or none are aligned to their size. If only an
+/// alignment of 4 bytes is declared, many devices split a vector into dwords; by descriptors each
+/// dword has an access of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u32)]
+pub enum WideAccesses {
+    /// Declares nothing.
+    Narrow = 0,
+    /// Declares the alignment where the address has it.
+    Tested = 1,
+    /// Declares the alignment: the runtime knows that all addresses have it.
+    Aligned = 2,
 }
 
 impl SpecIds {

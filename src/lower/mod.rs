@@ -47,7 +47,7 @@ use std::collections::BTreeSet;
 
 pub use self::error::LowerError;
 pub use self::lowered::{
-    Lowered, LoweredAttribute, LoweredCompute, LoweredKind, LoweredVertex, SpecIds,
+    Lowered, LoweredAttribute, LoweredCompute, LoweredKind, LoweredVertex, SpecIds, WideAccesses,
 };
 pub use self::resources::ResourcePlan;
 pub use self::sysvals::SysvalsPlace;

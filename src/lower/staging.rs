@@ -6,9 +6,9 @@
 use spirv::{MemoryModel, Op, StorageClass};
 
 use super::compute::Target;
-use super::functions::{Function, StagingStub};
+use super::functions::StagingStub;
 use super::resources::ResourcePlan;
-use super::store::StoredOutputs;
+use super::store::{Store, StoredOutputs, store_all};
 use crate::capture::{Layout, MAX_XFB_BUFFERS};
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::link::{LinkError, Linker, Stub};
@@ -183,10 +183,9 @@ impl Staging {
                 let pointer = staged.element(builder, code, place);
                 let vector = builder.uvec(shape.unit);
                 let value = code.value(builder, Op::Load, vector, &[pointer.0]);
-                let store = Function::store(shape.unit, shape.unit > 1).id(linker)?;
-                let void = linker.builder.void();
-                code.call(&mut linker.builder, void, store, &[address, dword, value]);
-                Ok(())
+                // Units begin at multiples of their size.
+                let store = Store { index: dword, value, dwords: shape.unit, may_be_aligned: true };
+                store_all(linker, code, address, &[store])
             })?;
             merge.into_iter().for_each(|merge| code.end_if(merge));
         }

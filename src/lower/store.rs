@@ -55,6 +55,59 @@ pub(super) struct StoredVector {
     pub(super) value: Id,
 }
 
+/// A store at `index` dwords after an address.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Store {
+    pub(super) index: Id,
+    pub(super) value: Id,
+    pub(super) dwords: u32,
+    /// Whether it is aligned to its size if the address is, whatever the index.
+    pub(super) may_be_aligned: bool,
+}
+
+/// Generates stores after an address. Whether that is aligned is tested once for all of them: it is
+/// the same for all records, so that all invocations take the same branch.
+pub(super) fn store_all(
+    linker: &mut Linker<'_, '_>,
+    code: &mut Code,
+    address: Id,
+    stores: &[Store],
+) -> Result<(), LinkError> {
+    let wide = stores.iter().filter(|store| store.may_be_aligned && store.dwords > 1);
+    let Some(widest) = wide.map(|store| store.dwords).max() else {
+        return store_each(linker, code, address, stores, false);
+    };
+    let function = Function::MayBeWide.id(linker)?;
+    let builder = &mut linker.builder;
+    let (bool_type, dwords) = (builder.bool(), builder.constant(widest));
+    let is_aligned = code.call(builder, bool_type, function, &[address, dwords]);
+    let [aligned, other, merge] = [(); 3].map(|()| builder.module.fresh_id());
+    code.push(Op::SelectionMerge, &[merge.0, 0]);
+    code.push(Op::BranchConditional, &[is_aligned.0, aligned.0, other.0]);
+    for (label, is_aligned) in [(aligned, true), (other, false)] {
+        code.label(label);
+        store_each(linker, code, address, stores, is_aligned)?;
+        code.push(Op::Branch, &[merge.0]);
+    }
+    code.label(merge);
+    Ok(())
+}
+
+fn store_each(
+    linker: &mut Linker<'_, '_>,
+    code: &mut Code,
+    address: Id,
+    stores: &[Store],
+    is_aligned: bool,
+) -> Result<(), LinkError> {
+    for Store { index, value, dwords, may_be_aligned } in stores {
+        let function = Function::store(*dwords, is_aligned && *may_be_aligned).id(linker)?;
+        let void = linker.builder.void();
+        code.call(&mut linker.builder, void, function, &[address, *index, *value]);
+    }
+    Ok(())
+}
+
 /// The outputs that are stored.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StoredOutputs<'a> {
@@ -78,17 +131,17 @@ impl StoredOutputs<'_> {
         for (buffer, stride) in self.layout.buffers() {
             self.if_bound(linker, &mut code, buffer, |linker, code| {
                 let address = self.record_address(linker, code, buffer, record)?;
-                for chunk in chunks(self.layout, buffer) {
-                    let width = chunk.parts.len() as u32;
-                    // Whether the chunk is aligned to its size in all records.
-                    let aligns = |dwords| stride / 4 % dwords == 0 && chunk.dword % dwords == 0;
-                    let store = Function::store(width, aligns(width)).id(linker)?;
-                    let builder = &mut linker.builder;
-                    let value = gather(builder, code, &values, &chunk.parts);
-                    let (void, index) = (builder.void(), builder.constant(chunk.dword));
-                    code.call(builder, void, store, &[address, index, value]);
-                }
-                Ok(())
+                let stores = chunks(self.layout, buffer).into_iter().map(|chunk| {
+                    let dwords = chunk.parts.len() as u32;
+                    Store {
+                        index: linker.builder.constant(chunk.dword),
+                        value: gather(&mut linker.builder, code, &values, &chunk.parts),
+                        dwords,
+                        may_be_aligned: stride / 4 % dwords == 0 && chunk.dword % dwords == 0,
+                    }
+                });
+                let stores: Vec<Store> = stores.collect();
+                store_all(linker, code, address, &stores)
             })?;
         }
         code.push(Op::Return, &[]);

@@ -47,8 +47,15 @@ use crate::lower::ResourcePlan;
 /// more.
 pub(super) const MIN_STORAGE_BUFFERS: u32 = 4;
 
-/// Offsets in a window are multiples of a dword, also on devices with a smaller alignment.
-const MIN_ALIGNMENT: u64 = 4;
+/// Windows begin at multiples of the largest access, also on devices with a smaller alignment: an
+/// offset in a window is aligned like the offset in the buffer.
+const MIN_ALIGNMENT: u64 = MAX_ACCESS;
+
+/// Bytes of the largest access of a shader.
+pub(super) const MAX_ACCESS: u64 = 16;
+
+/// Windows end at multiples of a dword.
+const DWORD: u64 = 4;
 
 /// How a buffer is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -216,7 +223,7 @@ impl Table {
         };
         let end = offset
             .checked_add(size)
-            .and_then(|end| end.checked_next_multiple_of(MIN_ALIGNMENT))
+            .and_then(|end| end.checked_next_multiple_of(DWORD))
             .ok_or_else(too_large)?;
         let start = offset / limits.alignment * limits.alignment;
         let window = Window { buffer, start, end };

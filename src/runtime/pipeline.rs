@@ -44,10 +44,12 @@ use crate::vertex_input::VertexInput;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DrawClass {
     /// All draws: with indices, indirect, several draws in one dispatch, captures whose position
-    /// only the GPU knows, and vertex buffers that the other classes do not take.
+    /// only the GPU knows, and buffers that the other classes do not take.
     Every,
     /// A direct draw without indices that has a dispatch of its own, because it is large or the
-    /// only one. All elements of an attribute begin within 4 GiB.
+    /// only one. All elements of an attribute begin within 4 GiB. Under the descriptor plan,
+    /// attributes of at least 16 bytes begin at multiples of 16, and so do records whose size is a
+    /// multiple of 16.
     Single,
     /// The only draw of a capture with counters or queries, if it is direct, and one workgroup
     /// captures it. The capture is *fused*: the workgroup also does what

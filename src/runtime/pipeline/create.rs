@@ -6,7 +6,7 @@ use std::ffi::CStr;
 use ash::vk;
 
 use super::{DrawClass, PipelineDesc, vertex_input};
-use crate::lower::{Backend, Lowered, ResourcePlan};
+use crate::lower::{Backend, Lowered, ResourcePlan, WideAccesses};
 use crate::runtime::descriptors::with_layout;
 use crate::runtime::extensions::{with_discard_state, with_vertex_input_state};
 use crate::runtime::{Context, RuntimeError};
@@ -94,6 +94,10 @@ pub(super) unsafe fn graphics_pipeline(
     }
 }
 
+/// The most captured dwords of a shader by descriptors that tests alignment: a Mali-G52 has to spill
+/// registers where it holds twice as many for both kinds of accesses.
+const MOST_TESTED: u32 = 16;
+
 /// Values of specialisation constants that remove code for cases that cannot occur from a
 /// [`Lowered`] shader. See [`PipelineDesc::specialization`].
 #[derive(Debug, Clone, Default)]
@@ -106,13 +110,22 @@ impl PipelineSpecialization {
     pub(super) fn new(ctx: &Context, desc: &PipelineDesc<'_>, class: DrawClass) -> Self {
         let mut constants = Self::default();
         let Some(ids) = desc.shader.spec_ids() else { return constants };
-        // Buffers in descriptors are always accessed as dwords.
-        let by_address = matches!(desc.shader.resources(), Some(ResourcePlan::DeviceAddress));
-        let wide_accesses = by_address && ctx.capabilities().wide_accesses();
+        let wide = match (desc.shader.resources(), class) {
+            (Some(ResourcePlan::Descriptors { .. }), DrawClass::Single) => WideAccesses::Aligned,
+            (Some(ResourcePlan::Descriptors { .. }), DrawClass::Every | DrawClass::Fused) => {
+                let captured: u32 = desc.shader.layout.outputs.iter().map(|o| o.dwords()).sum();
+                match captured <= MOST_TESTED {
+                    true => WideAccesses::Tested,
+                    false => WideAccesses::Narrow,
+                }
+            }
+            _ if ctx.capabilities().wide_accesses() => WideAccesses::Tested,
+            _ => WideAccesses::Narrow,
+        };
         if !desc.dynamic_topology {
             constants.push(ids.topology, desc.topology.xfb_topology() as u32);
         }
-        constants.push(ids.wide, wide_accesses.into());
+        constants.push(ids.wide, wide as u32);
         if desc.shader.backend() == Backend::Compute {
             constants.push(ids.restart, desc.primitive_restart.into());
             constants.push(ids.general, (class == DrawClass::Every).into());

@@ -7,7 +7,7 @@ use super::checks::{check_set_range, check_strides};
 use super::sets::SetArguments;
 use crate::lower::Backend;
 use crate::runtime::checks::multiple_of_4;
-use crate::runtime::descriptors::Purpose;
+use crate::runtime::descriptors::{MAX_ACCESS, Purpose};
 use crate::runtime::parameters::{ConditionalRendering, IndexBuffer, VertexBuffer};
 use crate::runtime::{Pipeline, RuntimeError, pulling};
 use crate::sysval::{AttributeDescriptor, INLINE_ATTRIBUTES, split};
@@ -111,6 +111,10 @@ impl Capture {
             *inline = *descriptor;
         }
         attributes.reach_far = descriptors.iter().any(AttributeDescriptor::reaches_far);
+        let large = descriptors.iter().zip(pipeline.attributes());
+        let mut large = large.filter(|(_, attribute)| u64::from(attribute.size) >= MAX_ACCESS);
+        attributes.are_aligned =
+            large.all(|(d, _)| (d.address[0] | d.stride).is_multiple_of(MAX_ACCESS as u32));
         let others = descriptors.get(INLINE_ATTRIBUTES..).unwrap_or_default();
         if found.is_ok() {
             let table = &mut self.pending.attribute_table;

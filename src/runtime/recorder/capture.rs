@@ -14,7 +14,7 @@ use crate::capture::MAX_XFB_BUFFERS;
 use crate::counts::BoundBuffer;
 use crate::lower::Backend;
 use crate::runtime::arena::Suballocation;
-use crate::runtime::descriptors::{Purpose, Table};
+use crate::runtime::descriptors::{MAX_ACCESS, Purpose, Table};
 use crate::runtime::parameters::{CounterBuffer, VertexBuffer};
 use crate::runtime::{ArenaAccess, Context, Kernels, Pipeline, RuntimeError};
 use crate::sysval::setup::{Input, MAX_DRAWS, Operation, kind};
@@ -173,6 +173,8 @@ pub(super) struct Attributes {
     pub(super) others: (usize, usize),
     /// Whether any of them [reaches far](AttributeDescriptor::reaches_far).
     pub(super) reach_far: bool,
+    /// Whether every element of at least 16 bytes begins at a multiple of 16.
+    pub(super) are_aligned: bool,
 }
 
 /// A capture buffer that the capture writes to.
@@ -182,6 +184,14 @@ pub(super) struct TargetBuffer {
     pub(super) buffer: BoundBuffer,
     /// The address of the bound range, which must be [resolved](Capture::resolve).
     pub(super) address: Address,
+}
+
+impl TargetBuffer {
+    /// Whether every record begins at a multiple of 16, or none needs to.
+    pub(super) const fn is_aligned(&self) -> bool {
+        let access = MAX_ACCESS as u32;
+        !self.buffer.stride.is_multiple_of(access) || self.address[0].is_multiple_of(access)
+    }
 }
 
 /// Where the position of the next record is known from.

@@ -1,7 +1,7 @@
 //! Records captures whose counts and positions the CPU knows: computes what `shaders/setup.wgsl`
 //! computes on the GPU.
 
-use super::capture::{Capture, PendingDraw, Position};
+use super::capture::{Capture, PendingDraw, Position, TargetBuffer};
 use super::play::{After, Playback};
 use super::queries::{Order, operations_upload, place_operations};
 use crate::capture::MAX_XFB_BUFFERS;
@@ -311,9 +311,22 @@ impl Capture {
         let is_general =
             |draw: &DrawSysvals| draw.flags & (flags::INDEX_SIZE | flags::FAR_ATTRIBUTES) != 0;
         match dispatch.count {
-            1 if !self.plan.placed.get(dispatch.first).is_some_and(is_general) => DrawClass::Single,
+            1 if !self.plan.placed.get(dispatch.first).is_some_and(is_general)
+                && (self.ctx.table().is_none() || self.is_aligned(dispatch.state)) =>
+            {
+                DrawClass::Single
+            }
             _ => DrawClass::Every,
         }
+    }
+
+    /// Whether the accesses of a draw with that state are aligned to their size, as
+    /// [`WideAccesses::Aligned`](crate::lower::WideAccesses::Aligned) says.
+    fn is_aligned(&self, state: usize) -> bool {
+        let attributes = self.pending.states.get(state).map(|state| state.attributes);
+        let attributes = attributes.and_then(|number| self.pending.attributes.get(number));
+        attributes.is_some_and(|attributes| attributes.are_aligned)
+            && self.targets.iter().flatten().all(TargetBuffer::is_aligned)
     }
 
     /// Returns the draw with a resolved index buffer address.

@@ -1,0 +1,212 @@
+//! What a Mali-G52 (Bifrost, v7) makes of captures: messages to memory, cycles of arithmetic, threads.
+//! Mesa's compiler for it counts them on any machine, where it was built: `VKXFB_PANVK` is the
+//! directory that CONTRIBUTING.md tells how to make. Nothing is executed.
+//!
+//! `cargo test --test bifrost -- --nocapture captures_stay_small` prints all figures.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use ash::vk;
+use vkxfb::lower::kernel::Kernel;
+use vkxfb::lower::reflect::vertex_reads;
+use vkxfb::lower::{Backend, Shader, compute};
+use vkxfb::runtime::{DrawClass, Pipeline, PipelineDesc};
+use vkxfb::topology::PrimitiveTopology;
+use vkxfb_probe::gpu::{Gpu, OpenOptions, Resources};
+
+/// `PAN_GPU_ID` of a Mali-G52.
+const G52: &str = "7212";
+
+/// Begins the line before the statistics of what is compiled next.
+const MARK: &str = "vkxfb compiles ";
+
+/// Names, and the vectors that are captured from the attributes `a` and `b`.
+const SHADERS: [(&str, &[&str]); 4] = [
+    ("one attribute", &["a", "a.yzwx + 1.0"]),
+    ("two attributes", &["a + b", "a * b"]),
+    ("mat4", &["a + b", "a * b", "a - b", "a"]),
+    ("8 vec4", &["a + b", "a * b", "a - b", "a", "a + 2.0", "a + 3.0", "a + 4.0", "a + 5.0"]),
+];
+
+const PLANS: [(&str, Resources); 2] =
+    [("by address", Resources::Best), ("by descriptors", Resources::Descriptors)];
+
+/// Names, and the class of draws and primitive restart.
+const KINDS: [(&str, DrawClass, bool); 3] = [
+    ("plain", DrawClass::Single, false),
+    ("general", DrawClass::Every, false),
+    ("restart", DrawClass::Every, true),
+];
+
+const TOPOLOGIES: [(&str, Option<PrimitiveTopology>); 5] = [
+    ("lists", Some(PrimitiveTopology::TriangleList)),
+    ("line strips", Some(PrimitiveTopology::LineStrip)),
+    ("strips", Some(PrimitiveTopology::TriangleStrip)),
+    ("fans", Some(PrimitiveTopology::TriangleFan)),
+    ("any topology", None),
+];
+
+/// The most messages and cycles of arithmetic of some captures, and the threads that share a register
+/// file. The figures are those of Mesa 25.0.7, and little more.
+const MOST: [(&str, f64, f64, u32); 11] = [
+    ("one attribute, by address, plain, lists", 3.0, 2.7, 2),
+    ("one attribute, by address, plain, line strips", 5.0, 3.5, 2),
+    ("one attribute, by address, plain, strips", 7.0, 4.6, 2),
+    ("one attribute, by address, plain, fans", 5.0, 4.0, 2),
+    ("one attribute, by address, plain, any topology", 7.0, 6.5, 2),
+    ("one attribute, by address, general, lists", 11.0, 7.9, 2),
+    ("mat4, by address, plain, lists", 7.0, 3.7, 2),
+    ("mat4, by address, plain, strips", 15.0, 6.3, 2),
+    ("one attribute, by descriptors, plain, lists", 6.0, 3.4, 2),
+    ("one attribute, by descriptors, plain, strips", 14.0, 5.9, 2),
+    ("mat4, by descriptors, plain, strips", 33.0, 9.0, 2),
+];
+
+#[test]
+fn captures_stay_small() {
+    let Some(directory) = std::env::var_os("VKXFB_PANVK").map(PathBuf::from) else {
+        eprintln!("skipped: VKXFB_PANVK names no directory of Mesa's compiler for Mali");
+        return;
+    };
+    let all = compiled_for(G52, &directory);
+    for Statistics { name, messages, arithmetic, instructions, threads, spills } in &all {
+        println!("{name:54} {messages:4} / {arithmetic:6.2} / {instructions:5} {threads} {spills}");
+    }
+    for (name, most_messages, most_arithmetic, threads) in MOST {
+        let found = all.iter().find(|s| s.name == name).unwrap_or_else(|| panic!("no {name}"));
+        assert!(found.messages <= most_messages, "{found:?}");
+        assert!(found.arithmetic <= most_arithmetic, "{found:?}");
+        assert!(found.threads >= threads, "{found:?}");
+    }
+    let captures = all.iter().filter(|s| !s.name.starts_with("kernel"));
+    captures.for_each(|s| assert_eq!(s.spills, "0:0", "{s:?}"));
+}
+
+/// What the compiler says of a shader.
+#[derive(Debug)]
+struct Statistics {
+    name: String,
+    messages: f64,
+    arithmetic: f64,
+    instructions: u32,
+    threads: u32,
+    /// Spills and fills.
+    spills: String,
+}
+
+impl Statistics {
+    /// From a line like `SHADER-DB: ... shader: 90 inst, ..., 2.666667 arith, ..., 0:0 spills:fills`.
+    fn parse(name: &str, line: &str) -> Self {
+        let parts = || line.rsplit("shader: ").next().unwrap().split(", ");
+        let value = |unit: &str| {
+            let value = parts().find_map(|part| part.strip_suffix(unit));
+            value.unwrap_or_else(|| panic!("no{unit}: {line}")).trim().to_owned()
+        };
+        Self {
+            name: name.to_owned(),
+            messages: value(" ldst").parse().unwrap(),
+            arithmetic: value(" arith").parse().unwrap(),
+            instructions: value(" inst").parse().unwrap(),
+            threads: value(" threads").parse().unwrap(),
+            spills: value(" spills:fills"),
+        }
+    }
+}
+
+/// The statistics of everything that [`compiles_everything`] compiles, in a process of its own, which
+/// has the driver and a kernel that does nothing.
+fn compiled_for(gpu: &str, directory: &Path) -> Vec<Statistics> {
+    let manifests = std::fs::read_dir(directory.join("src/panfrost/vulkan")).unwrap();
+    let manifest = manifests
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.to_string_lossy().ends_with(".json") && is_of_the_build(path))
+        .unwrap();
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "compiles_everything", "--ignored", "--nocapture"])
+        .env("LD_PRELOAD", directory.join("src/panfrost/drm-shim/libpanfrost_noop_drm_shim.so"))
+        .env("VK_DRIVER_FILES", &manifest)
+        .env("VK_ICD_FILENAMES", &manifest)
+        .env("PAN_GPU_ID", gpu)
+        .env("PAN_I_WANT_A_BROKEN_VULKAN_DRIVER", "1")
+        .env("BIFROST_MESA_DEBUG", "shaderdb")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}\n{errors}", output.status);
+    let mut name = None;
+    let of_line = |line: &str| {
+        if let Some(next) = line.strip_prefix(MARK) {
+            name = Some(next.to_owned());
+        }
+        line.starts_with("SHADER-DB")
+            .then(|| name.take())?
+            .map(|name| Statistics::parse(&name, line))
+    };
+    errors.lines().filter_map(of_line).collect()
+}
+
+/// Whether a manifest names the library where it was built, not where it would be installed.
+fn is_of_the_build(manifest: &Path) -> bool {
+    manifest.to_string_lossy().contains("devenv")
+}
+
+fn source(vectors: &[&str]) -> String {
+    let count = vectors.len();
+    let stride = 16 * count;
+    let second = match vectors.iter().any(|vector| vector.contains('b')) {
+        true => "layout(location = 1) in vec4 b;",
+        false => "",
+    };
+    let values = vectors.join(", ");
+    format!(
+        "#version 450
+        layout(location = 0) in vec4 a; {second}
+        layout(location = 0, xfb_buffer = 0, xfb_stride = {stride}, xfb_offset = 0) out vec4 v[{count}];
+        void main() {{ v = vec4[]({values}); gl_Position = vec4(0.0); }}"
+    )
+}
+
+#[test]
+#[ignore = "captures_stay_small starts it with another driver"]
+fn compiles_everything() {
+    for (plan, resources) in PLANS {
+        let gpu = Gpu::open(&OpenOptions { resources, ..Default::default() }).unwrap();
+        let (ctx, cache) = (gpu.context(), vk::PipelineCache::null());
+        for (shader_name, vectors) in SHADERS {
+            let words = common::compile(&source(vectors), &[]);
+            let shader = Shader::new(&words);
+            let vertex_input = vertex_reads(&shader).unwrap().packed_vertex_input();
+            let target = gpu.compute_target(Backend::Compute).unwrap();
+            let options = compute::Options { vertex_input: &vertex_input, target };
+            let lowered = compute::lower(&shader, &options).unwrap();
+            for (kind, class, restart) in KINDS {
+                for (topology_name, topology) in TOPOLOGIES {
+                    let mut desc =
+                        PipelineDesc::new(&lowered, &vertex_input).primitive_restart(restart);
+                    if let Some(topology) = topology {
+                        desc = desc.topology(topology);
+                    }
+                    // SAFETY: the device is live, and the pipeline is of it.
+                    unsafe {
+                        let pipeline = Pipeline::new(ctx, &desc).unwrap();
+                        eprintln!("{MARK}{shader_name}, {plan}, {kind}, {topology_name}");
+                        pipeline.prepare(ctx, class, cache).unwrap();
+                        gpu.destroy_pipeline(pipeline);
+                    }
+                }
+            }
+        }
+        let kernels = gpu.kernels();
+        for kernel in Kernel::ALL {
+            eprintln!("{MARK}kernel {kernel:?}, {plan}");
+            // SAFETY: as above.
+            unsafe { kernels.prepare(ctx, &[kernel], cache) }.unwrap();
+        }
+    }
+}
