@@ -351,7 +351,7 @@ fn draw_sysvals(
         xfb_topology: input.topology,
         flags: input.flags,
         output_count: counts.output_count,
-        output_limit: counts.output_limit,
+        output_end: base_record + counts.output_limit,
         item_count: counts.item_count,
         instance_count: counts.instance_count,
         base_vertex: input.base_vertex,
