@@ -75,18 +75,19 @@ fn begin_work(workgroup: u32, local: u32) -> Work {
 
     work.is_hub = is_fan & (lane % 2u == 1u);
     let element = select(lane, lane / 2u, is_fan);
-    work.segment = segment_of_instance(instance);
     var vertex = 0u;
     if may_be_general() && may_restart() && (draw.flags & RESTART) != 0u {
         let place = place_of_index(element);
+        work.segment = segment_of_instance(instance);
         work.segment = Segment(work.segment.first + place.first_record, place.record_count);
         // A restart is not the index of a vertex.
         vertex = select(0u, index_of_element(select(element, place.start, work.is_hub)), place.exists);
         work.item = item_of_vertex(place.vertex);
         work.items_before = items_before_vertex(place.vertex);
         work.items_through = items_before_vertex(place.vertex + 1u);
-        work.exists &= place.exists & (work.item <= draw.output_limit + 2u);
+        work.exists &= place.exists & (work.item <= output_limit() + 2u);
     } else {
+        work.segment = segment_of_instance(instance);
         vertex = index_of_element(select(vertex_of_item(element), 0u, work.is_hub));
         work.item = element;
         work.items_before = element;

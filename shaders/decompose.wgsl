@@ -112,29 +112,37 @@ fn hub_slot() -> u32 {
     return select(2u, 0u, is_last_vertex() == 1u);
 }
 
-// Consecutive records of a draw that are decomposed together: those of an instance, or with
-// primitive restart those between two restarts.
+// Consecutive records that are decomposed together: those of an instance, or with primitive restart
+// those between two restarts.
 struct Segment {
+    // The number of its first record, counted like draw.base_record.
     first: u32,
     count: u32,
 }
 
+// No product wraps, because the counts are clamped to what fits.
 fn segment_of_instance(instance: u32) -> Segment {
-    return Segment(instance * draw.output_count, draw.output_count);
+    return Segment(draw.base_record + instance * draw.output_count, draw.output_count);
 }
 
-// The number of a record within the draw, or NONE if it is not captured.
+// The most records that the whole draw writes.
+fn output_limit() -> u32 {
+    return draw.output_end - draw.base_record;
+}
+
+// Whether a record is captured: one comparison for the primitives of the segment, one for overflow.
+fn is_captured(segment: Segment, record: u32) -> bool {
+    return (record < segment.count) & (segment.first + record < draw.output_end);
+}
+
+// The number of a record, counted like draw.base_record, or NONE if it is not captured.
 fn output_of(segment: Segment, record: u32) -> u32 {
-    // One comparison for the primitives of the segment, one for overflow. No product wraps, because
-    // the counts are clamped to what fits.
-    let output = segment.first + record;
-    return select(NONE, output, (record < segment.count) & (output < draw.output_limit));
+    return select(NONE, segment.first + record, is_captured(segment, record));
 }
 
 fn emit(segment: Segment, record: u32) {
-    let output = output_of(segment, record);
-    if output != NONE {
-        store_record(draw.base_record + output);
+    if is_captured(segment, record) {
+        store_record(segment.first + record);
     }
 }
 

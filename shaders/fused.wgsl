@@ -29,7 +29,7 @@ fn use_fused_draw(local: u32) {
     // Every invocation reads the counters before one of them writes counters.
     memory_barrier();
     if local == 0u {
-        store_positions(progress, positions, draw.output_limit);
+        store_positions(progress, positions, output_limit());
         count_for_query(queries.xy, vec4<u32>(placed.written, 0u, placed.needed));
         count_for_query(queries.zw, vec4<u32>(placed.needed, 0u, 0u));
     }

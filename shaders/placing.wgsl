@@ -98,7 +98,7 @@ fn fitting(placed: Placed, records: u32) -> u32 {
 fn clamped(unclamped: Draw, placed: Placed) -> Draw {
     var made = unclamped;
     made.output_count = 0u;
-    made.output_limit = placed.written * placed.vertices;
+    made.output_end = placed.base_record + placed.written * placed.vertices;
     made.item_count = 0u;
     made.instance_count = 0u;
     made.base_record = placed.base_record;

@@ -531,7 +531,7 @@ fn place_of_index(offset: u32) -> Place {
     let visible = state.open + select(behind, 0u, is_restart);
 
     // Clamped to the limit, which is at most 2^30, so that nothing overflows.
-    let limit = draw.output_limit;
+    let limit = output_limit();
     let first_record = min(state.primitives, limit) * vertices;
     let record_count = min(primitive_count(topology, vertices, visible), limit) * vertices;
     return Place(

@@ -284,7 +284,7 @@ fn store_group(setup: Setup, group: u32, positions: vec4<u32>, sums: vec4<u32>, 
 }
 
 fn store_draw(at: vec2<u32>, made: Draw, first_workgroup: u32) {
-    store4(at, 0u, vec4<u32>(made.xfb_topology, made.flags, made.output_count, made.output_limit));
+    store4(at, 0u, vec4<u32>(made.xfb_topology, made.flags, made.output_count, made.output_end));
     store4(at, 4u, vec4<u32>(made.item_count, made.instance_count, made.base_vertex, made.first_instance));
     store4(at, 8u, vec4<u32>(made.draw_index, made.base_record, first_workgroup, made.index_limit));
     store4(at, 12u, vec4<u32>(made.index_address, made.invocations, made.reciprocal));

@@ -4,7 +4,8 @@
 // The invocations of a workgroup write a contiguous run of records, except for primitives that they
 // share with neighbouring workgroups: each invocation stores those records directly.
 
-// The number of the run's first record in the draw, and the number after its last record.
+// The number of the run's first record, and the number after its last record. Like all outputs they
+// are counted like draw.base_record.
 var<workgroup> run_begin: u32;
 var<workgroup> run_end: u32;
 
@@ -20,22 +21,22 @@ fn records_per_step() -> u32 {
 // The first record of the first primitive that begins at this item or a later one. Numbers are
 // clamped to the limit, which is at most 2^30 records, so that nothing overflows.
 fn run_from(work: Work) -> u32 {
-    let limit = draw.output_limit;
+    let limit = output_limit();
     let records = min(min(work.items_before, limit) * records_per_step(), work.segment.count);
-    return min(min(work.segment.first, limit) + records, limit);
+    return min(min(work.segment.first, draw.output_end) + records, draw.output_end);
 }
 
 // The number after the last record of the last primitive that ends at this item or an earlier one.
 fn run_through(work: Work) -> u32 {
-    let limit = draw.output_limit;
+    let limit = output_limit();
     if !work.in_draw {
-        return limit;
+        return draw.output_end;
     }
     // A segment has more items than primitives. The additional items belong to the last primitive.
     let overlap = item_count(draw_topology(), 0u, 0u);
     let primitives = max(min(work.items_through, limit + overlap), overlap) - overlap;
     let records = min(primitives * records_per_step(), work.segment.count);
-    return min(min(work.segment.first, limit) + records, limit);
+    return min(min(work.segment.first, draw.output_end) + records, draw.output_end);
 }
 
 @compute @workgroup_size(64)
@@ -93,14 +94,14 @@ fn xfb_compute_staged(
         }
         workgroupBarrier();
         for (var unit = local; unit < count * staged_units(); unit += workgroup_size()) {
-            store_staged(draw.base_record + first, count, unit);
+            store_staged(first, count, unit);
         }
     }
 }
 
 fn store_beyond(output: u32, begin: u32, end: u32) {
     if (output != NONE) & ((output < begin) | (output >= end)) {
-        store_record(draw.base_record + output);
+        store_record(output);
     }
 }
 

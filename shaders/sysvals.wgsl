@@ -11,7 +11,7 @@ struct Draw {
     xfb_topology: u32,
     flags: u32,
     output_count: u32,
-    output_limit: u32,
+    output_end: u32,
     item_count: u32,
     instance_count: u32,
     base_vertex: u32,

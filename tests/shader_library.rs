@@ -134,7 +134,7 @@ fn sysvals_have_one_layout() {
     assert_eq!(
         layout("Draw"),
         expected!(DrawSysvals:
-            xfb_topology, flags, output_count, output_limit, item_count, instance_count,
+            xfb_topology, flags, output_count, output_end, item_count, instance_count,
             base_vertex, first_instance, draw_index, base_record, first_workgroup, index_limit,
             index_address, invocations, reciprocal)
     );

@@ -55,8 +55,9 @@ pub struct DrawSysvals {
     pub flags: u32,
     /// The number of vertices that one instance writes.
     pub output_count: u32,
-    /// The limit on the number of vertices that the whole draw writes.
-    pub output_limit: u32,
+    /// The number after that of the last record that the whole draw may write, counted like
+    /// `base_record`.
+    pub output_end: u32,
     /// The number of items per instance, see [`crate::topology`]; with primitive restart the number
     /// of indices.
     pub item_count: u32,

@@ -359,7 +359,7 @@ fn draw_sysvals(
 ) -> DrawSysvals {
     DrawSysvals {
         output_count: counts.output_count,
-        output_limit: counts.output_limit,
+        output_end: base_record + counts.output_limit,
         item_count: counts.item_count,
         instance_count: counts.instance_count,
         base_record,
@@ -378,7 +378,7 @@ pub(super) fn unclamped_draw(input: &Input) -> DrawSysvals {
         xfb_topology: input.topology,
         flags: input.flags,
         output_count: 0,
-        output_limit: 0,
+        output_end: 0,
         item_count: input.count,
         instance_count: input.instance_count,
         base_vertex: input.base_vertex,

@@ -416,7 +416,7 @@ impl<'a> Graphics<'a> {
                 xfb_topology: topology.xfb_topology() as u32,
                 flags: draw_flags(topology, self.provoking_vertex),
                 output_count: counts.output_count,
-                output_limit: counts.output_limit,
+                output_end: self.base_record.wrapping_add(counts.output_limit),
                 item_count: counts.item_count,
                 instance_count: counts.instance_count,
                 base_vertex: draw.first_vertex,
