@@ -1,6 +1,6 @@
 // A fused capture: one draw that a single workgroup captures. The workgroup also does what kernels
 // do for other captures. It finds out where the draw is captured and how much of it fits
-// (setup.wgsl), and it writes counters and query results (finish.wgsl).
+// (placing.wgsl, as setup.wgsl does), and it writes counters and query results (as finish.wgsl does).
 
 // The parameters, at the address of the batch.
 struct Fused {

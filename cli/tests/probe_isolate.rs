@@ -9,26 +9,13 @@ mod common;
 
 use serde_json::Value;
 
-use self::command::{Ran, Shaders, command, vkxfb};
+use self::command::{PROBE_ONE_BATCH, Ran, Shaders, command, vkxfb};
 
-/// One batch of 14 draws.
-const PROBE: [&str; 10] = [
-    "probe",
-    "--device",
-    "0",
-    "--quick",
-    "--shader",
-    "identify",
-    "--topology",
-    "triangle-strip",
-    "--provoking",
-    "first",
-];
 /// By both pipelines.
 const COMPUTE: [&str; 2] = ["--backend", "compute"];
 
 fn probe(fault: &str, more: &[&str]) -> Ran {
-    let mut command = command(&PROBE);
+    let mut command = command(&PROBE_ONE_BATCH);
     command.args(more).env("VKXFB_INJECT_FAULT", fault);
     Ran::new(command.output().unwrap())
 }

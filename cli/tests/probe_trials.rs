@@ -8,24 +8,10 @@ mod common;
 
 use serde_json::Value;
 
-use self::command::{Ran, Shaders, command};
-
-/// One batch, by all backends.
-const PROBE: [&str; 10] = [
-    "probe",
-    "--device",
-    "0",
-    "--quick",
-    "--shader",
-    "identify",
-    "--topology",
-    "triangle-strip",
-    "--provoking",
-    "first",
-];
+use self::command::{PROBE_ONE_BATCH, Ran, Shaders, command};
 
 fn probe(fault: Option<&str>, more: &[&str]) -> Ran {
-    let mut command = command(&PROBE);
+    let mut command = command(&PROBE_ONE_BATCH);
     command.args(more).envs(fault.map(|fault| ("VKXFB_INJECT_FAULT", fault)));
     Ran::new(command.output().unwrap())
 }

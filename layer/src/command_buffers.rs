@@ -153,7 +153,7 @@ pub(crate) enum Straight<'a> {
 pub(crate) unsafe fn straight<'a>(handle: vk::CommandBuffer) -> Option<Straight<'a>> {
     let found = table::find_recent(handle);
     // SAFETY: the caller's contract; the state lives until the application frees the command
-    // buffer, and the slot that has its handle is not free.
+    // buffer, and a slot with a handle that is not null, as Vulkan requires, is not free.
     let recorded = unsafe { found.as_mut()?.as_mut().unwrap_unchecked() };
     match recorded.destination {
         Destination::Driver => Some(Straight::Driver(&recorded.functions)),

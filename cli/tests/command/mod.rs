@@ -9,6 +9,20 @@ use serde_json::Value;
 
 use crate::common;
 
+/// A probe of one batch of 14 draws, by all backends.
+pub const PROBE_ONE_BATCH: [&str; 10] = [
+    "probe",
+    "--device",
+    "0",
+    "--quick",
+    "--shader",
+    "identify",
+    "--topology",
+    "triangle-strip",
+    "--provoking",
+    "first",
+];
+
 /// What a run came to.
 pub struct Ran {
     pub status: i32,
