@@ -7,10 +7,11 @@
 // With primitive restart every index is an item, and only this shader finds out which of them
 // contribute.
 //
-// There are three pipelines of this shader. The plain one captures one draw without indices, from
-// push constants, and the fused one (fused.wgsl) one small draw in a single workgroup. The code that
-// they remove costs registers on all devices, and time on devices that execute both sides of a
-// branch.
+// There are four pipelines of this shader (DrawClass). Two take one draw without indices, from push
+// constants; the plain one of them does what is left if nothing can go wrong: the CPU has checked
+// that all elements exist. The fused one (fused.wgsl) takes one small draw in a single workgroup. The
+// code that they remove costs time in compilers, registers on all devices, and time on devices that
+// execute both sides of a branch.
 
 // What an invocation shades.
 struct Work {
@@ -28,6 +29,14 @@ struct Work {
     items_through: u32,
 }
 
+// The number of a workgroup in a dispatch, which may be folded into two axes.
+fn workgroup_number(id: vec3<u32>, workgroups: vec3<u32>) -> u32 {
+    if is_plain() {
+        return id.x;
+    }
+    return id.y * workgroups.x + id.x;
+}
+
 // Uses the draw that a workgroup captures. Returns false if there is nothing to do for it, because the
 // draw was culled or the dispatch is larger than needed.
 fn begin_draw(workgroup: u32, local: u32) -> bool {
@@ -38,18 +47,22 @@ fn begin_draw(workgroup: u32, local: u32) -> bool {
     } else {
         use_pushed_draw();
     }
-    return first_invocation(workgroup) < draw.invocations;
+    return is_plain() || first_invocation(workgroup) < draw.invocations;
 }
 
 // The number that the first invocation of a workgroup has in the draw.
 fn first_invocation(workgroup: u32) -> u32 {
-    return (workgroup - draw.first_workgroup) * workgroup_size();
+    // A draw that does not share its dispatch has the first workgroup.
+    return (workgroup - select(0u, draw.first_workgroup, may_be_general())) * workgroup_size();
 }
 
 // The instance that an invocation belongs to, and its number in the instance. The reciprocal makes
 // a quotient that is at most 1 too small: most GPUs have no division, and llvmpipe executes it
 // separately for each lane.
 fn instance_and_lane(index: u32, per_instance: u32) -> vec2<u32> {
+    if is_plain() {
+        return vec2<u32>(0u, index);
+    }
     if !uniformly(draw.instance_count > 1u) {
         return vec2<u32>(0u, index);
     }
@@ -66,7 +79,7 @@ fn begin_work(workgroup: u32, local: u32) -> Work {
     let is_fan = is_tri_fan();
     let per_instance = select(draw.item_count, 2u * draw.item_count, is_fan);
     let place = instance_and_lane(index, per_instance);
-    work.in_draw = (place.x < draw.instance_count) & (place.y < per_instance);
+    work.in_draw = (is_plain() | (place.x < draw.instance_count)) & (place.y < per_instance);
     work.exists = work.in_draw;
     // The shader always runs, on an existing vertex: subgroup operations and barriers in it stay
     // uniform, and nothing is read that the draw would not read.
@@ -111,7 +124,7 @@ fn xfb_compute(
     @builtin(num_workgroups) workgroups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let workgroup = workgroup_id.y * workgroups.x + workgroup_id.x;
+    let workgroup = workgroup_number(workgroup_id, workgroups);
     if !begin_draw(workgroup, local) {
         return;
     }

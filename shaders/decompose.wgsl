@@ -122,6 +122,9 @@ struct Segment {
 
 // No product wraps, because the counts are clamped to what fits.
 fn segment_of_instance(instance: u32) -> Segment {
+    if is_plain() {
+        return Segment(draw.base_record, output_limit());
+    }
     return Segment(draw.base_record + instance * draw.output_count, draw.output_count);
 }
 
@@ -131,8 +134,9 @@ fn output_limit() -> u32 {
 }
 
 // Whether a record is captured: one comparison for the primitives of the segment, one for overflow.
+// The only instance of a plain capture is what fits.
 fn is_captured(segment: Segment, record: u32) -> bool {
-    return (record < segment.count) & (segment.first + record < draw.output_end);
+    return (record < segment.count) & (is_plain() | (segment.first + record < draw.output_end));
 }
 
 // The number of a record, counted like draw.base_record, or NONE if it is not captured.

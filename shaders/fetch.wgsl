@@ -23,6 +23,11 @@ fn element_address(descriptor: AttributeDescriptor, element: u32) -> vec2<u32> {
     return add_bytes(descriptor.address, element * descriptor.stride);
 }
 
+// Whether an element is not completely within the binding. Those of plain captures are.
+fn is_beyond(descriptor: AttributeDescriptor, element: u32) -> bool {
+    return !is_plain() && element >= descriptor.limit;
+}
+
 // The element of an instance, for a binding with that divisor.
 fn divided_instance(instance_index: u32, divisor: u32) -> u32 {
     return base_instance() + (instance_index - base_instance()) / divisor;
@@ -32,7 +37,7 @@ fn divided_instance(instance_index: u32, divisor: u32) -> u32 {
 
 fn fetch1(slot: u32, element: u32) -> u32 {
     let descriptor = attribute_descriptor(slot);
-    if element >= descriptor.limit {
+    if is_beyond(descriptor, element) {
         return 0u;
     }
     return load1(element_address(descriptor, element));
@@ -40,7 +45,7 @@ fn fetch1(slot: u32, element: u32) -> u32 {
 
 fn fetch2(slot: u32, element: u32) -> vec2<u32> {
     let descriptor = attribute_descriptor(slot);
-    if element >= descriptor.limit {
+    if is_beyond(descriptor, element) {
         return vec2<u32>();
     }
     return load2_wide(element_address(descriptor, element));
@@ -48,7 +53,7 @@ fn fetch2(slot: u32, element: u32) -> vec2<u32> {
 
 fn fetch3(slot: u32, element: u32) -> vec3<u32> {
     let descriptor = attribute_descriptor(slot);
-    if element >= descriptor.limit {
+    if is_beyond(descriptor, element) {
         return vec3<u32>();
     }
     return load3(element_address(descriptor, element));
@@ -56,7 +61,7 @@ fn fetch3(slot: u32, element: u32) -> vec3<u32> {
 
 fn fetch4(slot: u32, element: u32) -> vec4<u32> {
     let descriptor = attribute_descriptor(slot);
-    if element >= descriptor.limit {
+    if is_beyond(descriptor, element) {
         return vec4<u32>();
     }
     return load4_wide(element_address(descriptor, element));
@@ -66,7 +71,7 @@ fn fetch4(slot: u32, element: u32) -> vec4<u32> {
 
 fn fetch2_behind4(slot: u32, element: u32) -> vec2<u32> {
     let descriptor = attribute_descriptor(slot);
-    if element >= descriptor.limit {
+    if is_beyond(descriptor, element) {
         return vec2<u32>();
     }
     return load2_wide(add_bytes(element_address(descriptor, element), 16u));
@@ -74,7 +79,7 @@ fn fetch2_behind4(slot: u32, element: u32) -> vec2<u32> {
 
 fn fetch4_behind4(slot: u32, element: u32) -> vec4<u32> {
     let descriptor = attribute_descriptor(slot);
-    if element >= descriptor.limit {
+    if is_beyond(descriptor, element) {
         return vec4<u32>();
     }
     return load4_wide(add_bytes(element_address(descriptor, element), 16u));
@@ -96,7 +101,7 @@ fn first_bit_in_dword(address: vec2<u32>) -> u32 {
 // Elements within one dword: 1 byte, or 2 bytes that are aligned to 2.
 fn fetch_within_dword(slot: u32, element: u32) -> vec2<u32> {
     let descriptor = attribute_descriptor(slot);
-    if element >= descriptor.limit {
+    if is_beyond(descriptor, element) {
         return vec2<u32>();
     }
     let address = element_address(descriptor, element);
@@ -106,7 +111,7 @@ fn fetch_within_dword(slot: u32, element: u32) -> vec2<u32> {
 // Elements of 2 to 4 bytes.
 fn fetch_bytes(slot: u32, element: u32, size: u32) -> vec2<u32> {
     let descriptor = attribute_descriptor(slot);
-    if element >= descriptor.limit {
+    if is_beyond(descriptor, element) {
         return vec2<u32>();
     }
     let address = element_address(descriptor, element);
@@ -122,7 +127,7 @@ fn fetch_bytes(slot: u32, element: u32, size: u32) -> vec2<u32> {
 // Elements of 6 or 8 bytes that are aligned to 2.
 fn fetch_halves(slot: u32, element: u32, size: u32) -> vec2<u32> {
     let descriptor = attribute_descriptor(slot);
-    if element >= descriptor.limit {
+    if is_beyond(descriptor, element) {
         return vec2<u32>();
     }
     let address = element_address(descriptor, element);

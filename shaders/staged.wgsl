@@ -45,14 +45,14 @@ fn xfb_compute_staged(
     @builtin(num_workgroups) workgroups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let workgroup = workgroup_id.y * workgroups.x + workgroup_id.x;
+    let workgroup = workgroup_number(workgroup_id, workgroups);
     if !begin_draw(workgroup, local) {
         return;
     }
     let work = begin_work(workgroup, local);
-    // Lists with one unit per record are contiguous in the buffer without staging. Fused captures are
-    // small: their shader compiles faster without it.
-    let is_staged = !is_fused() && (staged_units() > 1u || records_per_step() > 1u);
+    // Lists with one unit per record are contiguous in the buffer without staging. Fused and plain
+    // captures are small: their shader compiles faster without it.
+    let is_staged = !is_fused() && !is_plain() && (staged_units() > 1u || records_per_step() > 1u);
     if is_staged & (local == 0u) {
         run_begin = run_from(work);
     }

@@ -67,6 +67,10 @@ fn may_be_general() -> bool { return true; }
 // Whether a dispatch is a fused capture.
 fn is_fused() -> bool { return false; }
 
+// Whether a dispatch is a plain capture: one draw of one instance that does not need its workgroups'
+// numbers folded, with elements that exist and are aligned.
+fn is_plain() -> bool { return false; }
+
 // Whether vectors are accessed whole: NARROW, TESTED or ALIGNED.
 fn wide_accesses() -> u32 { return TESTED; }
 

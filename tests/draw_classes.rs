@@ -1,5 +1,6 @@
-//! Buffers that only the class of all draws takes: vertex buffers of 4 GiB and more, because offsets of
-//! elements take 64 bits there, and by descriptors buffers that are not aligned to vectors.
+//! Draws at the borders of their class: vertex buffers of 4 GiB and more, because offsets of elements
+//! take 64 bits there, buffers that are not aligned to vectors, elements that do not exist, and draws
+//! that are just small enough.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -18,48 +19,72 @@ const COMPUTE: Backend = Backend::Compute;
 const STRIP: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
 const STRIDE: u64 = 16;
 const VERTICES: u32 = 100;
-const INSTANCES: u32 = 3;
-/// Records of an instance.
-const RECORDS: u64 = (VERTICES as u64 - 2) * 3;
 const ELEMENTS: u64 = VERTICES as u64 * STRIDE;
-const CAPTURED: u64 = INSTANCES as u64 * RECORDS * STRIDE;
 
 const SHADER: &str = "#version 450
     layout(location = 0) in uvec4 element;
     layout(location = 0, xfb_buffer = 0, xfb_stride = 16, xfb_offset = 0) out flat uvec4 captured;
     void main() { captured = element + gl_InstanceIndex; gl_Position = vec4(0.0); }";
 
-fn pipeline(gpu: &Gpu) -> Pipeline {
-    let words = common::compile(SHADER, &[]);
-    let shader = Shader::new(&words);
-    let vertex_input = vertex_reads(&shader).unwrap().packed_vertex_input();
-    let options = compute::Options::new(&vertex_input).target(gpu.compute_target(COMPUTE).unwrap());
-    let lowered = compute::lower(&shader, &options).unwrap();
-    let desc = PipelineDesc::new(&lowered, &vertex_input).topology(STRIP);
-    // SAFETY: the device of the context is live.
-    unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
+/// What is drawn.
+#[derive(Debug, Clone, Copy)]
+struct Drawn {
+    vertices: u32,
+    instances: u32,
+    first: u32,
+    is_indexed: bool,
 }
 
-/// What is bound, and where in it the elements begin.
-#[derive(Clone, Copy)]
-struct Bound<'a> {
-    vertices: &'a Buffer,
+/// What is bound.
+#[derive(Debug, Clone, Copy)]
+struct Bound {
     offset: u64,
     size: u64,
-    first: u32,
     /// The offset of the capture buffer.
     captured_at: u64,
 }
 
+impl Drawn {
+    /// Records of an instance.
+    fn records(self) -> u64 {
+        (u64::from(self.vertices) - 2) * 3
+    }
+
+    fn captured_bytes(self) -> u64 {
+        u64::from(self.instances) * self.records() * STRIDE
+    }
+}
+
+/// `staging` is the shared memory in which records may be collected.
+fn pipeline(gpu: &Gpu, staging: u32, topology: Option<PrimitiveTopology>) -> Pipeline {
+    let words = common::compile(SHADER, &[]);
+    let shader = Shader::new(&words);
+    let vertex_input = vertex_reads(&shader).unwrap().packed_vertex_input();
+    let target = compute::Target { staging, ..gpu.compute_target(COMPUTE).unwrap() };
+    let options = compute::Options::new(&vertex_input).target(target);
+    let lowered = compute::lower(&shader, &options).unwrap();
+    assert_eq!(lowered.compute().unwrap().shared_memory > 0, staging > 0);
+    let desc = PipelineDesc::new(&lowered, &vertex_input);
+    let desc = topology.map_or(desc, |topology| desc.topology(topology));
+    // SAFETY: the device of the context is live.
+    unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
+}
+
 /// What a draw captures, which has a dispatch of its own.
-fn captured(gpu: &mut Gpu, pipeline: &Pipeline, bound: Bound<'_>, is_indexed: bool) -> Vec<u8> {
-    let Bound { vertices, offset, size, first, captured_at } = bound;
+fn captured(
+    gpu: &mut Gpu,
+    pipeline: &Pipeline,
+    vertices: &Buffer,
+    bound: Bound,
+    drawn: Drawn,
+) -> Vec<u8> {
+    let Bound { offset, size, captured_at } = bound;
     let usage = gpu.context().capture_buffer_usage(COMPUTE);
-    let end = captured_at + CAPTURED;
+    let end = captured_at + drawn.captured_bytes();
     let target = gpu.create_buffer(end, usage, MemoryLocation::Device).unwrap();
     gpu.write(&target, 0, &vec![0xa5; end as usize]).unwrap();
     let usage = gpu.context().index_buffer_usage(COMPUTE);
-    let backwards: Vec<u32> = (0..VERTICES).rev().collect();
+    let backwards: Vec<u32> = (0..drawn.vertices).rev().collect();
     let indices = gpu
         .create_buffer(size_of_val(&backwards[..]) as u64, usage, MemoryLocation::Device)
         .unwrap();
@@ -67,7 +92,9 @@ fn captured(gpu: &mut Gpu, pipeline: &Pipeline, bound: Bound<'_>, is_indexed: bo
     let kernels = gpu.kernels();
     let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 1)).unwrap();
     gpu.submit(|ctx, cmd| {
-        let buffers = [Some(CaptureBuffer::new(target.raw(), CAPTURED).offset(captured_at))];
+        let size_of_captured = drawn.captured_bytes();
+        let buffers =
+            [Some(CaptureBuffer::new(target.raw(), size_of_captured).offset(captured_at))];
         let vertex_buffers = [VertexBuffer::new(0, vertices.raw(), size).offset(offset)];
         let desc = CaptureDesc::new(pipeline).buffers(&buffers).vertex_buffers(&vertex_buffers);
         // SAFETY: everything outlives the submission, which is waited for; the draws read only what
@@ -75,14 +102,15 @@ fn captured(gpu: &mut Gpu, pipeline: &Pipeline, bound: Bound<'_>, is_indexed: bo
         unsafe {
             let mut capture = Capture::new(ctx, &kernels);
             let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
-            if is_indexed {
+            if drawn.is_indexed {
                 let (raw, size) = (indices.raw(), indices.size());
                 recorder.bind_index_buffer(&IndexBuffer::new(raw, size, IndexType::Uint32))?;
-                let draw = DrawIndexed::new(VERTICES).instance_count(INSTANCES);
-                recorder.draw_indexed(STRIP, &draw.vertex_offset(first.cast_signed()))?;
+                let draw = DrawIndexed::new(drawn.vertices).instance_count(drawn.instances);
+                let draw = draw.vertex_offset(drawn.first.cast_signed());
+                recorder.draw_indexed(STRIP, &draw)?;
             } else {
-                let draw = Draw::new(VERTICES).instance_count(INSTANCES);
-                recorder.draw(STRIP, &draw.first_vertex(first))?;
+                let draw = Draw::new(drawn.vertices).instance_count(drawn.instances);
+                recorder.draw(STRIP, &draw.first_vertex(drawn.first))?;
             }
             recorder.end(&[])?;
         }
@@ -96,40 +124,42 @@ fn captured(gpu: &mut Gpu, pipeline: &Pipeline, bound: Bound<'_>, is_indexed: bo
     bytes
 }
 
-fn elements() -> Vec<u32> {
-    (0..VERTICES).flat_map(|i| [i, 7 * i, !i, i << 20]).collect()
+fn element(i: u32) -> [u32; 4] {
+    [i, i.wrapping_mul(7), !i, i << 20]
 }
 
-/// What is captured, by the model.
-fn expected(is_indexed: bool) -> Vec<u8> {
-    let elements = elements();
+fn elements(count: u32) -> Vec<u8> {
+    (0..count).flat_map(|i| bytemuck::cast::<[u32; 4], [u8; 16]>(element(i))).collect()
+}
+
+/// What is captured, by the model, if only so many elements exist.
+fn expected(drawn: Drawn, existing: u64) -> Vec<u8> {
     let vertex = |instance: u32, record: u64| {
-        let vertex = STRIP.gather(ProvokingVertex::First, record) as usize;
-        let vertex = if is_indexed { VERTICES as usize - 1 - vertex } else { vertex };
-        elements[4 * vertex..][..4].iter().map(move |value| value.wrapping_add(instance))
+        let vertex = STRIP.gather(ProvokingVertex::First, record) as u32;
+        let vertex = if drawn.is_indexed { drawn.vertices - 1 - vertex } else { vertex };
+        let exists = u64::from(vertex) < existing;
+        let values = if exists { element(vertex) } else { [0; 4] };
+        values.map(|value| value.wrapping_add(instance))
     };
-    let records = |instance| (0..RECORDS).flat_map(move |record| vertex(instance, record));
-    let values: Vec<u32> = (0..INSTANCES).flat_map(records).collect();
+    let records = |instance| (0..drawn.records()).map(move |record| vertex(instance, record));
+    let values: Vec<[u32; 4]> = (0..drawn.instances).flat_map(records).collect();
     bytemuck::cast_slice(&values).to_vec()
 }
 
-/// Creates a vertex buffer of `allocated` bytes with elements from `at` on, binds it with that offset
-/// and size, and checks what draws capture from vertex `first` on.
-fn check(
-    gpu: &mut Gpu,
-    (allocated, at): (u64, u64),
-    (offset, size): (u64, u64),
-    first: u32,
-    captured_at: u64,
-) {
-    let pipeline = pipeline(gpu);
+const DRAWN: Drawn = Drawn { vertices: VERTICES, instances: 3, first: 0, is_indexed: false };
+
+/// Creates a vertex buffer of `allocated` bytes with elements from `at` on, and checks what draws
+/// with and without indices, and of one instance, capture.
+fn check(gpu: &mut Gpu, (allocated, at): (u64, u64), bound: Bound, first: u32) {
+    let pipeline = pipeline(gpu, 0, Some(STRIP));
     let usage = gpu.context().vertex_buffer_usage(COMPUTE);
     let vertices = gpu.create_buffer(allocated, usage, MemoryLocation::Device).unwrap();
-    gpu.write(&vertices, at, bytemuck::cast_slice(&elements())).unwrap();
-    let bound = Bound { vertices: &vertices, offset, size, first, captured_at };
-    for is_indexed in [false, true] {
-        let found = captured(gpu, &pipeline, bound, is_indexed);
-        assert!(found == expected(is_indexed), "{is_indexed}, {offset}, {captured_at}");
+    gpu.write(&vertices, at, &elements(VERTICES)).unwrap();
+    let existing = bound.size / STRIDE - u64::from(first);
+    for (is_indexed, instances) in [(false, 3), (true, 3), (false, 1)] {
+        let drawn = Drawn { first, is_indexed, instances, ..DRAWN };
+        let found = captured(gpu, &pipeline, &vertices, bound, drawn);
+        assert!(found == expected(drawn, existing), "{drawn:?} {bound:?}");
     }
     gpu.destroy_buffer(vertices);
     gpu.destroy_pipeline(pipeline);
@@ -139,7 +169,8 @@ fn check(
 #[test]
 fn the_code_for_far_elements_reads_near_ones() {
     let mut gpu = Gpu::open(&OpenOptions::default()).unwrap();
-    check(&mut gpu, (ELEMENTS, 0), (0, (1 << 32) + STRIDE), 0, 0);
+    let bound = Bound { offset: 0, size: (1 << 32) + STRIDE, captured_at: 0 };
+    check(&mut gpu, (ELEMENTS, 0), bound, 0);
 }
 
 #[test]
@@ -148,7 +179,8 @@ fn elements_beyond_4_gib_are_read() {
     let mut gpu = Gpu::open(&OpenOptions::default()).unwrap();
     let first = ((1u64 << 32) / STRIDE) as u32 - VERTICES / 2;
     let at = STRIDE * u64::from(first);
-    check(&mut gpu, (at + ELEMENTS, at), (0, at + ELEMENTS), first, 0);
+    let bound = Bound { offset: 0, size: at + ELEMENTS, captured_at: 0 };
+    check(&mut gpu, (at + ELEMENTS, at), bound, first);
 }
 
 #[test]
@@ -156,7 +188,43 @@ fn buffers_need_not_be_aligned_to_vectors() {
     for resources in [Resources::Best, Resources::Descriptors] {
         let mut gpu = Gpu::open(&OpenOptions { resources, ..Default::default() }).unwrap();
         for (offset, captured_at) in [(0, 0), (4, 0), (0, 4), (12, 8), (16, 16)] {
-            check(&mut gpu, (offset + ELEMENTS, offset), (offset, ELEMENTS), 0, captured_at);
+            let bound = Bound { offset, size: ELEMENTS, captured_at };
+            check(&mut gpu, (offset + ELEMENTS, offset), bound, 0);
         }
+    }
+}
+
+#[test]
+fn elements_that_do_not_exist_are_zeros() {
+    for resources in [Resources::Best, Resources::Descriptors] {
+        let mut gpu = Gpu::open(&OpenOptions { resources, ..Default::default() }).unwrap();
+        for size in [ELEMENTS - 1, ELEMENTS - STRIDE, ELEMENTS - STRIDE + 4, STRIDE, 4] {
+            let bound = Bound { offset: 0, size, captured_at: 0 };
+            check(&mut gpu, (ELEMENTS, 0), bound, 0);
+        }
+    }
+}
+
+/// Pipelines that collect records in shared memory do so in draws of more than 64 workgroups.
+#[test]
+fn draws_are_captured_with_and_without_staging() {
+    for resources in [Resources::Best, Resources::Descriptors] {
+        let mut gpu = Gpu::open(&OpenOptions { resources, ..Default::default() }).unwrap();
+        let most = 64 * gpu.compute_target(COMPUTE).unwrap().workgroup_size;
+        let usage = gpu.context().vertex_buffer_usage(COMPUTE);
+        let size = u64::from(most + 1) * STRIDE;
+        let vertices = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
+        gpu.write(&vertices, 0, &elements(most + 1)).unwrap();
+        for topology in [Some(STRIP), None] {
+            let pipeline = pipeline(&gpu, 2048, topology);
+            for count in [most, most + 1] {
+                let drawn = Drawn { vertices: count, instances: 1, ..DRAWN };
+                let bound = Bound { offset: 0, size, captured_at: 0 };
+                let found = captured(&mut gpu, &pipeline, &vertices, bound, drawn);
+                assert!(found == expected(drawn, u64::MAX), "{resources:?} {topology:?} {count}");
+            }
+            gpu.destroy_pipeline(pipeline);
+        }
+        gpu.destroy_buffer(vertices);
     }
 }

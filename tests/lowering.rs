@@ -137,7 +137,7 @@ fn what_glslang_emits_is_lowered_to_valid_modules() {
             common::validate(&lowered.words, target);
             assert_eq!(lowered.entry_point, "main");
             // constant_id 0 and 3 are the shader's own.
-            let ids = SpecIds { topology: 1, restart: 2, general: 4, wide: 5, fused: 6 };
+            let ids = SpecIds { topology: 1, restart: 2, general: 4, wide: 5, fused: 6, plain: 7 };
             assert_eq!(lowered.spec_ids(), Some(ids));
         }
     }

@@ -97,7 +97,7 @@ fn measure_case(
                 .map_err(PipelineError::from)?;
             // SAFETY: the device is live.
             let prepared = unsafe {
-                pipeline.prepare(gpu.context(), DrawClass::Single, ash::vk::PipelineCache::null())
+                pipeline.prepare(gpu.context(), DrawClass::Plain, ash::vk::PipelineCache::null())
             };
             let creation = start.elapsed();
             let used = match prepared {

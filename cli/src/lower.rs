@@ -142,6 +142,7 @@ struct SpecIds {
     general: u32,
     fused: u32,
     wide: u32,
+    plain: u32,
 }
 
 #[derive(Serialize)]
@@ -180,6 +181,7 @@ impl<'a> Report<'a> {
                 general: ids.general,
                 fused: ids.fused,
                 wide: ids.wide,
+                plain: ids.plain,
             }),
             workgroup_size: compute.map_or(0, |compute| compute.workgroup_size),
             shared_memory: compute.map_or(0, |compute| compute.shared_memory),

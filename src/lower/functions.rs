@@ -166,6 +166,7 @@ names! {
     /// Any other function of `shaders/stubs.wgsl`. Captures use some of them, kernels others.
     StubName {
         IsFused "is_fused",
+        IsPlain "is_plain",
         KernelWidth "kernel_width",
         MayBeGeneral "may_be_general",
         MayLoop "may_loop",

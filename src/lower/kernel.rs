@@ -163,6 +163,7 @@ impl Define for KernelStubs {
             // Only captures have these.
             StubName::IsFused
             | StubName::MayBeGeneral
+            | StubName::IsPlain
             | StubName::MemoryBarrier
             | StubName::PipelineTopology
             | StubName::SetInputs

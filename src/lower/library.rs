@@ -144,11 +144,8 @@ impl Define for CaptureStubs<'_> {
             }
             (StubName::MayRestart, _) => may_occur(linker, self.spec_ids.restart),
             (StubName::MayBeGeneral, _) => may_occur(linker, self.spec_ids.general),
-            (StubName::IsFused, _) => {
-                let bool_type = linker.builder.bool();
-                let id = self.spec_ids.fused;
-                spec_constant(linker, Op::SpecConstantFalse, bool_type, &[], id)
-            }
+            (StubName::IsFused, _) => is_of_class(linker, self.spec_ids.fused),
+            (StubName::IsPlain, _) => is_of_class(linker, self.spec_ids.plain),
             (StubName::MemoryBarrier, _) => memory_barrier(linker),
             (StubName::WideAccesses, _) => {
                 let (uint, default) = (linker.builder.uint(), [WideAccesses::Tested as u32]);
@@ -174,6 +171,13 @@ impl Define for CaptureStubs<'_> {
 fn may_occur(linker: &mut Linker<'_, '_>, spec_id: u32) -> Code {
     let bool_type = linker.builder.bool();
     spec_constant(linker, Op::SpecConstantTrue, bool_type, &[], spec_id)
+}
+
+/// A boolean specialisation constant, false by default, that the pipeline for one class of draws
+/// sets to true.
+fn is_of_class(linker: &mut Linker<'_, '_>, spec_id: u32) -> Code {
+    let bool_type = linker.builder.bool();
+    spec_constant(linker, Op::SpecConstantFalse, bool_type, &[], spec_id)
 }
 
 /// A barrier between the invocations of a workgroup, for all buffers. naga's barrier for storage
@@ -212,5 +216,12 @@ fn spec_constant(
 pub(super) fn free_spec_ids(used: &BTreeSet<u32>) -> SpecIds {
     let mut free = (0..).filter(|id| !used.contains(id));
     let mut next = || free.next().unwrap_or(u32::MAX);
-    SpecIds { topology: next(), restart: next(), general: next(), wide: next(), fused: next() }
+    SpecIds {
+        topology: next(),
+        restart: next(),
+        general: next(),
+        wide: next(),
+        fused: next(),
+        plain: next(),
+    }
 }

@@ -108,6 +108,9 @@ pub struct SpecIds {
     pub fused: u32,
     /// A [`WideAccesses`]; the default is [`Tested`](WideAccesses::Tested).
     pub wide: u32,
+    /// A boolean, by default false: the dispatch is a [plain](crate::runtime::DrawClass::Plain)
+    /// capture. Compute only.
+    pub plain: u32,
 }
 
 /// How a shader accesses vectors of which either all or none are aligned to their size. If only an

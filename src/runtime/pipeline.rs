@@ -40,17 +40,25 @@ use crate::vertex_input::VertexInput;
 /// The draws that one Vulkan pipeline of a compute [`Pipeline`] takes.
 ///
 /// Each class has a Vulkan pipeline of its own, which is created when a draw first needs it, or by
-/// [`Pipeline::prepare`].
+/// [`Pipeline::prepare`]. If each draw [chooses its topology](PipelineDesc::dynamic_topology),
+/// [`Plain`](Self::Plain) and [`Fused`](Self::Fused) have one for each topology.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DrawClass {
     /// All draws: with indices, indirect, several draws in one dispatch, captures whose position
     /// only the GPU knows, and buffers that the other classes do not take.
     Every,
     /// A direct draw without indices that has a dispatch of its own, because it is large or the
-    /// only one. All elements of an attribute begin within 4 GiB. Under the descriptor plan,
-    /// attributes of at least 16 bytes begin at multiples of 16, and so do records whose size is a
-    /// multiple of 16.
+    /// only one. All elements of an attribute begin within 4 GiB. Under the descriptor plan it is
+    /// aligned as for [`Plain`](Self::Plain).
     Single,
+    /// A draw as in [`Single`](Self::Single) that needs the least code, so that its pipeline
+    /// compiles in a fraction of the time: one instance, no more workgroups than one axis may have,
+    /// and all elements of attributes exist. Attributes of 8 bytes begin at multiples of 8, larger
+    /// ones but those of 12 bytes at multiples of 16; records begin at multiples of the largest
+    /// power of two, up to 16, that divides their size. Where other pipelines collect records in
+    /// [shared memory](crate::lower::LoweredCompute::shared_memory), which this one does not, the
+    /// draw has at most 64 workgroups.
+    Plain,
     /// The only draw of a capture with counters or queries, if it is direct, and one workgroup
     /// captures it. The capture is *fused*: the workgroup also does what
     /// [kernels](super::Kernels) do for other captures. All elements of an attribute begin within
@@ -60,7 +68,7 @@ pub enum DrawClass {
 
 impl DrawClass {
     /// All classes.
-    pub const ALL: [Self; 3] = [Self::Every, Self::Single, Self::Fused];
+    pub const ALL: [Self; 4] = [Self::Every, Self::Single, Self::Plain, Self::Fused];
 }
 
 /// The description of a pipeline.
@@ -108,8 +116,9 @@ pub struct PipelineDesc<'a> {
     pub set_layouts: &'a [vk::DescriptorSetLayout],
     /// Whether each draw chooses its topology, as with `VK_DYNAMIC_STATE_PRIMITIVE_TOPOLOGY`.
     /// Otherwise specialisation constants restrict the shader to `topology`. Such a pipeline is
-    /// smaller and faster: by up to 15 % on an NVIDIA H200, by up to 50 % on llvmpipe. Pipelines of
-    /// the native and the vertex backend always have one topology.
+    /// smaller and faster: by up to 15 % on an NVIDIA H200, by up to 50 % on llvmpipe. What is
+    /// [prepared](Pipeline::prepare) for small draws is then for `topology`. Pipelines of the native
+    /// and the vertex backend always have one topology.
     pub dynamic_topology: bool,
     /// Native and vertex backends: a render pass that is compatible with the draws' render pass
     /// instance; the pipeline is for subpass 0. Ignored by the compute backend. If it is null, the
@@ -208,7 +217,9 @@ impl<'a> PipelineDesc<'a> {
     /// [`Pipeline::new`] creates its pipeline with them, and the application should create its own
     /// with them ([`Pipeline::from_raw`]). Without them the shader makes all decisions at run time.
     pub fn specialization(&self, ctx: &Context) -> PipelineSpecialization {
-        PipelineSpecialization::new(ctx, self, DrawClass::Every)
+        let topology = (!self.dynamic_topology).then_some(self.topology);
+        let restart = self.primitive_restart;
+        PipelineSpecialization::new(ctx, self.shader, topology, restart, DrawClass::Every)
     }
 }
 
@@ -248,6 +259,7 @@ struct Shared {
     /// the shader reads, in slot order; on the others all attributes of the vertex input state.
     attributes: Vec<PulledAttribute>,
     workgroup_size: u32,
+    is_staged: bool,
     /// The number of descriptor sets of the application, and the numbers of the sets that the
     /// shader reads.
     set_count: u32,
@@ -288,7 +300,7 @@ impl Pipeline {
         let backend = shader.backend();
         ctx.name(raw_layout, &format!("vkxfb {}", backend.name()));
         let raw = match backend {
-            Backend::Compute => Ok(Raw::Compute(Box::new(ComputePipelines::new(ctx, desc, entry)))),
+            Backend::Compute => Ok(Raw::Compute(Box::new(ComputePipelines::new(desc, entry)))),
             Backend::Native | Backend::Vertex => {
                 // SAFETY: the caller's contract; the layout was created for this description.
                 let raw = unsafe { graphics_pipeline(ctx, desc, raw_layout, &entry) };
@@ -314,7 +326,8 @@ impl Pipeline {
 
     /// Creates the Vulkan pipeline for a class of draws, if it does not exist yet, so that no
     /// recording waits for a compiler. Any thread may do so while others record with the pipeline.
-    /// Does nothing on the native and the vertex backend.
+    /// Classes that have one for each topology get that of [`PipelineDesc::topology`]. Does nothing
+    /// on the native and the vertex backend.
     ///
     /// Recording passes no pipeline cache, because an application may destroy its own at any time:
     /// only what is prepared goes through a cache.
@@ -348,7 +361,7 @@ impl Pipeline {
         cache: vk::PipelineCache,
     ) -> Result<(), RuntimeError> {
         // SAFETY: the caller's contract.
-        unsafe { self.raw_for(ctx, class, cache) }.map(drop)
+        unsafe { self.raw_for(ctx, class, None, cache) }.map(drop)
     }
 
     /// Returns the `VkPipeline` for a class of draws, and creates it if it does not exist.
@@ -362,17 +375,21 @@ impl Pipeline {
         &self,
         ctx: &Context,
         class: DrawClass,
+        topology: Option<PrimitiveTopology>,
         cache: vk::PipelineCache,
     ) -> Result<vk::Pipeline, RuntimeError> {
         let Objects { raw, raw_layout } = &self.shared.objects;
         match raw {
             Raw::Graphics(raw) | Raw::Foreign(raw) => Ok(*raw),
             // SAFETY: the caller's contract.
-            Raw::Compute(pipelines) => unsafe { pipelines.get(ctx, *raw_layout, class, cache) },
+            Raw::Compute(pipelines) => unsafe {
+                pipelines.get(ctx, *raw_layout, (class, topology), cache)
+            },
         }
     }
 
-    /// Returns the `VkPipeline` that recording binds for a class of draws.
+    /// Returns the `VkPipeline` that recording binds for a class of draws with that topology. `None`
+    /// stands for the topology of the description; the classes `Every` and `Single` need no other.
     ///
     /// # Errors
     /// As [`prepare`](Self::prepare).
@@ -383,9 +400,10 @@ impl Pipeline {
         &self,
         ctx: &Context,
         class: DrawClass,
+        topology: Option<PrimitiveTopology>,
     ) -> Result<vk::Pipeline, RuntimeError> {
         // SAFETY: the caller's contract.
-        unsafe { self.raw_for(ctx, class, vk::PipelineCache::null()) }
+        unsafe { self.raw_for(ctx, class, topology, vk::PipelineCache::null()) }
     }
 
     /// Wraps a graphics pipeline of the application that captures on the vertex backend while it
@@ -481,6 +499,7 @@ impl Pipeline {
             primitive_restart: desc.primitive_restart,
             attributes,
             workgroup_size: shader.compute().map_or(0, |compute| compute.workgroup_size),
+            is_staged: shader.compute().is_some_and(|compute| compute.shared_memory > 0),
             set_count: desc.set_layouts.len() as u32,
             used_sets: shader.descriptor_sets.clone(),
             push_constants: shader.push_constants.clone(),
@@ -575,6 +594,11 @@ impl Pipeline {
 
     pub(super) fn workgroup_size(&self) -> u32 {
         self.shared.workgroup_size
+    }
+
+    /// Whether workgroups collect records in shared memory, in the classes of draws that do so.
+    pub(super) fn is_staged(&self) -> bool {
+        self.shared.is_staged
     }
 
     /// The number of descriptor sets of the application.

@@ -9,7 +9,7 @@ use super::checks::{check_stride, multiple_of, not_whole_size};
 use super::{RuntimeError, VertexBuffer};
 use crate::lower::{Backend, LoweredAttribute};
 use crate::sysval::AttributeDescriptor;
-use crate::vertex_input::{VertexAttribute, VertexBinding, VertexInput};
+use crate::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexInput};
 
 /// An attribute that a compute capture reads: where it is in the elements of a binding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +24,7 @@ pub(super) struct PulledAttribute {
     pub(super) alignment: u32,
     /// Bytes from one element to the next, unless the buffer is bound with another stride.
     pub(super) stride: u32,
+    pub(super) input_rate: InputRate,
 }
 
 /// Finds the attributes that a shader was lowered to pull in a valid vertex input state, in the
@@ -85,6 +86,17 @@ impl PulledAttribute {
             size: attribute.format.size(),
             alignment: attribute.format.alignment(),
             stride: binding.stride,
+            input_rate: binding.input_rate,
+        }
+    }
+
+    /// Size in bytes of the widest access to an element, see
+    /// [`WideAccesses`](crate::lower::WideAccesses).
+    pub(super) const fn access(&self) -> u32 {
+        match self.size {
+            16.. => 16,
+            8 => 8,
+            _ => self.alignment,
         }
     }
 }

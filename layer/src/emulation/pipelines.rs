@@ -295,7 +295,7 @@ impl Pipeline {
     ) -> Result<(), PipelineError> {
         let class = match made.primitive_restart() {
             true => DrawClass::Every,
-            false => DrawClass::Single,
+            false => DrawClass::Plain,
         };
         // SAFETY: the caller's contract.
         let prepared = unsafe { made.prepare(&self.ctx, class, cache) };

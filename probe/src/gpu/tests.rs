@@ -390,7 +390,7 @@ fn pipelines_are_refused_before_vulkan_is_called() {
          without"
     );
     let compute = LoweredCompute {
-        spec_ids: SpecIds { topology: 0, restart: 1, general: 2, wide: 3, fused: 4 },
+        spec_ids: SpecIds { topology: 0, restart: 1, general: 2, wide: 3, fused: 4, plain: 5 },
         attributes: [0, 7]
             .map(|location| LoweredAttribute {
                 location,

@@ -9,25 +9,50 @@ use super::{DrawClass, PipelineDesc};
 use crate::lower::Lowered;
 use crate::runtime::lazy::LazyPipeline;
 use crate::runtime::{Context, RuntimeError};
+use crate::topology::{PrimitiveTopology, XfbTopology};
 
-/// The Vulkan pipelines of a compute capture, one for each [`DrawClass`], and what they are made
-/// from when a draw first needs them.
+/// The number of Vulkan pipelines: two classes of draws have one for each topology.
+const PIPELINES: usize = 2 + 2 * XfbTopology::COUNT;
+
+/// The Vulkan pipelines of a compute capture, and what they are made from when a draw first needs
+/// them.
 #[derive(Debug)]
 pub(super) struct ComputePipelines {
     shader: Lowered,
     entry: CString,
-    variants: [(PipelineSpecialization, LazyPipeline); DrawClass::ALL.len()],
+    topology: PrimitiveTopology,
+    dynamic_topology: bool,
+    primitive_restart: bool,
+    /// By [`index`].
+    pipelines: [LazyPipeline; PIPELINES],
+}
+
+/// The pipeline for a class of draws with a topology.
+const fn index(class: DrawClass, topology: PrimitiveTopology) -> usize {
+    let topology = topology.xfb_topology() as usize;
+    match class {
+        DrawClass::Every => 0,
+        DrawClass::Single => 1,
+        DrawClass::Plain => 2 + topology,
+        DrawClass::Fused => 2 + XfbTopology::COUNT + topology,
+    }
 }
 
 impl ComputePipelines {
     /// Creates no pipeline yet.
-    pub(super) fn new(ctx: &Context, desc: &PipelineDesc<'_>, entry: CString) -> Self {
-        let variant =
-            |class| (PipelineSpecialization::new(ctx, desc, class), LazyPipeline::default());
-        Self { shader: desc.shader.clone(), entry, variants: DrawClass::ALL.map(variant) }
+    pub(super) fn new(desc: &PipelineDesc<'_>, entry: CString) -> Self {
+        Self {
+            shader: desc.shader.clone(),
+            entry,
+            topology: desc.topology,
+            dynamic_topology: desc.dynamic_topology,
+            primitive_restart: desc.primitive_restart,
+            pipelines: std::array::from_fn(|_| LazyPipeline::default()),
+        }
     }
 
-    /// Returns the pipeline for a class of draws, and creates it if it does not exist.
+    /// Returns the pipeline for a class of draws, and creates it if it does not exist. The draws
+    /// have that topology; `None` stands for the topology of the description.
     ///
     /// # Safety
     /// The device of `ctx` is live. `layout` was created for the description, and `cache` is a
@@ -36,13 +61,24 @@ impl ComputePipelines {
         &self,
         ctx: &Context,
         layout: vk::PipelineLayout,
-        class: DrawClass,
+        (class, topology): (DrawClass, Option<PrimitiveTopology>),
         cache: vk::PipelineCache,
     ) -> Result<vk::Pipeline, RuntimeError> {
-        let (constants, pipeline) = &self.variants[class as usize];
-        pipeline.get_or_make(|| {
-            let _span = tracing::debug_span!("variant", ?class).entered();
-            let words = specialized(&self.shader, constants)?;
+        let topology = topology.unwrap_or(self.topology);
+        self.pipelines[index(class, topology)].get_or_make(|| {
+            let _span = tracing::debug_span!("variant", ?class, %topology).entered();
+            let has_one_topology = match class {
+                DrawClass::Every | DrawClass::Single => !self.dynamic_topology,
+                DrawClass::Plain | DrawClass::Fused => true,
+            };
+            let constants = PipelineSpecialization::new(
+                ctx,
+                &self.shader,
+                has_one_topology.then_some(topology),
+                self.primitive_restart,
+                class,
+            );
+            let words = specialized(&self.shader, &constants)?;
             let none = vk::SpecializationInfo::default();
             // SAFETY: the caller's contract.
             let made = unsafe {
@@ -51,6 +87,7 @@ impl ComputePipelines {
             let name = match class {
                 DrawClass::Every => "vkxfb compute",
                 DrawClass::Single => "vkxfb compute without indices",
+                DrawClass::Plain => "vkxfb compute plain",
                 DrawClass::Fused => "vkxfb compute fused",
             };
             ctx.name(made, name);
@@ -59,7 +96,7 @@ impl ComputePipelines {
     }
 
     /// The pipelines that were created; null handles for the others.
-    pub(super) fn all(&self) -> [vk::Pipeline; DrawClass::ALL.len()] {
-        self.variants.each_ref().map(|(_, pipeline)| pipeline.raw())
+    pub(super) fn all(&self) -> [vk::Pipeline; PIPELINES] {
+        self.pipelines.each_ref().map(LazyPipeline::raw)
     }
 }

@@ -11,7 +11,7 @@ use crate::runtime::descriptors::with_layout;
 use crate::runtime::extensions::{with_discard_state, with_vertex_input_state};
 use crate::runtime::{Context, RuntimeError};
 use crate::spirv::specialization::SpecializationConstant;
-use crate::topology::ProvokingVertex;
+use crate::topology::{PrimitiveTopology, ProvokingVertex};
 
 /// The stage that captures.
 const fn capture_stage(backend: Backend) -> vk::ShaderStageFlags {
@@ -107,13 +107,22 @@ pub struct PipelineSpecialization {
 }
 
 impl PipelineSpecialization {
-    pub(super) fn new(ctx: &Context, desc: &PipelineDesc<'_>, class: DrawClass) -> Self {
+    /// For draws of a topology, or of any.
+    pub(super) fn new(
+        ctx: &Context,
+        shader: &Lowered,
+        topology: Option<PrimitiveTopology>,
+        primitive_restart: bool,
+        class: DrawClass,
+    ) -> Self {
         let mut constants = Self::default();
-        let Some(ids) = desc.shader.spec_ids() else { return constants };
-        let wide = match (desc.shader.resources(), class) {
-            (Some(ResourcePlan::Descriptors { .. }), DrawClass::Single) => WideAccesses::Aligned,
+        let Some(ids) = shader.spec_ids() else { return constants };
+        let wide = match (shader.resources(), class) {
+            (_, DrawClass::Plain) | (Some(ResourcePlan::Descriptors { .. }), DrawClass::Single) => {
+                WideAccesses::Aligned
+            }
             (Some(ResourcePlan::Descriptors { .. }), DrawClass::Every | DrawClass::Fused) => {
-                let captured: u32 = desc.shader.layout.outputs.iter().map(|o| o.dwords()).sum();
+                let captured: u32 = shader.layout.outputs.iter().map(|o| o.dwords()).sum();
                 match captured <= MOST_TESTED {
                     true => WideAccesses::Tested,
                     false => WideAccesses::Narrow,
@@ -122,14 +131,15 @@ impl PipelineSpecialization {
             _ if ctx.capabilities().wide_accesses() => WideAccesses::Tested,
             _ => WideAccesses::Narrow,
         };
-        if !desc.dynamic_topology {
-            constants.push(ids.topology, desc.topology.xfb_topology() as u32);
+        if let Some(topology) = topology {
+            constants.push(ids.topology, topology.xfb_topology() as u32);
         }
         constants.push(ids.wide, wide as u32);
-        if desc.shader.backend() == Backend::Compute {
-            constants.push(ids.restart, desc.primitive_restart.into());
+        if shader.backend() == Backend::Compute {
+            constants.push(ids.restart, primitive_restart.into());
             constants.push(ids.general, (class == DrawClass::Every).into());
             constants.push(ids.fused, (class == DrawClass::Fused).into());
+            constants.push(ids.plain, (class == DrawClass::Plain).into());
         }
         constants
     }

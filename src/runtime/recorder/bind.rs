@@ -7,10 +7,11 @@ use super::checks::{check_set_range, check_strides};
 use super::sets::SetArguments;
 use crate::lower::Backend;
 use crate::runtime::checks::multiple_of_4;
-use crate::runtime::descriptors::{MAX_ACCESS, Purpose};
+use crate::runtime::descriptors::Purpose;
 use crate::runtime::parameters::{ConditionalRendering, IndexBuffer, VertexBuffer};
 use crate::runtime::{Pipeline, RuntimeError, pulling};
 use crate::sysval::{AttributeDescriptor, INLINE_ATTRIBUTES, split};
+use crate::vertex_input::InputRate;
 
 /// An address that is not null but contains nothing.
 const NOWHERE: u64 = 16;
@@ -111,10 +112,17 @@ impl Capture {
             *inline = *descriptor;
         }
         attributes.reach_far = descriptors.iter().any(AttributeDescriptor::reaches_far);
-        let large = descriptors.iter().zip(pipeline.attributes());
-        let mut large = large.filter(|(_, attribute)| u64::from(attribute.size) >= MAX_ACCESS);
+        let mut elements = descriptors.iter().zip(pipeline.attributes());
         attributes.are_aligned =
-            large.all(|(d, _)| (d.address[0] | d.stride).is_multiple_of(MAX_ACCESS as u32));
+            elements.all(|(d, a)| (d.address[0] | d.stride).is_multiple_of(a.access()));
+        let least = |input_rate: fn(&InputRate) -> bool| {
+            let elements = descriptors.iter().zip(pipeline.attributes());
+            let limits = elements.filter(|(_, a)| input_rate(&a.input_rate)).map(|(d, _)| d.limit);
+            limits.min().unwrap_or(u32::MAX)
+        };
+        attributes.vertices = least(|rate| *rate == InputRate::Vertex);
+        // The first instance reads this element with every divisor.
+        attributes.instances = least(|rate| *rate != InputRate::Vertex);
         let others = descriptors.get(INLINE_ATTRIBUTES..).unwrap_or_default();
         if found.is_ok() {
             let table = &mut self.pending.attribute_table;

@@ -173,8 +173,11 @@ pub(super) struct Attributes {
     pub(super) others: (usize, usize),
     /// Whether any of them [reaches far](AttributeDescriptor::reaches_far).
     pub(super) reach_far: bool,
-    /// Whether every element of at least 16 bytes begins at a multiple of 16.
+    /// Whether every element is aligned to [what it is accessed by](crate::runtime::pulling::PulledAttribute::access).
     pub(super) are_aligned: bool,
+    /// The number of vertices and of instances for which all elements exist.
+    pub(super) vertices: u32,
+    pub(super) instances: u32,
 }
 
 /// A capture buffer that the capture writes to.
@@ -187,10 +190,10 @@ pub(super) struct TargetBuffer {
 }
 
 impl TargetBuffer {
-    /// Whether every record begins at a multiple of 16, or none needs to.
+    /// Whether every record is as aligned as its size allows, up to 16 bytes.
     pub(super) const fn is_aligned(&self) -> bool {
-        let access = MAX_ACCESS as u32;
-        !self.buffer.stride.is_multiple_of(access) || self.address[0].is_multiple_of(access)
+        let bits = self.buffer.stride | MAX_ACCESS as u32;
+        self.address[0].trailing_zeros() >= bits.trailing_zeros()
     }
 }
 

@@ -16,7 +16,8 @@ use crate::sysval::{Address, Batch, DrawSysvals, flags, offset, reciprocal, spli
 use crate::topology::{PrimitiveTopology, Shape};
 
 /// Draws of at most this many workgroups share a dispatch. A larger draw has a dispatch of its own:
-/// its invocations read the draw from push constants, not from memory.
+/// its invocations read the draw from push constants, not from memory. What a small draw would gain
+/// from staging does not make up for the time that its code takes to compile.
 const SMALL: u32 = 64;
 
 /// The most workgroups of a shared dispatch, if two axes allow that many.
@@ -31,6 +32,9 @@ pub(super) struct Dispatch {
     /// The number of the state of the draws.
     state: usize,
     workgroups: u32,
+    class: DrawClass,
+    /// The topology of the first draw.
+    topology: PrimitiveTopology,
     /// The address of the batch, if there is more than one draw.
     batch: Address,
 }
@@ -133,20 +137,27 @@ impl Capture {
         let size = self.workgroup_size_of(draw.state);
         let [columns, rows] = self.dispatch_size(invocations(draw.topology, &counts), size)?;
         let placed = draw_sysvals(&draw.input, draw.topology, &counts, cursor.record);
-        self.place(placed, draw.state, columns * rows);
+        let class = self.class_of(draw, columns * rows);
+        self.place(placed, draw, columns * rows, class);
         cursor.record += counts.output_limit;
         Ok(())
     }
 
     /// Adds a draw to the last dispatch, or begins a new one.
-    fn place(&mut self, mut placed: DrawSysvals, state: usize, workgroups: u32) {
+    fn place(
+        &mut self,
+        mut placed: DrawSysvals,
+        draw: &PendingDraw,
+        workgroups: u32,
+        class: DrawClass,
+    ) {
         let per_axis = self.ctx.max_workgroups_per_axis();
         let most = SHARED.min(per_axis.saturating_mul(per_axis));
         let plan = &mut self.plan;
         let first = plan.placed.len();
         match plan.dispatches.last_mut() {
             Some(last)
-                if last.state == state
+                if last.state == draw.state
                     && workgroups <= SMALL
                     // Only small draws share a dispatch, so the first one must be small too.
                     && (last.count > 1 || last.workgroups <= SMALL)
@@ -154,13 +165,16 @@ impl Capture {
             {
                 placed.first_workgroup = last.workgroups;
                 last.count += 1;
+                last.class = DrawClass::Every;
                 last.workgroups += workgroups;
             }
             _ => plan.dispatches.push(Dispatch {
                 first,
                 count: 1,
-                state,
+                state: draw.state,
                 workgroups,
+                class,
+                topology: draw.topology,
                 batch: Address::default(),
             }),
         }
@@ -211,7 +225,7 @@ impl Capture {
                 && let Some(pipeline) = self.pipeline_of(&self.pending.states[dispatch.state])
             {
                 // SAFETY: the caller's contract.
-                unsafe { pipeline.recorded(&self.ctx, self.class_of(dispatch)) }?;
+                unsafe { pipeline.recorded(&self.ctx, dispatch.class, Some(dispatch.topology)) }?;
             }
         }
         // SAFETY: the caller's contract.
@@ -272,7 +286,9 @@ impl Capture {
                     _ => sysvals.batch = dispatch.batch,
                 }
                 // SAFETY: the caller's contract.
-                let raw = unsafe { pipeline.recorded(&self.ctx, self.class_of(&dispatch)) }?;
+                let raw = unsafe {
+                    pipeline.recorded(&self.ctx, dispatch.class, Some(dispatch.topology))
+                }?;
                 let [x, y] = fold(dispatch.workgroups.into(), per_axis)?;
                 // SAFETY: the caller's contract.
                 unsafe {
@@ -306,27 +322,36 @@ impl Capture {
         unsafe { self.record_ends(playback, &ends, Order::Last) }
     }
 
-    /// The class of the draws of a dispatch.
-    fn class_of(&self, dispatch: &Dispatch) -> DrawClass {
-        let is_general =
-            |draw: &DrawSysvals| draw.flags & (flags::INDEX_SIZE | flags::FAR_ATTRIBUTES) != 0;
-        match dispatch.count {
-            1 if !self.plan.placed.get(dispatch.first).is_some_and(is_general)
-                && (self.ctx.table().is_none() || self.is_aligned(dispatch.state)) =>
-            {
-                DrawClass::Single
-            }
-            _ => DrawClass::Every,
+    /// The class of a draw with a dispatch of its own.
+    fn class_of(&self, draw: &PendingDraw, workgroups: u32) -> DrawClass {
+        let Input { flags, base_vertex, count, instance_count, first_instance, .. } = draw.input;
+        let state = self.pending.states.get(draw.state);
+        let attributes = state.and_then(|state| self.pending.attributes.get(state.attributes));
+        let pipeline = state.and_then(|state| self.pipeline_of(state));
+        let (Some(attributes), Some(pipeline)) = (attributes, pipeline) else {
+            return DrawClass::Every;
+        };
+        let is_aligned =
+            attributes.are_aligned && self.targets.iter().flatten().all(TargetBuffer::is_aligned);
+        if flags & (flags::INDEX_SIZE | flags::FAR_ATTRIBUTES) != 0
+            || !is_aligned && self.ctx.table().is_some()
+        {
+            return DrawClass::Every;
         }
-    }
-
-    /// Whether the accesses of a draw with that state are aligned to their size, as
-    /// [`WideAccesses::Aligned`](crate::lower::WideAccesses::Aligned) says.
-    fn is_aligned(&self, state: usize) -> bool {
-        let attributes = self.pending.states.get(state).map(|state| state.attributes);
-        let attributes = attributes.and_then(|number| self.pending.attributes.get(number));
-        attributes.is_some_and(|attributes| attributes.are_aligned)
-            && self.targets.iter().flatten().all(TargetBuffer::is_aligned)
+        let most = match pipeline.is_staged() {
+            true => SMALL,
+            false => self.ctx.max_workgroups_per_axis(),
+        };
+        let end = u64::from(base_vertex) + u64::from(count);
+        match is_aligned
+            && workgroups <= most
+            && instance_count == 1
+            && end <= attributes.vertices.into()
+            && first_instance < attributes.instances
+        {
+            true => DrawClass::Plain,
+            false => DrawClass::Single,
+        }
     }
 
     /// Returns the draw with a resolved index buffer address.

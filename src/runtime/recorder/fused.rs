@@ -53,7 +53,7 @@ impl Capture {
         }
         // Everything that can fail precedes the first command.
         // SAFETY: the caller's contract.
-        let raw = unsafe { pipeline.recorded(&self.ctx, DrawClass::Fused) }?;
+        let raw = unsafe { pipeline.recorded(&self.ctx, DrawClass::Fused, Some(draw.topology)) }?;
         let mark = playback.arena.mark();
         let (upload, states) = (aligned(size_of::<Fused>() as u64), u64::from(known.is_none()));
         // SAFETY: the caller's contract.

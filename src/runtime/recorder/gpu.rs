@@ -66,7 +66,7 @@ impl Capture {
             if captures && let Some(pipeline) = self.pipeline_of(&self.pending.states[group.state])
             {
                 // SAFETY: the caller's contract.
-                unsafe { pipeline.recorded(&self.ctx, DrawClass::Every) }?;
+                unsafe { pipeline.recorded(&self.ctx, DrawClass::Every, None) }?;
             }
         }
         self.plan.restarts.find(&self.pending.draws);
@@ -337,7 +337,7 @@ impl Capture {
             // SAFETY: the caller's contract; the arguments lie in the scratch memory.
             unsafe {
                 self.order(playback, number > 0 && self.captures_overlap());
-                let raw = pipeline.recorded(&self.ctx, DrawClass::Every)?;
+                let raw = pipeline.recorded(&self.ctx, DrawClass::Every, None)?;
                 self.prepare_dispatch(playback, group.state, &pipeline, raw, set, &sysvals);
                 let (device, cmd) = (self.ctx.device(), playback.cmd);
                 match group.workgroups {
