@@ -1,7 +1,7 @@
 //! The inputs and outputs that an entry point declares, with their types and with the selectors
 //! that a capture list can name them by.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use spirv::{BuiltIn, Decoration, StorageClass};
 
@@ -68,7 +68,7 @@ pub fn interface_variables(
             add_variable(declarations, variable, &mut found);
         }
     }
-    let mut at_location: HashMap<u32, u32> = HashMap::new();
+    let mut at_location: FxHashMap<u32, u32> = FxHashMap::default();
     for location in found.iter().filter_map(|variable| variable.location) {
         *at_location.entry(location).or_default() += 1;
     }

@@ -1,7 +1,8 @@
 //! Determines which outputs an entry point writes, by static analysis.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
+use rustc_hash::FxHashSet;
 use spirv::{Op, StorageClass};
 
 use super::CapturedOutput;
@@ -62,7 +63,7 @@ impl Written {
 
 struct Scan<'a> {
     pointers: Pointers<'a>,
-    debug_info: HashSet<Id>,
+    debug_info: FxHashSet<Id>,
     places: BTreeSet<OutputPath>,
 }
 

@@ -12,7 +12,7 @@
 //! copy of the type without layout, and values are converted between the two types
 //! (`OpCopyLogical`) at loads and stores.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use spirv::{Decoration, Op, StorageClass};
 
@@ -62,7 +62,7 @@ pub(super) fn remove(module: &mut Module) {
     if module.version() < (1, 5) {
         return;
     }
-    let decorated: HashSet<Id> = module
+    let decorated: FxHashSet<Id> = module
         .section(Section::Annotations)
         .filter(|i| is_layout(*i) && plain.contains(&i.id(0)))
         .map(|i| i.id(0))
@@ -74,8 +74,8 @@ pub(super) fn remove(module: &mut Module) {
 
 /// The structures and arrays that pointers into these storage classes point to, without those
 /// behind further pointers.
-fn composites(declarations: &Declarations, storages: &[StorageClass]) -> HashSet<Id> {
-    let mut composites = HashSet::new();
+fn composites(declarations: &Declarations, storages: &[StorageClass]) -> FxHashSet<Id> {
+    let mut composites = FxHashSet::default();
     let mut open: Vec<Id> = declarations.pointees(storages).collect();
     while let Some(ty) = open.pop() {
         let parts = parts(declarations, ty);
@@ -100,28 +100,28 @@ fn parts(declarations: &Declarations, ty: Id) -> &[Id] {
 /// Types that are duplicated.
 struct Split {
     /// By the original type: the copy without layout.
-    copies: HashMap<Id, Id>,
+    copies: FxHashMap<Id, Id>,
     /// By pointer type that now points to a copy: the type that it pointed to before.
-    pointer_types: HashMap<Id, Id>,
+    pointer_types: FxHashMap<Id, Id>,
     /// The same by pointer.
-    pointers: HashMap<Id, Id>,
+    pointers: FxHashMap<Id, Id>,
     /// By the constant that a variable is initialised with, or a part of that constant: the
     /// constant of the copied type.
-    constants: HashMap<Id, Id>,
+    constants: FxHashMap<Id, Id>,
 }
 
 impl Split {
     fn new(
         module: &mut Module,
         declarations: &Declarations,
-        plain: &HashSet<Id>,
-        decorated: &HashSet<Id>,
+        plain: &FxHashSet<Id>,
+        decorated: &FxHashSet<Id>,
     ) -> Self {
         let mut this = Self {
-            copies: HashMap::new(),
-            pointer_types: HashMap::new(),
-            pointers: HashMap::new(),
-            constants: HashMap::new(),
+            copies: FxHashMap::default(),
+            pointer_types: FxHashMap::default(),
+            pointers: FxHashMap::default(),
+            constants: FxHashMap::default(),
         };
         // The parts of a type are declared before it.
         let mut types = Vec::new();
@@ -156,7 +156,7 @@ impl Split {
         let of_sections = [Section::Declarations, Section::Functions]
             .into_iter()
             .flat_map(|section| module.section(section));
-        let mut needed: HashSet<Id> = of_sections
+        let mut needed: FxHashSet<Id> = of_sections
             .filter(|i| i.is(Op::Variable) && i.operands().len() > 3)
             .filter(|i| self.pointer_types.contains_key(&i.id(0)))
             .map(|i| i.id(3))
@@ -209,7 +209,8 @@ impl Split {
     fn declaration(&mut self, code: &mut Code, i: Instruction<'_>) {
         let (ty, result) = result_of(i);
         let (Some(op), Some(id)) = (i.op(), result) else { return code.copy(i.words()) };
-        let copied = |id: &u32, copies: &HashMap<Id, Id>| copies.get(&Id(*id)).map_or(*id, |c| c.0);
+        let copied =
+            |id: &u32, copies: &FxHashMap<Id, Id>| copies.get(&Id(*id)).map_or(*id, |c| c.0);
         if let Some(pointee) = self.pointer_types.get(&id) {
             let copy = self.copies[pointee];
             return code.push(op, &[id.0, i.operand(1), copy.0]);

@@ -1,6 +1,6 @@
 //! Changes of a shader's interface that the rewriting passes share.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use spirv::{BuiltIn, Decoration, ExecutionModel, Op, StorageClass};
 
@@ -44,7 +44,7 @@ pub(super) fn remove_push_constants(
     used: &StaticUse,
     entry: &mut EntryPoint,
 ) {
-    let mut unused: HashSet<Id> = declarations
+    let mut unused: FxHashSet<Id> = declarations
         .variables(StorageClass::PushConstant)
         .map(|variable| variable.id)
         .filter(|variable| !used.contains(*variable))
@@ -84,14 +84,14 @@ pub(super) fn make_private(module: &mut Module, storages: &[StorageClass]) {
 pub(super) fn interface_types(
     declarations: &Declarations,
     storages: &[StorageClass],
-) -> HashSet<Id> {
+) -> FxHashSet<Id> {
     let variables = storages.iter().flat_map(|storage| declarations.variables(*storage));
     structures(declarations, variables.map(|variable| variable.pointee).collect())
 }
 
 /// The structure types within these types.
-pub(super) fn structures(declarations: &Declarations, mut open: Vec<Id>) -> HashSet<Id> {
-    let mut types = HashSet::new();
+pub(super) fn structures(declarations: &Declarations, mut open: Vec<Id>) -> FxHashSet<Id> {
+    let mut types = FxHashSet::default();
     while let Some(ty) = open.pop() {
         match declarations.ty(ty) {
             Some(Type::Array { element, .. } | Type::RuntimeArray { element }) => {
@@ -114,7 +114,7 @@ const BUFFER_STORAGES: [StorageClass; 5] = [
 ];
 
 /// The structure types in buffers. Their member decorations apply to the buffers too.
-pub(super) fn buffer_structures(declarations: &Declarations) -> HashSet<Id> {
+pub(super) fn buffer_structures(declarations: &Declarations) -> FxHashSet<Id> {
     structures(declarations, declarations.pointees(&BUFFER_STORAGES).collect())
 }
 
@@ -190,7 +190,7 @@ pub(super) fn set_entry_point(
         let new = globals.map(|i| i.id(1)).filter(|id| declarations.variable(*id).is_none());
         interface.extend(new);
     }
-    let mut seen = HashSet::new();
+    let mut seen = FxHashSet::default();
     interface.retain(|id| seen.insert(*id));
 
     let mut operands = vec![model as u32, function.0];
@@ -217,9 +217,9 @@ pub(super) fn has_side_effects(
         StorageClass::PhysicalStorageBuffer,
         StorageClass::Image,
     ];
-    let types: HashSet<Id> = declarations.pointers(&SHARED).collect();
+    let types: FxHashSet<Id> = declarations.pointers(&SHARED).collect();
     let variables = SHARED.iter().flat_map(|storage| declarations.variables(*storage));
-    let mut pointers: HashSet<Id> = variables.map(|variable| variable.id).collect();
+    let mut pointers: FxHashSet<Id> = variables.map(|variable| variable.id).collect();
     let mut is_used = false;
     module.section(Section::Functions).any(|i| {
         if i.is(Op::Function) {
@@ -248,7 +248,7 @@ pub(super) fn has_side_effects(
 pub(super) fn structures_of_others(
     declarations: &Declarations,
     variable: &Variable,
-) -> HashSet<Id> {
+) -> FxHashSet<Id> {
     let storages = [StorageClass::Input, StorageClass::Output, StorageClass::Private];
     let others = storages
         .iter()

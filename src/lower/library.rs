@@ -1,8 +1,9 @@
 //! The shader library (`shaders/*.wgsl`, compiled to `shaders/xfb.spv`) and the bodies of its stubs.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
+use rustc_hash::FxHashSet;
 use spirv::{Decoration, MemorySemantics, Op, Scope, SelectionControl};
 
 use super::functions::{MemoryStub, StagingStub, StubName, SysvalsStub};
@@ -35,7 +36,7 @@ fn mark_uniform_branches(module: &mut Module) {
     let Some(marker) = module.section(Section::Names).find(is_marker).map(|i| i.id(0)) else {
         return;
     };
-    let (mut conditions, mut merges) = (HashSet::new(), HashSet::new());
+    let (mut conditions, mut merges) = (FxHashSet::default(), FxHashSet::default());
     let mut merge = None;
     for i in module.section(Section::Functions) {
         match i.op() {

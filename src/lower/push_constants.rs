@@ -85,7 +85,7 @@ impl PushConstants {
         }
         let range = granular(bytes_of(reads.iter().map(|read| &read.value)));
         tracing::debug!(?range, values = reads.len(), "push constants");
-        Ok(Self { is_used: true, is_only_moved, wide: WideTypes::new(), reads, range })
+        Ok(Self { is_used: true, is_only_moved, wide: WideTypes::default(), reads, range })
     }
 
     /// The storage class of the block if it must be widened before it becomes `Private`.

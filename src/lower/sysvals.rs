@@ -1,6 +1,6 @@
 //! Where a lowered shader reads its sysvals from.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use std::mem::offset_of;
 
 use spirv::{Decoration, Op, StorageClass};
@@ -183,5 +183,5 @@ fn move_block(module: &mut Module, block: Id, offset: u32) {
 fn remove_block(module: &mut Module, variable: Id) {
     module.retain(Section::Functions, |i| !(i.is(Op::AccessChain) && i.id(2) == variable));
     module.retain(Section::Declarations, |i| !(i.is(Op::Variable) && i.id(1) == variable));
-    remove_annotations(module, &HashSet::from([variable]));
+    remove_annotations(module, &FxHashSet::from_iter([variable]));
 }

@@ -8,7 +8,7 @@
 //! they are written, are therefore initialised to 0. Variables that the analysis proves to be
 //! written on every path are not changed: most shaders stay as they are.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use spirv::{Op, StorageClass};
 
@@ -28,7 +28,7 @@ pub(super) struct Undefined {
     /// `Private` variables that may be read before they are written, with their types.
     private: Vec<(Id, Id)>,
     /// The same for variables of functions.
-    locals: HashSet<Id>,
+    locals: FxHashSet<Id>,
     /// Whether there are other undefined values: of variables, or by `OpUndef`.
     pub(super) has_values: bool,
 }
@@ -84,7 +84,7 @@ impl Undefined {
             })
         });
         let builder = &mut Builder::new(module);
-        let mut nulls = HashMap::new();
+        let mut nulls = FxHashMap::default();
         for i in builder.module.section(Section::Functions) {
             if i.is(Op::Variable)
                 && self.locals.contains(&i.id(1))
@@ -127,7 +127,7 @@ impl Undefined {
 
 /// Whether the type has a null value that consists of numbers.
 fn has_null(declarations: &Declarations, ty: Id) -> bool {
-    let mut seen = HashSet::new();
+    let mut seen = FxHashSet::default();
     let mut open = vec![ty];
     while let Some(ty) = open.pop() {
         if !seen.insert(ty) {

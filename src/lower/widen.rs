@@ -12,7 +12,7 @@
 //! converted values. Vertex pulling treats such an input as a 32-bit one, and supports all formats
 //! that Vulkan allows for it.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use spirv::{Capability, Op, StorageClass};
 
@@ -68,7 +68,7 @@ pub(super) fn widen(
     let mut pointers: Vec<Id> = declarations.pointers(storages).collect();
     // Sorted, so that the result is deterministic.
     pointers.sort_unstable();
-    let mut widened = HashMap::new();
+    let mut widened = FxHashMap::default();
     for pointer in pointers {
         let Some(Type::Pointer { storage, pointee }) = declarations.ty(pointer) else { continue };
         let mut clones = Code::default();
@@ -78,7 +78,7 @@ pub(super) fn widen(
             widened.insert(pointer, Pointer { narrow: *pointee, wide, is_only_moved, clones });
         }
     }
-    let mut wide = WideTypes::new();
+    let mut wide = WideTypes::default();
     if !widened.is_empty() {
         wide = types.declare(&widened);
         convert(module, declarations, &widened, &wide)?;
@@ -121,7 +121,7 @@ struct Pointer {
 }
 
 /// Wide types by the narrow ones; `None` for a type that has no narrow component.
-pub(super) type WideTypes = HashMap<Id, Option<Id>>;
+pub(super) type WideTypes = FxHashMap<Id, Option<Id>>;
 
 /// Declares the wide counterparts of types.
 struct Types<'a> {
@@ -129,15 +129,15 @@ struct Types<'a> {
     declarations: &'a Declarations,
     /// Declared scalars, vectors and matrices, which must not be declared twice, by opcode and
     /// operands.
-    known: HashMap<Vec<u32>, Id>,
+    known: FxHashMap<Vec<u32>, Id>,
     /// Those of them that must be declared before all others.
-    hoisted: HashSet<Id>,
+    hoisted: FxHashSet<Id>,
     hoisted_code: Code,
     wide: WideTypes,
     /// Narrow types that contain a type without arithmetic capability.
-    only_moved: HashSet<Id>,
+    only_moved: FxHashSet<Id>,
     /// Structures, and the structures that were made from them.
-    structures: HashMap<Id, Id>,
+    structures: FxHashMap<Id, Id>,
 }
 
 impl<'a> Types<'a> {
@@ -151,11 +151,11 @@ impl<'a> Types<'a> {
             module,
             declarations,
             known,
-            hoisted: HashSet::new(),
+            hoisted: FxHashSet::default(),
             hoisted_code: Code::default(),
-            wide: HashMap::new(),
-            only_moved: HashSet::new(),
-            structures: HashMap::new(),
+            wide: FxHashMap::default(),
+            only_moved: FxHashSet::default(),
+            structures: FxHashMap::default(),
         }
     }
 
@@ -235,7 +235,7 @@ impl<'a> Types<'a> {
 
     /// Declares the new types, and changes the pointer types. Returns the wide types by the narrow
     /// ones.
-    fn declare(self, widened: &HashMap<Id, Pointer>) -> WideTypes {
+    fn declare(self, widened: &FxHashMap<Id, Pointer>) -> WideTypes {
         let Self { module, hoisted, hoisted_code, structures, wide, .. } = self;
         let mut all = hoisted_code;
         for i in module.section(Section::Declarations) {
@@ -272,10 +272,10 @@ fn is_unique(i: Instruction<'_>) -> bool {
 fn convert(
     module: &mut Module,
     declarations: &Declarations,
-    widened: &HashMap<Id, Pointer>,
+    widened: &FxHashMap<Id, Pointer>,
     wide: &WideTypes,
 ) -> Result<(), LowerError> {
-    let mut pointers = HashMap::new();
+    let mut pointers = FxHashMap::default();
     for i in module.section(Section::Declarations).chain(module.section(Section::Functions)) {
         if let (Some(ty), Some(id)) = result_of(i)
             && let Some(pointer) = widened.get(&ty)
@@ -304,7 +304,7 @@ struct Rewriter<'a> {
     declarations: &'a Declarations,
     wide: &'a WideTypes,
     /// Pointers to widened variables, by id.
-    pointers: HashMap<Id, &'a Pointer>,
+    pointers: FxHashMap<Id, &'a Pointer>,
     code: Code,
     /// The number of values that composites were split into so far.
     parts: usize,

@@ -10,7 +10,9 @@
 mod bits;
 mod scan;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use spirv::{Op, StorageClass};
 
@@ -52,13 +54,13 @@ impl Unassigned {
         entry: &EntryPoint,
         places: &[(Id, &[u32])],
     ) -> Self {
-        let initialized: HashSet<Id> = module
+        let initialized: FxHashSet<Id> = module
             .section(Section::Declarations)
             .filter(|i| is_initialized(*i))
             .map(|i| i.id(1))
             .collect();
         let mut globals = Components::new(declarations);
-        let outputs: HashSet<Id> = places.iter().map(|(variable, _)| *variable).collect();
+        let outputs: FxHashSet<Id> = places.iter().map(|(variable, _)| *variable).collect();
         let private = declarations.variables(StorageClass::Private).map(|v| v.id);
         let private = private.filter(|variable| !initialized.contains(variable));
         let of_module: Vec<Id> = outputs.iter().copied().chain(private).collect();
@@ -124,8 +126,8 @@ fn is_initialized(i: Instruction<'_>) -> bool {
 }
 
 /// The module's variables that each function always writes.
-fn summaries(functions: &[Function<'_>], globals: usize) -> HashMap<Id, Bits> {
-    let mut summaries: HashMap<Id, Bits> =
+fn summaries(functions: &[Function<'_>], globals: usize) -> FxHashMap<Id, Bits> {
+    let mut summaries: FxHashMap<Id, Bits> =
         functions.iter().map(|f| (f.id, Bits::none(globals))).collect();
     for _ in 0..MAX_ROUNDS {
         let mut is_changed = false;
@@ -152,7 +154,7 @@ fn summaries(functions: &[Function<'_>], globals: usize) -> HashMap<Id, Bits> {
 
 impl Function<'_> {
     /// What is written before each block, or `None` if the analysis takes too long.
-    fn solve(&self, at_entry: &Bits, summaries: &HashMap<Id, Bits>) -> Option<Vec<Bits>> {
+    fn solve(&self, at_entry: &Bits, summaries: &FxHashMap<Id, Bits>) -> Option<Vec<Bits>> {
         if self.blocks.len().saturating_mul(self.components) > MAX_BITS {
             return None;
         }
@@ -189,7 +191,7 @@ impl Function<'_> {
 
 impl Event {
     /// Adds what the event writes.
-    fn apply(&self, state: &mut Bits, summaries: &HashMap<Id, Bits>) {
+    fn apply(&self, state: &mut Bits, summaries: &FxHashMap<Id, Bits>) {
         match self {
             Self::Write(components) => state.insert(components.clone()),
             Self::Call(function) => {

@@ -1,6 +1,6 @@
 //! The declarations of a module: types, constants, variables, names and decorations, by id.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use spirv::{Decoration, Op, StorageClass};
 
@@ -86,18 +86,18 @@ type Decorations = Vec<(u32, Vec<u32>)>;
 /// The declarations of a module.
 #[derive(Debug, Clone, Default)]
 pub struct Declarations {
-    types: HashMap<Id, Type>,
-    constants: HashMap<Id, u32>,
+    types: FxHashMap<Id, Type>,
+    constants: FxHashMap<Id, u32>,
     /// Specialisation constants, with their opcode or that of their operation.
-    specialized: HashMap<Id, Op>,
+    specialized: FxHashMap<Id, Op>,
     /// In the order of the module.
     variables: Vec<Variable>,
     /// The index of each variable in `variables`.
-    variable_indices: HashMap<Id, usize>,
-    names: HashMap<Id, String>,
-    member_names: HashMap<(Id, u32), String>,
-    decorations: HashMap<Id, Decorations>,
-    member_decorations: HashMap<(Id, u32), Decorations>,
+    variable_indices: FxHashMap<Id, usize>,
+    names: FxHashMap<Id, String>,
+    member_names: FxHashMap<(Id, u32), String>,
+    decorations: FxHashMap<Id, Decorations>,
+    member_decorations: FxHashMap<(Id, u32), Decorations>,
 }
 
 impl Declarations {
@@ -298,9 +298,9 @@ impl Declarations {
 /// Excludes types that contain themselves or are nested too deeply.
 #[derive(Default)]
 struct Nesting {
-    depths: HashMap<Id, u32>,
+    depths: FxHashMap<Id, u32>,
     /// All ids that types declared so far refer to, declared or not.
-    parts: HashSet<Id>,
+    parts: FxHashSet<Id>,
 }
 
 impl Nesting {

@@ -1,6 +1,6 @@
 //! Adds new declarations and new code.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use spirv::{Op, StorageClass};
 
@@ -16,15 +16,15 @@ pub struct Builder<'m> {
     /// The module.
     pub module: &'m mut Module,
     /// Ids by opcode and operands without the result.
-    known: HashMap<Vec<u32>, Id>,
+    known: FxHashMap<Vec<u32>, Id>,
 }
 
 impl<'m> Builder<'m> {
     /// Makes a builder with the existing declarations of the module.
     pub fn new(module: &'m mut Module) -> Self {
-        let decorated: HashSet<Id> =
+        let decorated: FxHashSet<Id> =
             module.section(Section::Annotations).map(|i| i.id(0)).collect();
-        let mut known = HashMap::new();
+        let mut known = FxHashMap::default();
         for i in module.section(Section::Declarations) {
             let Some(op) = i.op() else { continue };
             let Some(result) = result_index(op) else { continue };

@@ -1,6 +1,6 @@
 //! Finds an entry point, and removes everything that belongs to others.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use spirv::{ExecutionModel, Op, StorageClass};
 
@@ -215,7 +215,7 @@ pub fn isolate(module: &mut Module, entry: &mut EntryPoint) -> StaticUse {
     let outputs: Vec<Id> = outputs.map(|i| i.id(1)).collect();
     used.add(module, outputs);
 
-    let mut removed = HashSet::new();
+    let mut removed = FxHashSet::default();
     let mut keep = true;
     module.retain(Section::Functions, |i| {
         if i.is(Op::Function) {
@@ -260,7 +260,7 @@ pub fn isolate(module: &mut Module, entry: &mut EntryPoint) -> StaticUse {
 }
 
 /// Removes names and decorations of removed ids, and of their members.
-pub(crate) fn remove_annotations(module: &mut Module, removed: &HashSet<Id>) {
+pub(crate) fn remove_annotations(module: &mut Module, removed: &FxHashSet<Id>) {
     use Op::{
         Decorate, DecorateId, DecorateString, MemberDecorate, MemberDecorateString, MemberName,
         Name,
@@ -284,7 +284,7 @@ pub(crate) fn remove_annotations(module: &mut Module, removed: &HashSet<Id>) {
 }
 
 /// Removes debug info that refers to removed ids, transitively.
-pub(crate) fn remove_debug_info(module: &mut Module, removed: &mut HashSet<Id>) {
+pub(crate) fn remove_debug_info(module: &mut Module, removed: &mut FxHashSet<Id>) {
     let sets = debug_info_sets(module);
     for section in [Section::Declarations, Section::Functions] {
         module.retain(section, |i| {
@@ -301,7 +301,7 @@ pub(crate) fn remove_debug_info(module: &mut Module, removed: &mut HashSet<Id>) 
 }
 
 /// Instruction sets that only describe the module.
-pub(crate) fn debug_info_sets(module: &Module) -> HashSet<Id> {
+pub(crate) fn debug_info_sets(module: &Module) -> FxHashSet<Id> {
     let is_debug_info = |name: &str| name.starts_with("NonSemantic.") || name.contains("DebugInfo");
     module
         .section(Section::Imports)
@@ -314,8 +314,8 @@ pub(crate) fn debug_info_sets(module: &Module) -> HashSet<Id> {
 }
 
 /// A function and all functions that it calls, directly or indirectly.
-pub(crate) fn reachable_functions(module: &Module, root: Id) -> HashSet<Id> {
-    let mut calls: HashMap<Id, Vec<Id>> = HashMap::new();
+pub(crate) fn reachable_functions(module: &Module, root: Id) -> FxHashSet<Id> {
+    let mut calls: FxHashMap<Id, Vec<Id>> = FxHashMap::default();
     let mut function = Id(0);
     for i in module.section(Section::Functions) {
         if i.is(Op::Function) {
@@ -324,7 +324,7 @@ pub(crate) fn reachable_functions(module: &Module, root: Id) -> HashSet<Id> {
             calls.entry(function).or_default().push(i.id(2));
         }
     }
-    let mut reachable = HashSet::from([root]);
+    let mut reachable = FxHashSet::from_iter([root]);
     let mut open = vec![root];
     while let Some(function) = open.pop() {
         for callee in calls.get(&function).into_iter().flatten() {

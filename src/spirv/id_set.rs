@@ -1,6 +1,6 @@
 //! Sets of ids.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use super::Id;
 
@@ -14,7 +14,7 @@ pub(crate) enum IdSet {
     /// A bit set for all ids below the bound.
     Dense(Vec<u64>),
     /// A hash table.
-    Sparse(HashSet<u32>),
+    Sparse(FxHashSet<u32>),
 }
 
 impl IdSet {
@@ -23,7 +23,7 @@ impl IdSet {
         let bits = (bound as usize).div_ceil(64);
         match bits <= words {
             true => Self::Dense(vec![0; bits]),
-            false => Self::Sparse(HashSet::new()),
+            false => Self::Sparse(FxHashSet::default()),
         }
     }
 

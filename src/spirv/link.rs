@@ -7,7 +7,7 @@
 //! The application's module has precedence: its memory model and its version are kept, and its
 //! types are reused if they are equal (see [`Builder`]). The library must therefore be SPIR-V 1.0.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use spirv::Op;
 
@@ -38,11 +38,13 @@ pub enum LinkError {
 #[derive(Debug)]
 pub struct Library {
     module: Module,
-    functions: HashMap<String, Function>,
+    functions: FxHashMap<String, Function>,
     /// Names by function id.
-    names: HashMap<Id, String>,
+    names: FxHashMap<Id, String>,
     /// Declarations by result id.
-    declarations: HashMap<Id, Vec<u32>>,
+    declarations: FxHashMap<Id, Vec<u32>>,
+    /// Names and decorations by the id that they are of.
+    annotations: FxHashMap<Id, Vec<(Section, Vec<u32>)>>,
 }
 
 /// A function of the library.
@@ -56,12 +58,12 @@ struct Function {
 impl Library {
     /// Makes a library from a module.
     pub fn new(module: Module) -> Self {
-        let names: HashMap<Id, String> = module
+        let names: FxHashMap<Id, String> = module
             .section(Section::Names)
             .filter(|i| i.is(Op::Name))
             .filter_map(|i| Some((i.id(0), read_string(i.operands().get(1..)?)?.0)))
             .collect();
-        let mut functions: HashMap<String, Function> = HashMap::new();
+        let mut functions: FxHashMap<String, Function> = FxHashMap::default();
         let mut current: Option<Function> = None;
         for i in module.section(Section::Functions) {
             if i.is(Op::Function) {
@@ -83,7 +85,16 @@ impl Library {
             .flat_map(|section| module.section(section))
             .filter_map(|i| Some((result_of(i).1?, i.words().to_vec())))
             .collect();
-        Self { module, functions, names, declarations }
+        let mut annotations: FxHashMap<Id, Vec<_>> = FxHashMap::default();
+        for section in [Section::Names, Section::Annotations] {
+            for i in module.section(section) {
+                if let Some(Op::Name | Op::MemberName | Op::Decorate | Op::MemberDecorate) = i.op()
+                {
+                    annotations.entry(i.id(0)).or_default().push((section, i.words().to_vec()));
+                }
+            }
+        }
+        Self { module, functions, names, declarations, annotations }
     }
 
     /// The names of all functions, in any order.
@@ -136,15 +147,23 @@ pub struct Linker<'l, 'm> {
     pub builder: Builder<'m>,
     library: &'l Library,
     /// Ids in the target module by ids in the library.
-    ids: HashMap<Id, Id>,
+    ids: FxHashMap<Id, Id>,
     /// Functions that have an id but no body yet.
     pending: Vec<String>,
+    /// Memory for an instruction.
+    renumbered: Vec<u32>,
 }
 
 impl<'l, 'm> Linker<'l, 'm> {
     /// Makes a linker. Nothing is linked yet.
     pub fn new(module: &'m mut Module, library: &'l Library) -> Self {
-        Self { builder: Builder::new(module), library, ids: HashMap::new(), pending: Vec::new() }
+        Self {
+            builder: Builder::new(module),
+            library,
+            ids: FxHashMap::default(),
+            pending: Vec::new(),
+            renumbered: Vec::new(),
+        }
     }
 
     /// Returns the id of a function of the library. [`finish`](Self::finish) will link the
@@ -229,17 +248,32 @@ impl<'l, 'm> Linker<'l, 'm> {
 
     /// Copies an instruction of a function.
     fn copy(&mut self, words: &[u32]) -> Result<(), LinkError> {
-        let renumbered = self.renumber(words, true)?;
-        self.builder.module.push_encoded(Section::Functions, &renumbered);
-        Ok(())
+        let mut renumbered = std::mem::take(&mut self.renumbered);
+        let result = self.renumber(words, true, &mut renumbered);
+        if result.is_ok() {
+            self.builder.module.push_encoded(Section::Functions, &renumbered);
+        }
+        self.renumbered = renumbered;
+        result
     }
 
-    fn renumber(&mut self, words: &[u32], in_function: bool) -> Result<Vec<u32>, LinkError> {
-        let mut renumbered = words.to_vec();
+    /// Writes an instruction with the ids of the target module.
+    fn renumber(
+        &mut self,
+        words: &[u32],
+        in_function: bool,
+        renumbered: &mut Vec<u32>,
+    ) -> Result<(), LinkError> {
+        renumbered.clear();
+        renumbered.extend_from_slice(words);
         let mut failure = None;
         let instruction = Instruction::new(words);
         let known = grammar::visit_ids(instruction, |index| {
             let library_id = instruction.id(index);
+            if let Some(Id(new)) = self.ids.get(&library_id) {
+                renumbered[1 + index] = *new;
+                return;
+            }
             let mapped = match self.library.names.get(&library_id) {
                 Some(name) => self.function(name),
                 None if self.library.declarations.contains_key(&library_id) => {
@@ -256,7 +290,7 @@ impl<'l, 'm> Linker<'l, 'm> {
         match failure {
             Some(error) => Err(error),
             None if !known => Err(LinkError::UnknownInstruction(instruction.opcode())),
-            None => Ok(renumbered),
+            None => Ok(()),
         }
     }
 
@@ -321,9 +355,10 @@ impl<'l, 'm> Linker<'l, 'm> {
         // Meanwhile the result is mapped to itself.
         let id = Id(words[1 + result]);
         self.ids.insert(id, id);
-        let renumbered = self.renumber(words, false);
+        let mut renumbered = Vec::new();
+        let known = self.renumber(words, false, &mut renumbered);
         self.ids.remove(&id);
-        let mut renumbered = renumbered?;
+        known?;
         renumbered.remove(1 + result);
         renumbered.remove(0);
         Ok(renumbered)
@@ -344,19 +379,10 @@ impl<'l, 'm> Linker<'l, 'm> {
 
     /// Copies names and decorations of `id` for `new`.
     fn copy_annotations(&mut self, id: Id, new: Id) {
-        let library = self.library;
-        for section in [Section::Names, Section::Annotations] {
-            let of_id = |i: &Instruction<'_>| {
-                matches!(
-                    i.op(),
-                    Some(Op::Name | Op::MemberName | Op::Decorate | Op::MemberDecorate)
-                ) && i.id(0) == id
-            };
-            for i in library.module.section(section).filter(of_id) {
-                let mut words = i.words().to_vec();
-                words[1] = new.0;
-                self.builder.module.push_encoded(section, &words);
-            }
+        for (section, words) in self.library.annotations.get(&id).into_iter().flatten() {
+            let mut words = words.clone();
+            words[1] = new.0;
+            self.builder.module.push_encoded(*section, &words);
         }
     }
 }

@@ -24,7 +24,7 @@ mod source;
 mod values;
 mod walk;
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use spirv::{GlslStd450Op, Op};
 
@@ -75,7 +75,11 @@ fn try_optimize(module: &mut Module, entry: &EntryPoint) -> Result<(), Stop> {
             let name = i.operands().get(1..).and_then(read_string);
             name.is_some_and(|(name, _)| wanted(&name))
         };
-        module.section(Section::Imports).filter(is_wanted).map(|i| i.id(0)).collect::<HashSet<Id>>()
+        module
+            .section(Section::Imports)
+            .filter(is_wanted)
+            .map(|i| i.id(0))
+            .collect::<FxHashSet<Id>>()
     };
     let dropped = set(|name| name.contains("DebugInfo"));
     let glsl = set(|name| name == "GLSL.std.450").into_iter().min_by_key(|id| id.0);
@@ -87,7 +91,7 @@ fn try_optimize(module: &mut Module, entry: &EntryPoint) -> Result<(), Stop> {
         _ => None,
     };
     let private = private_variables(module, pointee);
-    let variable_types: HashMap<Id, Id> = [Section::Declarations, Section::Functions]
+    let variable_types: FxHashMap<Id, Id> = [Section::Declarations, Section::Functions]
         .into_iter()
         .flat_map(|section| module.section(section))
         .filter(|i| i.is(Op::Variable))
@@ -96,7 +100,7 @@ fn try_optimize(module: &mut Module, entry: &EntryPoint) -> Result<(), Stop> {
     let limit = source.len() * MAX_GROWTH.0 + MAX_GROWTH.1;
 
     // Functions that are not understood may do anything with the variables that they refer to.
-    let mut untracked: HashSet<Id> =
+    let mut untracked: FxHashSet<Id> =
         private.iter().map(|(id, ..)| *id).filter(|id| source.is_opaque(*id)).collect();
     // Parts of an array with a number that is computed are not followed. That it is known after all
     // is not worth another attempt for all other arrays.
@@ -106,7 +110,7 @@ fn try_optimize(module: &mut Module, entry: &EntryPoint) -> Result<(), Stop> {
     };
     untracked.extend(source.indexed().filter(has_array));
     source.references_of_opaque(&mut untracked);
-    let mut refused = HashSet::new();
+    let mut refused = FxHashSet::default();
     // Some drivers turn a return within a construct into variables and branches.
     let mut returns_early = false;
     for _ in 0..MAX_ATTEMPTS {
@@ -169,9 +173,9 @@ impl Written {
     }
 
     /// Replaces the function of the entry point, and removes what nothing refers to any more.
-    fn replace(self, module: &mut Module, entry: &mut EntryPoint, dropped: &HashSet<Id>) {
+    fn replace(self, module: &mut Module, entry: &mut EntryPoint, dropped: &FxHashSet<Id>) {
         let mut is_replaced = false;
-        let mut removed = HashSet::new();
+        let mut removed = FxHashSet::default();
         let mut head = Vec::new();
         module.retain(Section::Functions, |i| {
             if i.is(Op::Function) {
@@ -205,7 +209,7 @@ impl Written {
 
 /// Whether a type has an array in it.
 fn has_array(declarations: &Declarations, ty: Id) -> bool {
-    let (mut seen, mut open) = (HashSet::from([ty]), vec![ty]);
+    let (mut seen, mut open) = (FxHashSet::from_iter([ty]), vec![ty]);
     while let Some(ty) = open.pop() {
         match declarations.ty(ty) {
             Some(Type::Array { .. }) => return true,
@@ -219,8 +223,8 @@ fn has_array(declarations: &Declarations, ty: Id) -> bool {
 }
 
 /// The decorations of each id.
-fn decorations(module: &Module) -> HashMap<Id, Vec<Vec<u32>>> {
-    let mut decorations: HashMap<Id, Vec<Vec<u32>>> = HashMap::new();
+fn decorations(module: &Module) -> FxHashMap<Id, Vec<Vec<u32>>> {
+    let mut decorations: FxHashMap<Id, Vec<Vec<u32>>> = FxHashMap::default();
     for i in module.section(Section::Annotations) {
         let op = i.op().filter(|_| !i.operands().is_empty());
         if matches!(op, Some(Op::Decorate | Op::DecorateId | Op::DecorateString)) {

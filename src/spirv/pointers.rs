@@ -1,6 +1,6 @@
 //! Tracks pointers into variables through the instructions that derive them.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use spirv::Op;
 
@@ -22,7 +22,7 @@ pub(crate) struct Pointer {
 #[derive(Debug)]
 pub(crate) struct Pointers<'a> {
     declarations: &'a Declarations,
-    known: HashMap<Id, Pointer>,
+    known: FxHashMap<Id, Pointer>,
 }
 
 impl<'a> Pointers<'a> {
@@ -31,7 +31,7 @@ impl<'a> Pointers<'a> {
         declarations: &'a Declarations,
         variables: impl IntoIterator<Item = Id>,
     ) -> Self {
-        let mut this = Self { declarations, known: HashMap::new() };
+        let mut this = Self { declarations, known: FxHashMap::default() };
         variables.into_iter().for_each(|variable| this.add(variable));
         this
     }

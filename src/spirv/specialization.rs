@@ -9,7 +9,9 @@
 
 pub(super) mod fold;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use spirv::{Decoration, Op};
 
@@ -113,7 +115,7 @@ pub fn specialize(
     }
     let is_spec_id =
         |i: Instruction<'_>| i.is(Op::Decorate) && i.operand(1) == Decoration::SpecId as u32;
-    let spec_ids: HashMap<Id, u32> = module
+    let spec_ids: FxHashMap<Id, u32> = module
         .section(Section::Annotations)
         .filter(|i| is_spec_id(*i))
         .map(|i| (i.id(0), i.operand(2)))
@@ -130,13 +132,13 @@ pub fn specialize(
 /// The values of the declarations so far.
 #[derive(Default)]
 struct Constants<'a> {
-    spec_ids: HashMap<Id, u32>,
+    spec_ids: FxHashMap<Id, u32>,
     data: BTreeMap<u32, &'a [u8]>,
-    types: HashMap<Id, Scalar>,
-    scalars: HashMap<Id, Value>,
-    composites: HashMap<Id, Vec<Id>>,
+    types: FxHashMap<Id, Scalar>,
+    scalars: FxHashMap<Id, Value>,
+    composites: FxHashMap<Id, Vec<Id>>,
     /// Constants that only the driver can compute.
-    open: HashSet<Id>,
+    open: FxHashSet<Id>,
 }
 
 impl Constants<'_> {

@@ -1,6 +1,6 @@
 //! Finds the parts of a layout that can be captured by decorating the shader's own outputs.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use spirv::{Decoration, Op, StorageClass};
 
@@ -54,7 +54,7 @@ type Dword = (Id, Vec<u32>, u32);
 
 /// The destinations of captured dwords: the index of the output in the layout, the buffer, and the
 /// offset in bytes.
-type Destinations = HashMap<Dword, Vec<(usize, u32, u32)>>;
+type Destinations = FxHashMap<Dword, Vec<(usize, u32, u32)>>;
 
 /// Returns the variables and members to decorate, and the layout of the other captures.
 pub(super) fn inline(
@@ -62,7 +62,7 @@ pub(super) fn inline(
     entry: &EntryPoint,
     layout: &Layout,
 ) -> (Vec<InlinedOutput>, Layout) {
-    let mut destinations = Destinations::new();
+    let mut destinations = Destinations::default();
     for (index, output) in layout.outputs.iter().enumerate() {
         let variable = declarations.variable(output.variable);
         let ty = variable.and_then(|v| declarations.type_at(v.pointee, &output.path));
@@ -86,7 +86,7 @@ pub(super) fn inline(
     }
 
     let mut inlined = Vec::new();
-    let mut done = HashSet::new();
+    let mut done = FxHashSet::default();
     for unit in units(declarations, entry) {
         let Some((buffer, offset, outputs)) = unit.place(declarations, layout, &destinations)
         else {
@@ -129,7 +129,7 @@ impl Unit {
         declarations: &Declarations,
         layout: &Layout,
         destinations: &Destinations,
-    ) -> Option<(u32, u32, HashSet<usize>)> {
+    ) -> Option<(u32, u32, FxHashSet<usize>)> {
         let pieces = pieces_of(declarations, self.variable, self.path.clone(), self.ty);
         if has_padding(&pieces) {
             return None;
@@ -142,7 +142,7 @@ impl Unit {
             }
             let dwords =
                 pieces.iter().flat_map(|piece| (0..piece.dwords()).map(move |d| (piece, d)));
-            let found: Option<HashSet<usize>> = dwords
+            let found: Option<FxHashSet<usize>> = dwords
                 .map(|(piece, dword)| {
                     let offset = base + piece.offset + dword * 4;
                     let is_there = |(_, b, o): &&(usize, u32, u32)| b == buffer && *o == offset;

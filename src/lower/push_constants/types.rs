@@ -4,7 +4,7 @@
 //! bits, which may only be loaded and converted. Other variables require arithmetic capabilities,
 //! which not all devices with these features have. The variables have 32 bits instead in that case.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use spirv::StorageClass;
 
@@ -20,7 +20,7 @@ pub(super) fn check(
     declarations: &Declarations,
     variable: &Variable,
 ) -> Result<bool, LowerError> {
-    let (seen, is_only_moved) = (HashSet::new(), false);
+    let (seen, is_only_moved) = (FxHashSet::default(), false);
     let mut check = Check { module, declarations, variable, seen, is_only_moved };
     check.visit(variable.pointee, &mut Vec::new())?;
     Ok(check.is_only_moved)
@@ -53,7 +53,7 @@ struct Check<'a> {
     module: &'a Module,
     declarations: &'a Declarations,
     variable: &'a Variable,
-    seen: HashSet<Id>,
+    seen: FxHashSet<Id>,
     is_only_moved: bool,
 }
 

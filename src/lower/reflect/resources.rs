@@ -1,7 +1,7 @@
 //! Lists the descriptors and push constants that a shader uses, which a pipeline layout must
 //! contain.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::fmt;
 use std::ops::Range;
 
@@ -180,12 +180,12 @@ fn resource(declarations: &Declarations, opaque: &Opaque, storage: u32, ty: Id) 
 
 /// The types of variables in `UniformConstant`.
 struct Opaque {
-    types: HashMap<Id, ResourceType>,
+    types: FxHashMap<Id, ResourceType>,
 }
 
 impl Opaque {
     fn of(module: &Module) -> Self {
-        let mut types = HashMap::new();
+        let mut types = FxHashMap::default();
         for i in module.section(Section::Declarations) {
             let resource = match i.op() {
                 Some(Op::TypeSampler) => ResourceType::Sampler,

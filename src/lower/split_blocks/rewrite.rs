@@ -5,7 +5,7 @@
 //! words. A single walk over the functions is therefore sufficient. It knows for every pointer to a
 //! structure what it points to.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use spirv::Op;
 
@@ -22,7 +22,7 @@ pub(super) fn rewrite(
     declarations: &Declarations,
     outputs: &[SplitOutput],
 ) -> Result<(), SplitError> {
-    let mut removed: HashSet<Id> = outputs.iter().map(|output| output.variable.id).collect();
+    let mut removed: FxHashSet<Id> = outputs.iter().map(|output| output.variable.id).collect();
     // Debug info is removed first, because it may refer to any output and does not affect the
     // program.
     remove_debug_info(module, &mut removed);
@@ -38,7 +38,7 @@ pub(super) fn rewrite(
         builder: Builder::new(module),
         declarations,
         pointers: pointers.collect(),
-        aliases: HashMap::new(),
+        aliases: FxHashMap::default(),
         code: Code::default(),
     };
     for mut words in functions {
@@ -108,9 +108,9 @@ struct Rewriter<'m, 'a> {
     builder: Builder<'m>,
     declarations: &'a Declarations,
     /// Pointers to structures, by id. The rewritten module does not contain them.
-    pointers: HashMap<Id, Pointee<'a>>,
+    pointers: FxHashMap<Id, Pointee<'a>>,
     /// Pointers to whole members, by id, and the variables that replaced them.
-    aliases: HashMap<Id, Id>,
+    aliases: FxHashMap<Id, Id>,
     code: Code,
 }
 

@@ -1,7 +1,7 @@
 //! Converts the functions of a module for the data flow analysis: to blocks of reads, writes and
 //! calls.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 
 use spirv::{Op, StorageClass};
@@ -65,15 +65,20 @@ struct Numbered {
 #[derive(Debug, Clone)]
 pub(super) struct Components<'a> {
     declarations: &'a Declarations,
-    variables: HashMap<Id, Numbered>,
+    variables: FxHashMap<Id, Numbered>,
     /// The number of scalars by type.
-    counts: HashMap<Id, u64>,
+    counts: FxHashMap<Id, u64>,
     count: usize,
 }
 
 impl<'a> Components<'a> {
     pub(super) fn new(declarations: &'a Declarations) -> Self {
-        Self { declarations, variables: HashMap::new(), counts: HashMap::new(), count: 0 }
+        Self {
+            declarations,
+            variables: FxHashMap::default(),
+            counts: FxHashMap::default(),
+            count: 0,
+        }
     }
 
     /// The number of components so far.
@@ -173,9 +178,9 @@ pub(super) struct Scan<'a, 'm> {
 
 impl<'m> Scan<'_, 'm> {
     /// The functions in `reachable`, in the order of the module.
-    pub(super) fn functions(&self, reachable: &HashSet<Id>) -> Vec<Function<'m>> {
+    pub(super) fn functions(&self, reachable: &FxHashSet<Id>) -> Vec<Function<'m>> {
         let debug_info = debug_info_sets(self.module);
-        let undefined: HashSet<Id> = [Section::Declarations, Section::Functions]
+        let undefined: FxHashSet<Id> = [Section::Declarations, Section::Functions]
             .into_iter()
             .flat_map(|section| self.module.section(section))
             .filter(|i| i.is(Op::Undef))
@@ -191,7 +196,7 @@ impl<'m> Scan<'_, 'm> {
                         pointers: Pointers::to(self.declarations, self.variables.iter().copied()),
                         undefined: &undefined,
                         debug_info: &debug_info,
-                        labels: HashMap::new(),
+                        labels: FxHashMap::default(),
                         function: Function {
                             id: i.id(1),
                             blocks: Vec::new(),
@@ -213,11 +218,11 @@ struct Body<'a, 'm> {
     components: Components<'a>,
     pointers: Pointers<'a>,
     /// Results of `OpUndef`.
-    undefined: &'a HashSet<Id>,
+    undefined: &'a FxHashSet<Id>,
     /// Instruction sets without effect.
-    debug_info: &'a HashSet<Id>,
+    debug_info: &'a FxHashSet<Id>,
     /// The index of the block for each label.
-    labels: HashMap<u32, usize>,
+    labels: FxHashMap<u32, usize>,
     function: Function<'m>,
 }
 

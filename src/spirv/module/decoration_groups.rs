@@ -3,7 +3,7 @@
 //! the decorations of a group are copied to each of its targets, and the group is removed. Passes
 //! then find every decoration at its target.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use spirv::Op;
 
@@ -21,12 +21,12 @@ pub(super) fn expand(module: &mut Module) -> Result<(), ParseError> {
     if !module.section(Section::Annotations).any(is_of_groups) {
         return Ok(());
     }
-    let groups: HashSet<_> = module
+    let groups: FxHashSet<_> = module
         .section(Section::Annotations)
         .filter(|i| i.is(DecorationGroup))
         .map(|i| i.id(0))
         .collect();
-    let mut decorations: HashMap<_, Vec<Vec<u32>>> = HashMap::new();
+    let mut decorations: FxHashMap<_, Vec<Vec<u32>>> = FxHashMap::default();
     for i in module.section(Section::Annotations) {
         let decorates = matches!(i.op(), Some(Op::Decorate | Op::DecorateId | Op::DecorateString));
         if decorates && groups.contains(&i.id(0)) {

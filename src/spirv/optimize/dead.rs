@@ -1,6 +1,6 @@
 //! Removes instructions whose results nothing needs.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use spirv::{MemoryAccess, Op};
 
@@ -14,8 +14,8 @@ pub(super) fn remove(
     values: &Values<'_>,
     variables: &[u32],
     glsl: Option<Id>,
-) -> (Vec<u32>, HashSet<Id>) {
-    let mut live = HashSet::new();
+) -> (Vec<u32>, FxHashSet<Id>) {
+    let mut live = FxHashSet::default();
     let mut open = Vec::new();
     for i in instructions(&values.words).filter(|i| !is_removable(*i, glsl)) {
         mark(i, &mut live, &mut open);
@@ -39,7 +39,7 @@ pub(super) fn remove(
     (code, live)
 }
 
-fn mark(i: Instruction<'_>, live: &mut HashSet<Id>, open: &mut Vec<Id>) {
+fn mark(i: Instruction<'_>, live: &mut FxHashSet<Id>, open: &mut Vec<Id>) {
     visit_ids(i, |index| {
         if live.insert(i.id(index)) {
             open.push(i.id(index));

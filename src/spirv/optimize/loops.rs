@@ -1,6 +1,6 @@
 //! Loops.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use spirv::Op;
 
@@ -25,8 +25,8 @@ impl<'s> Walk<'s, '_> {
             return Err(frame.refuse());
         }
         let stored = self.known.source.stored_in_loop(frame.function, label, merge);
-        let stored: HashSet<Id> = stored.into_iter().map(|id| frame.lookup(id)).collect();
-        let leaves: HashSet<usize> =
+        let stored: FxHashSet<Id> = stored.into_iter().map(|id| frame.lookup(id)).collect();
+        let leaves: FxHashSet<usize> =
             stored.iter().flat_map(|id| self.tracked.leaves(&self.values, *id)).collect();
         let mut leaves: Vec<usize> = leaves.into_iter().collect();
         leaves.sort_unstable();

@@ -1,6 +1,6 @@
 //! Variables whose values are known at each place: those of functions, and private ones.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use spirv::Op;
 
@@ -32,7 +32,7 @@ pub(super) struct Pointer {
 /// The tracked variables.
 #[derive(Debug, Default)]
 pub(super) struct Tracked {
-    pointers: HashMap<Id, Pointer>,
+    pointers: FxHashMap<Id, Pointer>,
     /// The type of each leaf.
     pub(super) leaf_types: Vec<Id>,
 }

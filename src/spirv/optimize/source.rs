@@ -1,6 +1,6 @@
 //! The functions of a module, split into blocks.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use spirv::Op;
 
@@ -42,9 +42,9 @@ pub(super) struct Function {
     /// The variables of the function.
     pub(super) variables: Vec<Span>,
     pub(super) first: Id,
-    pub(super) blocks: HashMap<Id, Block>,
+    pub(super) blocks: FxHashMap<Id, Block>,
     /// What each access chain, and each copy of a pointer, is based on.
-    bases: HashMap<Id, Id>,
+    bases: FxHashMap<Id, Id>,
     /// The pointers that are stored to, with their blocks, and the arguments of calls.
     stores: Vec<(Id, Id)>,
     calls: Vec<Call>,
@@ -61,21 +61,21 @@ struct Call {
 #[derive(Debug)]
 pub(super) struct Source {
     words: Vec<u32>,
-    functions: HashMap<Id, Function>,
+    functions: FxHashMap<Id, Function>,
     /// All ids that functions refer to which are not understood, and that these define.
-    opaque: HashSet<Id>,
+    opaque: FxHashSet<Id>,
     /// What is indexed with a number that is computed.
-    indexed: HashSet<Id>,
+    indexed: FxHashSet<Id>,
 }
 
 impl Source {
     /// Reads the functions. `dropped` are instruction sets whose instructions are left out.
-    pub(super) fn of(module: &Module, dropped: &HashSet<Id>) -> Self {
+    pub(super) fn of(module: &Module, dropped: &FxHashSet<Id>) -> Self {
         let mut this = Self {
             words: Vec::new(),
-            functions: HashMap::new(),
-            opaque: HashSet::new(),
-            indexed: HashSet::new(),
+            functions: FxHashMap::default(),
+            opaque: FxHashSet::default(),
+            indexed: FxHashSet::default(),
         };
         let mut spans = Vec::new();
         for i in module.section(Section::Functions) {
@@ -119,7 +119,7 @@ impl Source {
     }
 
     fn find_indexed(&mut self, function: &Function) {
-        let mut computed = HashSet::new();
+        let mut computed = FxHashSet::default();
         let mut indexed = Vec::new();
         let mut blocks: Vec<&Block> = function.blocks.values().collect();
         blocks.sort_unstable_by_key(|block| block.number);
@@ -140,8 +140,8 @@ impl Source {
     }
 
     /// All ids that a function refers to, itself or in functions that it calls.
-    pub(super) fn references(&self, function: Id, found: &mut HashSet<Id>) {
-        let mut seen = HashSet::from([function]);
+    pub(super) fn references(&self, function: Id, found: &mut FxHashSet<Id>) {
+        let mut seen = FxHashSet::from_iter([function]);
         let mut open = vec![function];
         while let Some(function) = open.pop().and_then(|id| self.functions.get(&id)) {
             for block in function.blocks.values() {
@@ -157,13 +157,13 @@ impl Source {
     }
 
     /// All ids that functions refer to which functions that are not understood call.
-    pub(super) fn references_of_opaque(&self, found: &mut HashSet<Id>) {
+    pub(super) fn references_of_opaque(&self, found: &mut FxHashSet<Id>) {
         for function in self.functions.keys().filter(|id| self.opaque.contains(id)) {
             self.references(*function, found);
         }
     }
 
-    fn function(&self, spans: &[Span], dropped: &HashSet<Id>) -> Option<Function> {
+    fn function(&self, spans: &[Span], dropped: &FxHashSet<Id>) -> Option<Function> {
         let (head, rest) = spans.split_first()?;
         let (_, rest) = rest.split_last()?;
         let mut function = Function {
@@ -172,8 +172,8 @@ impl Source {
             parameters: Vec::new(),
             variables: Vec::new(),
             first: Id(0),
-            blocks: HashMap::new(),
-            bases: HashMap::new(),
+            blocks: FxHashMap::default(),
+            bases: FxHashMap::default(),
             stores: Vec::new(),
             calls: Vec::new(),
         };
@@ -253,8 +253,13 @@ impl Source {
     }
 
     /// The variables that a loop may store to, and parameters of the function.
-    pub(super) fn stored_in_loop(&self, function: &Function, header: Id, merge: Id) -> HashSet<Id> {
-        let mut inside = HashSet::from([header]);
+    pub(super) fn stored_in_loop(
+        &self,
+        function: &Function,
+        header: Id,
+        merge: Id,
+    ) -> FxHashSet<Id> {
+        let mut inside = FxHashSet::from_iter([header]);
         let mut open = vec![header];
         while let Some(block) = open.pop().and_then(|label| function.blocks.get(&label)) {
             let mut visit = |label: Id| {
@@ -273,8 +278,8 @@ impl Source {
                 }
             }
         }
-        let mut stored = HashSet::new();
-        let mut seen = HashSet::new();
+        let mut stored = FxHashSet::default();
+        let mut seen = FxHashSet::default();
         let mut open = vec![(function, Some(&inside))];
         // All blocks of the functions that it calls.
         while let Some((function, blocks)) = open.pop() {

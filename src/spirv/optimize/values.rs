@@ -1,6 +1,6 @@
 //! The code that is written: instructions with new ids, simplified as they are emitted.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use spirv::{Op, StorageClass};
 
@@ -24,10 +24,10 @@ pub(super) struct Values<'m> {
     /// For each id from `first` on: its instruction in `words`, plus one.
     definitions: Vec<u32>,
     /// Declared constants, by id: the type, and the parts of a composite.
-    constants: HashMap<Id, Constant>,
-    undefined: HashMap<Id, Id>,
+    constants: FxHashMap<Id, Constant>,
+    undefined: FxHashMap<Id, Id>,
     /// Emitted pure instructions without their result, and the changes to undo when a scope ends.
-    known: HashMap<Vec<u32>, Id>,
+    known: FxHashMap<Vec<u32>, Id>,
     scopes: Vec<Vec<Vec<u32>>>,
     /// The place behind the last label.
     block: usize,
@@ -51,7 +51,7 @@ enum Kind {
 
 impl<'m> Values<'m> {
     pub(super) fn new(module: &'m mut Module, declarations: &'m Declarations) -> Self {
-        let mut constants = HashMap::new();
+        let mut constants = FxHashMap::default();
         for i in module.section(Section::Declarations) {
             let ty = i.id(0);
             let kind = match i.op() {
@@ -85,8 +85,8 @@ impl<'m> Values<'m> {
             first,
             definitions: Vec::new(),
             constants,
-            undefined: HashMap::new(),
-            known: HashMap::new(),
+            undefined: FxHashMap::default(),
+            known: FxHashMap::default(),
             scopes: vec![Vec::new()],
             block: 0,
             overflows: false,

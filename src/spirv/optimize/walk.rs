@@ -1,6 +1,6 @@
 //! Walks through the code of an entry point from its first block on, and writes what it does.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use spirv::{Op, StorageClass};
 
@@ -14,11 +14,11 @@ use crate::spirv::{Id, Instruction, Module, Section, result_of, visit_ids};
 pub(super) struct Known<'s> {
     pub(super) source: &'s Source,
     /// Variables that are left in memory.
-    pub(super) untracked: &'s HashSet<Id>,
+    pub(super) untracked: &'s FxHashSet<Id>,
     /// Functions that are called as before.
-    pub(super) refused: &'s HashSet<Id>,
+    pub(super) refused: &'s FxHashSet<Id>,
     /// The decorations of ids in functions.
-    pub(super) decorations: &'s HashMap<Id, Vec<Vec<u32>>>,
+    pub(super) decorations: &'s FxHashMap<Id, Vec<Vec<u32>>>,
     /// The instruction set `GLSL.std.450`.
     pub(super) glsl: Option<Id>,
     /// The most words that may be written.
@@ -93,8 +93,8 @@ pub(super) enum Kind {
 /// A function that is walked through.
 pub(super) struct Frame<'s> {
     pub(super) function: &'s Function,
-    pub(super) ids: HashMap<Id, Id>,
-    visited: HashSet<Id>,
+    pub(super) ids: FxHashMap<Id, Id>,
+    visited: FxHashSet<Id>,
     pub(super) is_entry: bool,
     /// The number of targets at its begin.
     pub(super) base: usize,
@@ -167,7 +167,7 @@ impl<'s, 'm> Walk<'s, 'm> {
         self.block = self.values.fresh();
         self.values.push(Op::Label, &[self.block.0]);
         self.track_private(private);
-        let mut frame = self.frame(function, HashMap::new(), true)?;
+        let mut frame = self.frame(function, FxHashMap::default(), true)?;
         if let Step::Returned(_) = self.walk(&mut frame, Step::At(function.first, Vec::new()))? {
             self.values.push(Op::Return, &[]);
         }
@@ -177,11 +177,16 @@ impl<'s, 'm> Walk<'s, 'm> {
     fn frame(
         &mut self,
         function: &'s Function,
-        ids: HashMap<Id, Id>,
+        ids: FxHashMap<Id, Id>,
         is_entry: bool,
     ) -> Result<Frame<'s>, Stop> {
-        let mut frame =
-            Frame { function, ids, visited: HashSet::new(), is_entry, base: self.targets.len() };
+        let mut frame = Frame {
+            function,
+            ids,
+            visited: FxHashSet::default(),
+            is_entry,
+            base: self.targets.len(),
+        };
         for span in &function.variables {
             self.declare(&mut frame, *span)?;
         }
@@ -457,7 +462,7 @@ impl<'s, 'm> Walk<'s, 'm> {
         };
         self.nest()?;
         let arguments = i.operands().iter().skip(3).map(|id| frame.lookup(Id(*id)));
-        let ids: HashMap<Id, Id> = function.parameters.iter().copied().zip(arguments).collect();
+        let ids: FxHashMap<Id, Id> = function.parameters.iter().copied().zip(arguments).collect();
         let leaves = self.tracked.leaf_types.len();
         let mut inner = self.frame(function, ids, false)?;
         let step = self.walk(&mut inner, Step::At(function.first, Vec::new()))?;
