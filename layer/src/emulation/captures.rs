@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
 use vkxfb::runtime::{
-    Arena, ArenaAccess, ArenaDesc, Buffer, ByteCountDraw, Capture, DrawCommands, RuntimeError,
+    Arena, ArenaAccess, ArenaDesc, Buffer, ByteCountDraw, Capture, CaptureOrder, DrawCommands,
+    RuntimeError,
 };
 
 use self::active_queries::ActiveQuery;
@@ -58,6 +59,8 @@ pub(crate) struct Captures {
     /// discard.
     pub(super) other_queries: u32,
     hoisted: Vec<Hoisted>,
+    /// What the captures of the command buffer accessed since the last barrier between them.
+    order: CaptureOrder,
     /// Empty captures, to be reused.
     spare: Vec<Capture>,
     arena: Option<Arena>,
@@ -84,6 +87,7 @@ impl Captures {
             queries: [None, None],
             other_queries: 0,
             hoisted: Vec::new(),
+            order: CaptureOrder::new(),
             spare: Vec::new(),
             arena: None,
             descriptor_pools: DescriptorPools::default(),
@@ -116,6 +120,7 @@ impl Captures {
             self.spare.push(active.capture);
         }
         self.forget();
+        self.order.forget();
         if let Some(arena) = &mut self.arena {
             // SAFETY: Vulkan requires that the command buffer is not pending execution.
             unsafe { arena.reset() };
@@ -225,6 +230,7 @@ impl Captures {
     pub(super) fn forget_state(&mut self) {
         self.state.forget();
         self.variant = None;
+        self.order.forget();
     }
 
     /// Records commands of the layer outside of a pass, with the arena, and restores the state that
@@ -240,6 +246,7 @@ impl Captures {
     ) {
         let emulation = Arc::clone(&self.emulation);
         let suspended = self.state.conditional_rendering;
+        self.order.forget();
         // SAFETY: the caller's contract.
         unsafe {
             if suspended.is_some() {

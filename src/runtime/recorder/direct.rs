@@ -96,7 +96,7 @@ impl Capture {
             }
         }
         // SAFETY: the caller's contract.
-        unsafe { self.record_placed(playback, &counters) }?;
+        unsafe { self.record_placed(playback, &after, &counters) }?;
         Ok(after)
     }
 
@@ -201,6 +201,7 @@ impl Capture {
     unsafe fn record_placed(
         &mut self,
         playback: &mut Playback<'_>,
+        after: &After,
         counters: &[Address; MAX_XFB_BUFFERS],
     ) -> Result<(), RuntimeError> {
         // Everything that can fail precedes the first command.
@@ -259,6 +260,7 @@ impl Capture {
         // SAFETY: as above.
         unsafe { self.record_ends(playback, &ends, Order::First) }?;
         if captures {
+            self.find_captured(after.position);
             for i in 0..self.plan.dispatches.len() {
                 let dispatch = self.plan.dispatches[i];
                 let Some(pipeline) =
@@ -277,7 +279,9 @@ impl Capture {
                 // SAFETY: the caller's contract.
                 unsafe {
                     match i {
-                        0 if playback.in_order => self.barrier(playback, Barrier::BetweenCaptures),
+                        0 if playback.order.is_some() => {
+                            self.barrier_before(playback, Barrier::BetweenCaptures);
+                        }
                         0 => self.order(playback, self.is_scarce()),
                         _ => self.order(playback, self.captures_overlap()),
                     }
@@ -289,10 +293,10 @@ impl Capture {
             playback.recorded.captures += self.plan.dispatches.len() as u32;
         }
         if let Some((parameters, workgroups)) = finish {
+            self.find_finished();
             // SAFETY: the caller's contract.
             unsafe {
-                let barriers = self.ctx.kernel_barrier(playback.cmd, Barrier::BeforeFinish);
-                playback.recorded.barriers += barriers;
+                self.barrier_before(playback, Barrier::BeforeFinish);
                 self.dispatch_kernel(
                     playback,
                     for_kernels,

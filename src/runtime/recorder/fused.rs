@@ -102,7 +102,9 @@ impl Capture {
                 self.move_state(playback, from, to);
             }
             self.record_ends(playback, &ends, Order::First)?;
-            self.barrier(playback, Barrier::BeforeFused);
+            self.find_captured(after.position);
+            self.find_fused(counters);
+            self.barrier_before(playback, Barrier::BeforeFused);
             self.prepare_dispatch(playback, draw.state, &pipeline, raw, set, &sysvals);
             self.ctx.device().cmd_dispatch(playback.cmd, 1, 1, 1);
             playback.recorded.captures += 1;
