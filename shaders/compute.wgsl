@@ -8,7 +8,7 @@
 // contribute.
 //
 // There are three pipelines of this shader. The plain one captures one draw without indices, from
-// push constants, and the fused one (fused.wgsl) one small draw in a single workgroup. The code that
+// push constants, and the fused one (fused.wgsl) one small draw without kernels. The code that
 // they remove costs registers on all devices, and time on devices that execute both sides of a
 // branch.
 
@@ -32,7 +32,7 @@ struct Work {
 // draw was culled or the dispatch is larger than needed.
 fn begin_draw(workgroup: u32, local: u32) -> bool {
     if is_fused() {
-        use_fused_draw(local);
+        use_fused_draw(workgroup, local);
     } else if may_be_general() && (sysvals.batch.x | sysvals.batch.y) != 0u {
         use_draw_of(workgroup);
     } else {

@@ -87,7 +87,7 @@ impl Capture {
         // Without operations or captures there is nothing to fuse.
         if !self.plan.operations.is_empty()
             && !self.plan.dispatches.is_empty()
-            && let Some(draw) = self.fusible()
+            && let Some(draw) = self.fusible(&counters)
         {
             // SAFETY: the caller's contract.
             let fused = unsafe { self.record_fused(playback, draw, &counters, Some(after)) }?;

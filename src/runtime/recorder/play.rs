@@ -168,7 +168,7 @@ impl Capture {
             },
             // SAFETY: as above.
             _ => unsafe {
-                let fused = match self.fusible() {
+                let fused = match self.fusible(&counters) {
                     Some(draw) => self.record_fused(playback, draw, &counters, None)?,
                     None => None,
                 };
