@@ -138,19 +138,41 @@ fn sequences_are_synchronized() {
 /// A line of the layer's log that has the number of captures of a pass, and of their barriers.
 const LOGGED: &str = "captures are recorded after their pass";
 
-/// Captures of a pass without dependencies, each with a counter and a part of a buffer of its own.
+/// Captures of a pass without dependencies, each with a query, a counter and a part of a buffer of
+/// its own.
 const FRAME: u32 = 16;
 
 #[test]
 fn captures_of_a_frame_are_apart() {
     if common::layer::is_there() {
         let machine = Machine::open(vk::BufferUsageFlags::empty());
-        machine.run_in_pass(&[], |cmd| {
-            for number in 0..FRAME.into() {
+        let info = vk::QueryPoolCreateInfo::default()
+            .query_type(vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT)
+            .query_count(FRAME);
+        let (device, flags) = (&machine.device.raw, vk::QueryControlFlags::empty());
+        // SAFETY: the device is live.
+        let pool = unsafe { device.create_query_pool(&info, None) }.unwrap();
+        let counted = |cmd| {
+            for number in 0..FRAME {
+                let at = u64::from(number);
                 // SAFETY: a pass is being recorded, in which the pipeline is bound.
-                unsafe { machine.capture_part(cmd, number * SIZE / u64::from(FRAME), number * 4) };
+                unsafe {
+                    device.cmd_begin_query(cmd, pool, number, flags);
+                    machine.capture_part(cmd, at * SIZE / u64::from(FRAME), at * 4);
+                    device.cmd_end_query(cmd, pool, number);
+                }
             }
-        });
+        };
+        // SAFETY: the command buffer is being recorded, outside of a pass.
+        let reset = |cmd| unsafe { device.cmd_reset_query_pool(cmd, pool, 0, FRAME) };
+        machine.run_in_pass(&[], reset, counted);
+        let mut found = [[0_u64; 2]; FRAME as usize];
+        let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
+        // SAFETY: the submission has ended.
+        unsafe { device.get_query_pool_results(pool, 0, &mut found, flags) }.unwrap();
+        assert_eq!(found, [[1, 1]; FRAME as usize]);
+        // SAFETY: as above.
+        unsafe { device.destroy_query_pool(pool, None) };
         let messages = machine.device.take_messages();
         assert!(messages.is_empty(), "{messages:#?}");
         return machine.close();
@@ -159,7 +181,8 @@ fn captures_of_a_frame_are_apart() {
     let test = "captures_of_a_frame_are_apart";
     let Some(said) = common::layer::run_on_it(test, &variables) else { return };
     let logged: Vec<&str> = said.lines().filter(|line| line.contains(LOGGED)).collect();
-    let expected = format!("captures={FRAME} barriers=1");
+    // The queries end together, between two barriers.
+    let expected = format!("captures={} barriers=3", FRAME + 1);
     assert!(logged.len() == 1 && logged[0].contains(&expected), "{logged:?}");
 }
 
@@ -254,9 +277,11 @@ impl Machine {
     fn run_in_pass(
         &self,
         dependencies: &[vk::SubpassDependency],
+        record_before: impl FnOnce(vk::CommandBuffer),
         record: impl FnOnce(vk::CommandBuffer),
     ) {
         self.submit(dependencies, |cmd, pass, pipeline| {
+            record_before(cmd);
             // SAFETY: the command buffer is being recorded.
             unsafe { self.begin_pass(cmd, pass, pipeline) };
             record(cmd);

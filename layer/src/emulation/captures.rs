@@ -29,6 +29,8 @@ const ARENA: ArenaDesc = ArenaDesc { upload: 16 << 10, scratch: 16 << 10, descri
 #[derive(Clone)]
 pub(crate) enum Hoisted {
     Capture(Arc<Mutex<Capture>>),
+    /// Ends queries that were counted before. Always the last, so that all are ended at once.
+    Ends(Arc<Mutex<Capture>>),
     /// Computes the arguments of a `vkCmdDrawIndirectByteCountEXT`.
     Commands(ByteCountDraw, DrawCommands),
 }
@@ -154,7 +156,7 @@ impl Captures {
     /// Clears the list of hoisted work, and keeps the captures for reuse.
     fn forget(&mut self) {
         for hoisted in self.hoisted.drain(..) {
-            if let Hoisted::Capture(capture) = hoisted
+            if let Hoisted::Capture(capture) | Hoisted::Ends(capture) = hoisted
                 && let Ok(capture) = Arc::try_unwrap(capture)
             {
                 let mut capture = capture.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -218,6 +220,14 @@ impl Captures {
             };
             call(&emulation, arena.growing(&mut memory))
         }
+    }
+
+    /// Adds hoisted work, before the ends of queries: a query that has ended does not begin again
+    /// before it is reset, which is not possible in a pass.
+    fn push(&mut self, hoisted: Hoisted) {
+        let ends = self.hoisted.pop_if(|last| matches!(last, Hoisted::Ends(_)));
+        self.hoisted.push(hoisted);
+        self.hoisted.extend(ends);
     }
 
     /// Returns an empty capture to collect in.

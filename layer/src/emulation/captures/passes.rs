@@ -304,7 +304,7 @@ impl Captures {
         // own barriers, and of the same pass only as far as its render pass allows.
         let played = unsafe {
             self.with_arena(|emulation, arena| match item {
-                Hoisted::Capture(capture) => {
+                Hoisted::Capture(capture) | Hoisted::Ends(capture) => {
                     let mut capture = capture.lock().unwrap_or_else(PoisonError::into_inner);
                     // It may continue in the buffers and counters of an earlier one.
                     let recorded = match Kind::BetweenCaptures.is_translated() {
@@ -335,7 +335,10 @@ impl Captures {
             match hoisted {
                 // SAFETY: the caller's contract.
                 Hoisted::Commands(draw, commands) => unsafe { self.hoist_draw(draw, commands) },
-                capture @ Hoisted::Capture(_) => self.hoisted.push(capture),
+                // Those of a secondary command buffer are its own: no others are added.
+                Hoisted::Capture(capture) | Hoisted::Ends(capture) => {
+                    self.push(Hoisted::Capture(capture));
+                }
             }
         }
     }
@@ -349,7 +352,7 @@ impl Captures {
         let what = "vkCmdDrawIndirectByteCountEXT";
         let after = |pass: &&mut Pass| pass.placement == Placement::AfterPass;
         let Some(pass) = self.pass.as_mut().filter(after) else {
-            self.hoisted.push(Hoisted::Commands(draw, commands));
+            self.push(Hoisted::Commands(draw, commands));
             return;
         };
         let Some(mut late_draws) = pass.late_draws.take() else {
