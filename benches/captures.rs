@@ -1,6 +1,6 @@
 //! Measures frames of 1,000 small captures, of one draw each: the CPU time of recording, and the time
-//! of the whole frame. One workgroup captures 64 points, and does the work of kernels, too; kernels do
-//! it for 65 points. `cargo bench --bench captures`
+//! of the whole frame. The workgroups of a fused capture do the work of kernels, too; kernels do it where
+//! a second draw follows, here one of no points. `cargo bench --bench captures`
 
 #![allow(clippy::unwrap_used, reason = "a benchmark may panic")]
 
@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
-    Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, CounterBuffer, Draw,
-    MemoryLocation, Pipeline, PipelineDesc, Recorder,
+    Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, CaptureOrder, CounterBuffer,
+    Draw, MemoryLocation, Pipeline, PipelineDesc,
 };
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::gpu::{Gpu, OpenOptions};
@@ -31,14 +31,25 @@ struct Frame {
     /// Whether each capture begins where the counter says that the one before ended, or each at the
     /// start of a range of its own. Each ends in a counter.
     is_resumed: bool,
+    /// Whether each capture has another draw, of no points.
+    is_padded: bool,
 }
 
-const FRAMES: [Frame; 4] = [
-    Frame { text: "resumed, with kernels", points: 65, is_resumed: true },
-    Frame { text: "resumed, fused", points: 64, is_resumed: true },
-    Frame { text: "of a range each, with kernels", points: 65, is_resumed: false },
-    Frame { text: "of a range each, fused", points: 64, is_resumed: false },
+/// Frames with kernels, and the same with fused captures.
+const FRAMES: [[Frame; 2]; 5] = [
+    pair("resumed", 64, true),
+    pair("of a range each", 3, false),
+    pair("of a range each", 64, false),
+    pair("of a range each", 300, false),
+    pair("of a range each", 512, false),
 ];
+
+const fn pair(text: &'static str, points: u32, is_resumed: bool) -> [Frame; 2] {
+    [
+        Frame { text, points, is_resumed, is_padded: true },
+        Frame { text, points, is_resumed, is_padded: false },
+    ]
+}
 
 struct Bench {
     pipeline: Pipeline,
@@ -60,7 +71,7 @@ impl Bench {
         let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
         let captures = u64::from(CAPTURES);
         let arena = gpu.create_arena(&ArenaDesc::for_draws(captures, captures)).unwrap();
-        let most = FRAMES.iter().map(|frame| u64::from(frame.points)).max().unwrap();
+        let most = FRAMES.iter().flatten().map(|frame| u64::from(frame.points)).max().unwrap();
         let usage = gpu.context().capture_buffer_usage(COMPUTE);
         let size = captures * most * STRIDE;
         let target = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
@@ -76,6 +87,7 @@ impl Bench {
         // SAFETY: the frame before has finished.
         unsafe { self.arena.reset() };
         let mut capture = Capture::new(gpu.context(), &kernels);
+        let mut order = CaptureOrder::new();
         let range = u64::from(frame.points) * STRIDE;
         let start = Instant::now();
         let recording = gpu.submit(|_, cmd| {
@@ -86,7 +98,7 @@ impl Bench {
                 let buffer = CaptureBuffer {
                     buffer: self.target.raw(),
                     offset: of * range,
-                    size: self.target.size() - of * range,
+                    size: if frame.is_resumed { self.target.size() } else { range },
                 };
                 let (buffers, counters) = ([Some(buffer)], [Some(counter)]);
                 let mut desc = CaptureDesc::new(&self.pipeline).buffers(&buffers);
@@ -95,9 +107,14 @@ impl Bench {
                 }
                 // SAFETY: everything outlives the submission, which is waited for.
                 unsafe {
-                    let mut recorder = Recorder::begin(&mut capture, &mut self.arena, cmd, &desc)?;
+                    capture.begin(&desc)?;
+                    let mut recorder = capture.recorder();
                     recorder.draw(PrimitiveTopology::PointList, &Draw::new(frame.points))?;
+                    if frame.is_padded {
+                        recorder.draw(PrimitiveTopology::PointList, &Draw::new(0))?;
+                    }
                     recorder.end(&counters)?;
+                    capture.play_in_order(&mut self.arena, cmd, &mut order)?;
                 }
             }
             Ok(start.elapsed())
@@ -122,10 +139,11 @@ fn main() {
     let mut gpu = Gpu::open(&OpenOptions::default()).unwrap();
     let mut bench = Bench::new(&mut gpu);
     println!("{}: frames of {CAPTURES} captures", gpu.capabilities().device_name);
-    let mut times = FRAMES.each_ref().map(|_| [Vec::new(), Vec::new()]);
+    let mut times =
+        FRAMES.as_flattened().iter().map(|_| [Vec::new(), Vec::new()]).collect::<Vec<_>>();
     // The first round compiles pipelines.
     for round in 0..=ROUNDS {
-        for (frame, times) in FRAMES.iter().zip(&mut times) {
+        for (frame, times) in FRAMES.as_flattened().iter().zip(&mut times) {
             for (time, all) in bench.run(&mut gpu, frame).into_iter().zip(times) {
                 if round > 0 {
                     all.push(time.as_secs_f64() * 1e3);
@@ -133,9 +151,13 @@ fn main() {
             }
         }
     }
-    for (frame, [recording, all]) in FRAMES.iter().zip(times) {
+    for (frame, [recording, all]) in FRAMES.as_flattened().iter().zip(times) {
         let (recording, all) = (median(recording), median(all));
-        println!("  {:<30} recorded in {recording:>6.3} ms, {all:>7.3} ms in all", frame.text);
+        let Frame { text, points, is_padded, .. } = frame;
+        let how = if *is_padded { "with kernels" } else { "fused" };
+        println!(
+            "  {points:>4} points {text:<15} {how:<12}: recorded in {recording:>6.3} ms, {all:>7.3} ms in all"
+        );
     }
     bench.destroy(&mut gpu);
     assert!(gpu.close().is_empty());

@@ -9,8 +9,8 @@
 //
 // There are four pipelines of this shader (DrawClass). Two take one draw without indices, from push
 // constants; the plain one of them does what is left if nothing can go wrong: the CPU has checked
-// that all elements exist. The fused one (fused.wgsl) takes one small draw in a single workgroup. The
-// code that they remove costs time in compilers, registers on all devices, and time on devices that
+// that all elements exist. The fused one (fused.wgsl) takes one small draw without kernels. The code
+// that they remove costs time in compilers, registers on all devices, and time on devices that
 // execute both sides of a branch.
 
 // What an invocation shades.
@@ -41,7 +41,7 @@ fn workgroup_number(id: vec3<u32>, workgroups: vec3<u32>) -> u32 {
 // draw was culled or the dispatch is larger than needed.
 fn begin_draw(workgroup: u32, local: u32) -> bool {
     if is_fused() {
-        use_fused_draw(local);
+        use_fused_draw(workgroup, local);
     } else if may_be_general() && (sysvals.batch.x | sysvals.batch.y) != 0u {
         use_draw_of(workgroup);
     } else {

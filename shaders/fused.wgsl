@@ -1,6 +1,7 @@
-// A fused capture: one draw that a single workgroup captures. The workgroup also does what kernels
-// do for other captures. It finds out where the draw is captured and how much of it fits
-// (placing.wgsl, as setup.wgsl does), and it writes counters and query results (as finish.wgsl does).
+// A fused capture: one draw of few workgroups, which also do what kernels do for other captures. Each
+// finds out where the draw is captured and how much of it fits (placing.wgsl, as setup.wgsl does), and
+// the first one writes counters and query results (as finish.wgsl does). Where these are counters that
+// the capture begins with, there is only one workgroup.
 
 // The parameters, at the address of the batch.
 struct Fused {
@@ -12,7 +13,7 @@ struct Fused {
 
 // Uses the draw in the push constants. It is not clamped yet: `item_count` is its number of
 // vertices or indices, and `instance_count` that of all instances.
-fn use_fused_draw(local: u32) {
+fn use_fused_draw(workgroup: u32, local: u32) {
     use_pushed_draw();
     let progress = load_progress(sysvals.batch);
     let queries = load4(add_bytes(sysvals.batch, 128u));
@@ -26,9 +27,9 @@ fn use_fused_draw(local: u32) {
     draw = with_invocations(clamped(draw, placed), placed);
     first_bytes = positions;
 
-    // Every invocation reads the counters before one of them writes counters.
+    // Every invocation of the workgroup reads the counters before one of them writes counters.
     memory_barrier();
-    if local == 0u {
+    if (workgroup | local) == 0u {
         store_positions(progress, positions, output_limit());
         count_for_query(queries.xy, vec4<u32>(placed.written, 0u, placed.needed));
         count_for_query(queries.zw, vec4<u32>(placed.needed, 0u, 0u));

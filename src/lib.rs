@@ -105,8 +105,8 @@
 //!   Otherwise the setup kernel computes that (`runtime/recorder/{direct,gpu}.rs`).
 //! * *decomposition*: which vertices of a draw each primitive captures, and in which order. The CPU
 //!   has it in `topology.rs`, the GPU in `shaders/decompose.wgsl`; the two change together.
-//! * *fused*: a capture of one small draw whose only workgroup also does what kernels do for other
-//!   captures: it places the draw, and writes counters and queries (`runtime/recorder/fused.rs`,
+//! * *fused*: a capture of one small draw whose workgroups also do what kernels do for other
+//!   captures: they place the draw, and write counters and queries (`runtime/recorder/fused.rs`,
 //!   `shaders/fused.wgsl`).
 //! * *index*: an element of an index buffer. Its type says how large it is, and which index restarts
 //!   primitives (`runtime/parameters.rs`, `shaders/indices.wgsl`).

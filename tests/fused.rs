@@ -50,7 +50,9 @@ struct Case {
 
 impl Case {
     fn random(random: &mut Rng, strides: [u32; 2]) -> Self {
-        let vertices = [random.below(5), random.below(66), 62 + random.below(9)];
+        // Few, those of a workgroup, about as many, and those of several workgroups.
+        let vertices =
+            [random.below(5), random.below(66), 62 + random.below(9), 66 + random.below(900)];
         let flag = |random: &mut Rng| random.below(2) == 0;
         let pair = |random: &mut Rng| [flag(random), flag(random)];
         // All the room there is, or any number of bytes.
@@ -67,7 +69,7 @@ impl Case {
         Self {
             topology: PrimitiveTopology::ALL[random.below(10) as usize],
             draw: Draw {
-                vertex_count: vertices[random.below(3) as usize],
+                vertex_count: vertices[random.below(4) as usize],
                 instance_count: [1, 1, 1, 0, 2, 3][random.below(6) as usize],
                 first_vertex: random.below(100),
                 first_instance: random.below(1 << 30),

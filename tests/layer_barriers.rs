@@ -17,6 +17,8 @@ use common::settings::has_validation;
 /// The size in bytes of what is captured, and of what is read.
 const SIZE: u64 = 256;
 const VERTICES: u32 = 16;
+/// The size in bytes of a record.
+const RECORD: u64 = SIZE / VERTICES as u64;
 
 const SHADER: &str = "#version 450
     layout(location = 0) in vec4 value;
@@ -115,7 +117,7 @@ fn sequences_are_synchronized() {
     if !common::layer::is_there() {
         return run(None);
     }
-    // If there is a buffer with indirect usage, captures come before their pass. Otherwise most
+    // If there is a buffer with indirect usage, captures are recorded before their pass. Otherwise most
     // come after it.
     use vk::BufferUsageFlags as Usage;
     for usage in [Usage::empty(), Usage::INDIRECT_BUFFER] {
@@ -131,6 +133,57 @@ fn sequences_are_synchronized() {
         }
         machine.close();
     }
+}
+
+/// A line of the layer's log that has the number of captures of a pass, and of their barriers.
+const LOGGED: &str = "captures are recorded after their pass";
+
+/// Captures of a pass without dependencies, each with a query, a counter and a part of a buffer of
+/// its own.
+const FRAME: u32 = 16;
+
+#[test]
+fn captures_of_a_frame_are_apart() {
+    if common::layer::is_there() {
+        let machine = Machine::open(vk::BufferUsageFlags::empty());
+        let info = vk::QueryPoolCreateInfo::default()
+            .query_type(vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT)
+            .query_count(FRAME);
+        let (device, flags) = (&machine.device.raw, vk::QueryControlFlags::empty());
+        // SAFETY: the device is live.
+        let pool = unsafe { device.create_query_pool(&info, None) }.unwrap();
+        let counted = |cmd| {
+            for number in 0..FRAME {
+                let at = u64::from(number);
+                // SAFETY: a pass is being recorded, in which the pipeline is bound.
+                unsafe {
+                    device.cmd_begin_query(cmd, pool, number, flags);
+                    machine.capture_part(cmd, at * SIZE / u64::from(FRAME), at * 4);
+                    device.cmd_end_query(cmd, pool, number);
+                }
+            }
+        };
+        // SAFETY: the command buffer is being recorded, outside of a pass.
+        let reset = |cmd| unsafe { device.cmd_reset_query_pool(cmd, pool, 0, FRAME) };
+        machine.run_in_pass(&[], reset, counted);
+        let mut found = [[0_u64; 2]; FRAME as usize];
+        let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
+        // SAFETY: the submission has ended.
+        unsafe { device.get_query_pool_results(pool, 0, &mut found, flags) }.unwrap();
+        assert_eq!(found, [[1, 1]; FRAME as usize]);
+        // SAFETY: as above.
+        unsafe { device.destroy_query_pool(pool, None) };
+        let messages = machine.device.take_messages();
+        assert!(messages.is_empty(), "{messages:#?}");
+        return machine.close();
+    }
+    let variables = [("VKXFB_LOG", "vkxfb_layer::emulation=trace,vkxfb_layer::device=info")];
+    let test = "captures_of_a_frame_are_apart";
+    let Some(said) = common::layer::run_on_it(test, &variables) else { return };
+    let logged: Vec<&str> = said.lines().filter(|line| line.contains(LOGGED)).collect();
+    // The queries end together, between two barriers.
+    let expected = format!("captures={} barriers=3", FRAME + 1);
+    assert!(logged.len() == 1 && logged[0].contains(&expected), "{logged:?}");
 }
 
 #[test]
@@ -181,6 +234,7 @@ impl Machine {
         let info = vk::ShaderModuleCreateInfo::default().code(&words);
         let usage = usage
             | vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT
+            | vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT
             | vk::BufferUsageFlags::VERTEX_BUFFER
             | vk::BufferUsageFlags::TRANSFER_SRC
             | vk::BufferUsageFlags::TRANSFER_DST;
@@ -213,11 +267,38 @@ impl Machine {
     }
 
     fn run(&self, sequence: Sequence) {
+        self.submit(&sequence.dependencies(), |cmd, pass, pipeline| {
+            // SAFETY: the command buffer is being recorded.
+            unsafe { self.record(cmd, sequence, pass, pipeline) };
+        });
+    }
+
+    /// Submits a command buffer with a pass in which the pipeline is bound.
+    fn run_in_pass(
+        &self,
+        dependencies: &[vk::SubpassDependency],
+        record_before: impl FnOnce(vk::CommandBuffer),
+        record: impl FnOnce(vk::CommandBuffer),
+    ) {
+        self.submit(dependencies, |cmd, pass, pipeline| {
+            record_before(cmd);
+            // SAFETY: the command buffer is being recorded.
+            unsafe { self.begin_pass(cmd, pass, pipeline) };
+            record(cmd);
+            // SAFETY: as above, in the pass.
+            unsafe { self.device.raw.cmd_end_render_pass(cmd) };
+        });
+    }
+
+    fn submit(
+        &self,
+        dependencies: &[vk::SubpassDependency],
+        record: impl FnOnce(vk::CommandBuffer, (vk::RenderPass, vk::Framebuffer), vk::Pipeline),
+    ) {
         let device = &self.device.raw;
-        let dependencies = sequence.dependencies();
         let subpasses = [vk::SubpassDescription::default()];
         let info =
-            vk::RenderPassCreateInfo::default().subpasses(&subpasses).dependencies(&dependencies);
+            vk::RenderPassCreateInfo::default().subpasses(&subpasses).dependencies(dependencies);
         // SAFETY: every handle is of the device, and in use only until the submission is done.
         unsafe {
             let pass = device.create_render_pass(&info, None).unwrap();
@@ -226,11 +307,33 @@ impl Machine {
             let framebuffer = device.create_framebuffer(&info, None).unwrap();
             let pipeline = self.pipeline(pass);
             self.device.submit((Stage::ALL_COMMANDS, Access::MEMORY_WRITE), |cmd| {
-                self.record(cmd, sequence, (pass, framebuffer), pipeline);
+                record(cmd, (pass, framebuffer), pipeline);
             });
             device.destroy_pipeline(pipeline, None);
             device.destroy_framebuffer(framebuffer, None);
             device.destroy_render_pass(pass, None);
+        }
+    }
+
+    /// # Safety
+    /// As [`record`](Self::record).
+    unsafe fn begin_pass(
+        &self,
+        cmd: vk::CommandBuffer,
+        (render_pass, framebuffer): (vk::RenderPass, vk::Framebuffer),
+        pipeline: vk::Pipeline,
+    ) {
+        let area =
+            vk::Rect2D { extent: vk::Extent2D { width: 1, height: 1 }, ..Default::default() };
+        let begin = vk::RenderPassBeginInfo::default()
+            .render_pass(render_pass)
+            .framebuffer(framebuffer)
+            .render_area(area);
+        let device = &self.device.raw;
+        // SAFETY: the caller's contract.
+        unsafe {
+            device.cmd_begin_render_pass(cmd, &begin, vk::SubpassContents::INLINE);
+            device.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
         }
     }
 
@@ -240,7 +343,7 @@ impl Machine {
         &self,
         cmd: vk::CommandBuffer,
         sequence: Sequence,
-        (render_pass, framebuffer): (vk::RenderPass, vk::Framebuffer),
+        pass: (vk::RenderPass, vk::Framebuffer),
         pipeline: vk::Pipeline,
     ) {
         let device = &self.device.raw;
@@ -252,12 +355,6 @@ impl Machine {
             sequence,
             Sequence::BarrierBehind | Sequence::EventBehind | Sequence::RenderPassBehind
         );
-        let area =
-            vk::Rect2D { extent: vk::Extent2D { width: 1, height: 1 }, ..Default::default() };
-        let begin = vk::RenderPassBeginInfo::default()
-            .render_pass(render_pass)
-            .framebuffer(framebuffer)
-            .render_area(area);
         // SAFETY: the caller's contract.
         unsafe {
             if copies_in {
@@ -268,8 +365,7 @@ impl Machine {
                 Sequence::EventBefore => self.event(cmd, COPY_TO_VERTICES),
                 _ => {}
             }
-            device.cmd_begin_render_pass(cmd, &begin, vk::SubpassContents::INLINE);
-            device.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
+            self.begin_pass(cmd, pass, pipeline);
             self.capture(cmd, 1, 2);
             match sequence {
                 Sequence::Captures => {
@@ -318,6 +414,24 @@ impl Machine {
             (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, no_counters.0, no_counters.1);
             device.cmd_draw(cmd, VERTICES, 1, 0, 0);
             (xfb.cmd_end_transform_feedback_ext)(cmd, 0, 0, no_counters.0, no_counters.1);
+        }
+    }
+
+    /// Captures one vertex to the part of a buffer at `offset`, and ends in the counter at `counter`
+    /// of another buffer.
+    ///
+    /// # Safety
+    /// As [`record`](Self::record), in a pass.
+    unsafe fn capture_part(&self, cmd: vk::CommandBuffer, offset: u64, counter: u64) {
+        let (device, xfb, none) = (&self.device.raw, self.xfb.fp(), std::ptr::null());
+        let [(from, _), (to, _), (counters, _), _] = &self.buffers;
+        // SAFETY: the caller's contract.
+        unsafe {
+            device.cmd_bind_vertex_buffers(cmd, 0, &[*from], &[0]);
+            (xfb.cmd_bind_transform_feedback_buffers_ext)(cmd, 0, 1, to, &offset, &RECORD);
+            (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, std::ptr::null());
+            device.cmd_draw(cmd, 1, 1, 0, 0);
+            (xfb.cmd_end_transform_feedback_ext)(cmd, 0, 1, counters, &counter);
         }
     }
 

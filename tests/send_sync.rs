@@ -30,7 +30,7 @@ send_and_sync! {
     vkxfb::runtime {
         AddressSource, Allocation, AllocationRequest<'static>, Arena, ArenaAccess<'static>, ArenaDesc, ArenaRing,
         Barrier, Buffer, BufferDesc<'static>, ByteCountDraw, Capabilities, Capture, CaptureBuffer, Captured,
-        CaptureDesc<'static>, CaptureNeeds, ConditionalRendering, ConsumerScope, Context, CounterBuffer, CreateInfoAdditions,
+        CaptureDesc<'static>, CaptureNeeds, CaptureOrder, ConditionalRendering, ConsumerScope, Context, CounterBuffer, CreateInfoAdditions,
         DeviceIdentity, Draw, DrawClass, DrawCommands, DrawIndexed, Effect, IndexBuffer, IndexType, IndirectDraw, LateDraws,
         Kernels, Limits, MemoryLocation, Pipeline, PipelineDesc<'static>, PipelineSpecialization,
         ProvokingVertexSupport, RawDevice, QueryKind, QueryPool, QueryResult, Recorded, Recorder<'static>,

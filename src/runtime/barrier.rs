@@ -27,8 +27,8 @@ pub enum Barrier {
     BeforeFinish,
     /// Before a fused capture: orders it as [`Self::BeforeSetup`] orders kernels.
     BeforeFused,
-    /// Before a capture that is [played in order](super::Capture::play_in_order), unless another
-    /// barrier is there.
+    /// Before a capture without counters and queries that is [played in
+    /// order](super::Capture::play_in_order), if it touches what earlier ones touched.
     BetweenCaptures,
     /// Before the positions that an earlier flush wrote are copied to the current block of scratch
     /// memory, where descriptors reach them.

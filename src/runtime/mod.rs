@@ -97,7 +97,7 @@ pub use parameters::{
 };
 pub use pipeline::{DrawClass, Pipeline, PipelineDesc, PipelineSpecialization};
 pub use queries::{QueryKind, QueryPool, QueryResult, ResultTarget};
-pub use recorder::{Capture, CaptureDesc, Captured, Recorded, Recorder};
+pub use recorder::{Capture, CaptureDesc, CaptureOrder, Captured, Recorded, Recorder};
 pub use simple_allocator::SimpleAllocator;
 pub use variants::{VariantDesc, VariantError, Variants};
 pub use workarounds::{DeviceIdentity, Effect, WORKAROUNDS, Workaround};

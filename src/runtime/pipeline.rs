@@ -59,10 +59,10 @@ pub enum DrawClass {
     /// [shared memory](crate::lower::LoweredCompute::shared_memory), which this one does not, the
     /// draw has at most 64 workgroups.
     Plain,
-    /// The only draw of a capture with counters or queries, if it is direct, and one workgroup
-    /// captures it. The capture is *fused*: the workgroup also does what
-    /// [kernels](super::Kernels) do for other captures. All elements of an attribute begin within
-    /// 4 GiB.
+    /// The only draw of a capture with counters or queries, if it is direct and has at most eight
+    /// workgroups, or a single one where the capture ends in a counter that it begins with. The
+    /// capture is *fused*: its workgroups also do what [kernels](super::Kernels) do for other
+    /// captures. All elements of an attribute begin within 4 GiB.
     Fused,
 }
 

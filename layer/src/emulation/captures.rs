@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
 use vkxfb::runtime::{
-    Arena, ArenaAccess, ArenaDesc, Buffer, ByteCountDraw, Capture, DrawCommands, RuntimeError,
+    Arena, ArenaAccess, ArenaDesc, Buffer, ByteCountDraw, Capture, CaptureOrder, DrawCommands,
+    RuntimeError,
 };
 
 use self::active_queries::ActiveQuery;
@@ -28,6 +29,8 @@ const ARENA: ArenaDesc = ArenaDesc { upload: 16 << 10, scratch: 16 << 10, descri
 #[derive(Clone)]
 pub(crate) enum Hoisted {
     Capture(Arc<Mutex<Capture>>),
+    /// Ends queries that were counted before. Always the last, so that all are ended at once.
+    Ends(Arc<Mutex<Capture>>),
     /// Computes the arguments of a `vkCmdDrawIndirectByteCountEXT`.
     Commands(ByteCountDraw, DrawCommands),
 }
@@ -58,6 +61,8 @@ pub(crate) struct Captures {
     /// discard.
     pub(super) other_queries: u32,
     hoisted: Vec<Hoisted>,
+    /// What the captures of the command buffer accessed since the last barrier between them.
+    order: CaptureOrder,
     /// Empty captures, to be reused.
     spare: Vec<Capture>,
     arena: Option<Arena>,
@@ -84,6 +89,7 @@ impl Captures {
             queries: [None, None],
             other_queries: 0,
             hoisted: Vec::new(),
+            order: CaptureOrder::new(),
             spare: Vec::new(),
             arena: None,
             descriptor_pools: DescriptorPools::default(),
@@ -116,6 +122,7 @@ impl Captures {
             self.spare.push(active.capture);
         }
         self.forget();
+        self.order.forget();
         if let Some(arena) = &mut self.arena {
             // SAFETY: Vulkan requires that the command buffer is not pending execution.
             unsafe { arena.reset() };
@@ -149,7 +156,7 @@ impl Captures {
     /// Clears the list of hoisted work, and keeps the captures for reuse.
     fn forget(&mut self) {
         for hoisted in self.hoisted.drain(..) {
-            if let Hoisted::Capture(capture) = hoisted
+            if let Hoisted::Capture(capture) | Hoisted::Ends(capture) = hoisted
                 && let Ok(capture) = Arc::try_unwrap(capture)
             {
                 let mut capture = capture.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -215,6 +222,14 @@ impl Captures {
         }
     }
 
+    /// Adds hoisted work, before the ends of queries: a query that has ended does not begin again
+    /// before it is reset, which is not possible in a pass.
+    fn push(&mut self, hoisted: Hoisted) {
+        let ends = self.hoisted.pop_if(|last| matches!(last, Hoisted::Ends(_)));
+        self.hoisted.push(hoisted);
+        self.hoisted.extend(ends);
+    }
+
     /// Returns an empty capture to collect in.
     fn spare_capture(&mut self) -> Capture {
         let spare = self.spare.pop();
@@ -225,6 +240,7 @@ impl Captures {
     pub(super) fn forget_state(&mut self) {
         self.state.forget();
         self.variant = None;
+        self.order.forget();
     }
 
     /// Records commands of the layer outside of a pass, with the arena, and restores the state that
@@ -240,6 +256,7 @@ impl Captures {
     ) {
         let emulation = Arc::clone(&self.emulation);
         let suspended = self.state.conditional_rendering;
+        self.order.forget();
         // SAFETY: the caller's contract.
         unsafe {
             if suspended.is_some() {

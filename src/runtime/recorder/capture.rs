@@ -6,6 +6,7 @@ use ash::vk;
 
 use super::checks::{check_capture_buffers, check_counters, check_distinct};
 use super::constants::Constants;
+use super::order::{CaptureOrder, Ranges};
 use super::play::{After, Plan, Playback};
 use super::queries::ActiveQuery;
 use super::sets::BoundSets;
@@ -55,6 +56,9 @@ pub struct Capture {
     pub(super) bound: Bound,
     pub(super) table: Table,
     pub(super) pending: Pending,
+    /// The device addresses of everything that was bound to be read since Begin, except for the
+    /// application's descriptors.
+    pub(super) reached: Ranges,
     pub(super) plan: Plan,
 }
 
@@ -226,6 +230,7 @@ impl Capture {
             bound: Bound::default(),
             table: Table::default(),
             pending: Pending::default(),
+            reached: Ranges::default(),
             plan: Plan::default(),
         }
     }
@@ -307,6 +312,7 @@ impl Capture {
         self.bound = Bound { constants, ..Bound::default() };
         self.bound.constants.clear();
         self.table.restart();
+        self.reached.clear();
         self.pending.clear();
     }
 
@@ -381,32 +387,47 @@ impl Capture {
         cmd: vk::CommandBuffer,
     ) -> Result<Recorded, RuntimeError> {
         // SAFETY: the caller's contract.
-        unsafe { self.play_with(Playback::new(arena.into(), cmd)) }
+        unsafe { self.play_with(&mut Playback::new(arena.into(), cmd)) }
     }
 
     /// As [`play`](Self::play), after all earlier captures by compute: it may capture to the same
-    /// bytes, and its shaders may read what earlier ones captured. That takes a barrier only if
-    /// there is none before the capture anyway, as there is with counters and queries.
+    /// bytes, count for the same queries and resume from their counters, and may pull vertices,
+    /// indices and arguments of draws that they captured. Barriers are recorded only where they are
+    /// needed for that, also in captures with counters and queries: before the first capture after
+    /// [`CaptureOrder::new`] or [`forget`](CaptureOrder::forget), and between captures that touch
+    /// the same bytes.
+    ///
+    /// Buffers that alias the same memory, and what shaders reach by the application's descriptors
+    /// and addresses, are not known: where it depends on earlier captures, the application records a
+    /// barrier or calls `forget`.
     ///
     /// # Errors
     /// As [`play`](Self::play).
     ///
     /// # Safety
-    /// As [`play`](Self::play).
+    /// As [`play`](Self::play). All captures since `forget` were played into `cmd` with `order`,
+    /// and no other function of this crate has recorded into `cmd` since. Barriers of the
+    /// application order the captures with its own commands.
     pub unsafe fn play_in_order<'a>(
         &mut self,
         arena: impl Into<ArenaAccess<'a>>,
         cmd: vk::CommandBuffer,
+        order: &mut CaptureOrder,
     ) -> Result<Recorded, RuntimeError> {
+        if self.flushed.is_some() {
+            order.forget();
+        }
         let mut playback = Playback::new(arena.into(), cmd);
-        playback.in_order = true;
+        playback.order = Some(std::mem::take(order));
         // SAFETY: the caller's contract.
-        unsafe { self.play_with(playback) }
+        let recorded = unsafe { self.play_with(&mut playback) };
+        *order = playback.order.unwrap_or_default();
+        recorded
     }
 
     /// # Safety
     /// As [`play`](Self::play).
-    unsafe fn play_with(&mut self, mut playback: Playback<'_>) -> Result<Recorded, RuntimeError> {
+    unsafe fn play_with(&mut self, playback: &mut Playback<'_>) -> Result<Recorded, RuntimeError> {
         if self.is_abandoned {
             return Err(RuntimeError::NotEnded);
         }
@@ -420,7 +441,7 @@ impl Capture {
             playback.layout = flushed.layout;
         }
         // SAFETY: the caller's contract.
-        unsafe { self.record(&mut playback, self.end_counters) }?;
+        unsafe { self.record(playback, self.end_counters) }?;
         Ok(playback.recorded)
     }
 

@@ -91,7 +91,7 @@ impl Capture {
         // Without operations or captures there is nothing to fuse.
         if !self.plan.operations.is_empty()
             && !self.plan.dispatches.is_empty()
-            && let Some(draw) = self.fusible()
+            && let Some(draw) = self.fusible(&counters)
         {
             // SAFETY: the caller's contract.
             let fused = unsafe { self.record_fused(playback, draw, &counters, Some(after)) }?;
@@ -100,7 +100,7 @@ impl Capture {
             }
         }
         // SAFETY: the caller's contract.
-        unsafe { self.record_placed(playback, &counters) }?;
+        unsafe { self.record_placed(playback, &after, &counters) }?;
         Ok(after)
     }
 
@@ -215,6 +215,7 @@ impl Capture {
     unsafe fn record_placed(
         &mut self,
         playback: &mut Playback<'_>,
+        after: &After,
         counters: &[Address; MAX_XFB_BUFFERS],
     ) -> Result<(), RuntimeError> {
         // Everything that can fail precedes the first command.
@@ -273,6 +274,7 @@ impl Capture {
         // SAFETY: as above.
         unsafe { self.record_ends(playback, &ends, Order::First) }?;
         if captures {
+            self.find_captured(after.position);
             for i in 0..self.plan.dispatches.len() {
                 let dispatch = self.plan.dispatches[i];
                 let Some(pipeline) =
@@ -293,7 +295,9 @@ impl Capture {
                 // SAFETY: the caller's contract.
                 unsafe {
                     match i {
-                        0 if playback.in_order => self.barrier(playback, Barrier::BetweenCaptures),
+                        0 if playback.order.is_some() => {
+                            self.barrier_before(playback, Barrier::BetweenCaptures);
+                        }
                         0 => self.order(playback, self.is_scarce()),
                         _ => self.order(playback, self.captures_overlap()),
                     }
@@ -305,10 +309,10 @@ impl Capture {
             playback.recorded.captures += self.plan.dispatches.len() as u32;
         }
         if let Some((parameters, workgroups)) = finish {
+            self.find_finished();
             // SAFETY: the caller's contract.
             unsafe {
-                let barriers = self.ctx.kernel_barrier(playback.cmd, Barrier::BeforeFinish);
-                playback.recorded.barriers += barriers;
+                self.barrier_before(playback, Barrier::BeforeFinish);
                 self.dispatch_kernel(
                     playback,
                     for_kernels,

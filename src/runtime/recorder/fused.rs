@@ -1,8 +1,8 @@
-//! Records fused captures: one small direct draw, with counters or queries. A single workgroup
-//! captures it, and also does what the setup kernel or the finish kernel does for other captures.
+//! Records fused captures: one small direct draw, with counters or queries. Its workgroups also do
+//! what the setup kernel or the finish kernel does for other captures.
 //!
 //! ```text
-//! barrier; capture, one workgroup
+//! barrier; capture
 //! ```
 
 use super::capture::{Capture, PendingDraw, Position};
@@ -13,26 +13,45 @@ use super::queries::Order;
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::runtime::arena::aligned;
 use crate::runtime::descriptors::User;
+use crate::runtime::fold::fold;
 use crate::runtime::{Barrier, DrawClass, Pipeline, RuntimeError};
 use crate::sysval::setup::Fused;
 use crate::sysval::{Address, Sysvals, flags, join, split};
+
+/// The most workgroups of a fused capture. Each of them finds out where the draw is captured: from about
+/// 16 on, llvmpipe takes longer for that than for kernels.
+const MOST_WORKGROUPS: u64 = 8;
 
 /// The only draw of a capture.
 pub(super) struct Fusible {
     draw: PendingDraw,
     pipeline: Pipeline,
+    workgroups: u64,
 }
 
 impl Capture {
-    /// The draw, if one workgroup can do everything.
-    pub(super) fn fusible(&self) -> Option<Fusible> {
+    /// The draw, if its workgroups can do everything. `counters` are those to end with.
+    pub(super) fn fusible(&self, counters: &[Address; MAX_XFB_BUFFERS]) -> Option<Fusible> {
         let [draw] = self.pending.draws[..] else { return None };
         let size = u64::from(self.workgroup_size_of(draw.state));
-        let is_small = (1..=size).contains(&draw.invocations);
+        let workgroups = draw.invocations.div_ceil(size.max(1));
+        // A workgroup must not write a counter that another one has yet to read.
+        let most = if self.resumes_in_place(counters) { 1 } else { MOST_WORKGROUPS };
+        let is_small = (1..=most).contains(&workgroups);
         let pipeline = self.pipeline_of(self.pending.states.get(draw.state)?)?;
         let reaches_far = draw.input.flags & flags::FAR_ATTRIBUTES != 0;
-        (is_small && draw.is_known() && !reaches_far && self.captures())
-            .then(|| Fusible { draw, pipeline: pipeline.clone() })
+        (is_small && draw.is_known() && !reaches_far && self.captures()).then(|| Fusible {
+            draw,
+            pipeline: pipeline.clone(),
+            workgroups,
+        })
+    }
+
+    /// Whether the capture begins with a counter that it ends with.
+    fn resumes_in_place(&self, counters: &[Address; MAX_XFB_BUFFERS]) -> bool {
+        let is_begun =
+            |counter: &Address| *counter != Address::default() && self.counters.contains(counter);
+        matches!(self.position, Position::Counters) && counters.iter().any(is_begun)
     }
 
     /// Records the draw. `known` is the state after it, if the CPU knows it. Returns `None`, and
@@ -43,7 +62,7 @@ impl Capture {
     pub(super) unsafe fn record_fused(
         &mut self,
         playback: &mut Playback<'_>,
-        Fusible { draw, pipeline }: Fusible,
+        Fusible { draw, pipeline, workgroups }: Fusible,
         counters: &[Address; MAX_XFB_BUFFERS],
         known: Option<After>,
     ) -> Result<Option<After>, RuntimeError> {
@@ -52,6 +71,7 @@ impl Capture {
             self.check_sets()?;
         }
         // Everything that can fail precedes the first command.
+        let [x, y] = fold(workgroups, self.ctx.max_workgroups_per_axis())?;
         // SAFETY: the caller's contract.
         let raw = unsafe { pipeline.recorded(&self.ctx, DrawClass::Fused, Some(draw.topology)) }?;
         let mark = playback.arena.mark();
@@ -102,9 +122,11 @@ impl Capture {
                 self.move_state(playback, from, to);
             }
             self.record_ends(playback, &ends, Order::First)?;
-            self.barrier(playback, Barrier::BeforeFused);
+            self.find_captured(after.position);
+            self.find_fused(counters);
+            self.barrier_before(playback, Barrier::BeforeFused);
             self.prepare_dispatch(playback, draw.state, &pipeline, raw, set, &sysvals);
-            self.ctx.device().cmd_dispatch(playback.cmd, 1, 1, 1);
+            self.ctx.device().cmd_dispatch(playback.cmd, x, y, 1);
             playback.recorded.captures += 1;
             // As with kernels, so that whether a later draw is refused does not depend on the size
             // of this one.

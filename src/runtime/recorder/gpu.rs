@@ -108,8 +108,11 @@ impl Capture {
                 self.barrier(playback, Barrier::RestartToSetup);
             }
             self.dispatch_kernel(playback, for_kernels, setup, placed.setup, [1, 1])?;
+            playback.forget_order();
             if captures {
                 self.barrier(playback, Barrier::SetupToCapture);
+                self.find_captured(Position::State(placed.new_state));
+                self.remember(playback);
                 self.record_groups(playback, for_captures, placed.batches)?;
             }
             self.record_ends(playback, &ends, Order::Last)?;

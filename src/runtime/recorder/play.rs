@@ -9,6 +9,7 @@ use ash::vk;
 use super::capture::{Attributes, Capture, DrawState, PendingDraw, Position, TargetBuffer};
 use super::direct::Dispatch;
 use super::gpu::GpuGroup;
+use super::order::{Accesses, CaptureOrder};
 use super::queries::operations_upload;
 use super::restarts::RestartTables;
 use super::sets::SetArguments;
@@ -30,6 +31,8 @@ pub(super) struct Plan {
     pub(super) dispatches: Vec<Dispatch>,
     pub(super) groups: Vec<GpuGroup>,
     pub(super) restarts: RestartTables,
+    /// What the next commands access.
+    pub(super) accesses: Accesses,
     /// The [`DrawState`]s that captures use, each with the [table](Sysvals::table) that was written
     /// for it.
     used_states: Vec<(usize, Address)>,
@@ -45,6 +48,7 @@ impl Plan {
         self.dispatches.clear();
         self.groups.clear();
         self.restarts.clear();
+        self.accesses.clear();
         self.used_states.clear();
         self.addresses.clear();
     }
@@ -67,8 +71,8 @@ pub(super) struct Playback<'a> {
     pub(super) arena: ArenaAccess<'a>,
     pub(super) cmd: vk::CommandBuffer,
     pub(super) recorded: Recorded,
-    /// Whether the capture must come after all earlier ones.
-    pub(super) in_order: bool,
+    /// What earlier captures accessed, if this one must come after them.
+    pub(super) order: Option<CaptureOrder>,
     /// Whether kernels, or sets of buffers, have disturbed the application's descriptor sets.
     pub(super) sets_disturbed: bool,
     /// The layout of the last pipeline, with which the set of the buffers was bound.
@@ -92,7 +96,7 @@ impl<'a> Playback<'a> {
             arena,
             cmd,
             recorded: Recorded::default(),
-            in_order: false,
+            order: None,
             sets_disturbed: false,
             layout: None,
             last_sets: LastSets::default(),
@@ -164,7 +168,7 @@ impl Capture {
             },
             // SAFETY: as above.
             _ => unsafe {
-                let fused = match self.fusible() {
+                let fused = match self.fusible(&counters) {
                     Some(draw) => self.record_fused(playback, draw, &counters, None)?,
                     None => None,
                 };

@@ -125,7 +125,7 @@ impl Capture {
     /// # Safety
     /// As [`play`](Self::play).
     pub(super) unsafe fn record_ends(
-        &self,
+        &mut self,
         playback: &mut Playback<'_>,
         ends: &Option<Ends>,
         place: Order,
@@ -141,6 +141,8 @@ impl Capture {
         // SAFETY: the caller's contract.
         unsafe {
             self.barrier(playback, Barrier::ValuesToAvailability);
+            self.find_ended();
+            self.remember(playback);
             self.dispatch_kernel(playback, set, Kernel::Finish, parameters, workgroups)?;
             self.barrier(playback, Barrier::AvailabilityToHost);
         }

@@ -99,8 +99,13 @@ impl Capture {
         offset: u64,
         size: u64,
     ) -> Result<u64, RuntimeError> {
+        let range = (buffer, offset, size);
         // SAFETY: the caller's contract.
-        unsafe { address(&self.ctx, &mut self.table, purpose, what, (buffer, offset, size)) }
+        let start = unsafe { address(&self.ctx, &mut self.table, purpose, what, range) }?;
+        if purpose == Purpose::Read && self.ctx.table().is_none() {
+            self.reached.add(start..start.saturating_add(size));
+        }
+        Ok(start)
     }
 
     /// Calls [`resolve`] for an address of this capture.

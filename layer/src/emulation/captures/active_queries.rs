@@ -1,9 +1,9 @@
 //! The layer's queries that are active in a command buffer.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
-use vkxfb::runtime::{QueryKind, RuntimeError};
+use vkxfb::runtime::{Capture, QueryKind, RuntimeError};
 
 use super::passes::Pass;
 use super::{Captures, Forward, Hoisted};
@@ -118,12 +118,20 @@ impl Captures {
         }
         // All captures that count for the query were recorded before. The query must become
         // available after them.
+        let end = |capture: &mut Capture| {
+            // SAFETY: the caller's contract.
+            unsafe { capture.recorder().begin_query(pool, query) }?;
+            capture.recorder().end_query(kind)
+        };
+        if let Some(Hoisted::Ends(ends)) = self.hoisted.last()
+            && end(&mut ends.lock().unwrap_or_else(PoisonError::into_inner)).is_ok()
+        {
+            return Ok(());
+        }
         let mut capture = self.spare_capture();
         capture.begin_inactive()?;
-        // SAFETY: the caller's contract.
-        unsafe { capture.recorder().begin_query(pool, query) }?;
-        capture.recorder().end_query(kind)?;
-        self.hoisted.push(Hoisted::Capture(Arc::new(Mutex::new(capture))));
+        end(&mut capture)?;
+        self.hoisted.push(Hoisted::Ends(Arc::new(Mutex::new(capture))));
         Ok(())
     }
 }

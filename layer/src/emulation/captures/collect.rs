@@ -74,7 +74,7 @@ impl Captures {
     /// A capture has ended, and is to be recorded outside of its pass.
     fn hoist(&mut self, capture: Capture, ended: Result<(), PipelineError>) {
         match ended {
-            Ok(()) => self.hoisted.push(Hoisted::Capture(Arc::new(Mutex::new(capture)))),
+            Ok(()) => self.push(Hoisted::Capture(Arc::new(Mutex::new(capture)))),
             Err(error) => self.refuse("vkCmdEndTransformFeedbackEXT", error),
         }
     }

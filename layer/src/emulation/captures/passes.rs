@@ -122,6 +122,7 @@ impl Captures {
         };
         let Some(mut pass) = self.pass.take_if(settles) else { return false };
         let mut late_draws = None;
+        self.order.forget();
         // SAFETY: the caller's contract.
         unsafe {
             self.record_around(cmd, &pass, |this| {
@@ -221,18 +222,37 @@ impl Captures {
             self.record_around(cmd, pass, |this| {
                 let hoisted = std::mem::take(&mut this.hoisted);
                 let captures = hoisted.len();
-                match placement {
-                    Placement::BeforePass => {
-                        tracing::trace!(captures, "captures are recorded before their pass");
+                // A barrier within the pass may order a capture after any other, and what shaders
+                // store is not known.
+                let is_ordered = pass.around.captures_wait_for_captures
+                    || this.emulation.objects().repeats_side_effects();
+                let mut barriers = 0;
+                for item in &hoisted {
+                    if is_ordered {
+                        this.order.forget();
                     }
-                    Placement::AfterPass => {
-                        tracing::trace!(captures, "captures are recorded after their pass");
+                    match this.play_one(cmd, item) {
+                        Ok(more) => barriers += more,
+                        Err(error) => {
+                            this.refuse("a capture", error);
+                            break;
+                        }
                     }
                 }
-                for item in &hoisted {
-                    if let Err(error) = this.play_one(cmd, item) {
-                        this.refuse("a capture", error);
-                        break;
+                match placement {
+                    Placement::BeforePass => {
+                        tracing::trace!(
+                            captures,
+                            barriers,
+                            "captures are recorded before their pass"
+                        );
+                    }
+                    Placement::AfterPass => {
+                        tracing::trace!(
+                            captures,
+                            barriers,
+                            "captures are recorded after their pass"
+                        );
                     }
                 }
                 this.hoisted = hoisted;
@@ -269,30 +289,40 @@ impl Captures {
         }
     }
 
+    /// Records one item. Returns the number of barriers of a capture.
+    ///
     /// # Safety
     /// As [`play`](Self::play).
     unsafe fn play_one(
         &mut self,
         cmd: vk::CommandBuffer,
         item: &Hoisted,
-    ) -> Result<(), RuntimeError> {
-        // SAFETY: the caller's contract.
-        unsafe {
+    ) -> Result<u32, RuntimeError> {
+        let mut order = std::mem::take(&mut self.order);
+        let mut barriers = 0;
+        // SAFETY: the caller's contract; the program orders captures of different passes by its
+        // own barriers, and of the same pass only as far as its render pass allows.
+        let played = unsafe {
             self.with_arena(|emulation, arena| match item {
-                Hoisted::Capture(capture) => {
+                Hoisted::Capture(capture) | Hoisted::Ends(capture) => {
                     let mut capture = capture.lock().unwrap_or_else(PoisonError::into_inner);
                     // It may continue in the buffers and counters of an earlier one.
-                    match Kind::BetweenCaptures.is_translated() {
-                        true => capture.play_in_order(arena, cmd).map(drop),
-                        false => capture.play(arena, cmd).map(drop),
-                    }
+                    let recorded = match Kind::BetweenCaptures.is_translated() {
+                        true => capture.play_in_order(arena, cmd, &mut order),
+                        false => capture.play(arena, cmd),
+                    }?;
+                    barriers = recorded.barriers;
+                    Ok(())
                 }
                 Hoisted::Commands(draw, commands) => {
+                    order.forget();
                     let (ctx, kernels) = (emulation.context(), emulation.kernels());
                     kernels.write_draw_commands(ctx, arena, cmd, &[*draw], commands)
                 }
             })
-        }
+        };
+        self.order = order;
+        played.map(|()| barriers)
     }
 
     /// Secondary command buffers are executed. Their captures become captures of this command
@@ -305,7 +335,10 @@ impl Captures {
             match hoisted {
                 // SAFETY: the caller's contract.
                 Hoisted::Commands(draw, commands) => unsafe { self.hoist_draw(draw, commands) },
-                capture @ Hoisted::Capture(_) => self.hoisted.push(capture),
+                // Those of a secondary command buffer are its own: no others are added.
+                Hoisted::Capture(capture) | Hoisted::Ends(capture) => {
+                    self.push(Hoisted::Capture(capture));
+                }
             }
         }
     }
@@ -319,7 +352,7 @@ impl Captures {
         let what = "vkCmdDrawIndirectByteCountEXT";
         let after = |pass: &&mut Pass| pass.placement == Placement::AfterPass;
         let Some(pass) = self.pass.as_mut().filter(after) else {
-            self.hoisted.push(Hoisted::Commands(draw, commands));
+            self.push(Hoisted::Commands(draw, commands));
             return;
         };
         let Some(mut late_draws) = pass.late_draws.take() else {

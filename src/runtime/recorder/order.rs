@@ -1,0 +1,317 @@
+//! Which captures need a barrier between them.
+
+use std::ops::Range;
+
+use super::capture::{Capture, Position};
+use super::play::Playback;
+use crate::capture::MAX_XFB_BUFFERS;
+use crate::runtime::Barrier;
+use crate::sysval::setup::operation;
+use crate::sysval::{Address, join};
+
+/// The most ranges that are remembered. With more of them, a barrier is cheaper than to look.
+const MOST_RANGES: usize = 1024;
+
+/// Bytes of a counter, and of the values of a query.
+const COUNTER: u64 = 4;
+const VALUES: u64 = 16;
+
+/// What captures in a command buffer have accessed since the last barrier that orders them, for
+/// [`Capture::play_in_order`]: only a capture that touches the same bytes needs another barrier.
+///
+/// ```no_run
+/// # use ash::vk;
+/// # use vkxfb::runtime::{Arena, Capture, CaptureOrder, RuntimeError};
+/// # unsafe fn record(
+/// #     captures: &mut [Capture], arena: &mut Arena, cmd: vk::CommandBuffer,
+/// # ) -> Result<(), RuntimeError> { unsafe {
+/// // One for each command buffer, or each time that a command buffer is begun.
+/// let mut order = CaptureOrder::new();
+/// for capture in captures {
+///     capture.play_in_order(&mut *arena, cmd, &mut order)?;
+/// }
+/// # Ok(())
+/// # } }
+/// ```
+#[derive(Debug, Default)]
+pub struct CaptureOrder {
+    /// Whether there was a barrier since [`forget`](Self::forget).
+    is_known: bool,
+    read: Ranges,
+    written: Ranges,
+}
+
+impl CaptureOrder {
+    /// Nothing is known of earlier commands: the next capture is ordered after all of them.
+    pub const fn new() -> Self {
+        Self { is_known: false, read: Ranges(Vec::new()), written: Ranges(Vec::new()) }
+    }
+
+    /// As if it was new, except that the memory is kept.
+    pub fn forget(&mut self) {
+        self.clear();
+        self.is_known = false;
+    }
+
+    /// A barrier orders everything so far.
+    fn clear(&mut self) {
+        self.is_known = true;
+        self.read.clear();
+        self.written.clear();
+    }
+
+    /// Whether a barrier has to precede these accesses.
+    fn precludes(&self, accesses: &Accesses) -> bool {
+        let is_long = self.read.0.len().max(self.written.0.len()) > MOST_RANGES;
+        let wrote = |range: &Range<u64>| self.written.overlaps(range);
+        !self.is_known
+            || is_long
+            || accesses.read.iter().any(wrote)
+            || accesses.written.iter().any(|range| wrote(range) || self.read.overlaps(range))
+    }
+
+    fn add(&mut self, accesses: &Accesses) {
+        for range in &accesses.read {
+            self.read.add(range.clone());
+        }
+        for range in &accesses.written {
+            self.written.add(range.clone());
+        }
+    }
+}
+
+/// The device addresses that a command reads and writes.
+#[derive(Debug, Default)]
+pub(super) struct Accesses {
+    read: Vec<Range<u64>>,
+    written: Vec<Range<u64>>,
+}
+
+impl Accesses {
+    pub(super) fn clear(&mut self) {
+        self.read.clear();
+        self.written.clear();
+    }
+
+    /// Adds a write of `size` bytes at an address, unless that is null.
+    fn write(&mut self, address: Address, size: u64) {
+        self.written.extend(bytes_at(address, size));
+    }
+}
+
+fn bytes_at(address: Address, size: u64) -> Option<Range<u64>> {
+    let start = join(address);
+    (start != 0).then(|| start..start.saturating_add(size))
+}
+
+/// Disjoint ranges, sorted. Ranges that touch each other are one.
+#[derive(Debug, Default)]
+pub(super) struct Ranges(Vec<Range<u64>>);
+
+impl Ranges {
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    fn overlaps(&self, range: &Range<u64>) -> bool {
+        let next = self.0.partition_point(|other| other.end <= range.start);
+        !range.is_empty() && self.0.get(next).is_some_and(|other| other.start < range.end)
+    }
+
+    pub(super) fn add(&mut self, range: Range<u64>) {
+        let first = self.0.partition_point(|other| other.end < range.start);
+        let touching = |other: &&Range<u64>| other.start <= range.end;
+        let count = self.0.iter().skip(first).take_while(touching).count();
+        let found = self.0.get(first..first + count).unwrap_or_default();
+        match found {
+            [] if range.is_empty() => {}
+            [] => self.0.insert(first, range),
+            [only] if only.start <= range.start && range.end <= only.end => {}
+            [one, ..] => {
+                let last = found.last().unwrap_or(one);
+                let all = one.start.min(range.start)..last.end.max(range.end);
+                self.0.splice(first..first + count, [all]);
+            }
+        }
+    }
+}
+
+impl Capture {
+    /// Finds what the captures of the pending draws access. `after` is the position after them.
+    ///
+    /// What shaders reach by the application's descriptors is not among it, nor the memory of the
+    /// arena, which is new for each recording.
+    pub(super) fn find_captured(&mut self, after: Position) {
+        let accesses = &mut self.plan.accesses;
+        accesses.clear();
+        accesses.read.extend_from_slice(&self.reached.0);
+        for target in self.targets.iter().flatten() {
+            let of = |position: Position| match position {
+                Position::Known(_) => Some(position.in_buffer(target)),
+                Position::Counters | Position::State(_) => None,
+            };
+            // A capture from an unknown position on may write to any byte.
+            let (start, end) = match (of(self.position), of(after)) {
+                (Some(start), Some(end)) => (start, end),
+                _ => (0, target.buffer.size),
+            };
+            let base = join(target.address);
+            accesses.written.push(base.saturating_add(start)..base.saturating_add(end));
+        }
+    }
+
+    /// Adds what a fused capture accesses beyond what it captures.
+    pub(super) fn find_fused(&mut self, counters: &[Address; MAX_XFB_BUFFERS]) {
+        let accesses = &mut self.plan.accesses;
+        if let Position::Counters = self.position {
+            let begun = self.counters.iter();
+            accesses.read.extend(begun.filter_map(|counter| bytes_at(*counter, COUNTER)));
+        }
+        counters.iter().for_each(|counter| accesses.write(*counter, COUNTER));
+        for draw in &self.pending.draws {
+            accesses.write(draw.input.stream_query, VALUES);
+            accesses.write(draw.input.generated_query, VALUES);
+        }
+    }
+
+    /// Finds what the operations of the finish kernel access.
+    pub(super) fn find_finished(&mut self) {
+        let plan = &mut self.plan;
+        plan.accesses.clear();
+        for operation in &plan.operations {
+            let size = if operation.kind == operation::ADD { VALUES } else { COUNTER };
+            plan.accesses.write(operation.address, size);
+        }
+    }
+
+    /// Finds what ends of queries access.
+    pub(super) fn find_ended(&mut self) {
+        let accesses = &mut self.plan.accesses;
+        accesses.clear();
+        for end in &self.pending.ends {
+            let [low, high, ..] = end.values;
+            accesses.write(end.address, COUNTER);
+            accesses.write([low, high], COUNTER);
+        }
+    }
+
+    /// Records a barrier before commands with the accesses that were found, unless these commands
+    /// are known to touch nothing that earlier ones touched. Under the descriptor plan commands
+    /// count as accessing all that their set covers, so there always is a barrier.
+    ///
+    /// # Safety
+    /// As [`play`](Self::play).
+    pub(super) unsafe fn barrier_before(&self, playback: &mut Playback<'_>, which: Barrier) {
+        let needs_barrier = match &playback.order {
+            Some(order) => self.ctx.table().is_some() || order.precludes(&self.plan.accesses),
+            None => true,
+        };
+        if needs_barrier {
+            // SAFETY: the caller's contract.
+            unsafe { self.barrier(playback, which) };
+            playback.ordered();
+        }
+        if let Some(order) = &mut playback.order {
+            order.add(&self.plan.accesses);
+        }
+    }
+
+    /// Remembers the accesses that were found, of commands behind a barrier.
+    pub(super) fn remember(&self, playback: &mut Playback<'_>) {
+        if let Some(order) = &mut playback.order {
+            order.clear();
+            order.add(&self.plan.accesses);
+        }
+    }
+}
+
+impl Playback<'_> {
+    /// A barrier orders everything so far.
+    pub(super) fn ordered(&mut self) {
+        if let Some(order) = &mut self.order {
+            order.clear();
+        }
+    }
+
+    /// The next capture has to be ordered after everything.
+    pub(super) fn forget_order(&mut self) {
+        if let Some(order) = &mut self.order {
+            order.forget();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::sysval::split;
+
+    /// Bytes that captures may access.
+    const END: u64 = 60;
+
+    fn ranges() -> impl Strategy<Value = Vec<Range<u64>>> {
+        // Some are empty, and many touch each other.
+        let range = (0..END / 4, 0..4u64).prop_map(|(start, size)| 4 * start..4 * (start + size));
+        proptest::collection::vec(range, 0..3)
+    }
+
+    fn captures() -> impl Strategy<Value = Vec<Accesses>> {
+        let accesses = (ranges(), ranges());
+        let accesses = accesses.prop_map(|(read, written)| Accesses { read, written });
+        proptest::collection::vec(accesses, 0..20)
+    }
+
+    fn share_a_byte(some: &[Range<u64>], others: &[Range<u64>]) -> bool {
+        let has = |ranges: &[Range<u64>], byte| ranges.iter().any(|range| range.contains(&byte));
+        (0..2 * END).any(|byte| has(some, byte) && has(others, byte))
+    }
+
+    proptest! {
+        /// There is a barrier exactly where a capture writes what another one since the last barrier
+        /// accesses, or accesses what another one writes.
+        #[test]
+        fn barriers_are_where_captures_share_bytes(captures in captures()) {
+            let mut order = CaptureOrder::new();
+            let mut since: Option<usize> = None;
+            for (number, capture) in captures.iter().enumerate() {
+                let earlier = since.map(|first| &captures[first..number]);
+                let expected = earlier.is_none_or(|earlier| earlier.iter().any(|other| {
+                    share_a_byte(&capture.written, &other.written)
+                        || share_a_byte(&capture.written, &other.read)
+                        || share_a_byte(&capture.read, &other.written)
+                }));
+                prop_assert_eq!(order.precludes(capture), expected, "capture {}", number);
+                if expected {
+                    order.clear();
+                    since = Some(number);
+                }
+                order.add(capture);
+            }
+        }
+    }
+
+    #[test]
+    fn few_ranges_are_remembered() {
+        let mut order = CaptureOrder::new();
+        let write = |at: u64| {
+            let mut accesses = Accesses::default();
+            accesses.write(split(at), COUNTER);
+            accesses
+        };
+        let mut barriers = 0;
+        for number in 0..100 * MOST_RANGES as u64 {
+            let capture = write(8 + 8 * number);
+            if order.precludes(&capture) {
+                order.clear();
+                barriers += 1;
+            }
+            order.add(&capture);
+            assert!(order.written.0.len() <= MOST_RANGES + 1);
+        }
+        assert!((2..=100).contains(&barriers), "{barriers}");
+        order.forget();
+        assert!(order.precludes(&write(8)));
+    }
+}
