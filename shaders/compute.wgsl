@@ -90,11 +90,19 @@ fn begin_work(workgroup: u32, local: u32) -> Work {
     let element = select(lane, lane / 2u, is_fan);
     var vertex = 0u;
     if may_be_general() && may_restart() && (draw.flags & RESTART) != 0u {
-        let place = place_of_index(element);
+        // Only the hub of a fan has the index of another element, which the place tells.
+        let may_have_hub = pipeline_topology() == ANY_TOPOLOGY || pipeline_topology() == TRI_FAN;
+        if !may_have_hub {
+            vertex = index_of_element(element);
+        }
         work.segment = segment_of_instance(instance);
+        let place = place_of_index(element);
         work.segment = Segment(work.segment.first + place.first_record, place.record_count);
+        if may_have_hub {
+            vertex = index_of_element(select(element, place.start, work.is_hub));
+        }
         // A restart is not the index of a vertex.
-        vertex = select(0u, index_of_element(select(element, place.start, work.is_hub)), place.exists);
+        vertex = select(0u, vertex, place.exists);
         work.item = item_of_vertex(place.vertex);
         work.items_before = items_before_vertex(place.vertex);
         work.items_through = items_before_vertex(place.vertex + 1u);

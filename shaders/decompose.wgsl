@@ -151,11 +151,14 @@ fn emit(segment: Segment, record: u32) {
 }
 
 fn emit_all(segment: Segment, records: vec3<u32>) {
+    // With any topology all are compared, because registers would contain until then that there are
+    // fewer. None of the others is captured.
+    let most = select(most_records_of_item(), 3u, pipeline_topology() == ANY_TOPOLOGY);
     emit(segment, records.x);
-    if most_records_of_item() > 1u {
+    if most > 1u {
         emit(segment, records.y);
     }
-    if most_records_of_item() > 2u {
+    if most > 2u {
         emit(segment, records.z);
     }
 }

@@ -1,16 +1,27 @@
 // Inputs with several draws. The setup kernel processes draws in blocks, one draw per invocation.
 
-// What consecutive draws of a run have in common.
-struct Member {
-    group: u32,
-    stream_query: vec2<u32>,
-    generated_query: vec2<u32>,
+fn load_group(inputs: vec2<u32>, number: u32) -> u32 {
+    return load1(add_bytes(multiply_add(inputs, number, INPUT_SIZE), INPUT_GROUP));
 }
 
-fn load_member(inputs: vec2<u32>, number: u32) -> Member {
-    let at = multiply_add(inputs, number, INPUT_SIZE);
-    let queries = load4(add_bytes(at, INPUT_QUERIES));
-    return Member(load1(add_bytes(at, INPUT_GROUP)), queries.xy, queries.zw);
+// The address of a query that an input adds to: STREAM_QUERY or GENERATED_QUERY.
+fn load_query(number: u32, which: u32) -> vec2<u32> {
+    let at = multiply_add(load_setup().inputs, number, INPUT_SIZE);
+    return load2(add_bytes(at, INPUT_QUERIES + 8u * which));
+}
+
+// The runs that begin with a draw, as bits.
+fn starts_of(part: Part) -> u32 {
+    if part.index != 0u || part.input == 0u {
+        return 0u;
+    }
+    let inputs = load_setup().inputs;
+    let at = multiply_add(inputs, part.input, INPUT_SIZE);
+    let before = multiply_add(inputs, part.input - 1u, INPUT_SIZE);
+    let differs = load4(add_bytes(at, INPUT_QUERIES)) != load4(add_bytes(before, INPUT_QUERIES));
+    return select(0u, 1u << STREAM_QUERY, any(differs.xy))
+        | select(0u, 1u << GENERATED_QUERY, any(differs.zw))
+        | select(0u, 1u << GROUP, load_group(inputs, part.input) != load_group(inputs, part.input - 1u));
 }
 
 // For each of the inputs that are processed together, the number of its first draw. After the last
@@ -23,7 +34,8 @@ var<workgroup> next_first: u32;
 
 // Counts the draws of the inputs from `first` on, one input per invocation. Each input has at most
 // MOST_DRAWS draws, so that the sum, and the number of the next block's first draw, are below 2^32.
-fn count_draws(setup: Setup, first: u32, local: u32) -> u32 {
+fn count_draws(first: u32, local: u32) -> u32 {
+    let setup = load_setup();
     let width = kernel_width();
     let inputs = min(width, setup.input_count - first);
     if setup.has_several == 0u {
@@ -33,7 +45,7 @@ fn count_draws(setup: Setup, first: u32, local: u32) -> u32 {
     if local < inputs {
         draws = draws_of_input(load_input(setup.inputs, first + local));
     }
-    let sum = sum_runs(local, false, vec4<u32>(draws, 0u, 0u, 0u), vec4<u32>());
+    let sum = sum_runs(local, false, vec4<u32>(draws, 0u, 0u, 0u), NO_RUN);
     first_draws[local] = sum.before.x;
     if local == 0u {
         all_draws = sum.last.x;
@@ -49,8 +61,8 @@ struct Part {
 
 // Finds the input that a draw belongs to, and its index there: the last input whose first draw is
 // not after it.
-fn part_of(setup: Setup, first: u32, number: u32) -> Part {
-    if setup.has_several == 0u {
+fn part_of(first: u32, number: u32) -> Part {
+    if load_setup().has_several == 0u {
         return Part(first + number, 0u);
     }
     var low = 0u;
@@ -77,7 +89,8 @@ fn later_input(low: u32, number: u32, step: u32) -> u32 {
 // draw, and `fits` is whether there is room for another primitive of its input after this block. If
 // there is no room for the input of the block's last draw, and no query counts, then the remaining
 // draws of this input change nothing, and are skipped.
-fn next_block(setup: Setup, first: u32, first_draw: u32, draw_count: u32, part: Part, fits: bool, local: u32) -> u32 {
+fn next_block(first: u32, first_draw: u32, draw_count: u32, part: Part, fits: bool, local: u32) -> u32 {
+    let setup = load_setup();
     let width = kernel_width();
     if setup.has_several == 0u || setup.has_queries != 0u {
         return first_draw + width;

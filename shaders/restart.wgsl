@@ -417,10 +417,11 @@ fn load_block(table: vec2<u32>, block: u32) -> vec4<u32> {
 fn state_before(topology: u32, vertices: u32, table: vec2<u32>, entry: vec4<u32>, position: Position) -> State {
     let before = load2(entry_address(table, state_entry(position.block / BLOCKS)));
     let between = Run(entry.y >> 31u, entry.y & 0x3fffu, entry.z, (entry.y >> 14u) & 0x3fffu);
+    // Before the loop over the mask, which needs registers.
+    let state = advance(topology, vertices, State(before.x, before.y), between);
     // Only the last block is longer than 32, and it has no restart.
     let bit = min(position.number, 31u);
     let here = run_of_mask(topology, vertices, entry.x & ((1u << bit) - 1u), position.number);
-    let state = advance(topology, vertices, State(before.x, before.y), between);
     return advance(topology, vertices, state, here);
 }
 
@@ -516,9 +517,9 @@ fn place_of_index(offset: u32) -> Place {
     let table = draw_restarts.table;
     let position = position_behind(draw_restarts.limit, draw_restarts.first, offset);
     let entry = load_block(table, position.block);
-    let state = state_in_draw(draw_restarts, offset, state_before(topology, vertices, table, entry, position));
 
-    // The number of indices that follow in the segment, up to REACH.
+    // The number of indices that follow in the segment, up to REACH. Before the state, which needs
+    // registers.
     var next = 0u;
     if position.block + 1u < block_count(draw_restarts.limit) {
         next = load1(entry_address(table, block_entry(position.block + 1u)));
@@ -527,8 +528,10 @@ fn place_of_index(offset: u32) -> Place {
     let following = ((entry.x >> bit) >> 1u) | (next << (31u - bit));
     let until_restart = firstTrailingBit(following | (1u << REACH));
     let is_restart = (entry.x & select(0u, 1u << bit, position.number < BLOCK)) != 0u;
-    let behind = 1u + min(until_restart, draw.item_count - 1u - offset);
-    let visible = state.open + select(behind, 0u, is_restart);
+    let behind = select(1u + min(until_restart, draw.item_count - 1u - offset), 0u, is_restart);
+
+    let state = state_in_draw(draw_restarts, offset, state_before(topology, vertices, table, entry, position));
+    let visible = state.open + behind;
 
     // Clamped to the limit, which is at most 2^30, so that nothing overflows.
     let limit = output_limit();

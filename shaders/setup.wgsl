@@ -34,6 +34,8 @@ struct GroupBatch {
 }
 
 const BATCH_SIZE: u32 = 48u;
+// Bytes from the start of the parameters.
+const SETUP_PROGRESS: u32 = 64u;
 
 // The most items of a draw with primitive restart: a fan has two invocations for each.
 const MOST_ITEMS: u32 = 0x7fffffffu;
@@ -41,10 +43,17 @@ const MOST_ITEMS: u32 = 0x7fffffffu;
 const MAX_KERNEL_WIDTH: u32 = 256u;
 
 // The sums over runs of draws: primitives for the two queries; for a group its workgroups, and its
-// kept draws.
+// kept draws. A run ends before a draw with another query or group.
 const STREAM_QUERY: u32 = 0u;
 const GENERATED_QUERY: u32 = 1u;
 const GROUP: u32 = 2u;
+// A sum without runs.
+const NO_RUN: u32 = 3u;
+
+// Where the first draw is placed, and the number of records that fit there, or NONE if nothing is
+// captured. Shared because registers are scarce: they would be needed until the end.
+var<workgroup> start_position: vec4<u32>;
+var<workgroup> start_room: u32;
 
 // For the draws after those that are placed: the number of records that fit, and the number of the
 // next record. Uniform over all invocations.
@@ -53,117 +62,106 @@ var<private> next_record: u32;
 
 @compute @workgroup_size(MAX_KERNEL_WIDTH)
 fn xfb_setup(@builtin(local_invocation_index) local: u32) {
-    let setup = load_setup();
     let width = kernel_width();
-    // Every invocation reads the counters before one of them writes counters.
-    let positions = start_positions(setup.progress);
-    storageBarrier();
-
-    let captures = any(setup.progress.strides != vec4<u32>());
-    room = room_at(setup.progress, positions);
+    // One invocation reads and writes the counters.
+    if local == 0u {
+        let progress = load_progress(progress_address());
+        let positions = start_positions(progress);
+        start_position = positions;
+        start_room = room_at(progress, positions);
+        ends = array<vec4<u32>, 4>();
+    }
+    room = workgroupUniformLoad(&start_room);
     next_record = 0u;
+    let captures = room != NONE;
+    let input_count = load_setup().input_count;
     var next_draw = 0u;
-    // The sums over the last run of each kind so far.
-    var ends = array<vec4<u32>, 3>();
-    let first_sum = select(STREAM_QUERY, GROUP, setup.has_queries == 0u);
-    for (var first = 0u; first < setup.input_count; first += width) {
-        let draw_count = count_draws(setup, first, local);
+    for (var first = 0u; first < input_count; first += width) {
+        let draw_count = count_draws(first, local);
         var first_draw = 0u;
         while first_draw < draw_count {
             let exists = first_draw + local < draw_count;
             var part = Part();
-            var input = Input();
-            var member = Member();
-            var previous = Member();
-            var arguments = Arguments();
+            var starts = 0u;
+            var made = Draw();
             var restarts = DrawRestarts();
             var placed = Placed(0u, 1u, vec2<u32>(), 0u, 0u);
             if exists {
-                part = part_of(setup, first, first_draw + local);
-                input = draw_of_input(load_input(setup.inputs, part.input), part.index);
-                member = Member(input.group, input.stream_query, input.generated_query);
-                previous = member;
-                if part.index == 0u && part.input > 0u {
-                    previous = load_member(setup.inputs, part.input - 1u);
-                }
-                arguments = arguments_of(input);
+                part = part_of(first, first_draw + local);
+                starts = starts_of(part);
+                let input = draw_of_input(load_input(load_setup().inputs, part.input), part.index);
+                let arguments = arguments_of(input);
                 if may_restart() && (input.flags & RESTART) != 0u {
                     restarts = restarts_of(input, arguments);
                 }
                 placed = needed_by_input(input, arguments, restarts);
+                made = draw_of(input, arguments);
             }
             // If nothing is captured, nothing is stored and nothing overflows.
-            var written = placed.needed;
             if captures {
                 placed = place(local, placed);
-                written = vec2<u32>(placed.written, 0u);
             }
+            made = placed_draw(made, placed);
 
-            let made = draw_of(input, arguments, placed);
-            let is_group_start = member.group != previous.group;
-            let is_kept = exists && (setup.has_several == 0u || placed.written != 0u
+            let is_group_start = (starts & (1u << GROUP)) != 0u;
+            let is_kept = exists && (load_setup().has_several == 0u || placed.written != 0u
                 || is_group_start || first + first_draw + local == 0u);
-            var size = 1u;
+            var workgroups = 0u;
             if exists {
-                size = load1(multiply_add(setup.groups, member.group, 4u));
+                workgroups = workgroups_of(made, load_workgroup_size(part.input));
             }
-            let workgroups = workgroups_of(made, size);
-            // A run ends before a draw with another query or group.
-            var starts = array<bool, 3>(
-                any(member.stream_query != previous.stream_query),
-                any(member.generated_query != previous.generated_query),
-                is_group_start,
-            );
-            var values = array<vec4<u32>, 3>(
-                vec4<u32>(written, placed.needed),
-                vec4<u32>(placed.needed, 0u, 0u),
-                vec4<u32>(workgroups, 0u, select(0u, 1u, is_kept), 0u),
-            );
+            // The sum over the current run before the draw.
+            var before = vec4<u32>();
             // A loop, because the code of a sum is long, and compilers inline each call.
-            for (var which = first_sum; which < 3u; which++) {
-                let sum = sum_runs(local, starts[which], values[which], ends[which]);
-                values[which] = sum.before;
-                ends[which] = sum.last;
-            }
-            if setup.has_queries != 0u && starts[STREAM_QUERY] {
-                add_to_query(previous.stream_query, values[STREAM_QUERY]);
-            }
-            if setup.has_queries != 0u && starts[GENERATED_QUERY] {
-                add_to_query(previous.generated_query, values[GENERATED_QUERY]);
+            for (var which = select(STREAM_QUERY, GROUP, load_setup().has_queries == 0u); which < NO_RUN; which++) {
+                var value = vec4<u32>(workgroups, 0u, select(0u, 1u, is_kept), 0u);
+                if which == STREAM_QUERY {
+                    value = vec4<u32>(select(placed.needed, vec2<u32>(placed.written, 0u), captures), placed.needed);
+                }
+                if which == GENERATED_QUERY {
+                    value = vec4<u32>(placed.needed, 0u, 0u);
+                }
+                let is_start = (starts & (1u << which)) != 0u;
+                before = sum_runs(local, is_start, value, which).before;
+                if is_start && which != GROUP {
+                    add_to_query(load_query(part.input - 1u, which), before);
+                }
             }
             let number = next_draw + count_kept_before(local, is_kept);
             next_draw += kept_of_block();
             var first_workgroup = 0u;
             if is_group_start {
-                store_group(setup, previous.group, positions, values[GROUP], number);
+                store_group(part.input - 1u, before, number);
             } else {
-                first_workgroup = saturated(values[GROUP].xy);
+                first_workgroup = saturated(before.xy);
             }
             if is_kept {
+                let setup = load_setup();
                 let at = multiply_add(setup.draws, number, setup.draw_stride);
                 store_draw(at, made, first_workgroup);
-                if may_restart() && (input.flags & RESTART) != 0u {
+                if may_restart() && (made.flags & RESTART) != 0u {
                     store_restarts(add_bytes(at, DRAW_SIZE), restarts);
                 }
             }
             let fits = captures && room >= placed.vertices;
-            first_draw = next_block(setup, first, first_draw, draw_count, part, fits, local);
+            first_draw = next_block(first, first_draw, draw_count, part, fits, local);
         }
     }
 
     // A draw may read its vertex count from a counter that is written now.
     storageBarrier();
     if local == 0u {
-        if setup.input_count > 0u {
-            let last = load_member(setup.inputs, setup.input_count - 1u);
-            add_to_query(last.stream_query, ends[STREAM_QUERY]);
-            add_to_query(last.generated_query, ends[GENERATED_QUERY]);
-            store_group(setup, last.group, positions, ends[GROUP], next_draw);
+        if input_count > 0u {
+            add_to_query(load_query(input_count - 1u, STREAM_QUERY), ends[STREAM_QUERY]);
+            add_to_query(load_query(input_count - 1u, GENERATED_QUERY), ends[GENERATED_QUERY]);
+            store_group(input_count - 1u, ends[GROUP], next_draw);
         }
-        store_positions(setup.progress, positions, next_record);
+        store_positions(load_progress(progress_address()), start_position, next_record);
     }
 }
 
+// The parameters without the progress. They are loaded again wherever they are used, because
+// registers are scarce.
 fn load_setup() -> Setup {
     let at = kernel.parameters;
     let a = load4(at);
@@ -175,8 +173,18 @@ fn load_setup() -> Setup {
         b.xy, b.zw,
         c.x, c.y, c.z, c.w,
         d.x, array<u32, 3>(),
-        load_progress(add_bytes(at, 64u)),
+        Progress(),
     );
+}
+
+fn progress_address() -> vec2<u32> {
+    return add_bytes(kernel.parameters, SETUP_PROGRESS);
+}
+
+// The size of the workgroups that capture a draw of an input.
+fn load_workgroup_size(input: u32) -> u32 {
+    let setup = load_setup();
+    return load1(multiply_add(setup.groups, load_group(setup.inputs, input), 4u));
 }
 
 // The counts of a draw of an input, without its position.
@@ -215,7 +223,7 @@ fn place(local: u32, unplaced: Placed) -> Placed {
         if local >= first {
             records = fitting(placed, room) * placed.vertices;
         }
-        let before = sum_runs(local, false, vec4<u32>(records, 0u, 0u, 0u), vec4<u32>()).before.xy;
+        let before = sum_runs(local, false, vec4<u32>(records, 0u, 0u, 0u), NO_RUN).before.xy;
         if local >= first && before.y == 0u && before.x <= room {
             let left = room - before.x;
             placed.written = min(records, left) / placed.vertices;
@@ -232,9 +240,9 @@ fn place(local: u32, unplaced: Placed) -> Placed {
     return placed;
 }
 
-// The draw with all counts clamped.
-fn draw_of(input: Input, arguments: Arguments, placed: Placed) -> Draw {
-    let unclamped = Draw(
+// A draw whose counts are not clamped yet: `item_count` is its number of vertices or indices.
+fn draw_of(input: Input, arguments: Arguments) -> Draw {
+    return Draw(
         input.topology,
         input.flags,
         0u,
@@ -251,14 +259,18 @@ fn draw_of(input: Input, arguments: Arguments, placed: Placed) -> Draw {
         0u,
         0u,
     );
+}
+
+// The draw with all counts clamped.
+fn placed_draw(unclamped: Draw, placed: Placed) -> Draw {
     var made = clamped(unclamped, placed);
-    if may_restart() && (input.flags & RESTART) != 0u && placed.written != 0u {
+    if may_restart() && (made.flags & RESTART) != 0u && placed.written != 0u {
         // Beyond the index buffer all indices are 0, and form a segment with at least one primitive
         // per six indices.
         let primitives = min(placed.primitives, placed.written);
         let beyond = 6u * (min(primitives, MOST_ITEMS / 6u - 1u) + 1u);
-        let reached = arguments.index_limit + min(beyond, 0xffffffffu - arguments.index_limit);
-        made.item_count = min(min(arguments.count, reached), MOST_ITEMS);
+        let reached = made.index_limit + min(beyond, 0xffffffffu - made.index_limit);
+        made.item_count = min(min(unclamped.item_count, reached), MOST_ITEMS);
     }
     return with_invocations(made, placed);
 }
@@ -267,15 +279,16 @@ fn workgroups_of(made: Draw, size: u32) -> u32 {
     return made.invocations / size + select(1u, 0u, made.invocations % size == 0u);
 }
 
-// Writes the parameters for the dispatch of a group: its draws, which end before draw `end`, the
-// positions, and its VkDispatchIndirectCommand, whose workgroups are folded over two axes as in
-// src/runtime/fold.rs. `sums` contains the numbers of workgroups and of draws.
-fn store_group(setup: Setup, group: u32, positions: vec4<u32>, sums: vec4<u32>, end: u32) {
-    let batch = multiply_add(setup.batches, group, BATCH_SIZE);
+// Writes the parameters for the dispatch of the group that ends with an input: its draws, which end
+// before draw `end`, the positions, and its VkDispatchIndirectCommand, whose workgroups are folded
+// over two axes as in src/runtime/fold.rs. `sums` contains the numbers of workgroups and of draws.
+fn store_group(input: u32, sums: vec4<u32>, end: u32) {
+    let setup = load_setup();
+    let batch = multiply_add(setup.batches, load_group(setup.inputs, input), BATCH_SIZE);
     let first = end - sums.z;
     let draws = multiply_add(setup.draws, first, setup.draw_stride);
     store4(batch, 0u, vec4<u32>(draws, sums.z, setup.draw_stride));
-    store4(batch, 4u, positions);
+    store4(batch, 4u, start_position);
     let axis = setup.workgroups_per_axis;
     let count = min(saturated(sums.xy), axis * axis);
     let rows = max(1u, count / axis + select(0u, 1u, count % axis != 0u));

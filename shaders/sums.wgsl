@@ -25,27 +25,33 @@ struct Scan {
     half: u32,
 }
 
-// `starts` is whether the invocation's input is the first of a run. `carried` is the sum over the
-// current run so far.
+// For each kind of run the sum over the current one so far, for the first invocation only; 0 for
+// NO_RUN.
+var<workgroup> ends: array<vec4<u32>, 4>;
+
+// `starts` is whether the invocation's input is the first of a run of kind `run`.
 //
 // The steps are unrolled, as in part_of. With loops, a batch of many draws would need more
 // iterations than llvmpipe allows per kernel, 65,535 over all loops: it would then leave the loops,
 // and the sums would be wrong.
-fn sum_runs(local: u32, starts: bool, value: vec4<u32>, carried: vec4<u32>) -> Sum {
+fn sum_runs(local: u32, starts: bool, value: vec4<u32>, run: u32) -> Sum {
     var scan = Scan(value, starts, 0u);
     if local == 0u && !starts {
-        scan.sum = add_pairs(carried, value);
+        scan.sum = add_pairs(ends[run], value);
     }
     share_sum(local, scan);
     scan = join_sums(local, scan, 1u);
     scan = join_sums(local, scan, 4u);
     scan = join_sums(local, scan, 16u);
     scan = join_sums(local, scan, 64u);
-    var before = carried;
+    let last = sums[scan.half + kernel_width() - 1u];
+    var before = vec4<u32>();
     if local > 0u {
         before = sums[scan.half + local - 1u];
+    } else if run != NO_RUN {
+        before = ends[run];
+        ends[run] = last;
     }
-    let last = sums[scan.half + kernel_width() - 1u];
     workgroupBarrier();
     return Sum(before, last);
 }

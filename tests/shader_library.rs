@@ -242,6 +242,7 @@ fn constants_have_one_value() {
         ("INPUT_GROUP", size(offset_of!(Input, group))),
         ("INPUT_QUERIES", size(offset_of!(Input, stream_query))),
         ("BATCH_SIZE", BATCH_SIZE),
+        ("SETUP_PROGRESS", size(offset_of!(Setup, progress))),
         ("STORE", operation::STORE.into()),
         ("ADD", operation::ADD.into()),
         ("END", operation::END.into()),
@@ -258,6 +259,7 @@ fn constants_have_one_value() {
         ("STREAM_QUERY", 0),
         ("GENERATED_QUERY", 1),
         ("GROUP", 2),
+        ("NO_RUN", 3),
     ]);
     assert_eq!(found, expected);
 

@@ -12,6 +12,8 @@
 //!
 //! Binding 0 is `NonWritable`.
 
+use std::ops::Range;
+
 use spirv::{Capability, Decoration, Op, StorageClass};
 
 use super::resources::{Access, Source, User};
@@ -172,29 +174,57 @@ impl Descriptors {
         let ty = builder.uvec(components);
         let [writes, reads] =
             [&mut self.writes, &mut self.reads].map(|array| array.view(builder, self.set, false));
+        let written = match self.user {
+            User::Kernel => self.writes.count,
+            User::Capture => 0,
+        };
         let number = extract(builder, code, address, 1);
         let dword = element_index(builder, code, address, 1);
-        let [merge, none] = [(); 2].map(|()| builder.module.fresh_id());
-        let labels: Vec<Id> = (0..self.reads.count).map(|_| builder.module.fresh_id()).collect();
-        code.push(Op::SelectionMerge, &[merge.0, 0]);
-        let targets = (1..).zip(&labels).flat_map(|(number, label)| [number, label.0]);
-        let operands: Vec<u32> = [number.0, none.0].into_iter().chain(targets).collect();
-        code.push(Op::Switch, &operands);
-        let mut cases = Vec::new();
-        for (index, &label) in (0..).zip(&labels) {
-            let is_written = self.user == User::Kernel && index < self.writes.count;
-            code.label(label);
+        let buffers = 0..self.reads.count;
+        let value = |builder: &mut Builder<'_>, code: &mut Code, index| {
+            let array = if index < written { writes } else { reads };
             let buffer = builder.constant(index);
-            let array = if is_written { writes } else { reads };
-            let value = load(builder, code, array, buffer, dword, components);
-            code.push(Op::Branch, &[merge.0]);
-            cases.push(Case { value, label });
-        }
-        code.label(none);
-        code.push(Op::Branch, &[merge.0]);
-        cases.push(Case { value: builder.declare(Op::ConstantNull, &[ty.0]), label: none });
-        join(builder, code, merge, components, &cases)
+            load(builder, code, array, buffer, dword, components)
+        };
+        let join = |builder: &mut Builder<'_>, code: &mut Code, values: [(Id, Id); 2]| {
+            let operands = values.map(|(value, block)| [value.0, block.0]);
+            code.value(builder, Op::Phi, ty, operands.as_flattened())
+        };
+        for_each_buffer(builder, code, number, buffers, &value, &join).0
     }
+}
+
+/// One branch for each buffer of an array, by the buffer's number: a tree of selections, because
+/// Mesa evaluates the conditions of all cases of a switch one after the other, and before them those
+/// that the default case needs. Returns the value, and the block that it comes from unless that is
+/// the current one.
+fn for_each_buffer<T>(
+    builder: &mut Builder<'_>,
+    code: &mut Code,
+    number: Id,
+    buffers: Range<u32>,
+    one: &impl Fn(&mut Builder<'_>, &mut Code, u32) -> T,
+    join: &impl Fn(&mut Builder<'_>, &mut Code, [(T, Id); 2]) -> T,
+) -> (T, Option<Id>) {
+    if buffers.len() < 2 {
+        return (one(builder, code, buffers.start), None);
+    }
+    let middle = buffers.start.midpoint(buffers.end);
+    // Numbers count from 1.
+    let (bool_type, bound) = (builder.bool(), builder.constant(middle));
+    let is_low = code.value(builder, Op::ULessThanEqual, bool_type, &[number.0, bound.0]);
+    let [low, high, merge] = [(); 3].map(|()| builder.module.fresh_id());
+    code.push(Op::SelectionMerge, &[merge.0, 0]);
+    code.push(Op::BranchConditional, &[is_low.0, low.0, high.0]);
+    let arms = [(low, buffers.start..middle), (high, middle..buffers.end)];
+    let values = arms.map(|(label, buffers)| {
+        code.label(label);
+        let (value, block) = for_each_buffer(builder, code, number, buffers, one, join);
+        code.push(Op::Branch, &[merge.0]);
+        (value, block.unwrap_or(label))
+    });
+    code.label(merge);
+    (join(builder, code, values), Some(merge))
 }
 
 impl Array {
@@ -351,17 +381,9 @@ fn store_to_any(
     components: u32,
 ) {
     let number = extract(builder, code, address, 1);
-    let merge = builder.module.fresh_id();
-    let labels: Vec<Id> = (0..count).map(|_| builder.module.fresh_id()).collect();
-    code.push(Op::SelectionMerge, &[merge.0, 0]);
-    let targets = (1..).zip(&labels).flat_map(|(number, label)| [number, label.0]);
-    let operands: Vec<u32> = [number.0, merge.0].into_iter().chain(targets).collect();
-    code.push(Op::Switch, &operands);
-    for (index, &label) in (0..).zip(&labels) {
-        code.label(label);
+    let store = |builder: &mut Builder<'_>, code: &mut Code, index| {
         let buffer = builder.constant(index);
         store(builder, code, buffers, buffer, [first, value], components);
-        code.push(Op::Branch, &[merge.0]);
-    }
-    code.label(merge);
+    };
+    for_each_buffer(builder, code, number, 0..count, &store, &|_, _, _| ());
 }
