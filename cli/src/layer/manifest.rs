@@ -96,8 +96,14 @@ pub(super) fn library_name() -> String {
     format!("{}vkxfb_layer{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX)
 }
 
-/// Finds the library near the command: in the same directory, where cargo builds both, or in `lib`
-/// beside `bin`.
+/// Directories for libraries, beside `bin`. The last is Debian's.
+fn library_directories() -> [String; 4] {
+    let debian = format!("lib/{}-linux-gnu", std::env::consts::ARCH);
+    ["lib".to_owned(), "lib/vkxfb".to_owned(), "lib64".to_owned(), debian]
+}
+
+/// Finds the library near the command: in the same directory, where cargo builds both, or in one of
+/// the [`library_directories`] beside `bin`.
 pub(super) fn find_library(command: &Path) -> Result<PathBuf> {
     let name = library_name();
     // Follows links, because a link to the command is not near the library.
@@ -106,7 +112,7 @@ pub(super) fn find_library(command: &Path) -> Result<PathBuf> {
     if let Some(directory) = command.parent() {
         places.push(directory.join(&name));
         if let Some(prefix) = directory.parent() {
-            places.extend(["lib", "lib/vkxfb", "lib64"].map(|lib| prefix.join(lib).join(&name)));
+            places.extend(library_directories().map(|lib| prefix.join(lib).join(&name)));
         }
     }
     match places.iter().find(|place| place.is_file()) {
@@ -161,17 +167,22 @@ mod tests {
     fn the_library_is_beside_the_command_or_in_lib() {
         let root = tempfile::tempdir().unwrap();
         let bin = root.path().join("bin");
-        let libraries = root.path().join("lib");
-        for directory in [&bin, &libraries] {
-            std::fs::create_dir(directory).unwrap();
+        // From the last that is looked at to the first.
+        let mut directories = library_directories().map(|lib| root.path().join(lib)).to_vec();
+        directories.reverse();
+        directories.push(bin.clone());
+        for directory in &directories {
+            std::fs::create_dir_all(directory).unwrap();
         }
         let command = bin.join("vkxfb");
         std::fs::write(&command, "").unwrap();
         let error = find_library(&command).unwrap_err().to_string();
-        for place in [&bin, &libraries] {
-            assert!(error.contains(place.join(library_name()).to_str().unwrap()), "{error}");
+        for directory in &directories {
+            let place = directory.join(library_name());
+            assert!(error.contains(place.to_str().unwrap()), "{error}");
         }
-        for place in [libraries.join(library_name()), bin.join(library_name())] {
+        for directory in &directories {
+            let place = directory.join(library_name());
             std::fs::write(&place, "").unwrap();
             let found = find_library(&command).unwrap();
             assert_eq!(found, place.canonicalize().unwrap());

@@ -1,43 +1,17 @@
 //! The validator of SPIRV-Tools v2025.3 as a library: newer than the `spirv-val` of distributions,
 //! and without a process for each module.
 
-use std::ffi::CStr;
-use std::ptr;
+#[cfg(feature = "validator")]
+mod validator;
 
-use spirv_tools_sys::diagnostics::{Diagnostic, diagnostic_destroy};
-use spirv_tools_sys::shared::{Binary, SpirvResult, TargetEnv, context_create, context_destroy};
-use spirv_tools_sys::val;
+#[cfg(feature = "validator")]
+pub use validator::validate;
 
-/// Validates a module for a target that is named as on spirv-val's command line: `vulkan1.0`,
-/// `vulkan1.1spv1.4`.
+/// Validates nothing: the validator is not in this build.
 ///
 /// # Errors
-/// The messages of the validator, or an unknown target.
-pub fn validate(words: &[u32], target: &str) -> Result<(), String> {
-    let environment: TargetEnv =
-        target.parse().map_err(|_| format!("spirv-val knows no target {target}"))?;
-    let binary = Binary { code: words.as_ptr(), size: words.len() };
-    let mut diagnostic: *mut Diagnostic = ptr::null_mut();
-    // SAFETY: the binary is that of a slice, and the context is of this call alone.
-    let result = unsafe {
-        let context = context_create(environment);
-        if context.is_null() {
-            return Err(format!("spirv-val has no context for {target}"));
-        }
-        let result = val::validate(context, &binary, &mut diagnostic);
-        context_destroy(context);
-        result
-    };
-    // SAFETY: null, or a diagnostic of the call above, whose message is a string.
-    let message = unsafe {
-        let text =
-            diagnostic.as_ref().filter(|d| !d.error.is_null()).map(|d| CStr::from_ptr(d.error));
-        let text = text.map_or(String::new(), |text| text.to_string_lossy().into_owned());
-        diagnostic_destroy(diagnostic);
-        text
-    };
-    match result {
-        SpirvResult::Success => Ok(()),
-        error => Err(format!("spirv-val for {target}: {error}: {message}")),
-    }
+/// Always, because a test that asks must not believe that a module is valid.
+#[cfg(not(feature = "validator"))]
+pub fn validate(_words: &[u32], _target: &str) -> Result<(), String> {
+    Err("spirv-val is not in this build: VKXFB_TEST_TOOLS=0 goes without".to_owned())
 }
