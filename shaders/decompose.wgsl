@@ -151,8 +151,8 @@ fn emit(segment: Segment, record: u32) {
 }
 
 fn emit_all(segment: Segment, records: vec3<u32>) {
-    // With any topology all are compared, because registers would contain until then that there are
-    // fewer. None of the others is captured.
+    // With any topology all three are compared: their number would stay in a register across the first
+    // store. Records that a topology does not have are NONE, which is never captured.
     let most = select(most_records_of_item(), 3u, pipeline_topology() == ANY_TOPOLOGY);
     emit(segment, records.x);
     if most > 1u {

@@ -1,7 +1,7 @@
 // A fused capture: one draw of few workgroups, which also do what kernels do for other captures. Each
 // finds out where the draw is captured and how much of it fits (placing.wgsl, as setup.wgsl does), and
-// the first one writes counters and query results (as finish.wgsl does). Where these are counters that
-// the capture begins with, there is only one workgroup.
+// the first one writes counters and query results (as finish.wgsl does). Where the capture
+// begins with counters and ends with counters, which may be the same, there is only one workgroup.
 
 // The parameters, at the address of the batch.
 struct Fused {

@@ -2,7 +2,8 @@
 // complete the signatures.
 
 // -- Memory. An address consists of two dwords that are not both 0; its meaning depends on the
-// resource plan (src/lower/resources.rs). Invocations of a workgroup that access memory together
+// resource plan (src/lower/resources.rs). Callers test for 0: by descriptors it would be an address in
+// the first buffer. Invocations of a workgroup that access memory together
 // must access the same buffer.
 
 fn load1(address: vec2<u32>) -> u32 { return 0u; }

@@ -324,8 +324,8 @@ fn draws_of_few_workgroups_are_fused() {
         Ok([
             kernels([counter, counter], size)?,
             kernels([counter, counter], size + 1)?,
-            kernels([counter, other], 8 * size)?,
-            kernels([counter, other], 8 * size + 1)?,
+            kernels([counter, other], size)?,
+            kernels([counter, other], size + 1)?,
             kernels([None, counter], 8 * size)?,
             kernels([None, counter], 8 * size + 1)?,
         ])

@@ -73,8 +73,7 @@ pub(super) fn store_all(
     address: Id,
     stores: &[Store],
 ) -> Result<(), LinkError> {
-    let wide = stores.iter().filter(|store| store.may_be_aligned && store.dwords > 1);
-    let Some(widest) = wide.map(|store| store.dwords).max() else {
+    let Some(widest) = widest(stores) else {
         return store_each(linker, code, address, stores, false);
     };
     let function = Function::MayBeWide.id(linker)?;
@@ -91,6 +90,12 @@ pub(super) fn store_all(
     }
     code.label(merge);
     Ok(())
+}
+
+/// The dwords of the widest store that depends on alignment. Three dwords are never stored at once.
+fn widest(stores: &[Store]) -> Option<u32> {
+    let wide = stores.iter().filter(|store| store.may_be_aligned && matches!(store.dwords, 2 | 4));
+    wide.map(|store| store.dwords).max()
 }
 
 fn store_each(
@@ -367,6 +372,20 @@ pub(super) mod tests {
                 })
                 .collect(),
             varyings: vec![],
+        }
+    }
+
+    /// Whether an address is aligned is tested with a mask of the size.
+    #[test]
+    fn the_tested_alignment_is_a_power_of_two() {
+        let stores = |dwords: &[u32]| -> Vec<Store> {
+            let store = |dwords| Store { index: Id(1), value: Id(2), dwords, may_be_aligned: true };
+            dwords.iter().copied().map(store).collect()
+        };
+        let cases: [(&[u32], _); 4] =
+            [(&[3, 2], Some(2)), (&[3, 1], None), (&[2, 4, 3], Some(4)), (&[], None)];
+        for (dwords, expected) in cases {
+            assert_eq!(widest(&stores(dwords)), expected, "{dwords:?}");
         }
     }
 

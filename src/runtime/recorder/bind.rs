@@ -121,7 +121,7 @@ impl Capture {
             limits.min().unwrap_or(u32::MAX)
         };
         attributes.vertices = least(|rate| *rate == InputRate::Vertex);
-        // The first instance reads this element with every divisor.
+        // The first instance of a draw reads element `first_instance`, whatever the divisor.
         attributes.instances = least(|rate| *rate != InputRate::Vertex);
         let others = descriptors.get(INLINE_ATTRIBUTES..).unwrap_or_default();
         if found.is_ok() {

@@ -298,8 +298,8 @@ impl Capture {
                         0 if playback.order.is_some() => {
                             self.barrier_before(playback, Barrier::BetweenCaptures);
                         }
-                        0 => self.order(playback, self.is_scarce()),
-                        _ => self.order(playback, self.captures_overlap()),
+                        0 => self.scarce_barrier(playback, self.is_scarce()),
+                        _ => self.scarce_barrier(playback, self.captures_overlap()),
                     }
                     let state = dispatch.state;
                     self.prepare_dispatch(playback, state, &pipeline, raw, for_captures, &sysvals);

@@ -35,8 +35,11 @@ impl Capture {
         let [draw] = self.pending.draws[..] else { return None };
         let size = u64::from(self.workgroup_size_of(draw.state));
         let workgroups = draw.invocations.div_ceil(size.max(1));
-        // A workgroup must not write a counter that another one has yet to read.
-        let most = if self.resumes_in_place(counters) { 1 } else { MOST_WORKGROUPS };
+        // A workgroup must not write a counter that another one has yet to read. Counters at other
+        // addresses may have the same memory.
+        let writes = counters.iter().any(|counter| *counter != Address::default());
+        let reads = matches!(self.position, Position::Counters);
+        let most = if reads && writes { 1 } else { MOST_WORKGROUPS };
         let is_small = (1..=most).contains(&workgroups);
         let pipeline = self.pipeline_of(self.pending.states.get(draw.state)?)?;
         let reaches_far = draw.input.flags & flags::FAR_ATTRIBUTES != 0;
@@ -45,13 +48,6 @@ impl Capture {
             pipeline: pipeline.clone(),
             workgroups,
         })
-    }
-
-    /// Whether the capture begins with a counter that it ends with.
-    fn resumes_in_place(&self, counters: &[Address; MAX_XFB_BUFFERS]) -> bool {
-        let is_begun =
-            |counter: &Address| *counter != Address::default() && self.counters.contains(counter);
-        matches!(self.position, Position::Counters) && counters.iter().any(is_begun)
     }
 
     /// Records the draw. `known` is the state after it, if the CPU knows it. Returns `None`, and

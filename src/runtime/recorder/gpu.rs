@@ -339,7 +339,7 @@ impl Capture {
             sysvals.batch = split(batches.address + offset);
             // SAFETY: the caller's contract; the arguments lie in the scratch memory.
             unsafe {
-                self.order(playback, number > 0 && self.captures_overlap());
+                self.scarce_barrier(playback, number > 0 && self.captures_overlap());
                 let raw = pipeline.recorded(&self.ctx, DrawClass::Every, None)?;
                 self.prepare_dispatch(playback, group.state, &pipeline, raw, set, &sysvals);
                 let (device, cmd) = (self.ctx.device(), playback.cmd);

@@ -179,7 +179,7 @@ impl Capture {
             },
         }?;
         // SAFETY: as above.
-        unsafe { self.order(playback, self.is_scarce()) };
+        unsafe { self.scarce_barrier(playback, self.is_scarce()) };
         Ok(after)
     }
 
@@ -483,7 +483,7 @@ impl Capture {
     ///
     /// # Safety
     /// As [`play`](Self::play).
-    pub(super) unsafe fn order(&self, playback: &mut Playback<'_>, is_needed: bool) {
+    pub(super) unsafe fn scarce_barrier(&self, playback: &mut Playback<'_>, is_needed: bool) {
         if is_needed {
             // SAFETY: the caller's contract.
             let barriers = unsafe { self.ctx.kernel_barrier(playback.cmd, Barrier::Scarce) };
