@@ -1,7 +1,8 @@
 // Counts of primitives and items. src/topology.rs and src/counts.rs implement the same in Rust.
 //
-// Each is a table with four bits per topology, the lowest for topology 0. A `switch` costs registers: Mesa makes a sequence of
-// conditions of it, and keeps the result of the last execution in case that none of them holds.
+// Each is a table with four bits per topology, the lowest for topology 0. A `switch` costs registers:
+// Mesa makes a sequence of conditions of it, and keeps the result of the last execution in case that
+// none of them holds.
 
 fn entry_of(table: u32, topology: u32) -> u32 {
     return (table >> (4u * topology)) & 15u;
