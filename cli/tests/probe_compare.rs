@@ -8,32 +8,18 @@ mod common;
 
 use serde_json::Value;
 
-use self::command::{Shaders, vkxfb};
-
-/// A small probe that is right.
-const PROBE: [&str; 12] = [
-    "probe",
-    "--device",
-    "0",
-    "--backend",
-    "compute",
-    "--shader",
-    "identify",
-    "--topology",
-    "triangle-strip",
-    "--provoking",
-    "first",
-    "--quick",
-];
+use self::command::{PROBE_ONE_BATCH, Shaders, vkxfb};
 
 #[test]
 fn a_report_is_compared_with_one_where_a_case_is_wrong() {
     let files = Shaders::new();
     let report = files.path("before.md");
     let report = report.to_str().unwrap();
-    vkxfb(&[&PROBE[..], &["--report", report]].concat()).exits(0);
+    // A small probe that is right.
+    let probe = [&PROBE_ONE_BATCH[..], &["--backend", "compute"]].concat();
+    vkxfb(&[&probe[..], &["--report", report]].concat()).exits(0);
     let text = std::fs::read_to_string(report).unwrap();
-    let command = format!("- command: `vkxfb {} --report {report}`\n", PROBE.join(" "));
+    let command = format!("- command: `vkxfb {} --report {report}`\n", probe.join(" "));
     let architecture = format!("- architecture: {}\n", std::env::consts::ARCH);
     for part in
         ["no capture came out wrong", "- kernel: ", "- conformance: ", &architecture, &command]
@@ -42,7 +28,7 @@ fn a_report_is_compared_with_one_where_a_case_is_wrong() {
     }
 
     // The same probe as JSON, by another driver that has a draw wrong.
-    let json = vkxfb(&[&PROBE[..], &["--json"]].concat()).exits(0).stdout;
+    let json = vkxfb(&[&probe[..], &["--json"]].concat()).exits(0).stdout;
     let same = files.file("same.json", json.as_bytes());
     let compared = vkxfb(&["probe", "compare", report, &same]).exits(0);
     assert!(!compared.stdout.contains("became"), "{}", compared.stdout);

@@ -2,7 +2,6 @@
 //! that a capture list can name them by.
 
 use rustc_hash::FxHashMap;
-
 use spirv::{BuiltIn, Decoration, StorageClass};
 
 use super::GlType;

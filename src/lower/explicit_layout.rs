@@ -13,7 +13,6 @@
 //! (`OpCopyLogical`) at loads and stores.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-
 use spirv::{Decoration, Op, StorageClass};
 
 use super::interface::decoration_of;

@@ -1,7 +1,6 @@
 //! Changes of a shader's interface that the rewriting passes share.
 
 use rustc_hash::FxHashSet;
-
 use spirv::{BuiltIn, Decoration, ExecutionModel, Op, StorageClass};
 
 use super::LowerError;

@@ -1,8 +1,8 @@
 //! Where a lowered shader reads its sysvals from.
 
-use rustc_hash::FxHashSet;
 use std::mem::offset_of;
 
+use rustc_hash::FxHashSet;
 use spirv::{Decoration, Op, StorageClass};
 
 use super::LowerError;

@@ -9,7 +9,6 @@
 //! written on every path are not changed: most shaders stay as they are.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-
 use spirv::{Op, StorageClass};
 
 use super::store::StoredOutputs;

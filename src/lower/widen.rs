@@ -13,7 +13,6 @@
 //! that Vulkan allows for it.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-
 use spirv::{Capability, Op, StorageClass};
 
 use super::LowerError;

@@ -13,7 +13,6 @@ mod scan;
 use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-
 use spirv::{Op, StorageClass};
 
 use self::bits::Bits;

@@ -1,7 +1,6 @@
 //! The declarations of a module: types, constants, variables, names and decorations, by id.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-
 use spirv::{Decoration, Op, StorageClass};
 
 use super::{Id, Instruction, Module, Section, read_string};

@@ -1,7 +1,6 @@
 //! Adds new declarations and new code.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-
 use spirv::{Op, StorageClass};
 
 use super::module::encode;

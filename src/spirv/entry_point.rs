@@ -1,7 +1,6 @@
 //! Finds an entry point, and removes everything that belongs to others.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-
 use spirv::{ExecutionModel, Op, StorageClass};
 
 use super::static_use::StaticUse;

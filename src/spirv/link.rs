@@ -8,7 +8,6 @@
 //! types are reused if they are equal (see [`Builder`]). The library must therefore be SPIR-V 1.0.
 
 use rustc_hash::FxHashMap;
-
 use spirv::Op;
 
 use super::emit::{Builder, Code};

@@ -25,7 +25,6 @@ mod values;
 mod walk;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-
 use spirv::{GlslStd450Op, Op};
 
 use self::source::Source;

@@ -1,7 +1,6 @@
 //! Tracks pointers into variables through the instructions that derive them.
 
 use rustc_hash::FxHashMap;
-
 use spirv::Op;
 
 use super::declarations::Declarations;

@@ -12,7 +12,6 @@ pub(super) mod fold;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::{FxHashMap, FxHashSet};
-
 use spirv::{Decoration, Op};
 
 use self::fold::{Scalar, Value, fold};

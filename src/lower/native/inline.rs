@@ -1,7 +1,6 @@
 //! Finds the parts of a layout that can be captured by decorating the shader's own outputs.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-
 use spirv::{Decoration, Op, StorageClass};
 
 use crate::capture::{CapturedOutput, Layout, pieces_of};

@@ -5,7 +5,6 @@
 //! which not all devices with these features have. The variables have 32 bits instead in that case.
 
 use rustc_hash::FxHashSet;
-
 use spirv::StorageClass;
 
 use crate::lower::LowerError;

@@ -1,10 +1,10 @@
 //! Lists the descriptors and push constants that a shader uses, which a pipeline layout must
 //! contain.
 
-use rustc_hash::FxHashMap;
 use std::fmt;
 use std::ops::Range;
 
+use rustc_hash::FxHashMap;
 use spirv::{Decoration, Dim, Op, StorageClass};
 
 use crate::lower::interface::label;

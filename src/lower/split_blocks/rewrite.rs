@@ -6,7 +6,6 @@
 //! structure what it points to.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-
 use spirv::Op;
 
 use super::{Node, SplitError, SplitOutput};

@@ -1,9 +1,9 @@
 //! Converts the functions of a module for the data flow analysis: to blocks of reads, writes and
 //! calls.
 
-use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 
+use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Op, StorageClass};
 
 use super::is_initialized;

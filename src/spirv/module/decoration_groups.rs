@@ -4,7 +4,6 @@
 //! then find every decoration at its target.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-
 use spirv::Op;
 
 use super::{Instruction, Module, ParseError, ParseErrorKind, Section, Span};

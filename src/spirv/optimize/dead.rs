@@ -1,7 +1,6 @@
 //! Removes instructions whose results nothing needs.
 
 use rustc_hash::FxHashSet;
-
 use spirv::{MemoryAccess, Op};
 
 use super::is_pure;

@@ -1,7 +1,6 @@
 //! Loops.
 
 use rustc_hash::FxHashSet;
-
 use spirv::Op;
 
 use super::Stop;

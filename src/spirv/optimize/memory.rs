@@ -1,7 +1,6 @@
 //! Variables whose values are known at each place: those of functions, and private ones.
 
 use rustc_hash::FxHashMap;
-
 use spirv::Op;
 
 use super::values::Values;

@@ -1,7 +1,6 @@
 //! The functions of a module, split into blocks.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-
 use spirv::Op;
 
 use crate::spirv::{Id, Instruction, Module, Section, result_of, visit_ids};

@@ -1,7 +1,6 @@
 //! The code that is written: instructions with new ids, simplified as they are emitted.
 
 use rustc_hash::FxHashMap;
-
 use spirv::{Op, StorageClass};
 
 use super::simplify;

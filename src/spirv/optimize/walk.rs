@@ -1,7 +1,6 @@
 //! Walks through the code of an entry point from its first block on, and writes what it does.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-
 use spirv::{Op, StorageClass};
 
 use super::memory::{NOTHING, State, Tracked};
