@@ -36,8 +36,9 @@ struct Frame {
 }
 
 /// Frames with kernels, and the same with fused captures.
-const FRAMES: [[Frame; 2]; 5] = [
+const FRAMES: [[Frame; 2]; 6] = [
     pair("resumed", 64, true),
+    pair("resumed", 300, true),
     pair("of a range each", 3, false),
     pair("of a range each", 64, false),
     pair("of a range each", 300, false),

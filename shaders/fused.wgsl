@@ -1,7 +1,6 @@
 // A fused capture: one draw of few workgroups, which also do what kernels do for other captures. Each
 // finds out where the draw is captured and how much of it fits (placing.wgsl, as setup.wgsl does), and
-// the first one writes counters and query results (as finish.wgsl does). Where the capture
-// begins with counters and ends with counters, which may be the same, there is only one workgroup.
+// one of them writes counters and query results (as finish.wgsl does).
 
 // The parameters, at the address of the batch.
 struct Fused {
@@ -9,14 +8,22 @@ struct Fused {
     // The addresses of the queries that count, or 0.
     stream_query: vec2<u32>,
     generated_query: vec2<u32>,
+    // See is_writer.
+    arrived: u32,
+    expected: u32,
+    reserved: vec2<u32>,
 }
+
+const FUSED_QUERIES: u32 = 128u;
+const FUSED_ARRIVED: u32 = 144u;
+const FUSED_EXPECTED: u32 = 148u;
 
 // Uses the draw in the push constants. It is not clamped yet: `item_count` is its number of
 // vertices or indices, and `instance_count` that of all instances.
 fn use_fused_draw(workgroup: u32, local: u32) {
     use_pushed_draw();
     let progress = load_progress(sysvals.batch);
-    let queries = load4(add_bytes(sysvals.batch, 128u));
+    let queries = load4(add_bytes(sysvals.batch, FUSED_QUERIES));
     let positions = start_positions(progress);
     // A constant in a pipeline with one topology.
     draw.xfb_topology = draw_topology();
@@ -29,11 +36,31 @@ fn use_fused_draw(workgroup: u32, local: u32) {
 
     // Every invocation of the workgroup reads the counters before one of them writes counters.
     memory_barrier();
-    if (workgroup | local) == 0u {
-        store_positions(progress, positions, output_limit());
-        count_for_query(queries.xy, vec4<u32>(placed.written, 0u, placed.needed));
-        count_for_query(queries.zw, vec4<u32>(placed.needed, 0u, 0u));
+    if local == 0u {
+        if is_writer(workgroup) {
+            store_positions(progress, positions, output_limit());
+            count_for_query(queries.xy, vec4<u32>(placed.written, 0u, placed.needed));
+            count_for_query(queries.zw, vec4<u32>(placed.needed, 0u, 0u));
+        }
     }
+}
+
+// Whether this workgroup writes counters. Where a capture of several workgroups begins with counters
+// and ends with counters, which may be the same, that is the last one to come here: `expected` is
+// their number, and those that came before have read the counters. Nobody waits, so workgroups need
+// not run at the same time. Otherwise `expected` is 0, and it is the first workgroup.
+fn is_writer(workgroup: u32) -> bool {
+    let expected = load1(add_bytes(sysvals.batch, FUSED_EXPECTED));
+    if expected == 0u {
+        return workgroup == 0u;
+    }
+    let arrived = add_bytes(sysvals.batch, FUSED_ARRIVED);
+    if arrive(arrived) + 1u != expected {
+        return false;
+    }
+    // For the next execution of the command buffer.
+    store1(arrived, 0u, 0u);
+    return true;
 }
 
 // The same as add_to_query, for a single invocation.

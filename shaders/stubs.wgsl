@@ -43,6 +43,10 @@ fn multiply_add(address: vec2<u32>, a: u32, b: u32) -> vec2<u32> { return addres
 // Orders the accesses of a workgroup's invocations: those before the barrier, and those after it.
 fn memory_barrier() { storageBarrier(); }
 
+// Adds 1 to the dword at `address`, and returns what it was before. What an invocation accesses before
+// it arrives comes before what later ones access after that. By device addresses only.
+fn arrive(address: vec2<u32>) -> u32 { return 0u; }
+
 // -- Arithmetic
 
 // a * b in 64 bits, low dword first, without the capability Int64.

@@ -166,7 +166,11 @@ fn sysvals_have_one_layout() {
         expected!(Progress:
             state, new_state, positions, sizes, strides, counters, new_counters)
     );
-    assert_eq!(layout("Fused"), expected!(Fused: progress, stream_query, generated_query));
+    assert_eq!(
+        layout("Fused"),
+        expected!(Fused:
+            progress, stream_query, generated_query, arrived, expected, reserved)
+    );
     assert_eq!(layout("Reduction"), expected!(Reduction: ranges, count, scan_count));
     assert_eq!(
         layout("RestartRange"),
@@ -243,6 +247,9 @@ fn constants_have_one_value() {
         ("INPUT_QUERIES", size(offset_of!(Input, stream_query))),
         ("BATCH_SIZE", BATCH_SIZE),
         ("SETUP_PROGRESS", size(offset_of!(Setup, progress))),
+        ("FUSED_QUERIES", size(offset_of!(Fused, stream_query))),
+        ("FUSED_ARRIVED", size(offset_of!(Fused, arrived))),
+        ("FUSED_EXPECTED", size(offset_of!(Fused, expected))),
         ("STORE", operation::STORE.into()),
         ("ADD", operation::ADD.into()),
         ("END", operation::END.into()),

@@ -1,6 +1,9 @@
 //! Access to memory by buffer device addresses (`SPV_KHR_physical_storage_buffer`).
 
-use spirv::{AddressingModel, Capability, Decoration, MemoryAccess, Op, StorageClass};
+use spirv::{
+    AddressingModel, Capability, Decoration, MemoryAccess, MemoryModel, MemorySemantics, Op, Scope,
+    StorageClass,
+};
 
 use super::resources::{Access, Source};
 use crate::spirv::emit::{Builder, Code};
@@ -82,6 +85,26 @@ fn load(builder: &mut Builder<'_>, address: Id, components: u32, alignment: u32)
     let aligned = [pointer.0, MemoryAccess::ALIGNED.bits(), alignment];
     let value = code.value(builder, Op::Load, ty, &aligned);
     code.push(Op::ReturnValue, &[value.0]);
+    code
+}
+
+/// Increments the dword at an address, and returns the value before.
+pub(super) fn arrive(builder: &mut Builder<'_>, address: Id) -> Code {
+    let mut code = Code::default();
+    let uint = builder.uint();
+    let pointer_type = builder.pointer(StorageClass::PhysicalStorageBuffer, uint);
+    let pointer = code.value(builder, Op::Bitcast, pointer_type, &[address.0]);
+    // The scope of the whole device needs a capability of its own in the Vulkan memory model. The
+    // workgroups of a dispatch are in one queue family.
+    let scope = match builder.module.has_memory_model(MemoryModel::GLSL450) {
+        true => Scope::Device,
+        false => Scope::QueueFamily,
+    };
+    let semantics = MemorySemantics::ACQUIRE_RELEASE | MemorySemantics::UNIFORM_MEMORY;
+    let operands = [scope as u32, semantics.bits()].map(|value| builder.constant(value).0);
+    let operands = [pointer.0, operands[0], operands[1]];
+    let before = code.value(builder, Op::AtomicIIncrement, uint, &operands);
+    code.push(Op::ReturnValue, &[before.0]);
     code
 }
 

@@ -165,6 +165,7 @@ names! {
 names! {
     /// Any other function of `shaders/stubs.wgsl`. Captures use some of them, kernels others.
     StubName {
+        Arrive "arrive",
         IsFused "is_fused",
         IsPlain "is_plain",
         KernelWidth "kernel_width",

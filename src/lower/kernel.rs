@@ -161,7 +161,8 @@ impl Define for KernelStubs {
             // Each invocation places many draws.
             StubName::MayLoop => builder.constant_bool(self.kernel != Kernel::RestartedSetup),
             // Only captures have these.
-            StubName::IsFused
+            StubName::Arrive
+            | StubName::IsFused
             | StubName::MayBeGeneral
             | StubName::IsPlain
             | StubName::MemoryBarrier

@@ -148,6 +148,10 @@ impl Define for CaptureStubs<'_> {
             (StubName::IsFused, _) => is_of_class(linker, self.spec_ids.fused),
             (StubName::IsPlain, _) => is_of_class(linker, self.spec_ids.plain),
             (StubName::MemoryBarrier, _) => memory_barrier(linker),
+            (StubName::Arrive, _) => {
+                let [address] = stub.parameters()?;
+                return Ok(self.memory.arrive(&mut linker.builder, address));
+            }
             (StubName::WideAccesses, _) => {
                 let (uint, default) = (linker.builder.uint(), [WideAccesses::Tested as u32]);
                 spec_constant(linker, Op::SpecConstant, uint, &default, self.spec_ids.wide)

@@ -112,6 +112,15 @@ impl Memory {
         }
     }
 
+    /// The body of the stub `arrive`. By descriptors it keeps the one that it has: captures only read
+    /// what is uploaded, and the counts of arrivals are there.
+    pub(super) fn arrive(&self, builder: &mut Builder<'_>, address: Id) -> Option<Code> {
+        match self {
+            Self::DeviceAddress(_) => Some(device_address::arrive(builder, address)),
+            Self::Descriptors(_) => None,
+        }
+    }
+
     /// The body of a stub.
     pub(super) fn define(
         &mut self,

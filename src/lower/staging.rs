@@ -10,9 +10,9 @@ use super::functions::StagingStub;
 use super::resources::ResourcePlan;
 use super::store::{Store, StoredOutputs, store_all};
 use crate::capture::{Layout, MAX_XFB_BUFFERS};
+use crate::spirv::Id;
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::link::{LinkError, Linker, Stub};
-use crate::spirv::{Id, Module, Section};
 
 /// The most records per invocation: a vertex of a strip is in up to three primitives.
 const RECORDS_PER_ITEM: u32 = 3;
@@ -75,7 +75,7 @@ impl Staging {
         target: &Target,
     ) -> Option<Self> {
         // This memory model would need availability and visibility operations for shared memory.
-        if !is_memory_model(builder.module, MemoryModel::GLSL450) {
+        if !builder.module.has_memory_model(MemoryModel::GLSL450) {
             return None;
         }
         let mut shapes = [const { None }; MAX_XFB_BUFFERS];
@@ -287,10 +287,6 @@ fn constant(linker: &mut Linker<'_, '_>, value: u32) -> Code {
     let value = linker.builder.constant(value);
     code.push(Op::ReturnValue, &[value.0]);
     code
-}
-
-fn is_memory_model(module: &Module, model: MemoryModel) -> bool {
-    module.section(Section::MemoryModel).any(|i| i.operand(1) == model as u32)
 }
 
 #[cfg(test)]

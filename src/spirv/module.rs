@@ -423,6 +423,11 @@ impl Module {
         }
     }
 
+    /// Whether the module has that memory model.
+    pub fn has_memory_model(&self, model: spirv::MemoryModel) -> bool {
+        self.section(Section::MemoryModel).any(|i| i.operand(1) == model as u32)
+    }
+
     /// Declares a capability, if it is not declared yet.
     pub fn add_capability(&mut self, capability: spirv::Capability) {
         let known = self.section(Section::Capabilities).any(|i| i.operand(0) == capability as u32);

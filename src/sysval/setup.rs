@@ -162,6 +162,14 @@ pub struct Fused {
     pub stream_query: Address,
     /// The address of the query that counts primitives generated, or 0.
     pub generated_query: Address,
+    /// How many workgroups have read the counters, if others wait for none of them: 0, also after
+    /// each execution.
+    pub arrived: u32,
+    /// The number of workgroups that read counters before the last of them writes counters; 0 if the
+    /// first one may write them at once.
+    pub expected: u32,
+    /// Padding.
+    pub reserved: [u32; 2],
 }
 
 /// Parameters of the restart kernel, and of the scan after it.

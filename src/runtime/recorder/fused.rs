@@ -20,13 +20,15 @@ use crate::sysval::{Address, Sysvals, flags, join, split};
 
 /// The most workgroups of a fused capture. Each of them finds out where the draw is captured: from about
 /// 16 on, llvmpipe takes longer for that than for kernels.
-const MOST_WORKGROUPS: u64 = 8;
+const MOST_WORKGROUPS: u32 = 8;
 
 /// The only draw of a capture.
 pub(super) struct Fusible {
     draw: PendingDraw,
     pipeline: Pipeline,
-    workgroups: u64,
+    workgroups: u32,
+    /// Whether the last workgroup to read counters writes counters, and not the first workgroup.
+    last_writes: bool,
 }
 
 impl Capture {
@@ -39,14 +41,17 @@ impl Capture {
         // addresses may have the same memory.
         let writes = counters.iter().any(|counter| *counter != Address::default());
         let reads = matches!(self.position, Position::Counters);
-        let most = if reads && writes { 1 } else { MOST_WORKGROUPS };
-        let is_small = (1..=most).contains(&workgroups);
+        let last_writes = reads && writes && workgroups > 1;
+        // By descriptors, workgroups do not tell each other what they have read.
+        let most = if last_writes && self.ctx.table().is_some() { 1 } else { MOST_WORKGROUPS };
+        let workgroups = u32::try_from(workgroups).ok().filter(|n| (1..=most).contains(n))?;
         let pipeline = self.pipeline_of(self.pending.states.get(draw.state)?)?;
         let reaches_far = draw.input.flags & flags::FAR_ATTRIBUTES != 0;
-        (is_small && draw.is_known() && !reaches_far && self.captures()).then(|| Fusible {
+        (draw.is_known() && !reaches_far && self.captures()).then(|| Fusible {
             draw,
             pipeline: pipeline.clone(),
             workgroups,
+            last_writes,
         })
     }
 
@@ -58,7 +63,7 @@ impl Capture {
     pub(super) unsafe fn record_fused(
         &mut self,
         playback: &mut Playback<'_>,
-        Fusible { draw, pipeline, workgroups }: Fusible,
+        Fusible { draw, pipeline, workgroups, last_writes }: Fusible,
         counters: &[Address; MAX_XFB_BUFFERS],
         known: Option<After>,
     ) -> Result<Option<After>, RuntimeError> {
@@ -67,7 +72,7 @@ impl Capture {
             self.check_sets()?;
         }
         // Everything that can fail precedes the first command.
-        let [x, y] = fold(workgroups, self.ctx.max_workgroups_per_axis())?;
+        let [x, y] = fold(workgroups.into(), self.ctx.max_workgroups_per_axis())?;
         // SAFETY: the caller's contract.
         let raw = unsafe { pipeline.recorded(&self.ctx, DrawClass::Fused, Some(draw.topology)) }?;
         let mark = playback.arena.mark();
@@ -96,6 +101,9 @@ impl Capture {
             progress: self.progress(position, new_state, counters),
             stream_query: self.resolve(draw.input.stream_query),
             generated_query: self.resolve(draw.input.generated_query),
+            arrived: 0,
+            expected: if last_writes { workgroups } else { 0 },
+            reserved: [0; 2],
         };
         let parameters = playback.arena.upload().push([fused].into_iter())?;
         // SAFETY: the caller's contract.
