@@ -60,9 +60,9 @@ pub enum DrawClass {
     /// draw has at most 64 workgroups.
     Plain,
     /// The only draw of a capture with counters or queries, if it is direct and has at most eight
-    /// workgroups, or a single one where the capture both begins and ends with counters. The
-    /// capture is *fused*: its workgroups also do what [kernels](super::Kernels) do for other
-    /// captures. All elements of an attribute begin within 4 GiB.
+    /// workgroups, or by descriptors a single one where the capture both begins and ends with
+    /// counters. The capture is *fused*: its workgroups also do what [kernels](super::Kernels) do
+    /// for other captures. All elements of an attribute begin within 4 GiB.
     Fused,
 }
 
