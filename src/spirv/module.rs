@@ -6,7 +6,7 @@ use spirv::Op;
 
 use super::Id;
 use super::emit::Code;
-use super::id_set::IdSet;
+use super::id_set::{IdMap, IdSet};
 
 const HEADER_WORDS: usize = 5;
 /// The largest id bound. The specification's universal limit for ids is 2^22 - 1. Compilers exceed
@@ -137,7 +137,7 @@ impl Section {
     /// `OpExtInst`, and unknown opcodes.
     fn of(opcode: u16) -> Option<Self> {
         use Op::*;
-        Some(match Op::from_u32(opcode.into())? {
+        Some(match super::grammar::op(opcode)? {
             Capability => Self::Capabilities,
             Extension => Self::Extensions,
             ExtInstImport => Self::Imports,
@@ -210,7 +210,7 @@ impl<'a> Instruction<'a> {
 
     /// The opcode, if it is known.
     pub fn op(self) -> Option<Op> {
-        Op::from_u32(self.opcode().into())
+        super::grammar::op(self.opcode())
     }
 
     /// The words after the first.
@@ -344,6 +344,11 @@ impl Module {
     /// An empty set for the ids of the module.
     pub(crate) fn id_set(&self) -> IdSet {
         IdSet::new(self.bound, self.arena.len())
+    }
+
+    /// An empty map from the ids of the module.
+    pub(crate) fn id_map<T: Copy>(&self) -> IdMap<T> {
+        IdMap::new(self.bound, self.arena.len())
     }
 
     /// The instructions of a section.

@@ -64,10 +64,15 @@ enum Stop {
 /// functions, declarations, names. Specialisation constants must have been
 /// [replaced](super::specialization::specialize). Returns false if the module is unchanged.
 pub(crate) fn optimize(module: &mut Module, entry: &EntryPoint) -> bool {
-    try_optimize(module, entry).is_ok()
+    let optimized = try_optimize(module, entry);
+    let is_optimized = optimized.is_ok();
+    if let Ok(optimized) = optimized {
+        *module = optimized;
+    }
+    is_optimized
 }
 
-fn try_optimize(module: &mut Module, entry: &EntryPoint) -> Result<(), Stop> {
+fn try_optimize(module: &Module, entry: &EntryPoint) -> Result<Module, Stop> {
     let mut entry = entry.clone();
     let set = |wanted: fn(&str) -> bool| {
         let is_wanted = move |i: &Instruction<'_>| {
@@ -128,8 +133,7 @@ fn try_optimize(module: &mut Module, entry: &EntryPoint) -> Result<(), Stop> {
         match Written::of(known, values, &private, entry.function) {
             Ok(written) => {
                 written.replace(&mut attempt, &mut entry, &dropped);
-                *module = attempt;
-                return Ok(());
+                return Ok(attempt);
             }
             Err(Stop::Untrack(variable)) => {
                 tracing::debug!(%variable, name = declarations.name(variable), "in memory");

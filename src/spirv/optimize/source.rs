@@ -1,16 +1,12 @@
 //! The functions of a module, split into blocks.
 
+use std::ops::Range;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::Op;
 
+use crate::spirv::id_set::{IdMap, IdSet};
 use crate::spirv::{Id, Instruction, Module, Section, result_of, visit_ids};
-
-/// The place of an instruction in [`Source::words`].
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Span {
-    start: u32,
-    length: u16,
-}
 
 /// `OpSelectionMerge` or `OpLoopMerge`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,116 +17,154 @@ pub(super) enum Merge {
 }
 
 #[derive(Debug)]
-pub(super) struct Block {
-    /// The place among the blocks of the function.
+pub(super) struct Block<'m> {
+    label: Id,
+    /// The place among all blocks.
     pub(super) number: usize,
-    pub(super) phis: Vec<Span>,
-    /// The instructions between phis and merge instruction.
-    pub(super) body: Vec<Span>,
+    /// The places of its instructions in [`Source::instructions`].
+    phis: Range<usize>,
+    /// Those between phis and merge instruction.
+    body: Range<usize>,
     pub(super) merge: Merge,
     /// The merge instruction, if there is one.
-    pub(super) merge_at: Option<Span>,
-    pub(super) terminator: Span,
+    pub(super) merge_at: Option<Instruction<'m>>,
+    pub(super) terminator: Instruction<'m>,
 }
 
 #[derive(Debug)]
-pub(super) struct Function {
+pub(super) struct Function<'m> {
     pub(super) id: Id,
-    pub(super) head: Span,
-    pub(super) parameters: Vec<Id>,
-    /// The variables of the function.
-    pub(super) variables: Vec<Span>,
+    /// `OpFunction`
+    pub(super) head: Instruction<'m>,
+    /// The places in [`Source::instructions`].
+    parameters: Range<usize>,
+    variables: Range<usize>,
     pub(super) first: Id,
-    pub(super) blocks: FxHashMap<Id, Block>,
-    /// What each access chain, and each copy of a pointer, is based on.
-    bases: FxHashMap<Id, Id>,
-    /// The pointers that are stored to, with their blocks, and the arguments of calls.
-    stores: Vec<(Id, Id)>,
-    calls: Vec<Call>,
-}
-
-#[derive(Debug)]
-struct Call {
-    block: Id,
-    function: Id,
-    arguments: Vec<Id>,
+    /// The numbers of its blocks.
+    blocks: Range<usize>,
 }
 
 /// The functions of a module that are understood completely.
+///
+/// Most functions of a general shader are read, and never reached: what is read lies in few vectors
+/// for all functions, and what the walk needs of a function only at times is found when it does.
 #[derive(Debug)]
-pub(super) struct Source {
-    words: Vec<u32>,
-    functions: FxHashMap<Id, Function>,
+pub(super) struct Source<'m> {
+    /// The instructions that the walk follows, in the order of the module: without labels, merge
+    /// instructions, terminators and lines.
+    instructions: Vec<Instruction<'m>>,
+    blocks: Vec<Block<'m>>,
+    functions: FxHashMap<Id, Function<'m>>,
+    /// The number of each block, by its label.
+    labels: IdMap<usize>,
+    /// What each access chain, and each copy of a pointer, is based on.
+    bases: IdMap<Id>,
     /// All ids that functions refer to which are not understood, and that these define.
-    opaque: FxHashSet<Id>,
+    opaque: IdSet,
     /// What is indexed with a number that is computed.
-    indexed: FxHashSet<Id>,
+    indexed: Vec<Id>,
+    /// The words of the functions.
+    words: usize,
 }
 
-impl Source {
+impl<'m> Source<'m> {
     /// Reads the functions. `dropped` are instruction sets whose instructions are left out.
-    pub(super) fn of(module: &Module, dropped: &FxHashSet<Id>) -> Self {
+    pub(super) fn of(module: &'m Module, dropped: &FxHashSet<Id>) -> Self {
+        let all: Vec<Instruction<'m>> = module.section(Section::Functions).collect();
         let mut this = Self {
-            words: Vec::new(),
+            instructions: Vec::with_capacity(all.len()),
+            blocks: Vec::new(),
             functions: FxHashMap::default(),
-            opaque: FxHashSet::default(),
-            indexed: FxHashSet::default(),
+            labels: module.id_map(),
+            bases: module.id_map(),
+            opaque: module.id_set(),
+            indexed: Vec::new(),
+            words: all.iter().map(|i| i.words().len()).sum(),
         };
-        let mut spans = Vec::new();
-        for i in module.section(Section::Functions) {
-            let start = this.words.len() as u32;
-            this.words.extend_from_slice(i.words());
-            spans.push(Span { start, length: i.words().len() as u16 });
-            if i.is(Op::FunctionEnd) {
-                match this.function(&spans, dropped) {
-                    Some(function) => {
-                        this.find_indexed(&function);
-                        this.functions.insert(function.id, function);
-                    }
-                    None => {
-                        let ids = spans.iter().flat_map(|span| &this.words[span.range()][1..]);
-                        this.opaque.extend(ids.map(|word| Id(*word)));
-                    }
+        let mut computed = module.id_set();
+        for code in all.split_inclusive(|i| i.is(Op::FunctionEnd)) {
+            let (instructions, blocks) = (this.instructions.len(), this.blocks.len());
+            match this.function(code, dropped) {
+                Some(function) => {
+                    this.find_indexed(&function, &mut computed);
+                    this.functions.insert(function.id, function);
                 }
-                spans.clear();
+                None => {
+                    this.instructions.truncate(instructions);
+                    this.blocks.truncate(blocks);
+                    let words = code.iter().flat_map(|i| i.operands());
+                    words.for_each(|word| _ = this.opaque.insert(Id(*word)));
+                }
             }
         }
         this
     }
 
     /// A function; `None` if not all of it is understood.
-    pub(super) fn get(&self, id: Id) -> Option<&Function> {
+    pub(super) fn get(&self, id: Id) -> Option<&Function<'m>> {
         self.functions.get(&id)
     }
 
-    pub(super) fn instruction(&self, span: Span) -> Instruction<'_> {
-        Instruction::new(&self.words[span.range()])
+    /// The block of a function with a label.
+    pub(super) fn block(&self, function: &Function<'m>, label: Id) -> Option<&Block<'m>> {
+        let number = self.labels.get(label).filter(|number| function.blocks.contains(number))?;
+        self.blocks.get(number).filter(|block| block.label == label)
+    }
+
+    /// The number of all blocks.
+    pub(super) fn block_count(&self) -> usize {
+        self.blocks.len()
+    }
+
+    pub(super) fn parameters(
+        &self,
+        function: &Function<'m>,
+    ) -> impl Iterator<Item = Instruction<'m>> + '_ {
+        self.instructions[function.parameters.clone()].iter().copied()
+    }
+
+    /// The variables of a function.
+    pub(super) fn variables(
+        &self,
+        function: &Function<'m>,
+    ) -> impl Iterator<Item = Instruction<'m>> + '_ {
+        self.instructions[function.variables.clone()].iter().copied()
+    }
+
+    pub(super) fn phis(&self, block: &Block<'m>) -> impl Iterator<Item = Instruction<'m>> + '_ {
+        self.instructions[block.phis.clone()].iter().copied()
+    }
+
+    /// The instructions of a block between phis and merge instruction.
+    pub(super) fn body(
+        &self,
+        block: &Block<'m>,
+    ) -> impl ExactSizeIterator<Item = Instruction<'m>> + '_ {
+        self.instructions[block.body.clone()].iter().copied()
     }
 
     /// All words of the functions.
     pub(super) fn len(&self) -> usize {
-        self.words.len()
+        self.words
     }
 
     /// Whether a function that is not understood may refer to an id.
     pub(super) fn is_opaque(&self, id: Id) -> bool {
-        self.opaque.contains(&id)
+        self.opaque.contains(id)
     }
 
-    fn find_indexed(&mut self, function: &Function) {
-        let mut computed = FxHashSet::default();
-        let mut indexed = Vec::new();
-        let mut blocks: Vec<&Block> = function.blocks.values().collect();
-        blocks.sort_unstable_by_key(|block| block.number);
-        for span in blocks.iter().flat_map(|block| block.phis.iter().chain(&block.body)) {
-            let i = self.instruction(*span);
-            let is_chain = matches!(i.op(), Some(Op::AccessChain | Op::InBoundsAccessChain));
-            if is_chain && i.operands().iter().skip(3).any(|id| computed.contains(&Id(*id))) {
-                indexed.push(function.root(i.id(2)));
+    fn find_indexed(&mut self, function: &Function<'m>, computed: &mut IdSet) {
+        for block in &self.blocks[function.blocks.clone()] {
+            for i in &self.instructions[block.phis.start..block.body.end] {
+                let is_chain = matches!(i.op(), Some(Op::AccessChain | Op::InBoundsAccessChain));
+                if is_chain && i.operands().iter().skip(3).any(|id| computed.contains(Id(*id))) {
+                    self.indexed.push(self.root(function, i.id(2)));
+                }
+                if let (_, Some(result)) = result_of(*i) {
+                    computed.insert(result);
+                }
             }
-            computed.extend(result_of(i).1);
         }
-        self.indexed.extend(indexed);
     }
 
     /// The variables that are indexed with a number that is computed.
@@ -143,51 +177,59 @@ impl Source {
         let mut seen = FxHashSet::from_iter([function]);
         let mut open = vec![function];
         while let Some(function) = open.pop().and_then(|id| self.functions.get(&id)) {
-            for block in function.blocks.values() {
-                for span in block.phis.iter().chain(&block.body) {
-                    let i = self.instruction(*span);
-                    visit_ids(i, |index| _ = found.insert(i.id(index)));
+            for block in &self.blocks[function.blocks.clone()] {
+                for i in &self.instructions[block.phis.start..block.body.end] {
+                    visit_ids(*i, |index| _ = found.insert(i.id(index)));
+                    // A function that is not understood counts as one that refers to everything it
+                    // names.
+                    if i.is(Op::FunctionCall)
+                        && self.functions.contains_key(&i.id(2))
+                        && seen.insert(i.id(2))
+                    {
+                        open.push(i.id(2));
+                    }
                 }
             }
-            let callees = function.calls.iter().map(|call| call.function);
-            // A function that is not understood counts as one that refers to everything it names.
-            open.extend(callees.filter(|id| self.functions.contains_key(id) && seen.insert(*id)));
         }
     }
 
     /// All ids that functions refer to which functions that are not understood call.
     pub(super) fn references_of_opaque(&self, found: &mut FxHashSet<Id>) {
-        for function in self.functions.keys().filter(|id| self.opaque.contains(id)) {
+        for function in self.functions.keys().filter(|id| self.opaque.contains(**id)) {
             self.references(*function, found);
         }
     }
 
-    fn function(&self, spans: &[Span], dropped: &FxHashSet<Id>) -> Option<Function> {
-        let (head, rest) = spans.split_first()?;
+    /// Reads a function, from `OpFunction` to `OpFunctionEnd`.
+    fn function(
+        &mut self,
+        code: &[Instruction<'m>],
+        dropped: &FxHashSet<Id>,
+    ) -> Option<Function<'m>> {
+        let ([head, rest @ ..], first) = (code, self.instructions.len()) else { return None };
         let (_, rest) = rest.split_last()?;
         let mut function = Function {
-            id: self.instruction(*head).id(1),
+            id: head.id(1),
             head: *head,
-            parameters: Vec::new(),
-            variables: Vec::new(),
+            parameters: first..first,
+            variables: first..first,
             first: Id(0),
-            blocks: FxHashMap::default(),
-            bases: FxHashMap::default(),
-            stores: Vec::new(),
-            calls: Vec::new(),
+            blocks: self.blocks.len()..self.blocks.len(),
         };
-        let mut open: Option<(Id, Block)> = None;
-        for span in rest {
-            let i = self.instruction(*span);
+        let mut open: Option<Block<'m>> = None;
+        for i in rest {
             let op = i.op()?;
-            if !visit_ids(i, |_| {}) || i.operands().len() < least_operands(op) {
+            if !visit_ids(*i, |_| {}) || i.operands().len() < least_operands(op) {
                 return None;
             }
+            let at = self.instructions.len();
             match op {
                 Op::Line | Op::NoLine => continue,
                 Op::ExtInst if dropped.contains(&i.id(2)) => continue,
                 Op::FunctionParameter => {
-                    function.parameters.push(i.id(1));
+                    self.instructions.push(*i);
+                    function.parameters.end = at + 1;
+                    function.variables = at + 1..at + 1;
                     continue;
                 }
                 Op::Label => {
@@ -195,30 +237,42 @@ impl Source {
                         function.first = i.id(0);
                     }
                     let block = Block {
-                        number: function.blocks.len(),
-                        phis: Vec::new(),
-                        body: Vec::new(),
+                        label: i.id(0),
+                        number: self.blocks.len(),
+                        phis: at..at,
+                        body: at..at,
                         merge: Merge::None,
                         merge_at: None,
-                        terminator: *span,
+                        terminator: *i,
                     };
-                    open.replace((i.id(0), block)).is_none().then_some(())?;
+                    open.replace(block).is_none().then_some(())?;
                     continue;
                 }
                 _ => {}
             }
-            let (label, block) = open.as_mut()?;
+            let block = open.as_mut()?;
             match op {
-                Op::Phi => block.phis.push(*span),
+                // Variables are the first instructions of a function, and phis of a block.
+                Op::Variable => {
+                    (function.variables.end == at).then_some(())?;
+                    self.instructions.push(*i);
+                    function.variables.end = at + 1;
+                    (block.phis, block.body) = (at + 1..at + 1, at + 1..at + 1);
+                }
+                Op::Phi => {
+                    (block.phis.end == at).then_some(())?;
+                    self.instructions.push(*i);
+                    block.phis.end = at + 1;
+                    block.body = at + 1..at + 1;
+                }
                 Op::SelectionMerge => {
                     block.merge = Merge::Selection { merge: i.id(0) };
-                    block.merge_at = Some(*span);
+                    block.merge_at = Some(*i);
                 }
                 Op::LoopMerge => {
                     block.merge = Merge::Loop { merge: i.id(0), next: i.id(1) };
-                    block.merge_at = Some(*span);
+                    block.merge_at = Some(*i);
                 }
-                Op::Variable => function.variables.push(*span),
                 Op::Branch
                 | Op::BranchConditional
                 | Op::Switch
@@ -227,24 +281,18 @@ impl Source {
                 | Op::Kill
                 | Op::TerminateInvocation
                 | Op::Unreachable => {
-                    block.terminator = *span;
-                    let (label, block) = open.take()?;
-                    function.blocks.insert(label, block);
+                    block.terminator = *i;
+                    let block = open.take()?;
+                    self.labels.insert(block.label, block.number);
+                    self.blocks.push(block);
+                    function.blocks.end = self.blocks.len();
                 }
                 _ => {
-                    match op {
-                        Op::AccessChain | Op::InBoundsAccessChain | Op::CopyObject => {
-                            function.bases.insert(i.id(1), i.id(2));
-                        }
-                        Op::Store => function.stores.push((*label, i.id(0))),
-                        Op::FunctionCall => function.calls.push(Call {
-                            block: *label,
-                            function: i.id(2),
-                            arguments: i.operands().iter().skip(3).map(|id| Id(*id)).collect(),
-                        }),
-                        _ => {}
+                    if matches!(op, Op::AccessChain | Op::InBoundsAccessChain | Op::CopyObject) {
+                        self.bases.insert(i.id(1), i.id(2));
                     }
-                    block.body.push(*span);
+                    self.instructions.push(*i);
+                    block.body.end = at + 1;
                 }
             }
         }
@@ -254,20 +302,21 @@ impl Source {
     /// The variables that a loop may store to, and parameters of the function.
     pub(super) fn stored_in_loop(
         &self,
-        function: &Function,
+        function: &Function<'m>,
         header: Id,
         merge: Id,
     ) -> FxHashSet<Id> {
         let mut inside = FxHashSet::from_iter([header]);
         let mut open = vec![header];
-        while let Some(block) = open.pop().and_then(|label| function.blocks.get(&label)) {
+        let mut blocks = Vec::new();
+        while let Some(label) = open.pop() {
+            let Some(block) = self.block(function, label) else { continue };
             let mut visit = |label: Id| {
                 if label != merge && inside.insert(label) {
                     open.push(label);
                 }
             };
-            let terminator = self.instruction(block.terminator);
-            successors(terminator).for_each(&mut visit);
+            successors(block.terminator).for_each(&mut visit);
             match block.merge {
                 Merge::None => {}
                 Merge::Selection { merge } => visit(merge),
@@ -276,46 +325,42 @@ impl Source {
                     visit(next);
                 }
             }
+            blocks.push((function, block));
         }
         let mut stored = FxHashSet::default();
         let mut seen = FxHashSet::default();
-        let mut open = vec![(function, Some(&inside))];
-        // All blocks of the functions that it calls.
-        while let Some((function, blocks)) = open.pop() {
-            let counts = |label: Id| blocks.is_none_or(|blocks| blocks.contains(&label));
-            let stores = function.stores.iter().filter(|(block, _)| counts(*block));
-            stored.extend(stores.map(|(_, pointer)| function.root(*pointer)));
-            for call in function.calls.iter().filter(|call| counts(call.block)) {
-                stored.extend(call.arguments.iter().map(|argument| function.root(*argument)));
-                if let Some(callee) = self.functions.get(&call.function)
-                    && seen.insert(call.function)
-                {
-                    open.push((callee, None));
+        while let Some((function, block)) = blocks.pop() {
+            for i in self.body(block) {
+                if i.is(Op::Store) {
+                    stored.insert(self.root(function, i.id(0)));
+                } else if i.is(Op::FunctionCall) {
+                    let arguments = i.operands().iter().skip(3);
+                    stored.extend(arguments.map(|argument| self.root(function, Id(*argument))));
+                    // All blocks of the functions that it calls.
+                    if let Some(callee) = self.functions.get(&i.id(2))
+                        && seen.insert(callee.id)
+                    {
+                        let all = &self.blocks[callee.blocks.clone()];
+                        blocks.extend(all.iter().map(|block| (callee, block)));
+                    }
                 }
             }
         }
         stored
     }
-}
 
-impl Function {
-    /// The variable or parameter that a pointer points into.
-    fn root(&self, mut pointer: Id) -> Id {
+    /// The variable or parameter that a pointer of a function points into.
+    fn root(&self, function: &Function<'m>, mut pointer: Id) -> Id {
         // A chain has no cycles in a valid module.
-        for _ in 0..=self.bases.len() {
-            match self.bases.get(&pointer) {
-                Some(base) => pointer = *base,
+        let blocks = &self.blocks[function.blocks.clone()];
+        let end = blocks.last().map_or(function.variables.end, |block| block.body.end);
+        for _ in function.variables.end..=end {
+            match self.bases.get(pointer) {
+                Some(base) => pointer = base,
                 None => break,
             }
         }
         pointer
-    }
-}
-
-impl Span {
-    fn range(self) -> std::ops::Range<usize> {
-        let start = self.start as usize;
-        start..start + usize::from(self.length)
     }
 }
 
