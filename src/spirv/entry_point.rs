@@ -3,6 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{ExecutionModel, Op, StorageClass};
 
+use super::id_set::IdSet;
 use super::static_use::StaticUse;
 use super::{Id, Instruction, Module, Section, ids_of, read_string, result_of};
 
@@ -214,7 +215,7 @@ pub fn isolate(module: &mut Module, entry: &mut EntryPoint) -> StaticUse {
     let outputs: Vec<Id> = outputs.map(|i| i.id(1)).collect();
     used.add(module, outputs);
 
-    let mut removed = FxHashSet::default();
+    let mut removed = module.id_set();
     let mut keep = true;
     module.retain(Section::Functions, |i| {
         if i.is(Op::Function) {
@@ -246,7 +247,7 @@ pub fn isolate(module: &mut Module, entry: &mut EntryPoint) -> StaticUse {
         unused.is_none()
     });
     remove_annotations(module, &removed);
-    entry.interface.retain(|id| !removed.contains(id));
+    entry.interface.retain(|id| !removed.contains(*id));
     let interface = &entry.interface;
     module.replace(Section::EntryPoints, |i| {
         let (_, name) = i.operands().get(2..).and_then(read_string)?;
@@ -259,7 +260,7 @@ pub fn isolate(module: &mut Module, entry: &mut EntryPoint) -> StaticUse {
 }
 
 /// Removes names and decorations of removed ids, and of their members.
-pub(crate) fn remove_annotations(module: &mut Module, removed: &FxHashSet<Id>) {
+pub(crate) fn remove_annotations(module: &mut Module, removed: &IdSet) {
     use Op::{
         Decorate, DecorateId, DecorateString, MemberDecorate, MemberDecorateString, MemberName,
         Name,
@@ -277,20 +278,23 @@ pub(crate) fn remove_annotations(module: &mut Module, removed: &FxHashSet<Id>) {
                         | MemberDecorateString
                 )
             );
-            !(has_target && removed.contains(&i.id(0)))
+            !(has_target && removed.contains(i.id(0)))
         });
     }
 }
 
 /// Removes debug info that refers to removed ids, transitively.
-pub(crate) fn remove_debug_info(module: &mut Module, removed: &mut FxHashSet<Id>) {
+pub(crate) fn remove_debug_info(module: &mut Module, removed: &mut IdSet) {
     let sets = debug_info_sets(module);
+    if sets.is_empty() {
+        return;
+    }
     for section in [Section::Declarations, Section::Functions] {
         module.retain(section, |i| {
             // The first operands are result type, result, set and number; all others are ids.
             let refers = i.is(Op::ExtInst)
                 && sets.contains(&i.id(2))
-                && i.operands().iter().skip(4).any(|id| removed.contains(&Id(*id)));
+                && i.operands().iter().skip(4).any(|id| removed.contains(Id(*id)));
             if refers {
                 removed.insert(i.id(1));
             }

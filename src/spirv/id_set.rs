@@ -41,6 +41,11 @@ impl IdSet {
         }
     }
 
+    /// Adds ids.
+    pub(crate) fn extend(&mut self, ids: impl IntoIterator<Item = Id>) {
+        ids.into_iter().for_each(|id| _ = self.insert(id));
+    }
+
     /// Whether the id is in the set.
     pub(crate) fn contains(&self, Id(id): Id) -> bool {
         match self {

@@ -330,9 +330,17 @@ impl Module {
     pub fn words(&self) -> Vec<u32> {
         let mut words = Vec::with_capacity(self.arena.len() + HEADER_WORDS);
         words.extend([spirv::MAGIC_NUMBER, self.version, self.generator, self.bound, self.schema]);
+        // What lies together in memory is copied together.
+        let mut run = 0..0;
         for span in self.sections.iter().flatten() {
-            words.extend_from_slice(self.span(*span));
+            let start = span.start as usize;
+            if start != run.end {
+                words.extend_from_slice(&self.arena[run]);
+                run = start..start;
+            }
+            run.end += usize::from(span.length);
         }
+        words.extend_from_slice(&self.arena[run]);
         words
     }
 

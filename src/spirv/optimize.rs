@@ -32,6 +32,7 @@ use self::values::Values;
 use self::walk::{Known, Walk, private_variables};
 use super::declarations::{Declarations, Type};
 use super::entry_point::{EntryPoint, isolate, remove_annotations};
+use super::id_set::IdSet;
 use super::{Id, Instruction, Module, Section, read_string, result_of};
 
 /// The most parts of a variable whose values are known.
@@ -88,8 +89,8 @@ fn try_optimize(module: &Module, entry: &EntryPoint) -> Result<Module, Stop> {
     let dropped = set(|name| name.contains("DebugInfo"));
     let glsl = set(|name| name == "GLSL.std.450").into_iter().min_by_key(|id| id.0);
     let source = Source::of(module, &dropped);
-    let declarations = Declarations::of(module);
-    let decorations = decorations(module);
+    let declarations = Declarations::without_annotations(module);
+    let decorations = Decorations::of(module);
     let pointee = |ty| match declarations.ty(ty) {
         Some(Type::Pointer { pointee, .. }) => Some(*pointee),
         _ => None,
@@ -136,11 +137,11 @@ fn try_optimize(module: &Module, entry: &EntryPoint) -> Result<Module, Stop> {
                 return Ok(attempt);
             }
             Err(Stop::Untrack(variable)) => {
-                tracing::debug!(%variable, name = declarations.name(variable), "in memory");
+                tracing::debug!(%variable, name = name_of(module, variable), "in memory");
                 untracked.insert(variable);
             }
             Err(Stop::Refuse(function)) if function != entry.function => {
-                tracing::debug!(%function, name = declarations.name(function), "called");
+                tracing::debug!(%function, name = name_of(module, function), "called");
                 refused.insert(function);
                 source.references(function, &mut untracked);
             }
@@ -178,7 +179,7 @@ impl Written {
     /// Replaces the function of the entry point, and removes what nothing refers to any more.
     fn replace(self, module: &mut Module, entry: &mut EntryPoint, dropped: &FxHashSet<Id>) {
         let mut is_replaced = false;
-        let mut removed = FxHashSet::default();
+        let mut removed = module.id_set();
         let mut head = Vec::new();
         module.retain(Section::Functions, |i| {
             if i.is(Op::Function) {
@@ -225,16 +226,48 @@ fn has_array(declarations: &Declarations, ty: Id) -> bool {
     false
 }
 
-/// The decorations of each id.
-fn decorations(module: &Module) -> FxHashMap<Id, Vec<Vec<u32>>> {
-    let mut decorations: FxHashMap<Id, Vec<Vec<u32>>> = FxHashMap::default();
-    for i in module.section(Section::Annotations) {
-        let op = i.op().filter(|_| !i.operands().is_empty());
-        if matches!(op, Some(Op::Decorate | Op::DecorateId | Op::DecorateString)) {
-            decorations.entry(i.id(0)).or_default().push(i.words().to_vec());
-        }
+/// The name of an id, for messages.
+fn name_of(module: &Module, id: Id) -> Option<String> {
+    let mut names = module.section(Section::Names).filter(|i| i.is(Op::Name));
+    let name = names.find(|i| i.id(0) == id)?;
+    name.operands().get(1..).and_then(read_string).map(|(name, _)| name)
+}
+
+/// The decorations of ids, except for those of members.
+struct Decorations<'m> {
+    decorated: IdSet,
+    /// By the id that they are of.
+    all: Vec<Instruction<'m>>,
+}
+
+impl<'m> Decorations<'m> {
+    fn of(module: &'m Module) -> Self {
+        let is_decoration = |i: &Instruction<'_>| {
+            matches!(i.op(), Some(Op::Decorate | Op::DecorateId | Op::DecorateString))
+                && !i.operands().is_empty()
+        };
+        let mut all: Vec<_> =
+            module.section(Section::Annotations).filter(is_decoration).collect();
+        all.sort_by_key(|i| i.id(0));
+        let mut decorated = module.id_set();
+        decorated.extend(all.iter().map(|i| i.id(0)));
+        Self { decorated, all }
     }
-    decorations
+
+    /// Whether an id has decorations.
+    fn has(&self, id: Id) -> bool {
+        self.decorated.contains(id)
+    }
+
+    /// The decorations of an id.
+    fn get(&self, id: Id) -> &[Instruction<'m>] {
+        if !self.has(id) {
+            return &[];
+        }
+        let begin = self.all.partition_point(|i| i.id(0) < id);
+        let end = self.all.partition_point(|i| i.id(0) <= id);
+        &self.all[begin..end]
+    }
 }
 
 /// Whether an instruction only computes its result from its operands.

@@ -1,12 +1,12 @@
 //! Walks through the code of an entry point from its first block on, and writes what it does.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use spirv::{Op, StorageClass};
 
 use super::memory::{NOTHING, State, Tracked};
 use super::source::{Block, Function, Merge, Source};
 use super::values::Values;
-use super::{MAX_DEPTH, Stop, is_pure};
+use super::{Decorations, MAX_DEPTH, Stop, is_pure};
 use crate::spirv::id_set::IdMap;
 use crate::spirv::{Id, Instruction, Module, Section, result_of, visit_ids};
 
@@ -18,7 +18,7 @@ pub(super) struct Known<'s> {
     /// Functions that are called as before.
     pub(super) refused: &'s FxHashSet<Id>,
     /// The decorations of ids in functions.
-    pub(super) decorations: &'s FxHashMap<Id, Vec<Vec<u32>>>,
+    pub(super) decorations: &'s Decorations<'s>,
     /// The instruction set `GLSL.std.450`.
     pub(super) glsl: Option<Id>,
     /// The most words that may be written.
@@ -309,8 +309,8 @@ impl<'s, 'm> Walk<'s, 'm> {
     }
 
     pub(super) fn annotate(&mut self, from: Id, to: Id) {
-        for words in self.known.decorations.get(&from).into_iter().flatten() {
-            let mut words = words.clone();
+        for decoration in self.known.decorations.get(from) {
+            let mut words = decoration.words().to_vec();
             words[1] = to.0;
             self.annotations.push(words);
         }
@@ -354,7 +354,7 @@ impl<'s, 'm> Walk<'s, 'm> {
                     self.tracked.load(&mut self.values, &self.state, &pointer)?
                 } else if let Some(storage) = self.unchanging(pointer)
                     && i.operands().len() == 3
-                    && !self.known.decorations.contains_key(&result)
+                    && !self.known.decorations.has(result)
                 {
                     self.values.load_unchanging(pointer, storage, ty)
                 } else {
@@ -369,7 +369,7 @@ impl<'s, 'm> Walk<'s, 'm> {
                     let id = self.values.fresh();
                     self.tracked.chain(&self.values, base, &indices, id)?;
                     id
-                } else if self.known.decorations.contains_key(&result) {
+                } else if self.known.decorations.has(result) {
                     return self.copy(frame, i, op);
                 } else {
                     let operands: Vec<u32> =
@@ -380,7 +380,7 @@ impl<'s, 'm> Walk<'s, 'm> {
             (Op::CopyObject, _, Some(_)) => self.lookup(i.id(2)),
             (Op::Undef, Some(ty), Some(_)) => self.values.undefined(ty),
             (_, Some(ty), Some(result))
-                if is_pure(i, self.known.glsl) && !self.known.decorations.contains_key(&result) =>
+                if is_pure(i, self.known.glsl) && !self.known.decorations.has(result) =>
             {
                 let operands = self.operands(i)?;
                 self.values.value(op, ty, &operands)
