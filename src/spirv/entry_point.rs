@@ -318,6 +318,14 @@ pub(crate) fn debug_info_sets(module: &Module) -> FxHashSet<Id> {
 
 /// A function and all functions that it calls, directly or indirectly.
 pub(crate) fn reachable_functions(module: &Module, root: Id) -> FxHashSet<Id> {
+    reachable_from(module, FxHashSet::from_iter([root]))
+}
+
+/// Functions and all functions that they call, directly or indirectly.
+pub(super) fn reachable_from(module: &Module, roots: FxHashSet<Id>) -> FxHashSet<Id> {
+    if roots.is_empty() {
+        return roots;
+    }
     let mut calls: FxHashMap<Id, Vec<Id>> = FxHashMap::default();
     let mut function = Id(0);
     for i in module.section(Section::Functions) {
@@ -327,8 +335,8 @@ pub(crate) fn reachable_functions(module: &Module, root: Id) -> FxHashSet<Id> {
             calls.entry(function).or_default().push(i.id(2));
         }
     }
-    let mut reachable = FxHashSet::from_iter([root]);
-    let mut open = vec![root];
+    let mut open: Vec<Id> = roots.iter().copied().collect();
+    let mut reachable = roots;
     while let Some(function) = open.pop() {
         for callee in calls.get(&function).into_iter().flatten() {
             if reachable.insert(*callee) {

@@ -12,7 +12,8 @@ use spirv::Op;
 
 use super::emit::{Builder, Code};
 use super::id_set::{IdMap, IdSet};
-use super::{Id, Instruction, Module, Section, grammar, read_string, result_of};
+use super::module::encode;
+use super::{Id, Instruction, Module, Section, grammar, read_string, result_of, string_words};
 
 /// The reason why a library cannot be linked: a bug in the library, not in the application.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -53,6 +54,8 @@ pub struct Library {
 #[derive(Debug, Clone)]
 struct Function {
     id: Id,
+    /// Its `OpName` in the target module, without the id.
+    name: Vec<u32>,
     /// `OpFunction` to `OpFunctionEnd`.
     words: Vec<u32>,
     /// The places of ids in them, ascending.
@@ -94,6 +97,7 @@ impl Library {
             if i.is(Op::Function) {
                 current = Some(Function {
                     id: i.id(1),
+                    name: Vec::new(),
                     words: Vec::new(),
                     ids: Vec::new(),
                     head: (0, 0),
@@ -105,9 +109,14 @@ impl Library {
                 function.push(i);
             }
             if i.is(Op::FunctionEnd)
-                && let Some(function) = current.take()
+                && let Some(mut function) = current.take()
                 && let Some(name) = names.get(&function.id)
             {
+                // A common prefix distinguishes functions of the library from those of the
+                // application.
+                let prefix = if name.starts_with("xfb_") { "" } else { "xfb_" };
+                let operands = [vec![0], string_words(&format!("{prefix}{name}"))].concat();
+                encode(&mut function.name, Op::Name, &operands);
                 functions.insert(name.clone(), function);
             }
         }
@@ -185,7 +194,7 @@ pub struct Linker<'l, 'm> {
     ids: IdMap<Id>,
     /// Functions that have an id but no body yet.
     pending: Vec<(&'l str, &'l Function)>,
-    /// Memory for the code of a function.
+    /// Memory for code.
     code: Vec<u32>,
 }
 
@@ -218,9 +227,7 @@ impl<'l, 'm> Linker<'l, 'm> {
         let id = self.builder.module.fresh_id();
         self.ids.insert(function.id, id);
         self.pending.push((name, function));
-        // A common prefix distinguishes functions of the library from those of the application.
-        let prefix = if name.starts_with("xfb_") { "" } else { "xfb_" };
-        self.builder.name(id, &format!("{prefix}{name}"));
+        self.push_for(Section::Names, &function.name, id);
         Ok(id)
     }
 
@@ -402,9 +409,15 @@ impl<'l, 'm> Linker<'l, 'm> {
     /// Copies names and decorations of `id` for `new`.
     fn copy_annotations(&mut self, id: Id, new: Id) {
         for (section, words) in self.library.annotations.get(&id).into_iter().flatten() {
-            let mut words = words.clone();
-            words[1] = new.0;
-            self.builder.module.push_encoded(*section, &words);
+            self.push_for(*section, words, new);
         }
+    }
+
+    /// Appends a name or a decoration with another target.
+    fn push_for(&mut self, section: Section, words: &[u32], target: Id) {
+        self.code.clear();
+        self.code.extend_from_slice(words);
+        self.code[1] = target.0;
+        self.builder.module.push_encoded(section, &self.code);
     }
 }

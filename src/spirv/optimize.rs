@@ -31,7 +31,7 @@ use self::source::Source;
 use self::values::Values;
 use self::walk::{Known, Walk, private_variables};
 use super::declarations::{Declarations, Type};
-use super::entry_point::{EntryPoint, isolate, remove_annotations};
+use super::entry_point::{EntryPoint, isolate, reachable_from, remove_annotations};
 use super::id_set::IdSet;
 use super::{Id, Instruction, Module, Section, read_string, result_of};
 
@@ -178,22 +178,23 @@ impl Written {
 
     /// Replaces the function of the entry point, and removes what nothing refers to any more.
     fn replace(self, module: &mut Module, entry: &mut EntryPoint, dropped: &FxHashSet<Id>) {
-        let mut is_replaced = false;
+        let calls = instructions(&self.code).filter(|i| i.is(Op::FunctionCall));
+        let called = reachable_from(module, calls.map(|i| i.id(2)).collect());
+        let mut is_kept = false;
         let mut removed = module.id_set();
         let mut head = Vec::new();
         module.retain(Section::Functions, |i| {
             if i.is(Op::Function) {
-                is_replaced = i.id(1) == entry.function;
-                if is_replaced {
-                    head = i.words().to_vec();
+                is_kept = called.contains(&i.id(1));
+                if i.id(1) == entry.function {
+                    (head, is_kept) = (i.words().to_vec(), false);
                     return false;
                 }
             }
-            if is_replaced && let (_, Some(id)) = result_of(i) {
+            if !is_kept && let (_, Some(id)) = result_of(i) {
                 removed.insert(id);
             }
-            let is_dropped = i.is(Op::ExtInst) && dropped.contains(&i.id(2));
-            !is_replaced && !is_dropped
+            is_kept && !(i.is(Op::ExtInst) && dropped.contains(&i.id(2)))
         });
         module
             .retain(Section::Declarations, |i| !(i.is(Op::ExtInst) && dropped.contains(&i.id(2))));
@@ -209,6 +210,17 @@ impl Written {
         }
         isolate(module, entry);
     }
+}
+
+/// Encoded instructions.
+fn instructions(words: &[u32]) -> impl Iterator<Item = Instruction<'_>> {
+    let mut rest = words;
+    std::iter::from_fn(move || {
+        let length = (*rest.first()? >> 16) as usize;
+        let (instruction, next) = rest.split_at_checked(length.max(1))?;
+        rest = next;
+        Some(Instruction::new(instruction))
+    })
 }
 
 /// Whether a type has an array in it.
