@@ -261,25 +261,21 @@ pub fn isolate(module: &mut Module, entry: &mut EntryPoint) -> StaticUse {
 
 /// Removes names and decorations of removed ids, and of their members.
 pub(crate) fn remove_annotations(module: &mut Module, removed: &IdSet) {
+    for section in [Section::Names, Section::Annotations] {
+        module.retain(section, |i| !target_of(i).is_some_and(|id| removed.contains(id)));
+    }
+}
+
+/// What a name or a decoration is of.
+pub(super) fn target_of(i: Instruction<'_>) -> Option<Id> {
     use Op::{
         Decorate, DecorateId, DecorateString, MemberDecorate, MemberDecorateString, MemberName,
         Name,
     };
-    for section in [Section::Names, Section::Annotations] {
-        module.retain(section, |i| {
-            let has_target = matches!(
-                i.op(),
-                Some(
-                    Name | MemberName
-                        | Decorate
-                        | DecorateId
-                        | DecorateString
-                        | MemberDecorate
-                        | MemberDecorateString
-                )
-            );
-            !(has_target && removed.contains(i.id(0)))
-        });
+    match i.op()? {
+        Name | MemberName | Decorate | DecorateId | DecorateString | MemberDecorate
+        | MemberDecorateString => Some(i.id(0)),
+        _ => None,
     }
 }
 

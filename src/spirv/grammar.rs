@@ -5,12 +5,14 @@ use std::sync::LazyLock;
 use rspirv::grammar::{INSTRUCTION_TABLE, LogicalOperand, OperandKind, OperandQuantifier};
 use spirv::{MemoryAccess, Op};
 
-use super::{Id, Instruction, read_string};
+use super::{Id, Instruction, Section, read_string};
 
 /// The properties of an instruction.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     op: Op,
+    /// The section that it begins.
+    section: Option<Section>,
     operands: &'static [LogicalOperand],
     /// The number of operands at the beginning that are one id each, except for optional ones.
     leading_ids: usize,
@@ -18,7 +20,6 @@ struct Entry {
     ty: Option<u8>,
     /// The index of the result among the operands.
     result: Option<u8>,
-    is_type: bool,
 }
 
 /// The table by opcode, because rspirv's own look-up is linear.
@@ -30,16 +31,17 @@ static BY_OPCODE: LazyLock<Vec<Option<Entry>>> = LazyLock::new(|| {
             table.resize(opcode + 1, None);
         }
         let operands = grammar.operands;
-        let position = |kind| (0u8..2).zip(operands).find(|(_, o)| o.kind == kind).map(|(at, _)| at);
+        let position =
+            |kind| (0u8..2).zip(operands).find(|(_, o)| o.kind == kind).map(|(at, _)| at);
         let is_one_id =
             |o: &&LogicalOperand| is_id(o.kind) && o.quantifier == OperandQuantifier::One;
         table[opcode] = Some(Entry {
             op: grammar.opcode,
+            section: Section::of(grammar.opcode, grammar.opname.starts_with("Type")),
             operands,
             leading_ids: operands.iter().take_while(is_one_id).count(),
             ty: position(OperandKind::IdResultType),
             result: position(OperandKind::IdResult),
-            is_type: grammar.opname.starts_with("Type"),
         });
     }
     table
@@ -71,9 +73,10 @@ fn result_positions(opcode: u16) -> (Option<u8>, Option<u8>) {
     lookup(opcode).map_or((None, None), |entry| (entry.ty, entry.result))
 }
 
-/// Whether an instruction declares a type.
-pub(super) fn is_type(opcode: u16) -> bool {
-    lookup(opcode).is_some_and(|entry| entry.is_type)
+/// The index of the result among the operands, and the section that an instruction begins: `None` for
+/// one that belongs to the current section.
+pub(super) fn result_and_section(opcode: u16) -> (Option<u8>, Option<Section>) {
+    lookup(opcode).map_or((None, None), |entry| (entry.result, entry.section))
 }
 
 /// The result type and the result of an instruction, if it has them. Both are `None` for an opcode
@@ -84,17 +87,6 @@ pub fn result_of(instruction: Instruction<'_>) -> (Option<Id>, Option<Id>) {
         position.and_then(|p| instruction.operands().get(usize::from(p))).map(|word| Id(*word))
     };
     (id(ty), id(result))
-}
-
-/// The result of an instruction; an error if the instruction is too short to contain it.
-pub(super) fn result_of_checked(instruction: Instruction<'_>) -> Result<Option<Id>, ()> {
-    match result_positions(instruction.opcode()).1 {
-        None => Ok(None),
-        Some(position) => {
-            let id = instruction.operands().get(usize::from(position));
-            id.map(|id| Some(Id(*id))).ok_or(())
-        }
-    }
 }
 
 /// Calls `visit` with the index of every operand that is an id. Returns false if an opcode or a

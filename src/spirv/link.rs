@@ -326,9 +326,8 @@ impl<'l, 'm> Linker<'l, 'm> {
         }
         let library = self.library;
         let words = library.declarations.get(&id).ok_or(LinkError::NotDeclared(id))?;
-        let op = Instruction::new(words)
-            .op()
-            .ok_or(LinkError::UnknownInstruction(words[0] as u16))?;
+        let op =
+            Instruction::new(words).op().ok_or(LinkError::UnknownInstruction(words[0] as u16))?;
         let new = match op {
             Op::ExtInstImport => self.import_instruction_set(&words[2..]),
             Op::TypeVoid

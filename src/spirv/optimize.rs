@@ -31,7 +31,7 @@ use self::source::Source;
 use self::values::Values;
 use self::walk::{Known, Walk, private_variables};
 use super::declarations::{Declarations, Type};
-use super::entry_point::{EntryPoint, isolate, reachable_from, remove_annotations};
+use super::entry_point::{EntryPoint, isolate, reachable_from, target_of};
 use super::id_set::IdSet;
 use super::{Id, Instruction, Module, Section, read_string, result_of};
 
@@ -104,9 +104,7 @@ fn try_optimize(module: &Module, entry: &EntryPoint) -> Result<Module, Stop> {
         .collect();
     let limit = source.len() * MAX_GROWTH.0 + MAX_GROWTH.1;
 
-    // Functions that are not understood may do anything with the variables that they refer to.
-    let mut untracked: FxHashSet<Id> =
-        private.iter().map(|(id, ..)| *id).filter(|id| source.is_opaque(*id)).collect();
+    let mut untracked: FxHashSet<Id> = FxHashSet::default();
     // Parts of an array with a number that is computed are not followed. That it is known after all
     // is not worth another attempt for all other arrays.
     let has_array = |variable: &Id| match variable_types.get(variable) {
@@ -114,8 +112,7 @@ fn try_optimize(module: &Module, entry: &EntryPoint) -> Result<Module, Stop> {
         None => false,
     };
     untracked.extend(source.indexed().filter(has_array));
-    source.references_of_opaque(&mut untracked);
-    let mut refused = FxHashSet::default();
+    let mut refused: FxHashSet<Id> = FxHashSet::default();
     // Some drivers turn a return within a construct into variables and branches.
     let mut returns_early = false;
     for _ in 0..MAX_ATTEMPTS {
@@ -129,11 +126,11 @@ fn try_optimize(module: &Module, entry: &EntryPoint) -> Result<Module, Stop> {
             returns_early,
         };
         // What an attempt declares is not there for the next one.
-        let mut attempt = module.clone();
+        let mut attempt = module.without(Section::Functions);
         let values = Values::new(&mut attempt, &declarations);
         match Written::of(known, values, &private, entry.function) {
             Ok(written) => {
-                written.replace(&mut attempt, &mut entry, &dropped);
+                written.finish(&mut attempt, module, &mut entry, &dropped);
                 return Ok(attempt);
             }
             Err(Stop::Untrack(variable)) => {
@@ -142,8 +139,13 @@ fn try_optimize(module: &Module, entry: &EntryPoint) -> Result<Module, Stop> {
             }
             Err(Stop::Refuse(function)) if function != entry.function => {
                 tracing::debug!(%function, name = name_of(module, function), "called");
-                refused.insert(function);
-                source.references(function, &mut untracked);
+                // Those that are not understood are all called at once.
+                let others = source.get(function).is_none().then(|| source.not_understood());
+                for function in others.into_iter().flatten().chain([function]) {
+                    refused.insert(function);
+                    // A function that is called may do anything with the variables that it refers to.
+                    source.references(function, &mut untracked);
+                }
             }
             Err(Stop::Refuse(_)) if !returns_early => returns_early = true,
             Err(stop) => return Err(stop),
@@ -176,40 +178,53 @@ impl Written {
         Ok(Self { code, annotations })
     }
 
-    /// Replaces the function of the entry point, and removes what nothing refers to any more.
-    fn replace(self, module: &mut Module, entry: &mut EntryPoint, dropped: &FxHashSet<Id>) {
+    /// Adds the function of the entry point to the module, and those that it still calls from the
+    /// `source`, and removes what nothing refers to any more.
+    fn finish(
+        self,
+        module: &mut Module,
+        source: &Module,
+        entry: &mut EntryPoint,
+        dropped: &FxHashSet<Id>,
+    ) {
         let calls = instructions(&self.code).filter(|i| i.is(Op::FunctionCall));
-        let called = reachable_from(module, calls.map(|i| i.id(2)).collect());
+        let called = reachable_from(source, calls.map(|i| i.id(2)).collect());
+        let is_dropped = |i: Instruction<'_>| i.is(Op::ExtInst) && dropped.contains(&i.id(2));
         let mut is_kept = false;
-        let mut removed = module.id_set();
-        let mut head = Vec::new();
-        module.retain(Section::Functions, |i| {
+        let mut head: &[u32] = &[];
+        for i in source.section(Section::Functions) {
             if i.is(Op::Function) {
-                is_kept = called.contains(&i.id(1));
+                is_kept = called.contains(&i.id(1)) && i.id(1) != entry.function;
                 if i.id(1) == entry.function {
-                    (head, is_kept) = (i.words().to_vec(), false);
-                    return false;
+                    head = i.words();
                 }
             }
-            if !is_kept && let (_, Some(id)) = result_of(i) {
-                removed.insert(id);
+            if is_kept && !is_dropped(i) {
+                module.push_encoded(Section::Functions, i.words());
             }
-            is_kept && !(i.is(Op::ExtInst) && dropped.contains(&i.id(2)))
-        });
-        module
-            .retain(Section::Declarations, |i| !(i.is(Op::ExtInst) && dropped.contains(&i.id(2))));
-        remove_annotations(module, &removed);
-        module.push_encoded(Section::Functions, &head);
+        }
+        for section in [Section::Names, Section::Processes] {
+            module.retain(section, |_| false);
+        }
+        module.retain(Section::Declarations, |i| !is_dropped(i));
+        module.push_encoded(Section::Functions, head);
+        remove_stale_decorations(module);
         module.push_encoded(Section::Functions, &self.code);
         module.push(Section::Functions, Op::FunctionEnd, &[]);
         for words in &self.annotations {
             module.push_encoded(Section::Annotations, words);
         }
-        for section in [Section::Names, Section::Processes] {
-            module.retain(section, |_| false);
-        }
         isolate(module, entry);
     }
+}
+
+/// Removes the decorations of what is not there any more.
+fn remove_stale_decorations(module: &mut Module) {
+    let mut defined = module.id_set();
+    for section in [Section::Imports, Section::Sources, Section::Declarations, Section::Functions] {
+        defined.extend(module.section(section).filter_map(|i| result_of(i).1));
+    }
+    module.retain(Section::Annotations, |i| target_of(i).is_none_or(|id| defined.contains(id)));
 }
 
 /// Encoded instructions.
@@ -258,8 +273,7 @@ impl<'m> Decorations<'m> {
             matches!(i.op(), Some(Op::Decorate | Op::DecorateId | Op::DecorateString))
                 && !i.operands().is_empty()
         };
-        let mut all: Vec<_> =
-            module.section(Section::Annotations).filter(is_decoration).collect();
+        let mut all: Vec<_> = module.section(Section::Annotations).filter(is_decoration).collect();
         all.sort_by_key(|i| i.id(0));
         let mut decorated = module.id_set();
         decorated.extend(all.iter().map(|i| i.id(0)));

@@ -15,9 +15,9 @@ impl<'s> Walk<'s, '_> {
         &mut self,
         frame: &mut Frame<'s>,
         label: Id,
-        block: &'s Block<'s>,
+        block: &'s Block,
     ) -> Result<Step, Stop> {
-        let terminator = block.terminator;
+        let terminator = self.known.source.terminator(block);
         match terminator.op() {
             Some(Op::Branch) => self.go(frame, label, terminator.id(0)),
             Some(Op::BranchConditional) => {
@@ -153,7 +153,7 @@ impl<'s> Walk<'s, '_> {
         &mut self,
         frame: &mut Frame<'s>,
         label: Id,
-        block: &'s Block<'s>,
+        block: &'s Block,
         merge: Id,
         condition: Id,
         terminator: Instruction<'_>,
@@ -255,7 +255,7 @@ impl<'s> Walk<'s, '_> {
         &mut self,
         frame: &mut Frame<'s>,
         label: Id,
-        block: &'s Block<'s>,
+        block: &'s Block,
         merge: Id,
         terminator: Instruction<'_>,
     ) -> Result<Step, Stop> {
@@ -319,8 +319,8 @@ impl<'s> Walk<'s, '_> {
     }
 
     /// Begins a selection.
-    fn open(&mut self, block: &Block<'_>, merge: Id, kind: Kind) -> Result<(), Stop> {
-        let control = block.merge_at.map_or(0, |i| i.operand(1));
+    fn open(&mut self, block: &Block, merge: Id, kind: Kind) -> Result<(), Stop> {
+        let control = self.known.source.merge(block).map_or(0, |i| i.operand(1));
         let out = self.values.fresh();
         self.values.push(Op::SelectionMerge, &[out.0, control]);
         self.targets.push(Target { label: merge, out, edges: Vec::new(), kind });

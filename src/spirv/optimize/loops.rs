@@ -16,7 +16,7 @@ impl<'s> Walk<'s, '_> {
         &mut self,
         frame: &mut Frame<'s>,
         label: Id,
-        block: &'s Block<'s>,
+        block: &'s Block,
         merge: Id,
         next: Id,
     ) -> Result<Step, Stop> {
@@ -58,7 +58,8 @@ impl<'s> Walk<'s, '_> {
             open.push((Err(i), place, id, i.id(0)));
         }
         let [merge_out, next_out] = [(); 2].map(|()| self.values.fresh());
-        let control = block.merge_at.and_then(|i| i.operands().get(2..)).unwrap_or(&[0]);
+        let control = self.known.source.merge(block);
+        let control = control.and_then(|i| i.operands().get(2..)).unwrap_or(&[0]);
         self.values.push(Op::LoopMerge, &[&[merge_out.0, next_out.0], control].concat());
         let place = self.values.words.len() + 1;
         self.values.push(Op::Branch, &[0]);

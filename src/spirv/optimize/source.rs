@@ -1,12 +1,13 @@
 //! The functions of a module, split into blocks.
 
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::Op;
 
-use crate::spirv::id_set::{IdMap, IdSet};
-use crate::spirv::{Id, Instruction, Module, Section, result_of, visit_ids};
+use crate::spirv::id_set::IdMap;
+use crate::spirv::{Id, Instruction, Module, Section, ids_of, result_of, visit_ids};
 
 /// `OpSelectionMerge` or `OpLoopMerge`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,51 +17,63 @@ pub(super) enum Merge {
     Loop { merge: Id, next: Id },
 }
 
+/// Places of instructions in [`Source::instructions`].
+type Places = Range<usize>;
+
 #[derive(Debug)]
-pub(super) struct Block<'m> {
+pub(super) struct Block {
     label: Id,
-    /// The place among all blocks.
+    /// The place among all blocks of the module.
     pub(super) number: usize,
-    /// The places of its instructions in [`Source::instructions`].
-    phis: Range<usize>,
-    /// Those between phis and merge instruction.
-    body: Range<usize>,
+    phis: Places,
+    /// The instructions between phis and merge instruction.
+    body: Places,
     pub(super) merge: Merge,
-    /// The merge instruction, if there is one.
-    pub(super) merge_at: Option<Instruction<'m>>,
-    pub(super) terminator: Instruction<'m>,
+    merge_at: Option<usize>,
+    terminator: usize,
 }
 
 #[derive(Debug)]
-pub(super) struct Function<'m> {
+pub(super) struct Function {
     pub(super) id: Id,
-    /// `OpFunction`
-    pub(super) head: Instruction<'m>,
-    /// The places in [`Source::instructions`].
-    parameters: Range<usize>,
-    variables: Range<usize>,
+    code: Places,
+    parameters: Places,
+    variables: Places,
     pub(super) first: Id,
-    /// The numbers of its blocks.
-    blocks: Range<usize>,
+    blocks: Vec<Block>,
 }
 
-/// The functions of a module that are understood completely.
-///
-/// Most functions of a general shader are read, and never reached: what is read lies in few vectors
-/// for all functions, and what the walk needs of a function only at times is found when it does.
+impl Block {
+    /// The number of its instructions.
+    pub(super) fn len(&self) -> usize {
+        self.body.len()
+    }
+}
+
+/// A function that is read when it is first reached.
+#[derive(Debug)]
+struct Unread {
+    /// `OpFunction` to `OpFunctionEnd`.
+    code: Places,
+    /// The number of blocks before it.
+    blocks: usize,
+    /// `None` if not all of it is understood.
+    function: OnceCell<Option<Function>>,
+}
+
+/// The functions of a module. Most functions of a general shader are never reached, and stay unread.
 #[derive(Debug)]
 pub(super) struct Source<'m> {
-    /// The instructions that the walk follows, in the order of the module: without labels, merge
-    /// instructions, terminators and lines.
+    module: &'m Module,
     instructions: Vec<Instruction<'m>>,
-    blocks: Vec<Block<'m>>,
-    functions: FxHashMap<Id, Function<'m>>,
-    /// The number of each block, by its label.
-    labels: IdMap<usize>,
+    /// Instruction sets whose instructions are left out.
+    dropped: &'m FxHashSet<Id>,
+    functions: FxHashMap<Id, Unread>,
+    /// The number of each label in its function.
+    labels: IdMap<u32>,
+    block_count: usize,
     /// What each access chain, and each copy of a pointer, is based on.
     bases: IdMap<Id>,
-    /// All ids that functions refer to which are not understood, and that these define.
-    opaque: IdSet,
     /// What is indexed with a number that is computed.
     indexed: Vec<Id>,
     /// The words of the functions.
@@ -68,79 +81,123 @@ pub(super) struct Source<'m> {
 }
 
 impl<'m> Source<'m> {
-    /// Reads the functions. `dropped` are instruction sets whose instructions are left out.
-    pub(super) fn of(module: &'m Module, dropped: &FxHashSet<Id>) -> Self {
-        let all: Vec<Instruction<'m>> = module.section(Section::Functions).collect();
-        let mut this = Self {
-            instructions: Vec::with_capacity(all.len()),
-            blocks: Vec::new(),
-            functions: FxHashMap::default(),
-            labels: module.id_map(),
-            bases: module.id_map(),
-            opaque: module.id_set(),
-            indexed: Vec::new(),
-            words: all.iter().map(|i| i.words().len()).sum(),
-        };
-        let mut computed = module.id_set();
-        for code in all.split_inclusive(|i| i.is(Op::FunctionEnd)) {
-            let (instructions, blocks) = (this.instructions.len(), this.blocks.len());
-            match this.function(code, dropped) {
-                Some(function) => {
-                    this.find_indexed(&function, &mut computed);
-                    this.functions.insert(function.id, function);
+    /// Finds the functions. `dropped` are instruction sets whose instructions are left out.
+    pub(super) fn of(module: &'m Module, dropped: &'m FxHashSet<Id>) -> Self {
+        let instructions: Vec<Instruction<'m>> = module.section(Section::Functions).collect();
+        let mut functions = FxHashMap::default();
+        let mut labels = module.id_map();
+        let (mut bases, mut chains) = (module.id_map(), Vec::new());
+        // What an index may be that is not computed.
+        let mut given = module.id_set();
+        given.extend(module.section(Section::Declarations).filter_map(|i| result_of(i).1));
+        let (mut begin, mut blocks_before, mut block_count) = (0, 0, 0);
+        for (place, i) in instructions.iter().enumerate() {
+            match i.op() {
+                Some(Op::Function) => (begin, blocks_before) = (place, block_count),
+                Some(Op::FunctionParameter) => _ = given.insert(i.id(1)),
+                Some(Op::FunctionEnd) => {
+                    let code = begin..place + 1;
+                    let function = OnceCell::new();
+                    let unread = Unread { code, blocks: blocks_before, function };
+                    functions.insert(instructions[begin].id(1), unread);
                 }
-                None => {
-                    this.instructions.truncate(instructions);
-                    this.blocks.truncate(blocks);
-                    let words = code.iter().flat_map(|i| i.operands());
-                    words.for_each(|word| _ = this.opaque.insert(Id(*word)));
+                Some(Op::Label) => {
+                    labels.insert(i.id(0), (block_count - blocks_before) as u32);
+                    block_count += 1;
                 }
+                Some(Op::AccessChain | Op::InBoundsAccessChain) => {
+                    bases.insert(i.id(1), i.id(2));
+                    if i.operands().iter().skip(3).any(|id| !given.contains(Id(*id))) {
+                        chains.push(i.id(2));
+                    }
+                }
+                Some(Op::CopyObject) => bases.insert(i.id(1), i.id(2)),
+                _ => {}
             }
         }
+        let words = instructions.iter().map(|i| i.words().len()).sum();
+        let mut this = Self {
+            module,
+            instructions,
+            dropped,
+            functions,
+            labels,
+            block_count,
+            bases,
+            indexed: Vec::new(),
+            words,
+        };
+        this.indexed = chains.into_iter().map(|base| this.root(base)).collect();
         this
     }
 
+    /// An empty map from ids of the module.
+    pub(super) fn id_map(&self) -> IdMap<Id> {
+        self.module.id_map()
+    }
+
+    /// The functions that are not understood.
+    pub(super) fn not_understood(&self) -> impl Iterator<Item = Id> {
+        self.functions.keys().copied().filter(|id| self.get(*id).is_none())
+    }
+
+    /// Whether the module has a function.
+    pub(super) fn has(&self, id: Id) -> bool {
+        self.functions.contains_key(&id)
+    }
+
     /// A function; `None` if not all of it is understood.
-    pub(super) fn get(&self, id: Id) -> Option<&Function<'m>> {
-        self.functions.get(&id)
+    pub(super) fn get(&self, id: Id) -> Option<&Function> {
+        let unread = self.functions.get(&id)?;
+        unread.function.get_or_init(|| self.read(unread)).as_ref()
     }
 
     /// The block of a function with a label.
-    pub(super) fn block(&self, function: &Function<'m>, label: Id) -> Option<&Block<'m>> {
-        let number = self.labels.get(label).filter(|number| function.blocks.contains(number))?;
-        self.blocks.get(number).filter(|block| block.label == label)
+    pub(super) fn block<'f>(&self, function: &'f Function, label: Id) -> Option<&'f Block> {
+        let number = self.labels.get(label)? as usize;
+        function.blocks.get(number).filter(|block| block.label == label)
     }
 
     /// The number of all blocks.
     pub(super) fn block_count(&self) -> usize {
-        self.blocks.len()
+        self.block_count
     }
 
-    pub(super) fn parameters(
-        &self,
-        function: &Function<'m>,
-    ) -> impl Iterator<Item = Instruction<'m>> + '_ {
-        self.instructions[function.parameters.clone()].iter().copied()
+    /// `OpFunction`
+    pub(super) fn head(&self, function: &Function) -> Instruction<'m> {
+        self.instructions[function.code.start]
+    }
+
+    pub(super) fn parameters(&self, function: &Function) -> impl Iterator<Item = Instruction<'m>> {
+        self.followed(&function.parameters)
     }
 
     /// The variables of a function.
-    pub(super) fn variables(
-        &self,
-        function: &Function<'m>,
-    ) -> impl Iterator<Item = Instruction<'m>> + '_ {
-        self.instructions[function.variables.clone()].iter().copied()
+    pub(super) fn variables(&self, function: &Function) -> impl Iterator<Item = Instruction<'m>> {
+        self.followed(&function.variables)
     }
 
-    pub(super) fn phis(&self, block: &Block<'m>) -> impl Iterator<Item = Instruction<'m>> + '_ {
-        self.instructions[block.phis.clone()].iter().copied()
+    pub(super) fn phis(&self, block: &Block) -> impl Iterator<Item = Instruction<'m>> {
+        self.followed(&block.phis)
     }
 
     /// The instructions of a block between phis and merge instruction.
-    pub(super) fn body(
-        &self,
-        block: &Block<'m>,
-    ) -> impl ExactSizeIterator<Item = Instruction<'m>> + '_ {
-        self.instructions[block.body.clone()].iter().copied()
+    pub(super) fn body(&self, block: &Block) -> impl Iterator<Item = Instruction<'m>> {
+        self.followed(&block.body)
+    }
+
+    /// The merge instruction of a block, if there is one.
+    pub(super) fn merge(&self, block: &Block) -> Option<Instruction<'m>> {
+        block.merge_at.map(|place| self.instructions[place])
+    }
+
+    pub(super) fn terminator(&self, block: &Block) -> Instruction<'m> {
+        self.instructions[block.terminator]
+    }
+
+    fn followed(&self, places: &Places) -> impl Iterator<Item = Instruction<'m>> {
+        let instructions = self.instructions[places.clone()].iter().copied();
+        instructions.filter(|i| !is_left_out(*i, self.dropped))
     }
 
     /// All words of the functions.
@@ -148,130 +205,91 @@ impl<'m> Source<'m> {
         self.words
     }
 
-    /// Whether a function that is not understood may refer to an id.
-    pub(super) fn is_opaque(&self, id: Id) -> bool {
-        self.opaque.contains(id)
-    }
-
-    fn find_indexed(&mut self, function: &Function<'m>, computed: &mut IdSet) {
-        for block in &self.blocks[function.blocks.clone()] {
-            for i in &self.instructions[block.phis.start..block.body.end] {
-                let is_chain = matches!(i.op(), Some(Op::AccessChain | Op::InBoundsAccessChain));
-                if is_chain && i.operands().iter().skip(3).any(|id| computed.contains(Id(*id))) {
-                    self.indexed.push(self.root(function, i.id(2)));
-                }
-                if let (_, Some(result)) = result_of(*i) {
-                    computed.insert(result);
-                }
-            }
-        }
-    }
-
     /// The variables that are indexed with a number that is computed.
     pub(super) fn indexed(&self) -> impl Iterator<Item = Id> {
         self.indexed.iter().copied()
     }
 
-    /// All ids that a function refers to, itself or in functions that it calls.
+    /// All ids that a function refers to, itself or in functions that it calls. A function that is not
+    /// understood may refer to anything with the number of one of its words.
     pub(super) fn references(&self, function: Id, found: &mut FxHashSet<Id>) {
         let mut seen = FxHashSet::from_iter([function]);
         let mut open = vec![function];
-        while let Some(function) = open.pop().and_then(|id| self.functions.get(&id)) {
-            for block in &self.blocks[function.blocks.clone()] {
-                for i in &self.instructions[block.phis.start..block.body.end] {
-                    visit_ids(*i, |index| _ = found.insert(i.id(index)));
-                    // A function that is not understood counts as one that refers to everything it
-                    // names.
-                    if i.is(Op::FunctionCall)
-                        && self.functions.contains_key(&i.id(2))
-                        && seen.insert(i.id(2))
-                    {
-                        open.push(i.id(2));
+        while let Some(unread) = open.pop().and_then(|id| self.functions.get(&id)) {
+            for i in &self.instructions[unread.code.clone()] {
+                for id in ids_of(*i) {
+                    found.insert(id);
+                    if self.has(id) && seen.insert(id) {
+                        open.push(id);
                     }
                 }
             }
         }
     }
 
-    /// All ids that functions refer to which functions that are not understood call.
-    pub(super) fn references_of_opaque(&self, found: &mut FxHashSet<Id>) {
-        for function in self.functions.keys().filter(|id| self.opaque.contains(**id)) {
-            self.references(*function, found);
-        }
-    }
-
-    /// Reads a function, from `OpFunction` to `OpFunctionEnd`.
-    fn function(
-        &mut self,
-        code: &[Instruction<'m>],
-        dropped: &FxHashSet<Id>,
-    ) -> Option<Function<'m>> {
-        let ([head, rest @ ..], first) = (code, self.instructions.len()) else { return None };
-        let (_, rest) = rest.split_last()?;
+    fn read(&self, unread: &Unread) -> Option<Function> {
+        let Places { start, end } = unread.code;
         let mut function = Function {
-            id: head.id(1),
-            head: *head,
-            parameters: first..first,
-            variables: first..first,
+            id: self.instructions[start].id(1),
+            code: unread.code.clone(),
+            parameters: start + 1..start + 1,
+            variables: 0..0,
             first: Id(0),
-            blocks: self.blocks.len()..self.blocks.len(),
+            blocks: Vec::new(),
         };
-        let mut open: Option<Block<'m>> = None;
-        for i in rest {
+        let mut open: Option<Block> = None;
+        for place in start + 1..end - 1 {
+            let i = self.instructions[place];
             let op = i.op()?;
-            if !visit_ids(*i, |_| {}) || i.operands().len() < least_operands(op) {
+            if !visit_ids(i, |_| {}) || i.operands().len() < least_operands(op) {
                 return None;
             }
-            let at = self.instructions.len();
-            match op {
-                Op::Line | Op::NoLine => continue,
-                Op::ExtInst if dropped.contains(&i.id(2)) => continue,
-                Op::FunctionParameter => {
-                    self.instructions.push(*i);
-                    function.parameters.end = at + 1;
-                    function.variables = at + 1..at + 1;
+            if is_left_out(i, self.dropped) {
+                continue;
+            }
+            let behind = place + 1..place + 1;
+            let block = match (op, &mut open) {
+                (Op::FunctionParameter, None) if function.blocks.is_empty() => {
+                    function.parameters.end = place + 1;
                     continue;
                 }
-                Op::Label => {
+                (Op::Label, None) => {
                     if function.blocks.is_empty() {
                         function.first = i.id(0);
+                        function.variables = behind.clone();
                     }
-                    let block = Block {
+                    open = Some(Block {
                         label: i.id(0),
-                        number: self.blocks.len(),
-                        phis: at..at,
-                        body: at..at,
+                        number: unread.blocks + function.blocks.len(),
+                        phis: behind.clone(),
+                        body: behind,
                         merge: Merge::None,
                         merge_at: None,
-                        terminator: *i,
-                    };
-                    open.replace(block).is_none().then_some(())?;
+                        terminator: place,
+                    });
                     continue;
                 }
-                _ => {}
-            }
-            let block = open.as_mut()?;
+                (_, Some(block)) => block,
+                (_, None) => return None,
+            };
             match op {
                 // Variables are the first instructions of a function, and phis of a block.
-                Op::Variable => {
-                    (function.variables.end == at).then_some(())?;
-                    self.instructions.push(*i);
-                    function.variables.end = at + 1;
-                    (block.phis, block.body) = (at + 1..at + 1, at + 1..at + 1);
+                Op::Variable if function.variables.end == block.body.end => {
+                    function.variables.end = place + 1;
+                    (block.phis, block.body) = (behind.clone(), behind);
                 }
-                Op::Phi => {
-                    (block.phis.end == at).then_some(())?;
-                    self.instructions.push(*i);
-                    block.phis.end = at + 1;
-                    block.body = at + 1..at + 1;
+                Op::Phi if block.body.is_empty() => {
+                    block.phis.end = place + 1;
+                    block.body = behind;
                 }
+                Op::Variable | Op::Phi | Op::Label | Op::FunctionParameter => return None,
                 Op::SelectionMerge => {
                     block.merge = Merge::Selection { merge: i.id(0) };
-                    block.merge_at = Some(*i);
+                    block.merge_at = Some(place);
                 }
                 Op::LoopMerge => {
                     block.merge = Merge::Loop { merge: i.id(0), next: i.id(1) };
-                    block.merge_at = Some(*i);
+                    block.merge_at = Some(place);
                 }
                 Op::Branch
                 | Op::BranchConditional
@@ -281,19 +299,11 @@ impl<'m> Source<'m> {
                 | Op::Kill
                 | Op::TerminateInvocation
                 | Op::Unreachable => {
-                    block.terminator = *i;
-                    let block = open.take()?;
-                    self.labels.insert(block.label, block.number);
-                    self.blocks.push(block);
-                    function.blocks.end = self.blocks.len();
+                    block.terminator = place;
+                    function.blocks.extend(open.take());
                 }
-                _ => {
-                    if matches!(op, Op::AccessChain | Op::InBoundsAccessChain | Op::CopyObject) {
-                        self.bases.insert(i.id(1), i.id(2));
-                    }
-                    self.instructions.push(*i);
-                    block.body.end = at + 1;
-                }
+                _ if block.merge_at.is_some() => return None,
+                _ => block.body.end = place + 1,
             }
         }
         (open.is_none() && function.first != Id(0)).then_some(function)
@@ -302,13 +312,13 @@ impl<'m> Source<'m> {
     /// The variables that a loop may store to, and parameters of the function.
     pub(super) fn stored_in_loop(
         &self,
-        function: &Function<'m>,
+        function: &Function,
         header: Id,
         merge: Id,
     ) -> FxHashSet<Id> {
         let mut inside = FxHashSet::from_iter([header]);
         let mut open = vec![header];
-        let mut blocks = Vec::new();
+        let mut code = Vec::new();
         while let Some(label) = open.pop() {
             let Some(block) = self.block(function, label) else { continue };
             let mut visit = |label: Id| {
@@ -316,7 +326,7 @@ impl<'m> Source<'m> {
                     open.push(label);
                 }
             };
-            successors(block.terminator).for_each(&mut visit);
+            successors(self.terminator(block)).for_each(&mut visit);
             match block.merge {
                 Merge::None => {}
                 Merge::Selection { merge } => visit(merge),
@@ -325,23 +335,22 @@ impl<'m> Source<'m> {
                     visit(next);
                 }
             }
-            blocks.push((function, block));
+            code.push(block.body.clone());
         }
         let mut stored = FxHashSet::default();
         let mut seen = FxHashSet::default();
-        while let Some((function, block)) = blocks.pop() {
-            for i in self.body(block) {
+        while let Some(places) = code.pop() {
+            for i in &self.instructions[places] {
                 if i.is(Op::Store) {
-                    stored.insert(self.root(function, i.id(0)));
+                    stored.insert(self.root(i.id(0)));
                 } else if i.is(Op::FunctionCall) {
                     let arguments = i.operands().iter().skip(3);
-                    stored.extend(arguments.map(|argument| self.root(function, Id(*argument))));
-                    // All blocks of the functions that it calls.
+                    stored.extend(arguments.map(|argument| self.root(Id(*argument))));
+                    // All of the functions that it calls.
                     if let Some(callee) = self.functions.get(&i.id(2))
-                        && seen.insert(callee.id)
+                        && seen.insert(i.id(2))
                     {
-                        let all = &self.blocks[callee.blocks.clone()];
-                        blocks.extend(all.iter().map(|block| (callee, block)));
+                        code.push(callee.code.clone());
                     }
                 }
             }
@@ -349,12 +358,10 @@ impl<'m> Source<'m> {
         stored
     }
 
-    /// The variable or parameter that a pointer of a function points into.
-    fn root(&self, function: &Function<'m>, mut pointer: Id) -> Id {
+    /// The variable or parameter that a pointer points into.
+    fn root(&self, mut pointer: Id) -> Id {
         // A chain has no cycles in a valid module.
-        let blocks = &self.blocks[function.blocks.clone()];
-        let end = blocks.last().map_or(function.variables.end, |block| block.body.end);
-        for _ in function.variables.end..=end {
+        for _ in 0..=self.instructions.len() {
             match self.bases.get(pointer) {
                 Some(base) => pointer = base,
                 None => break,
@@ -362,6 +369,11 @@ impl<'m> Source<'m> {
         }
         pointer
     }
+}
+
+/// Whether an instruction says nothing about what the code does.
+fn is_left_out(i: Instruction<'_>, dropped: &FxHashSet<Id>) -> bool {
+    i.is(Op::Line) || i.is(Op::NoLine) || (i.is(Op::ExtInst) && dropped.contains(&i.id(2)))
 }
 
 /// The operands that an instruction of a valid module has at least, if the walk relies on it.

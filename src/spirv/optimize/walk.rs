@@ -99,7 +99,7 @@ pub(super) enum Kind {
 
 /// A function that is walked through.
 pub(super) struct Frame<'s> {
-    pub(super) function: &'s Function<'s>,
+    pub(super) function: &'s Function,
     /// The number of the frame, from 1 on.
     number: u32,
     pub(super) is_entry: bool,
@@ -125,7 +125,7 @@ impl Frame<'_> {
 
 impl<'s, 'm> Walk<'s, 'm> {
     pub(super) fn new(known: Known<'s>, values: Values<'m>) -> Self {
-        let ids = values.builder.module.id_map();
+        let ids = known.source.id_map();
         let visited = vec![0; known.source.block_count()];
         Self {
             known,
@@ -187,11 +187,7 @@ impl<'s, 'm> Walk<'s, 'm> {
         if self.values.overflows { Err(Stop::GiveUp) } else { Ok(()) }
     }
 
-    fn frame(
-        &mut self,
-        function: &'s Function<'s>,
-        is_entry: bool,
-    ) -> Result<Frame<'s>, Stop> {
+    fn frame(&mut self, function: &'s Function, is_entry: bool) -> Result<Frame<'s>, Stop> {
         self.frames += 1;
         let frame = Frame { function, number: self.frames, is_entry, base: self.targets.len() };
         for i in self.known.source.variables(function) {
@@ -239,7 +235,7 @@ impl<'s, 'm> Walk<'s, 'm> {
         if std::mem::replace(&mut self.visited[block.number], frame.number) == frame.number {
             return Err(frame.refuse());
         }
-        self.steps += 1 + source.body(block).len();
+        self.steps += 1 + block.len();
         if self.values.words.len() > self.known.limit
             || self.steps > 8 * self.known.limit
             || self.values.overflows
@@ -321,7 +317,7 @@ impl<'s, 'm> Walk<'s, 'm> {
         &mut self,
         frame: &mut Frame<'s>,
         label: Id,
-        block: &'s Block<'s>,
+        block: &'s Block,
     ) -> Result<Step, Stop> {
         for i in self.known.source.body(block) {
             if i.is(Op::FunctionCall) {
@@ -461,11 +457,11 @@ impl<'s, 'm> Walk<'s, 'm> {
     /// Writes what a function does, or a call. Returns false if control does not come back.
     fn call(&mut self, frame: &Frame<'s>, i: Instruction<'_>) -> Result<bool, Stop> {
         let (result, callee) = (i.id(1), i.id(2));
-        let inlined = self.known.source.get(callee);
-        let Some(function) = inlined.filter(|_| !self.known.refused.contains(&callee)) else {
+        if self.known.refused.contains(&callee) || !self.known.source.has(callee) {
             self.copy(frame, i, Op::FunctionCall)?;
             return Ok(true);
-        };
+        }
+        let function = self.known.source.get(callee).ok_or(Stop::Refuse(callee))?;
         self.nest()?;
         let arguments = i.operands().iter().skip(3);
         for (parameter, argument) in self.known.source.parameters(function).zip(arguments) {
