@@ -267,7 +267,7 @@ pub(crate) fn remove_annotations(module: &mut Module, removed: &IdSet) {
 }
 
 /// What a name or a decoration is of.
-pub(super) fn target_of(i: Instruction<'_>) -> Option<Id> {
+fn target_of(i: Instruction<'_>) -> Option<Id> {
     use Op::{
         Decorate, DecorateId, DecorateString, MemberDecorate, MemberDecorateString, MemberName,
         Name,

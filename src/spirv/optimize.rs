@@ -31,7 +31,7 @@ use self::source::Source;
 use self::values::Values;
 use self::walk::{Known, Walk, private_variables};
 use super::declarations::{Declarations, Type};
-use super::entry_point::{EntryPoint, isolate, reachable_from, target_of};
+use super::entry_point::{EntryPoint, isolate, reachable_from, remove_annotations};
 use super::id_set::IdSet;
 use super::{Id, Instruction, Module, Section, read_string, result_of};
 
@@ -191,15 +191,19 @@ impl Written {
         let called = reachable_from(source, calls.map(|i| i.id(2)).collect());
         let is_dropped = |i: Instruction<'_>| i.is(Op::ExtInst) && dropped.contains(&i.id(2));
         let mut is_kept = false;
+        let mut removed = source.id_set();
         let mut head: &[u32] = &[];
         for i in source.section(Section::Functions) {
-            if i.is(Op::Function) {
-                is_kept = called.contains(&i.id(1)) && i.id(1) != entry.function;
-                if i.id(1) == entry.function {
-                    head = i.words();
-                }
+            if i.is(Op::Function) && i.id(1) == entry.function {
+                (head, is_kept) = (i.words(), false);
+                continue;
             }
-            if is_kept && !is_dropped(i) {
+            if i.is(Op::Function) {
+                is_kept = called.contains(&i.id(1));
+            }
+            if !is_kept {
+                removed.extend(result_of(i).1);
+            } else if !is_dropped(i) {
                 module.push_encoded(Section::Functions, i.words());
             }
         }
@@ -207,8 +211,8 @@ impl Written {
             module.retain(section, |_| false);
         }
         module.retain(Section::Declarations, |i| !is_dropped(i));
+        remove_annotations(module, &removed);
         module.push_encoded(Section::Functions, head);
-        remove_stale_decorations(module);
         module.push_encoded(Section::Functions, &self.code);
         module.push(Section::Functions, Op::FunctionEnd, &[]);
         for words in &self.annotations {
@@ -216,15 +220,6 @@ impl Written {
         }
         isolate(module, entry);
     }
-}
-
-/// Removes the decorations of what is not there any more.
-fn remove_stale_decorations(module: &mut Module) {
-    let mut defined = module.id_set();
-    for section in [Section::Imports, Section::Sources, Section::Declarations, Section::Functions] {
-        defined.extend(module.section(section).filter_map(|i| result_of(i).1));
-    }
-    module.retain(Section::Annotations, |i| target_of(i).is_none_or(|id| defined.contains(id)));
 }
 
 /// Encoded instructions.
