@@ -48,7 +48,7 @@ const WITHOUT_LAYOUT: [StorageClass; 3] =
 
 /// Removes explicit layouts from the types of variables that must not have one.
 pub(super) fn remove(module: &mut Module) {
-    let declarations = Declarations::of(module);
+    let declarations = Declarations::without_annotations(module);
     let laid_out = composites(&declarations, &WITH_LAYOUT);
     let plain = composites(&declarations, &WITHOUT_LAYOUT);
     let is_layout = |i: Instruction<'_>| {

@@ -56,9 +56,11 @@ pub(super) fn remove_push_constants(
     for i in others.chain(module.section(Section::Functions)) {
         ids_of(i).iter().for_each(|id| _ = unused.remove(id));
     }
-    remove_debug_info(module, &mut unused);
-    module.retain(Section::Declarations, |i| !(i.is(Op::Variable) && unused.contains(&i.id(1))));
-    remove_annotations(module, &unused);
+    let mut removed = module.id_set();
+    removed.extend(unused);
+    remove_debug_info(module, &mut removed);
+    module.retain(Section::Declarations, |i| !(i.is(Op::Variable) && removed.contains(i.id(1))));
+    remove_annotations(module, &removed);
 }
 
 /// Moves variables of these storage classes, and all pointers to them, to `Private`.

@@ -2,7 +2,6 @@
 
 use std::mem::offset_of;
 
-use rustc_hash::FxHashSet;
 use spirv::{Decoration, Op, StorageClass};
 
 use super::LowerError;
@@ -183,5 +182,7 @@ fn move_block(module: &mut Module, block: Id, offset: u32) {
 fn remove_block(module: &mut Module, variable: Id) {
     module.retain(Section::Functions, |i| !(i.is(Op::AccessChain) && i.id(2) == variable));
     module.retain(Section::Declarations, |i| !(i.is(Op::Variable) && i.id(1) == variable));
-    remove_annotations(module, &FxHashSet::from_iter([variable]));
+    let mut removed = module.id_set();
+    removed.insert(variable);
+    remove_annotations(module, &removed);
 }

@@ -102,7 +102,7 @@ pub struct Declarations {
 impl Declarations {
     /// Reads a module's declarations.
     pub fn of(module: &Module) -> Self {
-        let mut this = Self::default();
+        let mut this = Self::without_annotations(module);
         for i in module.section(Section::Names) {
             this.read_name(i);
         }
@@ -116,6 +116,13 @@ impl Declarations {
                 decorations.push((words[2], words[3..].to_vec()));
             }
         }
+        this
+    }
+
+    /// Reads types, constants and variables, without names and decorations, which take most of the
+    /// time.
+    pub(crate) fn without_annotations(module: &Module) -> Self {
+        let mut this = Self::default();
         let mut nesting = Nesting::default();
         for i in module.section(Section::Declarations) {
             this.read_declaration(i, &mut nesting);

@@ -1,6 +1,6 @@
 //! Adds new declarations and new code.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use spirv::{Op, StorageClass};
 
 use super::module::encode;
@@ -16,23 +16,26 @@ pub struct Builder<'m> {
     pub module: &'m mut Module,
     /// Ids by opcode and operands without the result.
     known: FxHashMap<Vec<u32>, Id>,
+    /// Memory for such a key.
+    key: Vec<u32>,
 }
 
 impl<'m> Builder<'m> {
     /// Makes a builder with the existing declarations of the module.
     pub fn new(module: &'m mut Module) -> Self {
-        let decorated: FxHashSet<Id> =
-            module.section(Section::Annotations).map(|i| i.id(0)).collect();
+        let mut decorated = module.id_set();
+        decorated.extend(module.section(Section::Annotations).map(|i| i.id(0)));
         let mut known = FxHashMap::default();
         for i in module.section(Section::Declarations) {
             let Some(op) = i.op() else { continue };
             let Some(result) = result_index(op) else { continue };
             let id = i.id(result);
-            if (is_unique(op) || !decorated.contains(&id)) && i.operands().len() > result {
-                known.entry(key(op, i.operands(), result)).or_insert(id);
+            if (is_unique(op) || !decorated.contains(id)) && i.operands().len() > result {
+                let (before, after) = (&i.operands()[..result], &i.operands()[result + 1..]);
+                known.entry([&[op as u32], before, after].concat()).or_insert(id);
             }
         }
-        Self { module, known }
+        Self { module, known, key: Vec::new() }
     }
 
     /// Declares a type or constant. `operands` do not include the result id.
@@ -40,16 +43,17 @@ impl<'m> Builder<'m> {
     /// Structures and arrays are never reused, because the caller adds layout decorations.
     pub fn declare(&mut self, op: Op, operands: &[u32]) -> Id {
         let Some(result) = result_index(op) else { return self.declare_new(op, operands) };
-        let mut with_result = operands.to_vec();
-        with_result.insert(result.min(operands.len()), 0);
-        let key = key(op, &with_result, result);
-        if let Some(id) = self.known.get(&key) {
+        self.key.clear();
+        self.key.push(op as u32);
+        self.key.extend_from_slice(operands);
+        if let Some(id) = self.known.get(&self.key) {
             return *id;
         }
         let id = self.module.fresh_id();
-        with_result[result.min(operands.len())] = id.0;
+        let mut with_result = operands.to_vec();
+        with_result.insert(result.min(operands.len()), id.0);
         self.module.push(Section::Declarations, op, &with_result);
-        self.known.insert(key, id);
+        self.known.insert(self.key.clone(), id);
         id
     }
 
@@ -162,12 +166,6 @@ fn result_index(op: Op) -> Option<usize> {
 fn is_unique(op: Op) -> bool {
     use Op::*;
     matches!(op, TypeVoid | TypeBool | TypeInt | TypeFloat | TypeVector | TypeFunction)
-}
-
-fn key(op: Op, operands: &[u32], result: usize) -> Vec<u32> {
-    let mut key = vec![op as u32];
-    key.extend(operands.iter().enumerate().filter(|(i, _)| *i != result).map(|(_, word)| *word));
-    key
 }
 
 /// Encoded instructions of a function body.

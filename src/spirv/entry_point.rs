@@ -3,6 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{ExecutionModel, Op, StorageClass};
 
+use super::id_set::IdSet;
 use super::static_use::StaticUse;
 use super::{Id, Instruction, Module, Section, ids_of, read_string, result_of};
 
@@ -214,7 +215,7 @@ pub fn isolate(module: &mut Module, entry: &mut EntryPoint) -> StaticUse {
     let outputs: Vec<Id> = outputs.map(|i| i.id(1)).collect();
     used.add(module, outputs);
 
-    let mut removed = FxHashSet::default();
+    let mut removed = module.id_set();
     let mut keep = true;
     module.retain(Section::Functions, |i| {
         if i.is(Op::Function) {
@@ -246,7 +247,7 @@ pub fn isolate(module: &mut Module, entry: &mut EntryPoint) -> StaticUse {
         unused.is_none()
     });
     remove_annotations(module, &removed);
-    entry.interface.retain(|id| !removed.contains(id));
+    entry.interface.retain(|id| !removed.contains(*id));
     let interface = &entry.interface;
     module.replace(Section::EntryPoints, |i| {
         let (_, name) = i.operands().get(2..).and_then(read_string)?;
@@ -259,38 +260,37 @@ pub fn isolate(module: &mut Module, entry: &mut EntryPoint) -> StaticUse {
 }
 
 /// Removes names and decorations of removed ids, and of their members.
-pub(crate) fn remove_annotations(module: &mut Module, removed: &FxHashSet<Id>) {
+pub(crate) fn remove_annotations(module: &mut Module, removed: &IdSet) {
+    for section in [Section::Names, Section::Annotations] {
+        module.retain(section, |i| !target_of(i).is_some_and(|id| removed.contains(id)));
+    }
+}
+
+/// What a name or a decoration is of.
+fn target_of(i: Instruction<'_>) -> Option<Id> {
     use Op::{
         Decorate, DecorateId, DecorateString, MemberDecorate, MemberDecorateString, MemberName,
         Name,
     };
-    for section in [Section::Names, Section::Annotations] {
-        module.retain(section, |i| {
-            let has_target = matches!(
-                i.op(),
-                Some(
-                    Name | MemberName
-                        | Decorate
-                        | DecorateId
-                        | DecorateString
-                        | MemberDecorate
-                        | MemberDecorateString
-                )
-            );
-            !(has_target && removed.contains(&i.id(0)))
-        });
+    match i.op()? {
+        Name | MemberName | Decorate | DecorateId | DecorateString | MemberDecorate
+        | MemberDecorateString => Some(i.id(0)),
+        _ => None,
     }
 }
 
 /// Removes debug info that refers to removed ids, transitively.
-pub(crate) fn remove_debug_info(module: &mut Module, removed: &mut FxHashSet<Id>) {
+pub(crate) fn remove_debug_info(module: &mut Module, removed: &mut IdSet) {
     let sets = debug_info_sets(module);
+    if sets.is_empty() {
+        return;
+    }
     for section in [Section::Declarations, Section::Functions] {
         module.retain(section, |i| {
             // The first operands are result type, result, set and number; all others are ids.
             let refers = i.is(Op::ExtInst)
                 && sets.contains(&i.id(2))
-                && i.operands().iter().skip(4).any(|id| removed.contains(&Id(*id)));
+                && i.operands().iter().skip(4).any(|id| removed.contains(Id(*id)));
             if refers {
                 removed.insert(i.id(1));
             }
@@ -314,6 +314,14 @@ pub(crate) fn debug_info_sets(module: &Module) -> FxHashSet<Id> {
 
 /// A function and all functions that it calls, directly or indirectly.
 pub(crate) fn reachable_functions(module: &Module, root: Id) -> FxHashSet<Id> {
+    reachable_from(module, FxHashSet::from_iter([root]))
+}
+
+/// Functions and all functions that they call, directly or indirectly.
+pub(super) fn reachable_from(module: &Module, roots: FxHashSet<Id>) -> FxHashSet<Id> {
+    if roots.is_empty() {
+        return roots;
+    }
     let mut calls: FxHashMap<Id, Vec<Id>> = FxHashMap::default();
     let mut function = Id(0);
     for i in module.section(Section::Functions) {
@@ -323,8 +331,8 @@ pub(crate) fn reachable_functions(module: &Module, root: Id) -> FxHashSet<Id> {
             calls.entry(function).or_default().push(i.id(2));
         }
     }
-    let mut reachable = FxHashSet::from_iter([root]);
-    let mut open = vec![root];
+    let mut open: Vec<Id> = roots.iter().copied().collect();
+    let mut reachable = roots;
     while let Some(function) = open.pop() {
         for callee in calls.get(&function).into_iter().flatten() {
             if reachable.insert(*callee) {

@@ -1,23 +1,25 @@
-//! The positions of ids in instructions.
+//! The opcodes of instructions, and the positions of ids in them.
 
 use std::sync::LazyLock;
 
-use rspirv::grammar::{INSTRUCTION_TABLE, OperandKind, OperandQuantifier};
-use spirv::MemoryAccess;
+use rspirv::grammar::{INSTRUCTION_TABLE, LogicalOperand, OperandKind, OperandQuantifier};
+use spirv::{MemoryAccess, Op};
 
-use super::{Id, Instruction, read_string};
+use super::{Id, Instruction, Section, read_string};
 
-type Grammar = rspirv::grammar::Instruction<'static>;
-
-/// The properties of an instruction that parsing needs.
+/// The properties of an instruction.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
-    grammar: &'static Grammar,
+    op: Op,
+    /// The section that it begins.
+    section: Option<Section>,
+    operands: &'static [LogicalOperand],
+    /// The number of operands at the beginning that are one id each, except for optional ones.
+    leading_ids: usize,
     /// The index of the result type among the operands.
-    ty: Option<usize>,
+    ty: Option<u8>,
     /// The index of the result among the operands.
-    result: Option<usize>,
-    is_type: bool,
+    result: Option<u8>,
 }
 
 /// The table by opcode, because rspirv's own look-up is linear.
@@ -28,12 +30,18 @@ static BY_OPCODE: LazyLock<Vec<Option<Entry>>> = LazyLock::new(|| {
         if table.len() <= opcode {
             table.resize(opcode + 1, None);
         }
-        let position = |kind| grammar.operands.iter().take(2).position(|o| o.kind == kind);
+        let operands = grammar.operands;
+        let position =
+            |kind| (0u8..2).zip(operands).find(|(_, o)| o.kind == kind).map(|(at, _)| at);
+        let is_one_id =
+            |o: &&LogicalOperand| is_id(o.kind) && o.quantifier == OperandQuantifier::One;
         table[opcode] = Some(Entry {
-            grammar,
+            op: grammar.opcode,
+            section: Section::of(grammar.opcode, grammar.opname.starts_with("Type")),
+            operands,
+            leading_ids: operands.iter().take_while(is_one_id).count(),
             ty: position(OperandKind::IdResultType),
             result: position(OperandKind::IdResult),
-            is_type: grammar.opname.starts_with("Type"),
         });
     }
     table
@@ -43,50 +51,58 @@ fn lookup(opcode: u16) -> Option<&'static Entry> {
     BY_OPCODE.get(usize::from(opcode))?.as_ref()
 }
 
+/// The instruction with an opcode, if it is known.
+pub(super) fn op(opcode: u16) -> Option<Op> {
+    lookup(opcode).map(|entry| entry.op)
+}
+
+/// Whether an operand of this kind is an id.
+const fn is_id(kind: OperandKind) -> bool {
+    matches!(
+        kind,
+        OperandKind::IdResultType
+            | OperandKind::IdResult
+            | OperandKind::IdMemorySemantics
+            | OperandKind::IdScope
+            | OperandKind::IdRef
+    )
+}
+
 /// The indices of the result type and of the result among the operands.
-fn result_positions(opcode: u16) -> (Option<usize>, Option<usize>) {
+fn result_positions(opcode: u16) -> (Option<u8>, Option<u8>) {
     lookup(opcode).map_or((None, None), |entry| (entry.ty, entry.result))
 }
 
-/// Whether an instruction declares a type.
-pub(super) fn is_type(opcode: u16) -> bool {
-    lookup(opcode).is_some_and(|entry| entry.is_type)
+/// The index of the result among the operands, and the section that an instruction begins: `None` for
+/// one that belongs to the current section.
+pub(super) fn result_and_section(opcode: u16) -> (Option<u8>, Option<Section>) {
+    lookup(opcode).map_or((None, None), |entry| (entry.result, entry.section))
 }
 
 /// The result type and the result of an instruction, if it has them. Both are `None` for an opcode
 /// that is not in the grammar.
 pub fn result_of(instruction: Instruction<'_>) -> (Option<Id>, Option<Id>) {
     let (ty, result) = result_positions(instruction.opcode());
-    let id = |position: Option<usize>| {
-        position.and_then(|p| instruction.operands().get(p)).map(|word| Id(*word))
+    let id = |position: Option<u8>| {
+        position.and_then(|p| instruction.operands().get(usize::from(p))).map(|word| Id(*word))
     };
     (id(ty), id(result))
-}
-
-/// The result of an instruction; an error if the instruction is too short to contain it.
-pub(super) fn result_of_checked(instruction: Instruction<'_>) -> Result<Option<Id>, ()> {
-    match result_positions(instruction.opcode()).1 {
-        None => Ok(None),
-        Some(position) => instruction.operands().get(position).map(|id| Some(Id(*id))).ok_or(()),
-    }
 }
 
 /// Calls `visit` with the index of every operand that is an id. Returns false if an opcode or a
 /// kind of operand is not known; some ids may be missing then.
 pub(crate) fn visit_ids(instruction: Instruction<'_>, mut visit: impl FnMut(usize)) -> bool {
-    let Some(Entry { grammar, .. }) = lookup(instruction.opcode()) else { return false };
+    let Some(entry) = lookup(instruction.opcode()) else { return false };
     let operands = instruction.operands();
     let end = operands.len();
-    let mut at = 0;
-    for logical in grammar.operands {
+    // All operands of most instructions.
+    let mut at = entry.leading_ids.min(end);
+    (0..at).for_each(&mut visit);
+    for logical in &entry.operands[entry.leading_ids..] {
         let repeat = logical.quantifier == OperandQuantifier::ZeroOrMore;
         while at < end {
             match logical.kind {
-                OperandKind::IdResultType
-                | OperandKind::IdResult
-                | OperandKind::IdMemorySemantics
-                | OperandKind::IdScope
-                | OperandKind::IdRef => {
+                kind if is_id(kind) => {
                     visit(at);
                     at += 1;
                 }
@@ -151,3 +167,15 @@ const MEMORY_ACCESS_IDS: MemoryAccess = MemoryAccess::MAKE_POINTER_AVAILABLE
     .union(MemoryAccess::MAKE_POINTER_VISIBLE)
     .union(MemoryAccess::ALIAS_SCOPE_INTEL_MASK)
     .union(MemoryAccess::NO_ALIAS_INTEL_MASK);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_opcodes_are_in_the_grammar() {
+        for opcode in 0..=u16::MAX {
+            assert_eq!(op(opcode), Op::from_u32(opcode.into()));
+        }
+    }
+}

@@ -1,14 +1,14 @@
-//! Sets of ids.
+//! Sets of ids, and maps by id.
+//!
+//! Compilers number ids densely, for which a vector is several times as fast as a hash table. If a
+//! header claims many more ids than the module has words, a hash table is used, so that memory stays
+//! proportional to the module.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Id;
 
 /// A set of ids below a bound.
-///
-/// Compilers number ids densely, for which a bit set is several times as fast as a hash table. If a
-/// header claims many more ids than the module has words, a hash table is used, so that memory
-/// stays proportional to the module.
 #[derive(Debug)]
 pub(crate) enum IdSet {
     /// A bit set for all ids below the bound.
@@ -41,6 +41,11 @@ impl IdSet {
         }
     }
 
+    /// Adds ids.
+    pub(crate) fn extend(&mut self, ids: impl IntoIterator<Item = Id>) {
+        ids.into_iter().for_each(|id| _ = self.insert(id));
+    }
+
     /// Whether the id is in the set.
     pub(crate) fn contains(&self, Id(id): Id) -> bool {
         match self {
@@ -48,6 +53,57 @@ impl IdSet {
             Self::Dense(bits) => {
                 bits.get(id as usize / 64).is_some_and(|word| word & 1 << (id % 64) != 0)
             }
+        }
+    }
+}
+
+/// A map from ids below a bound.
+#[derive(Debug)]
+pub(crate) enum IdMap<T> {
+    /// A value for each id below the bound.
+    Dense(Vec<Option<T>>),
+    /// A hash table.
+    Sparse(FxHashMap<u32, T>),
+}
+
+impl<T: Copy> IdMap<T> {
+    /// Makes a map for ids below `bound`, for a module with `words` words.
+    pub(super) fn new(bound: u32, words: usize) -> Self {
+        match bound as usize <= words {
+            true => Self::Dense(vec![None; bound as usize]),
+            false => Self::Sparse(FxHashMap::default()),
+        }
+    }
+
+    /// Sets the value of an id, if it is below the bound.
+    pub(crate) fn insert(&mut self, Id(id): Id, value: T) {
+        match self {
+            Self::Sparse(values) => _ = values.insert(id, value),
+            Self::Dense(values) => {
+                if let Some(place) = values.get_mut(id as usize) {
+                    *place = Some(value);
+                }
+            }
+        }
+    }
+
+    /// Forgets the value of an id.
+    pub(crate) fn remove(&mut self, Id(id): Id) {
+        match self {
+            Self::Sparse(values) => _ = values.remove(&id),
+            Self::Dense(values) => {
+                if let Some(place) = values.get_mut(id as usize) {
+                    *place = None;
+                }
+            }
+        }
+    }
+
+    /// The value of an id.
+    pub(crate) fn get(&self, Id(id): Id) -> Option<T> {
+        match self {
+            Self::Sparse(values) => values.get(&id).copied(),
+            Self::Dense(values) => *values.get(id as usize)?,
         }
     }
 }

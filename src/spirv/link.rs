@@ -11,7 +11,9 @@ use rustc_hash::FxHashMap;
 use spirv::Op;
 
 use super::emit::{Builder, Code};
-use super::{Id, Instruction, Module, Section, grammar, read_string, result_of};
+use super::id_set::{IdMap, IdSet};
+use super::module::encode;
+use super::{Id, Instruction, Module, Section, grammar, read_string, result_of, string_words};
 
 /// The reason why a library cannot be linked: a bug in the library, not in the application.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -42,6 +44,8 @@ pub struct Library {
     names: FxHashMap<Id, String>,
     /// Declarations by result id.
     declarations: FxHashMap<Id, Vec<u32>>,
+    /// The ids of both. All others are those of one function.
+    globals: IdSet,
     /// Names and decorations by the id that they are of.
     annotations: FxHashMap<Id, Vec<(Section, Vec<u32>)>>,
 }
@@ -50,8 +54,33 @@ pub struct Library {
 #[derive(Debug, Clone)]
 struct Function {
     id: Id,
+    /// Its `OpName` in the target module, without the id.
+    name: Vec<u32>,
     /// `OpFunction` to `OpFunctionEnd`.
-    body: Vec<Vec<u32>>,
+    words: Vec<u32>,
+    /// The places of ids in them, ascending.
+    ids: Vec<usize>,
+    /// The number of words and of ids before the first label.
+    head: (usize, usize),
+    parameters: Vec<Id>,
+    /// An instruction whose ids are not known.
+    unknown: Option<u16>,
+}
+
+impl Function {
+    fn push(&mut self, i: Instruction<'_>) {
+        let start = self.words.len() + 1;
+        self.words.extend_from_slice(i.words());
+        if !grammar::visit_ids(i, |index| self.ids.push(start + index)) {
+            self.unknown = Some(i.opcode());
+        }
+        if i.is(Op::FunctionParameter) {
+            self.parameters.push(i.id(1));
+        }
+        if i.is(Op::Function) || i.is(Op::FunctionParameter) {
+            self.head = (self.words.len(), self.ids.len());
+        }
+    }
 }
 
 impl Library {
@@ -66,20 +95,34 @@ impl Library {
         let mut current: Option<Function> = None;
         for i in module.section(Section::Functions) {
             if i.is(Op::Function) {
-                current = Some(Function { id: i.id(1), body: Vec::new() });
+                current = Some(Function {
+                    id: i.id(1),
+                    name: Vec::new(),
+                    words: Vec::new(),
+                    ids: Vec::new(),
+                    head: (0, 0),
+                    parameters: Vec::new(),
+                    unknown: None,
+                });
             }
             if let Some(function) = &mut current {
-                function.body.push(i.words().to_vec());
+                function.push(i);
             }
             if i.is(Op::FunctionEnd)
-                && let Some(function) = current.take()
+                && let Some(mut function) = current.take()
                 && let Some(name) = names.get(&function.id)
             {
+                // A common prefix distinguishes functions of the library from those of the
+                // application.
+                let prefix = if name.starts_with("xfb_") { "" } else { "xfb_" };
+                let operands = [vec![0], string_words(&format!("{prefix}{name}"))].concat();
+                encode(&mut function.name, Op::Name, &operands);
                 functions.insert(name.clone(), function);
             }
         }
-        let names = functions.iter().map(|(name, f)| (f.id, name.clone())).collect();
-        let declarations = [Section::Declarations, Section::Imports]
+        let names: FxHashMap<Id, String> =
+            functions.iter().map(|(name, f)| (f.id, name.clone())).collect();
+        let declarations: FxHashMap<Id, Vec<u32>> = [Section::Declarations, Section::Imports]
             .into_iter()
             .flat_map(|section| module.section(section))
             .filter_map(|i| Some((result_of(i).1?, i.words().to_vec())))
@@ -93,7 +136,9 @@ impl Library {
                 }
             }
         }
-        Self { module, functions, names, declarations, annotations }
+        let mut globals = module.id_set();
+        names.keys().chain(declarations.keys()).for_each(|id| _ = globals.insert(*id));
+        Self { module, functions, names, declarations, globals, annotations }
     }
 
     /// The names of all functions, in any order.
@@ -146,11 +191,11 @@ pub struct Linker<'l, 'm> {
     pub builder: Builder<'m>,
     library: &'l Library,
     /// Ids in the target module by ids in the library.
-    ids: FxHashMap<Id, Id>,
+    ids: IdMap<Id>,
     /// Functions that have an id but no body yet.
-    pending: Vec<String>,
-    /// Memory for an instruction.
-    renumbered: Vec<u32>,
+    pending: Vec<(&'l str, &'l Function)>,
+    /// Memory for code.
+    code: Vec<u32>,
 }
 
 impl<'l, 'm> Linker<'l, 'm> {
@@ -159,9 +204,9 @@ impl<'l, 'm> Linker<'l, 'm> {
         Self {
             builder: Builder::new(module),
             library,
-            ids: FxHashMap::default(),
+            ids: library.module.id_map(),
             pending: Vec::new(),
-            renumbered: Vec::new(),
+            code: Vec::new(),
         }
     }
 
@@ -171,20 +216,18 @@ impl<'l, 'm> Linker<'l, 'm> {
     /// # Errors
     /// [`LinkError::NoFunction`]
     pub fn function(&mut self, name: &str) -> Result<Id, LinkError> {
-        let function = self
+        let (name, function) = self
             .library
             .functions
-            .get(name)
+            .get_key_value(name)
             .ok_or_else(|| LinkError::NoFunction(name.to_owned()))?;
-        if let Some(id) = self.ids.get(&function.id) {
-            return Ok(*id);
+        if let Some(id) = self.ids.get(function.id) {
+            return Ok(id);
         }
         let id = self.builder.module.fresh_id();
         self.ids.insert(function.id, id);
-        self.pending.push(name.to_owned());
-        // A common prefix distinguishes functions of the library from those of the application.
-        let prefix = if name.starts_with("xfb_") { "" } else { "xfb_" };
-        self.builder.name(id, &format!("{prefix}{name}"));
+        self.pending.push((name, function));
+        self.push_for(Section::Names, &function.name, id);
         Ok(id)
     }
 
@@ -210,22 +253,16 @@ impl<'l, 'm> Linker<'l, 'm> {
     /// # Errors
     /// Those of `definitions`, and [`LinkError`].
     pub fn finish<D: Define>(&mut self, definitions: &mut D) -> Result<(), D::Error> {
-        while let Some(name) = self.pending.pop() {
-            let library = self.library;
-            let Some(function) = library.functions.get(&name) else {
-                return Err(LinkError::NoFunction(name).into());
-            };
-            let is_parameter =
-                |words: &&Vec<u32>| words[0] & 0xffff == Op::FunctionParameter as u32;
-            let is_head =
-                |words: &&Vec<u32>| is_parameter(words) || words[0] & 0xffff == Op::Function as u32;
-            for words in function.body.iter().take_while(is_head) {
-                self.copy(words)?;
+        while let Some((name, function)) = self.pending.pop() {
+            if let Some(opcode) = function.unknown {
+                return Err(LinkError::UnknownInstruction(opcode).into());
             }
-            let parameters = function.body.iter().filter(is_parameter);
+            let (head, head_ids) = function.head;
+            self.copy(&function.words[..head], &function.ids[..head_ids], 0)?;
+            let parameters = function.parameters.iter();
             let stub = Stub {
-                name,
-                parameters: parameters.map(|words| self.local(Id(words[2]))).collect(),
+                name: name.to_owned(),
+                parameters: parameters.map(|id| self.local(*id)).collect(),
             };
             match definitions.define(self, &stub)? {
                 Some(code) => {
@@ -235,79 +272,62 @@ impl<'l, 'm> Linker<'l, 'm> {
                     module.push_code(Section::Functions, &code);
                     module.push(Section::Functions, Op::FunctionEnd, &[]);
                 }
-                None => {
-                    for words in function.body.iter().skip_while(is_head) {
-                        self.copy(words)?;
-                    }
-                }
+                None => self.copy(&function.words[head..], &function.ids[head_ids..], head)?,
             }
         }
         Ok(())
     }
 
-    /// Copies an instruction of a function.
-    fn copy(&mut self, words: &[u32]) -> Result<(), LinkError> {
-        let mut renumbered = std::mem::take(&mut self.renumbered);
-        let result = self.renumber(words, true, &mut renumbered);
-        if result.is_ok() {
-            self.builder.module.push_encoded(Section::Functions, &renumbered);
+    /// Copies instructions of a function. `start` is the place in the function of the first one.
+    fn copy(&mut self, words: &[u32], ids: &[usize], start: usize) -> Result<(), LinkError> {
+        let mut code = std::mem::take(&mut self.code);
+        code.clear();
+        code.extend_from_slice(words);
+        for place in ids {
+            let id = &mut code[place - start];
+            *id = self.mapped(Id(*id))?.0;
         }
-        self.renumbered = renumbered;
-        result
+        self.builder.module.push_encoded(Section::Functions, &code);
+        self.code = code;
+        Ok(())
     }
 
-    /// Writes an instruction with the ids of the target module.
-    fn renumber(
-        &mut self,
-        words: &[u32],
-        in_function: bool,
-        renumbered: &mut Vec<u32>,
-    ) -> Result<(), LinkError> {
-        renumbered.clear();
-        renumbered.extend_from_slice(words);
-        let mut failure = None;
-        let instruction = Instruction::new(words);
-        let known = grammar::visit_ids(instruction, |index| {
-            let library_id = instruction.id(index);
-            if let Some(Id(new)) = self.ids.get(&library_id) {
-                renumbered[1 + index] = *new;
-                return;
-            }
-            let mapped = match self.library.names.get(&library_id) {
-                Some(name) => self.function(name),
-                None if self.library.declarations.contains_key(&library_id) => {
-                    self.import(library_id)
-                }
-                None if in_function => Ok(self.local(library_id)),
-                None => Err(LinkError::NotDeclared(library_id)),
-            };
-            match mapped {
-                Ok(Id(new)) => renumbered[1 + index] = new,
-                Err(error) => failure = Some(error),
-            }
-        });
-        match failure {
-            Some(error) => Err(error),
-            None if !known => Err(LinkError::UnknownInstruction(instruction.opcode())),
-            None => Ok(()),
+    /// The new id of anything in a function.
+    fn mapped(&mut self, id: Id) -> Result<Id, LinkError> {
+        match self.ids.get(id) {
+            Some(new) => Ok(new),
+            None if self.library.globals.contains(id) => self.global(id),
+            None => Ok(self.local(id)),
+        }
+    }
+
+    /// The new id of a function or a declaration.
+    fn global(&mut self, id: Id) -> Result<Id, LinkError> {
+        let library = self.library;
+        match library.names.get(&id) {
+            Some(name) => self.function(name),
+            None => self.import(id),
         }
     }
 
     /// The new id of something that is defined in a function.
     fn local(&mut self, id: Id) -> Id {
-        let module = &mut *self.builder.module;
-        *self.ids.entry(id).or_insert_with(|| module.fresh_id())
+        self.ids.get(id).unwrap_or_else(|| {
+            let new = self.builder.module.fresh_id();
+            self.ids.insert(id, new);
+            new
+        })
     }
 
     /// The new id of a type, constant, variable or instruction set.
     fn import(&mut self, id: Id) -> Result<Id, LinkError> {
-        if let Some(id) = self.ids.get(&id) {
-            return Ok(*id);
+        if let Some(id) = self.ids.get(id) {
+            return Ok(id);
         }
         let library = self.library;
         let words = library.declarations.get(&id).ok_or(LinkError::NotDeclared(id))?;
-        let op = Op::from_u32(words[0] & 0xffff)
-            .ok_or(LinkError::UnknownInstruction(words[0] as u16))?;
+        let op =
+            Instruction::new(words).op().ok_or(LinkError::UnknownInstruction(words[0] as u16))?;
         let new = match op {
             Op::ExtInstImport => self.import_instruction_set(&words[2..]),
             Op::TypeVoid
@@ -349,18 +369,27 @@ impl<'l, 'm> Linker<'l, 'm> {
         Ok(new)
     }
 
-    /// Renumbers operands, and removes the result at index `result`.
+    /// The operands of a declaration with the ids of the target module, without the result at index
+    /// `result`.
     fn renumber_operands(&mut self, words: &[u32], result: usize) -> Result<Vec<u32>, LinkError> {
+        let i = Instruction::new(words);
         // Meanwhile the result is mapped to itself.
-        let id = Id(words[1 + result]);
-        self.ids.insert(id, id);
-        let mut renumbered = Vec::new();
-        let known = self.renumber(words, false, &mut renumbered);
-        self.ids.remove(&id);
-        known?;
-        renumbered.remove(1 + result);
-        renumbered.remove(0);
-        Ok(renumbered)
+        self.ids.insert(i.id(result), i.id(result));
+        let mut renumbered = i.operands().to_vec();
+        let mut failure = None;
+        let known = grammar::visit_ids(i, |index| {
+            match self.ids.get(i.id(index)).map_or_else(|| self.global(i.id(index)), Ok) {
+                Ok(Id(new)) => renumbered[index] = new,
+                Err(error) => failure = Some(error),
+            }
+        });
+        self.ids.remove(i.id(result));
+        renumbered.remove(result);
+        match failure {
+            Some(error) => Err(error),
+            None if !known => Err(LinkError::UnknownInstruction(i.opcode())),
+            None => Ok(renumbered),
+        }
     }
 
     fn import_instruction_set(&mut self, name: &[u32]) -> Id {
@@ -379,9 +408,15 @@ impl<'l, 'm> Linker<'l, 'm> {
     /// Copies names and decorations of `id` for `new`.
     fn copy_annotations(&mut self, id: Id, new: Id) {
         for (section, words) in self.library.annotations.get(&id).into_iter().flatten() {
-            let mut words = words.clone();
-            words[1] = new.0;
-            self.builder.module.push_encoded(*section, &words);
+            self.push_for(*section, words, new);
         }
+    }
+
+    /// Appends a name or a decoration with another target.
+    fn push_for(&mut self, section: Section, words: &[u32], target: Id) {
+        self.code.clear();
+        self.code.extend_from_slice(words);
+        self.code[1] = target.0;
+        self.builder.module.push_encoded(section, &self.code);
     }
 }

@@ -6,7 +6,7 @@ use spirv::Op;
 
 use super::Id;
 use super::emit::Code;
-use super::id_set::IdSet;
+use super::id_set::{IdMap, IdSet};
 
 const HEADER_WORDS: usize = 5;
 /// The largest id bound. The specification's universal limit for ids is 2^22 - 1. Compilers exceed
@@ -133,11 +133,11 @@ pub enum Section {
 const SECTIONS: usize = Section::Functions as usize + 1;
 
 impl Section {
-    /// The section that an opcode begins, or `None` for one that belongs to the current section:
-    /// `OpExtInst`, and unknown opcodes.
-    fn of(opcode: u16) -> Option<Self> {
+    /// The section that an instruction begins, which may declare a type, or `None` for one that
+    /// belongs to the current section: `OpExtInst`.
+    pub(super) fn of(op: Op, is_type: bool) -> Option<Self> {
         use Op::*;
-        Some(match Op::from_u32(opcode.into())? {
+        Some(match op {
             Capability => Self::Capabilities,
             Extension => Self::Extensions,
             ExtInstImport => Self::Imports,
@@ -179,7 +179,7 @@ impl Section {
             // This is the first section that may contain these.
             Line | NoLine | Undef => Self::Declarations,
             Function => Self::Functions,
-            _ if super::grammar::is_type(opcode) => Self::Declarations,
+            _ if is_type => Self::Declarations,
             _ => return None,
         })
     }
@@ -210,7 +210,7 @@ impl<'a> Instruction<'a> {
 
     /// The opcode, if it is known.
     pub fn op(self) -> Option<Op> {
-        Op::from_u32(self.opcode().into())
+        super::grammar::op(self.opcode())
     }
 
     /// The words after the first.
@@ -293,16 +293,16 @@ impl Module {
                 return fail(at, ParseErrorKind::TruncatedInstruction { opcode, count, left });
             }
             let instruction = Instruction { words: &words[at..at + count] };
-            match super::grammar::result_of_checked(instruction) {
-                Err(()) => return fail(at, ParseErrorKind::MissingResult(opcode)),
-                Ok(None) => {}
-                Ok(Some(Id(id))) if id == 0 || id >= bound => {
+            let (result, begun) = super::grammar::result_and_section(opcode);
+            if let Some(result) = result {
+                let Some(id) = instruction.operands().get(usize::from(result)).copied() else {
+                    return fail(at, ParseErrorKind::MissingResult(opcode));
+                };
+                if id == 0 || id >= bound {
                     return fail(at, ParseErrorKind::IdOutOfBound { id, bound });
                 }
-                Ok(Some(Id(id))) => {
-                    if !defined.insert(Id(id)) {
-                        return fail(at, ParseErrorKind::DuplicateResult(id));
-                    }
+                if !defined.insert(Id(id)) {
+                    return fail(at, ParseErrorKind::DuplicateResult(id));
                 }
             }
             let begins = instruction.is(Op::Function);
@@ -311,10 +311,7 @@ impl Module {
                 return fail(at, ParseErrorKind::FunctionNesting);
             }
             in_function = (in_function || begins) && !ends;
-            // There is no section after the last one.
-            if section < Section::Functions {
-                section = Section::of(instruction.opcode()).map_or(section, |s| s.max(section));
-            }
+            section = begun.map_or(section, |begun| begun.max(section));
             module.sections[section as usize].push(Span { start: at as u32, length: count as u16 });
             at += count;
         }
@@ -330,10 +327,34 @@ impl Module {
     pub fn words(&self) -> Vec<u32> {
         let mut words = Vec::with_capacity(self.arena.len() + HEADER_WORDS);
         words.extend([spirv::MAGIC_NUMBER, self.version, self.generator, self.bound, self.schema]);
+        // What lies together in memory is copied together.
+        let mut run = 0..0;
         for span in self.sections.iter().flatten() {
-            words.extend_from_slice(self.span(*span));
+            let start = span.start as usize;
+            if start != run.end {
+                words.extend_from_slice(&self.arena[run]);
+                run = start..start;
+            }
+            run.end += usize::from(span.length);
         }
+        words.extend_from_slice(&self.arena[run]);
         words
+    }
+
+    /// A copy of the module without the instructions of a section.
+    pub(crate) fn without(&self, left_out: Section) -> Self {
+        let mut copy = Self { arena: Vec::new(), sections: Default::default(), ..*self };
+        for (number, section) in self.sections.iter().enumerate() {
+            if number != left_out as usize {
+                let spans = section.iter().map(|span| {
+                    let start = copy.arena.len() as u32;
+                    copy.arena.extend_from_slice(self.span(*span));
+                    Span { start, ..*span }
+                });
+                copy.sections[number] = spans.collect();
+            }
+        }
+        copy
     }
 
     /// The SPIR-V version as (major, minor).
@@ -344,6 +365,11 @@ impl Module {
     /// An empty set for the ids of the module.
     pub(crate) fn id_set(&self) -> IdSet {
         IdSet::new(self.bound, self.arena.len())
+    }
+
+    /// An empty map from the ids of the module.
+    pub(crate) fn id_map<T: Copy>(&self) -> IdMap<T> {
+        IdMap::new(self.bound, self.arena.len())
     }
 
     /// The instructions of a section.

@@ -31,7 +31,8 @@ use self::source::Source;
 use self::values::Values;
 use self::walk::{Known, Walk, private_variables};
 use super::declarations::{Declarations, Type};
-use super::entry_point::{EntryPoint, isolate, remove_annotations};
+use super::entry_point::{EntryPoint, isolate, reachable_from, remove_annotations};
+use super::id_set::IdSet;
 use super::{Id, Instruction, Module, Section, read_string, result_of};
 
 /// The most parts of a variable whose values are known.
@@ -64,10 +65,15 @@ enum Stop {
 /// functions, declarations, names. Specialisation constants must have been
 /// [replaced](super::specialization::specialize). Returns false if the module is unchanged.
 pub(crate) fn optimize(module: &mut Module, entry: &EntryPoint) -> bool {
-    try_optimize(module, entry).is_ok()
+    let optimized = try_optimize(module, entry);
+    let is_optimized = optimized.is_ok();
+    if let Ok(optimized) = optimized {
+        *module = optimized;
+    }
+    is_optimized
 }
 
-fn try_optimize(module: &mut Module, entry: &EntryPoint) -> Result<(), Stop> {
+fn try_optimize(module: &Module, entry: &EntryPoint) -> Result<Module, Stop> {
     let mut entry = entry.clone();
     let set = |wanted: fn(&str) -> bool| {
         let is_wanted = move |i: &Instruction<'_>| {
@@ -83,8 +89,8 @@ fn try_optimize(module: &mut Module, entry: &EntryPoint) -> Result<(), Stop> {
     let dropped = set(|name| name.contains("DebugInfo"));
     let glsl = set(|name| name == "GLSL.std.450").into_iter().min_by_key(|id| id.0);
     let source = Source::of(module, &dropped);
-    let declarations = Declarations::of(module);
-    let decorations = decorations(module);
+    let declarations = Declarations::without_annotations(module);
+    let decorations = Decorations::of(module);
     let pointee = |ty| match declarations.ty(ty) {
         Some(Type::Pointer { pointee, .. }) => Some(*pointee),
         _ => None,
@@ -98,9 +104,7 @@ fn try_optimize(module: &mut Module, entry: &EntryPoint) -> Result<(), Stop> {
         .collect();
     let limit = source.len() * MAX_GROWTH.0 + MAX_GROWTH.1;
 
-    // Functions that are not understood may do anything with the variables that they refer to.
-    let mut untracked: FxHashSet<Id> =
-        private.iter().map(|(id, ..)| *id).filter(|id| source.is_opaque(*id)).collect();
+    let mut untracked: FxHashSet<Id> = FxHashSet::default();
     // Parts of an array with a number that is computed are not followed. That it is known after all
     // is not worth another attempt for all other arrays.
     let has_array = |variable: &Id| match variable_types.get(variable) {
@@ -108,8 +112,7 @@ fn try_optimize(module: &mut Module, entry: &EntryPoint) -> Result<(), Stop> {
         None => false,
     };
     untracked.extend(source.indexed().filter(has_array));
-    source.references_of_opaque(&mut untracked);
-    let mut refused = FxHashSet::default();
+    let mut refused: FxHashSet<Id> = FxHashSet::default();
     // Some drivers turn a return within a construct into variables and branches.
     let mut returns_early = false;
     for _ in 0..MAX_ATTEMPTS {
@@ -123,22 +126,26 @@ fn try_optimize(module: &mut Module, entry: &EntryPoint) -> Result<(), Stop> {
             returns_early,
         };
         // What an attempt declares is not there for the next one.
-        let mut attempt = module.clone();
+        let mut attempt = module.without(Section::Functions);
         let values = Values::new(&mut attempt, &declarations);
         match Written::of(known, values, &private, entry.function) {
             Ok(written) => {
-                written.replace(&mut attempt, &mut entry, &dropped);
-                *module = attempt;
-                return Ok(());
+                written.finish(&mut attempt, module, &mut entry, &dropped);
+                return Ok(attempt);
             }
             Err(Stop::Untrack(variable)) => {
-                tracing::debug!(%variable, name = declarations.name(variable), "in memory");
+                tracing::debug!(%variable, name = name_of(module, variable), "in memory");
                 untracked.insert(variable);
             }
             Err(Stop::Refuse(function)) if function != entry.function => {
-                tracing::debug!(%function, name = declarations.name(function), "called");
-                refused.insert(function);
-                source.references(function, &mut untracked);
+                tracing::debug!(%function, name = name_of(module, function), "called");
+                // Those that are not understood are all called at once.
+                let others = source.get(function).is_none().then(|| source.not_understood());
+                for function in others.into_iter().flatten().chain([function]) {
+                    refused.insert(function);
+                    // A function that is called may do anything with the variables that it refers to.
+                    source.references(function, &mut untracked);
+                }
             }
             Err(Stop::Refuse(_)) if !returns_early => returns_early = true,
             Err(stop) => return Err(stop),
@@ -171,39 +178,59 @@ impl Written {
         Ok(Self { code, annotations })
     }
 
-    /// Replaces the function of the entry point, and removes what nothing refers to any more.
-    fn replace(self, module: &mut Module, entry: &mut EntryPoint, dropped: &FxHashSet<Id>) {
-        let mut is_replaced = false;
-        let mut removed = FxHashSet::default();
-        let mut head = Vec::new();
-        module.retain(Section::Functions, |i| {
+    /// Adds the function of the entry point to the module, and those that it still calls from the
+    /// `source`, and removes what nothing refers to any more.
+    fn finish(
+        self,
+        module: &mut Module,
+        source: &Module,
+        entry: &mut EntryPoint,
+        dropped: &FxHashSet<Id>,
+    ) {
+        let calls = instructions(&self.code).filter(|i| i.is(Op::FunctionCall));
+        let called = reachable_from(source, calls.map(|i| i.id(2)).collect());
+        let is_dropped = |i: Instruction<'_>| i.is(Op::ExtInst) && dropped.contains(&i.id(2));
+        let mut is_kept = false;
+        let mut removed = source.id_set();
+        let mut head: &[u32] = &[];
+        for i in source.section(Section::Functions) {
+            if i.is(Op::Function) && i.id(1) == entry.function {
+                (head, is_kept) = (i.words(), false);
+                continue;
+            }
             if i.is(Op::Function) {
-                is_replaced = i.id(1) == entry.function;
-                if is_replaced {
-                    head = i.words().to_vec();
-                    return false;
-                }
+                is_kept = called.contains(&i.id(1));
             }
-            if is_replaced && let (_, Some(id)) = result_of(i) {
-                removed.insert(id);
+            if !is_kept {
+                removed.extend(result_of(i).1);
+            } else if !is_dropped(i) {
+                module.push_encoded(Section::Functions, i.words());
             }
-            let is_dropped = i.is(Op::ExtInst) && dropped.contains(&i.id(2));
-            !is_replaced && !is_dropped
-        });
-        module
-            .retain(Section::Declarations, |i| !(i.is(Op::ExtInst) && dropped.contains(&i.id(2))));
+        }
+        for section in [Section::Names, Section::Processes] {
+            module.retain(section, |_| false);
+        }
+        module.retain(Section::Declarations, |i| !is_dropped(i));
         remove_annotations(module, &removed);
-        module.push_encoded(Section::Functions, &head);
+        module.push_encoded(Section::Functions, head);
         module.push_encoded(Section::Functions, &self.code);
         module.push(Section::Functions, Op::FunctionEnd, &[]);
         for words in &self.annotations {
             module.push_encoded(Section::Annotations, words);
         }
-        for section in [Section::Names, Section::Processes] {
-            module.retain(section, |_| false);
-        }
         isolate(module, entry);
     }
+}
+
+/// Encoded instructions.
+fn instructions(words: &[u32]) -> impl Iterator<Item = Instruction<'_>> {
+    let mut rest = words;
+    std::iter::from_fn(move || {
+        let length = (*rest.first()? >> 16) as usize;
+        let (instruction, next) = rest.split_at_checked(length.max(1))?;
+        rest = next;
+        Some(Instruction::new(instruction))
+    })
 }
 
 /// Whether a type has an array in it.
@@ -221,16 +248,47 @@ fn has_array(declarations: &Declarations, ty: Id) -> bool {
     false
 }
 
-/// The decorations of each id.
-fn decorations(module: &Module) -> FxHashMap<Id, Vec<Vec<u32>>> {
-    let mut decorations: FxHashMap<Id, Vec<Vec<u32>>> = FxHashMap::default();
-    for i in module.section(Section::Annotations) {
-        let op = i.op().filter(|_| !i.operands().is_empty());
-        if matches!(op, Some(Op::Decorate | Op::DecorateId | Op::DecorateString)) {
-            decorations.entry(i.id(0)).or_default().push(i.words().to_vec());
-        }
+/// The name of an id, for messages.
+fn name_of(module: &Module, id: Id) -> Option<String> {
+    let mut names = module.section(Section::Names).filter(|i| i.is(Op::Name));
+    let name = names.find(|i| i.id(0) == id)?;
+    name.operands().get(1..).and_then(read_string).map(|(name, _)| name)
+}
+
+/// The decorations of ids, except for those of members.
+struct Decorations<'m> {
+    decorated: IdSet,
+    /// By the id that they are of.
+    all: Vec<Instruction<'m>>,
+}
+
+impl<'m> Decorations<'m> {
+    fn of(module: &'m Module) -> Self {
+        let is_decoration = |i: &Instruction<'_>| {
+            matches!(i.op(), Some(Op::Decorate | Op::DecorateId | Op::DecorateString))
+                && !i.operands().is_empty()
+        };
+        let mut all: Vec<_> = module.section(Section::Annotations).filter(is_decoration).collect();
+        all.sort_by_key(|i| i.id(0));
+        let mut decorated = module.id_set();
+        decorated.extend(all.iter().map(|i| i.id(0)));
+        Self { decorated, all }
     }
-    decorations
+
+    /// Whether an id has decorations.
+    fn has(&self, id: Id) -> bool {
+        self.decorated.contains(id)
+    }
+
+    /// The decorations of an id.
+    fn get(&self, id: Id) -> &[Instruction<'m>] {
+        if !self.has(id) {
+            return &[];
+        }
+        let begin = self.all.partition_point(|i| i.id(0) < id);
+        let end = self.all.partition_point(|i| i.id(0) <= id);
+        &self.all[begin..end]
+    }
 }
 
 /// Whether an instruction only computes its result from its operands.

@@ -8,7 +8,7 @@ use spirv::Op;
 
 use super::entry_point::{debug_info_sets, reachable_functions};
 use super::id_set::IdSet;
-use super::{Id, Module, Section, ids_of, result_of};
+use super::{Id, Instruction, Module, Section, result_of, visit_ids};
 
 /// The functions in an entry point's call tree, and the declarations that they refer to.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ impl StaticUse {
                 is_reached = functions.contains(&i.id(1));
             }
             if is_reached && !(i.is(Op::ExtInst) && debug_info.contains(&i.id(2))) {
-                this.insert_all(ids_of(i));
+                this.insert_ids_of(i);
             }
         }
         for i in module.section(Section::ExecutionModes) {
@@ -74,13 +74,21 @@ impl StaticUse {
                     (_, None) => true,
                 };
                 if is_used {
-                    grows |= self.insert_all(ids_of(i));
+                    grows |= self.insert_ids_of(i);
                 }
             }
             if !(grows && repeats) {
                 break;
             }
         }
+    }
+
+    /// Adds the ids among the operands, or all operands if not all ids are known. Returns whether any of
+    /// them is new.
+    fn insert_ids_of(&mut self, i: Instruction<'_>) -> bool {
+        let mut grows = false;
+        let known = visit_ids(i, |index| grows |= self.ids.insert(i.id(index)));
+        (!known && self.insert_all(i.operands().iter().map(|word| Id(*word)))) | grows
     }
 
     /// Adds ids. Returns whether any of them is new.

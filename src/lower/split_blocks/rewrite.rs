@@ -5,7 +5,7 @@
 //! words. A single walk over the functions is therefore sufficient. It knows for every pointer to a
 //! structure what it points to.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use spirv::Op;
 
 use super::{Node, SplitError, SplitOutput};
@@ -21,7 +21,8 @@ pub(super) fn rewrite(
     declarations: &Declarations,
     outputs: &[SplitOutput],
 ) -> Result<(), SplitError> {
-    let mut removed: FxHashSet<Id> = outputs.iter().map(|output| output.variable.id).collect();
+    let mut removed = module.id_set();
+    removed.extend(outputs.iter().map(|output| output.variable.id));
     // Debug info is removed first, because it may refer to any output and does not affect the
     // program.
     remove_debug_info(module, &mut removed);
@@ -43,13 +44,13 @@ pub(super) fn rewrite(
     for mut words in functions {
         rewriter.instruction(&mut words)?;
     }
-    removed.extend(rewriter.pointers.keys());
-    removed.extend(rewriter.aliases.keys());
+    removed.extend(rewriter.pointers.keys().copied());
+    removed.extend(rewriter.aliases.keys().copied());
     let code = rewriter.code;
     module.retain(Section::Functions, |_| false);
     module.push_code(Section::Functions, &code);
 
-    module.retain(Section::Declarations, |i| !(i.is(Op::Variable) && removed.contains(&i.id(1))));
+    module.retain(Section::Declarations, |i| !(i.is(Op::Variable) && removed.contains(i.id(1))));
     remove_annotations(module, &removed);
     Ok(())
 }

@@ -16,13 +16,13 @@ impl<'s> Walk<'s, '_> {
         frame: &mut Frame<'s>,
         label: Id,
         block: &'s Block,
-        terminator: Instruction<'_>,
     ) -> Result<Step, Stop> {
+        let terminator = self.known.source.terminator(block);
         match terminator.op() {
             Some(Op::Branch) => self.go(frame, label, terminator.id(0)),
             Some(Op::BranchConditional) => {
                 let (yes, no) = (terminator.id(1), terminator.id(2));
-                let condition = self.plain(frame, terminator.id(0))?;
+                let condition = self.plain(terminator.id(0))?;
                 match self.values.bool(condition) {
                     _ if yes == no => self.go(frame, label, yes),
                     Some(true) => self.go(frame, label, yes),
@@ -44,7 +44,7 @@ impl<'s> Walk<'s, '_> {
             },
             Some(Op::Return) => self.give_back(frame, NOTHING),
             Some(Op::ReturnValue) => {
-                let value = self.plain(frame, terminator.id(0))?;
+                let value = self.plain(terminator.id(0))?;
                 self.give_back(frame, value)
             }
             Some(op) => {
@@ -211,13 +211,12 @@ impl<'s> Walk<'s, '_> {
         [yes, no]: [&Edge; 2],
         begin: usize,
     ) -> Result<bool, Stop> {
-        let function = frame.function;
-        let block = function.blocks.get(&merge).ok_or_else(|| frame.refuse())?;
+        let source = self.known.source;
+        let block = source.block(frame.function, merge).ok_or_else(|| frame.refuse())?;
         let mut phis = Vec::new();
-        for span in &block.phis {
-            let i = self.known.source.instruction(*span);
+        for i in source.phis(block) {
             let of = |edge: &Edge| phi_value(i, edge.from).ok_or_else(|| frame.refuse());
-            let (a, b) = (self.plain(frame, of(yes)?)?, self.plain(frame, of(no)?)?);
+            let (a, b) = (self.plain(of(yes)?)?, self.plain(of(no)?)?);
             if a != b && self.values.scalar_type(i.id(0)).is_none() {
                 return Ok(false);
             }
@@ -247,7 +246,7 @@ impl<'s> Walk<'s, '_> {
         self.state = state;
         for (id, ty, a, b) in phis {
             let value = self.values.value(Op::Select, ty, &[condition.0, a.0, b.0]);
-            frame.ids.insert(id, value);
+            self.ids.insert(id, value);
         }
         Ok(true)
     }
@@ -260,7 +259,7 @@ impl<'s> Walk<'s, '_> {
         merge: Id,
         terminator: Instruction<'_>,
     ) -> Result<Step, Stop> {
-        let selector = self.plain(frame, terminator.id(0))?;
+        let selector = self.plain(terminator.id(0))?;
         let ty = self.values.type_of(selector).and_then(|ty| self.values.scalar_type(ty));
         // Literals of other types may have more words.
         let Some(Scalar::Int { width: 32, .. }) = ty else { return Err(frame.refuse()) };
@@ -278,8 +277,9 @@ impl<'s> Walk<'s, '_> {
         let at = self.values.words.len() + 1;
         let mut cases: Vec<Id> = operands[1..].iter().step_by(2).map(|id| Id(*id)).collect();
         self.values.push(Op::Switch, &operands);
-        let function = frame.function;
-        cases.sort_by_key(|case| (function.blocks.get(case).map(|block| block.number), *case));
+        let source = self.known.source;
+        let number = |case| source.block(frame.function, case).map(|block| block.number);
+        cases.sort_by_key(|case| (number(*case), *case));
         cases.dedup();
         let (header, state) = (self.block, self.state.clone());
         let first = self.targets.len();
@@ -320,7 +320,7 @@ impl<'s> Walk<'s, '_> {
 
     /// Begins a selection.
     fn open(&mut self, block: &Block, merge: Id, kind: Kind) -> Result<(), Stop> {
-        let control = block.merge_at.map_or(0, |at| self.known.source.instruction(at).operand(1));
+        let control = self.known.source.merge(block).map_or(0, |i| i.operand(1));
         let out = self.values.fresh();
         self.values.push(Op::SelectionMerge, &[out.0, control]);
         self.targets.push(Target { label: merge, out, edges: Vec::new(), kind });

@@ -3,8 +3,8 @@
 use rustc_hash::FxHashSet;
 use spirv::{MemoryAccess, Op};
 
-use super::is_pure;
 use super::values::Values;
+use super::{instructions, is_pure};
 use crate::spirv::{Id, Instruction, result_of, visit_ids};
 
 /// Returns the code that is needed, with `variables` in its first block, and the ids that it
@@ -55,14 +55,4 @@ fn is_removable(i: Instruction<'_>, glsl: Option<Id>) -> bool {
         }
         _ => is_pure(i, glsl),
     }
-}
-
-fn instructions(words: &[u32]) -> impl Iterator<Item = Instruction<'_>> {
-    let mut rest = words;
-    std::iter::from_fn(move || {
-        let length = (*rest.first()? >> 16) as usize;
-        let (instruction, next) = rest.split_at_checked(length.max(1))?;
-        rest = next;
-        Some(Instruction::new(instruction))
-    })
 }

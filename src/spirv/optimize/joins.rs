@@ -26,7 +26,7 @@ impl<'s> Walk<'s, '_> {
         let (Kind::If(returns) | Kind::Switch(returns)) = kind else { return Err(Stop::GiveUp) };
         let states: Vec<(&State, Id)> = returns.iter().map(|r| (&r.state, r.block)).collect();
         self.join_states(&states, out);
-        let ty = self.known.source.instruction(frame.function.head).id(0);
+        let ty = self.known.source.head(frame.function).id(0);
         let values: Vec<(Id, Id)> = returns.iter().map(|r| (r.value, r.block)).collect();
         let value = self.join_parts(ty, &values);
         self.give_back(frame, value)

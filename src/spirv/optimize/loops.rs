@@ -24,7 +24,7 @@ impl<'s> Walk<'s, '_> {
             return Err(frame.refuse());
         }
         let stored = self.known.source.stored_in_loop(frame.function, label, merge);
-        let stored: FxHashSet<Id> = stored.into_iter().map(|id| frame.lookup(id)).collect();
+        let stored: FxHashSet<Id> = stored.into_iter().map(|id| self.lookup(id)).collect();
         let leaves: FxHashSet<usize> =
             stored.iter().flat_map(|id| self.tracked.leaves(&self.values, *id)).collect();
         let mut leaves: Vec<usize> = leaves.into_iter().collect();
@@ -49,17 +49,16 @@ impl<'s> Walk<'s, '_> {
             self.state[leaf] = id;
             open.push((Ok(leaf), place, id, ty));
         }
-        for span in &block.phis {
-            let i = self.known.source.instruction(*span);
-            let value = self.plain(frame, i.id(1))?;
+        for i in self.known.source.phis(block) {
+            let value = self.plain(i.id(1))?;
             let place = self.values.words.len() + 5;
             let id = self.values.define(Op::Phi, i.id(0), &[value.0, before.0, 0, 0]);
             self.annotate(i.id(1), id);
-            frame.ids.insert(i.id(1), id);
+            self.ids.insert(i.id(1), id);
             open.push((Err(i), place, id, i.id(0)));
         }
         let [merge_out, next_out] = [(); 2].map(|()| self.values.fresh());
-        let control = block.merge_at.map(|at| self.known.source.instruction(at));
+        let control = self.known.source.merge(block);
         let control = control.and_then(|i| i.operands().get(2..)).unwrap_or(&[0]);
         self.values.push(Op::LoopMerge, &[&[merge_out.0, next_out.0], control].concat());
         let place = self.values.words.len() + 1;
@@ -94,7 +93,7 @@ impl<'s> Walk<'s, '_> {
                     Ok(leaf) => edge.state.get(leaf).copied().unwrap_or(NOTHING),
                     Err(phi) => {
                         let value = phi_value(phi, edge.from).ok_or_else(|| frame.refuse())?;
-                        self.plain(frame, value)?
+                        self.plain(value)?
                     }
                 };
                 let value = match value {

@@ -76,17 +76,26 @@ fn same_bool(values: &Values<'_>, id: Id) -> Option<bool> {
 
 fn arithmetic(values: &mut Values<'_>, op: Op, ty: Id, operands: &[u32]) -> Option<Id> {
     let result = values.scalar_type(ty)?;
-    let known: Vec<Option<Value>> = operands.iter().map(|id| values.scalar(Id(*id))).collect();
-    if let Some(all) = known.iter().copied().collect::<Option<Vec<_>>>()
-        && let Some(value) = fold(op, result, &all)
-    {
-        return Some(values.constant(ty, value));
+    let value = |id: &u32| values.scalar(Id(*id));
+    let folded = match operands {
+        [a] => value(a).and_then(|a| fold(op, result, &[a])),
+        [a, b] => value(a).zip(value(b)).and_then(|(a, b)| fold(op, result, &[a, b])),
+        [a, b, c] => {
+            let all = value(a).zip(value(b)).zip(value(c));
+            all.and_then(|((a, b), c)| fold(op, result, &[a, b, c]))
+        }
+        _ => None,
+    };
+    if let Some(folded) = folded {
+        return Some(values.constant(ty, folded));
     }
     let [a, b] = *operands else { return None };
     // Operations on signed integers may have operands of another type.
     let same = |id: u32| (values.type_of(Id(id)) == Some(ty)).then_some(Id(id));
-    let [is_a, is_b] =
-        [known[0], known[1]].map(|value| move |n: u64| value.is_some_and(|v| v.bits() == n));
+    let [is_a, is_b] = [a, b].map(|id| {
+        let bits = values.scalar(Id(id)).map(Value::bits);
+        move |n: u64| bits == Some(n)
+    });
     match op {
         Op::IAdd | Op::BitwiseOr | Op::BitwiseXor if is_b(0) => same(a),
         Op::IAdd | Op::BitwiseOr | Op::BitwiseXor if is_a(0) => same(b),

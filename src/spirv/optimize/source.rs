@@ -1,16 +1,13 @@
 //! The functions of a module, split into blocks.
 
+use std::cell::OnceCell;
+use std::ops::Range;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::Op;
 
-use crate::spirv::{Id, Instruction, Module, Section, result_of, visit_ids};
-
-/// The place of an instruction in [`Source::words`].
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Span {
-    start: u32,
-    length: u16,
-}
+use crate::spirv::id_set::IdMap;
+use crate::spirv::{Id, Instruction, Module, Section, ids_of, result_of, visit_ids};
 
 /// `OpSelectionMerge` or `OpLoopMerge`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,117 +17,192 @@ pub(super) enum Merge {
     Loop { merge: Id, next: Id },
 }
 
+/// Places of instructions in [`Source::instructions`].
+type Places = Range<usize>;
+
 #[derive(Debug)]
 pub(super) struct Block {
-    /// The place among the blocks of the function.
+    label: Id,
+    /// The place among all blocks of the module.
     pub(super) number: usize,
-    pub(super) phis: Vec<Span>,
+    phis: Places,
     /// The instructions between phis and merge instruction.
-    pub(super) body: Vec<Span>,
+    body: Places,
     pub(super) merge: Merge,
-    /// The merge instruction, if there is one.
-    pub(super) merge_at: Option<Span>,
-    pub(super) terminator: Span,
+    merge_at: Option<usize>,
+    terminator: usize,
 }
 
 #[derive(Debug)]
 pub(super) struct Function {
     pub(super) id: Id,
-    pub(super) head: Span,
-    pub(super) parameters: Vec<Id>,
-    /// The variables of the function.
-    pub(super) variables: Vec<Span>,
+    code: Places,
+    parameters: Places,
+    variables: Places,
     pub(super) first: Id,
-    pub(super) blocks: FxHashMap<Id, Block>,
+    blocks: Vec<Block>,
+}
+
+impl Block {
+    /// The number of its instructions.
+    pub(super) fn len(&self) -> usize {
+        self.body.len()
+    }
+}
+
+/// A function that is read when it is first reached.
+#[derive(Debug)]
+struct Unread {
+    /// `OpFunction` to `OpFunctionEnd`.
+    code: Places,
+    /// The number of blocks before it.
+    blocks: usize,
+    /// `None` if not all of it is understood.
+    function: OnceCell<Option<Function>>,
+}
+
+/// The functions of a module. Most functions of a general shader are never reached, and stay unread.
+#[derive(Debug)]
+pub(super) struct Source<'m> {
+    module: &'m Module,
+    instructions: Vec<Instruction<'m>>,
+    /// Instruction sets whose instructions are left out.
+    dropped: &'m FxHashSet<Id>,
+    functions: FxHashMap<Id, Unread>,
+    /// The number of each label in its function.
+    labels: IdMap<u32>,
+    block_count: usize,
     /// What each access chain, and each copy of a pointer, is based on.
-    bases: FxHashMap<Id, Id>,
-    /// The pointers that are stored to, with their blocks, and the arguments of calls.
-    stores: Vec<(Id, Id)>,
-    calls: Vec<Call>,
-}
-
-#[derive(Debug)]
-struct Call {
-    block: Id,
-    function: Id,
-    arguments: Vec<Id>,
-}
-
-/// The functions of a module that are understood completely.
-#[derive(Debug)]
-pub(super) struct Source {
-    words: Vec<u32>,
-    functions: FxHashMap<Id, Function>,
-    /// All ids that functions refer to which are not understood, and that these define.
-    opaque: FxHashSet<Id>,
+    bases: IdMap<Id>,
     /// What is indexed with a number that is computed.
-    indexed: FxHashSet<Id>,
+    indexed: Vec<Id>,
+    /// The words of the functions.
+    words: usize,
 }
 
-impl Source {
-    /// Reads the functions. `dropped` are instruction sets whose instructions are left out.
-    pub(super) fn of(module: &Module, dropped: &FxHashSet<Id>) -> Self {
-        let mut this = Self {
-            words: Vec::new(),
-            functions: FxHashMap::default(),
-            opaque: FxHashSet::default(),
-            indexed: FxHashSet::default(),
-        };
-        let mut spans = Vec::new();
-        for i in module.section(Section::Functions) {
-            let start = this.words.len() as u32;
-            this.words.extend_from_slice(i.words());
-            spans.push(Span { start, length: i.words().len() as u16 });
-            if i.is(Op::FunctionEnd) {
-                match this.function(&spans, dropped) {
-                    Some(function) => {
-                        this.find_indexed(&function);
-                        this.functions.insert(function.id, function);
-                    }
-                    None => {
-                        let ids = spans.iter().flat_map(|span| &this.words[span.range()][1..]);
-                        this.opaque.extend(ids.map(|word| Id(*word)));
+impl<'m> Source<'m> {
+    /// Finds the functions. `dropped` are instruction sets whose instructions are left out.
+    pub(super) fn of(module: &'m Module, dropped: &'m FxHashSet<Id>) -> Self {
+        let instructions: Vec<Instruction<'m>> = module.section(Section::Functions).collect();
+        let mut functions = FxHashMap::default();
+        let mut labels = module.id_map();
+        let (mut bases, mut chains) = (module.id_map(), Vec::new());
+        // What an index may be that is not computed.
+        let mut given = module.id_set();
+        given.extend(module.section(Section::Declarations).filter_map(|i| result_of(i).1));
+        let (mut begin, mut blocks_before, mut block_count) = (0, 0, 0);
+        for (place, i) in instructions.iter().enumerate() {
+            match i.op() {
+                Some(Op::Function) => (begin, blocks_before) = (place, block_count),
+                Some(Op::FunctionParameter) => _ = given.insert(i.id(1)),
+                Some(Op::FunctionEnd) => {
+                    let code = begin..place + 1;
+                    let function = OnceCell::new();
+                    let unread = Unread { code, blocks: blocks_before, function };
+                    functions.insert(instructions[begin].id(1), unread);
+                }
+                Some(Op::Label) => {
+                    labels.insert(i.id(0), (block_count - blocks_before) as u32);
+                    block_count += 1;
+                }
+                Some(Op::AccessChain | Op::InBoundsAccessChain) => {
+                    bases.insert(i.id(1), i.id(2));
+                    if i.operands().iter().skip(3).any(|id| !given.contains(Id(*id))) {
+                        chains.push(i.id(2));
                     }
                 }
-                spans.clear();
+                Some(Op::CopyObject) => bases.insert(i.id(1), i.id(2)),
+                _ => {}
             }
         }
+        let words = instructions.iter().map(|i| i.words().len()).sum();
+        let mut this = Self {
+            module,
+            instructions,
+            dropped,
+            functions,
+            labels,
+            block_count,
+            bases,
+            indexed: Vec::new(),
+            words,
+        };
+        this.indexed = chains.into_iter().map(|base| this.root(base)).collect();
         this
+    }
+
+    /// An empty map from ids of the module.
+    pub(super) fn id_map(&self) -> IdMap<Id> {
+        self.module.id_map()
+    }
+
+    /// The functions that are not understood.
+    pub(super) fn not_understood(&self) -> impl Iterator<Item = Id> {
+        self.functions.keys().copied().filter(|id| self.get(*id).is_none())
+    }
+
+    /// Whether the module has a function.
+    pub(super) fn has(&self, id: Id) -> bool {
+        self.functions.contains_key(&id)
     }
 
     /// A function; `None` if not all of it is understood.
     pub(super) fn get(&self, id: Id) -> Option<&Function> {
-        self.functions.get(&id)
+        let unread = self.functions.get(&id)?;
+        unread.function.get_or_init(|| self.read(unread)).as_ref()
     }
 
-    pub(super) fn instruction(&self, span: Span) -> Instruction<'_> {
-        Instruction::new(&self.words[span.range()])
+    /// The block of a function with a label.
+    pub(super) fn block<'f>(&self, function: &'f Function, label: Id) -> Option<&'f Block> {
+        let number = self.labels.get(label)? as usize;
+        function.blocks.get(number).filter(|block| block.label == label)
+    }
+
+    /// The number of all blocks.
+    pub(super) fn block_count(&self) -> usize {
+        self.block_count
+    }
+
+    /// `OpFunction`
+    pub(super) fn head(&self, function: &Function) -> Instruction<'m> {
+        self.instructions[function.code.start]
+    }
+
+    pub(super) fn parameters(&self, function: &Function) -> impl Iterator<Item = Instruction<'m>> {
+        self.followed(&function.parameters)
+    }
+
+    /// The variables of a function.
+    pub(super) fn variables(&self, function: &Function) -> impl Iterator<Item = Instruction<'m>> {
+        self.followed(&function.variables)
+    }
+
+    pub(super) fn phis(&self, block: &Block) -> impl Iterator<Item = Instruction<'m>> {
+        self.followed(&block.phis)
+    }
+
+    /// The instructions of a block between phis and merge instruction.
+    pub(super) fn body(&self, block: &Block) -> impl Iterator<Item = Instruction<'m>> {
+        self.followed(&block.body)
+    }
+
+    /// The merge instruction of a block, if there is one.
+    pub(super) fn merge(&self, block: &Block) -> Option<Instruction<'m>> {
+        block.merge_at.map(|place| self.instructions[place])
+    }
+
+    pub(super) fn terminator(&self, block: &Block) -> Instruction<'m> {
+        self.instructions[block.terminator]
+    }
+
+    fn followed(&self, places: &Places) -> impl Iterator<Item = Instruction<'m>> {
+        let instructions = self.instructions[places.clone()].iter().copied();
+        instructions.filter(|i| !is_left_out(*i, self.dropped))
     }
 
     /// All words of the functions.
     pub(super) fn len(&self) -> usize {
-        self.words.len()
-    }
-
-    /// Whether a function that is not understood may refer to an id.
-    pub(super) fn is_opaque(&self, id: Id) -> bool {
-        self.opaque.contains(&id)
-    }
-
-    fn find_indexed(&mut self, function: &Function) {
-        let mut computed = FxHashSet::default();
-        let mut indexed = Vec::new();
-        let mut blocks: Vec<&Block> = function.blocks.values().collect();
-        blocks.sort_unstable_by_key(|block| block.number);
-        for span in blocks.iter().flat_map(|block| block.phis.iter().chain(&block.body)) {
-            let i = self.instruction(*span);
-            let is_chain = matches!(i.op(), Some(Op::AccessChain | Op::InBoundsAccessChain));
-            if is_chain && i.operands().iter().skip(3).any(|id| computed.contains(&Id(*id))) {
-                indexed.push(function.root(i.id(2)));
-            }
-            computed.extend(result_of(i).1);
-        }
-        self.indexed.extend(indexed);
+        self.words
     }
 
     /// The variables that are indexed with a number that is computed.
@@ -138,87 +210,87 @@ impl Source {
         self.indexed.iter().copied()
     }
 
-    /// All ids that a function refers to, itself or in functions that it calls.
+    /// All ids that a function refers to, itself or in functions that it calls. A function that is not
+    /// understood may refer to anything with the number of one of its words.
     pub(super) fn references(&self, function: Id, found: &mut FxHashSet<Id>) {
         let mut seen = FxHashSet::from_iter([function]);
         let mut open = vec![function];
-        while let Some(function) = open.pop().and_then(|id| self.functions.get(&id)) {
-            for block in function.blocks.values() {
-                for span in block.phis.iter().chain(&block.body) {
-                    let i = self.instruction(*span);
-                    visit_ids(i, |index| _ = found.insert(i.id(index)));
+        while let Some(unread) = open.pop().and_then(|id| self.functions.get(&id)) {
+            for i in &self.instructions[unread.code.clone()] {
+                for id in ids_of(*i) {
+                    found.insert(id);
+                    if self.has(id) && seen.insert(id) {
+                        open.push(id);
+                    }
                 }
             }
-            let callees = function.calls.iter().map(|call| call.function);
-            // A function that is not understood counts as one that refers to everything it names.
-            open.extend(callees.filter(|id| self.functions.contains_key(id) && seen.insert(*id)));
         }
     }
 
-    /// All ids that functions refer to which functions that are not understood call.
-    pub(super) fn references_of_opaque(&self, found: &mut FxHashSet<Id>) {
-        for function in self.functions.keys().filter(|id| self.opaque.contains(id)) {
-            self.references(*function, found);
-        }
-    }
-
-    fn function(&self, spans: &[Span], dropped: &FxHashSet<Id>) -> Option<Function> {
-        let (head, rest) = spans.split_first()?;
-        let (_, rest) = rest.split_last()?;
+    fn read(&self, unread: &Unread) -> Option<Function> {
+        let Places { start, end } = unread.code;
         let mut function = Function {
-            id: self.instruction(*head).id(1),
-            head: *head,
-            parameters: Vec::new(),
-            variables: Vec::new(),
+            id: self.instructions[start].id(1),
+            code: unread.code.clone(),
+            parameters: start + 1..start + 1,
+            variables: 0..0,
             first: Id(0),
-            blocks: FxHashMap::default(),
-            bases: FxHashMap::default(),
-            stores: Vec::new(),
-            calls: Vec::new(),
+            blocks: Vec::new(),
         };
-        let mut open: Option<(Id, Block)> = None;
-        for span in rest {
-            let i = self.instruction(*span);
+        let mut open: Option<Block> = None;
+        for place in start + 1..end - 1 {
+            let i = self.instructions[place];
             let op = i.op()?;
             if !visit_ids(i, |_| {}) || i.operands().len() < least_operands(op) {
                 return None;
             }
-            match op {
-                Op::Line | Op::NoLine => continue,
-                Op::ExtInst if dropped.contains(&i.id(2)) => continue,
-                Op::FunctionParameter => {
-                    function.parameters.push(i.id(1));
+            if is_left_out(i, self.dropped) {
+                continue;
+            }
+            let behind = place + 1..place + 1;
+            let block = match (op, &mut open) {
+                (Op::FunctionParameter, None) if function.blocks.is_empty() => {
+                    function.parameters.end = place + 1;
                     continue;
                 }
-                Op::Label => {
+                (Op::Label, None) => {
                     if function.blocks.is_empty() {
                         function.first = i.id(0);
+                        function.variables = behind.clone();
                     }
-                    let block = Block {
-                        number: function.blocks.len(),
-                        phis: Vec::new(),
-                        body: Vec::new(),
+                    open = Some(Block {
+                        label: i.id(0),
+                        number: unread.blocks + function.blocks.len(),
+                        phis: behind.clone(),
+                        body: behind,
                         merge: Merge::None,
                         merge_at: None,
-                        terminator: *span,
-                    };
-                    open.replace((i.id(0), block)).is_none().then_some(())?;
+                        terminator: place,
+                    });
                     continue;
                 }
-                _ => {}
-            }
-            let (label, block) = open.as_mut()?;
+                (_, Some(block)) => block,
+                (_, None) => return None,
+            };
             match op {
-                Op::Phi => block.phis.push(*span),
+                // Variables are the first instructions of a function, and phis of a block.
+                Op::Variable if function.variables.end == block.body.end => {
+                    function.variables.end = place + 1;
+                    (block.phis, block.body) = (behind.clone(), behind);
+                }
+                Op::Phi if block.body.is_empty() => {
+                    block.phis.end = place + 1;
+                    block.body = behind;
+                }
+                Op::Variable | Op::Phi | Op::Label | Op::FunctionParameter => return None,
                 Op::SelectionMerge => {
                     block.merge = Merge::Selection { merge: i.id(0) };
-                    block.merge_at = Some(*span);
+                    block.merge_at = Some(place);
                 }
                 Op::LoopMerge => {
                     block.merge = Merge::Loop { merge: i.id(0), next: i.id(1) };
-                    block.merge_at = Some(*span);
+                    block.merge_at = Some(place);
                 }
-                Op::Variable => function.variables.push(*span),
                 Op::Branch
                 | Op::BranchConditional
                 | Op::Switch
@@ -227,25 +299,11 @@ impl Source {
                 | Op::Kill
                 | Op::TerminateInvocation
                 | Op::Unreachable => {
-                    block.terminator = *span;
-                    let (label, block) = open.take()?;
-                    function.blocks.insert(label, block);
+                    block.terminator = place;
+                    function.blocks.extend(open.take());
                 }
-                _ => {
-                    match op {
-                        Op::AccessChain | Op::InBoundsAccessChain | Op::CopyObject => {
-                            function.bases.insert(i.id(1), i.id(2));
-                        }
-                        Op::Store => function.stores.push((*label, i.id(0))),
-                        Op::FunctionCall => function.calls.push(Call {
-                            block: *label,
-                            function: i.id(2),
-                            arguments: i.operands().iter().skip(3).map(|id| Id(*id)).collect(),
-                        }),
-                        _ => {}
-                    }
-                    block.body.push(*span);
-                }
+                _ if block.merge_at.is_some() => return None,
+                _ => block.body.end = place + 1,
             }
         }
         (open.is_none() && function.first != Id(0)).then_some(function)
@@ -260,14 +318,15 @@ impl Source {
     ) -> FxHashSet<Id> {
         let mut inside = FxHashSet::from_iter([header]);
         let mut open = vec![header];
-        while let Some(block) = open.pop().and_then(|label| function.blocks.get(&label)) {
+        let mut code = Vec::new();
+        while let Some(label) = open.pop() {
+            let Some(block) = self.block(function, label) else { continue };
             let mut visit = |label: Id| {
                 if label != merge && inside.insert(label) {
                     open.push(label);
                 }
             };
-            let terminator = self.instruction(block.terminator);
-            successors(terminator).for_each(&mut visit);
+            successors(self.terminator(block)).for_each(&mut visit);
             match block.merge {
                 Merge::None => {}
                 Merge::Selection { merge } => visit(merge),
@@ -276,35 +335,35 @@ impl Source {
                     visit(next);
                 }
             }
+            code.push(block.body.clone());
         }
         let mut stored = FxHashSet::default();
         let mut seen = FxHashSet::default();
-        let mut open = vec![(function, Some(&inside))];
-        // All blocks of the functions that it calls.
-        while let Some((function, blocks)) = open.pop() {
-            let counts = |label: Id| blocks.is_none_or(|blocks| blocks.contains(&label));
-            let stores = function.stores.iter().filter(|(block, _)| counts(*block));
-            stored.extend(stores.map(|(_, pointer)| function.root(*pointer)));
-            for call in function.calls.iter().filter(|call| counts(call.block)) {
-                stored.extend(call.arguments.iter().map(|argument| function.root(*argument)));
-                if let Some(callee) = self.functions.get(&call.function)
-                    && seen.insert(call.function)
-                {
-                    open.push((callee, None));
+        while let Some(places) = code.pop() {
+            for i in &self.instructions[places] {
+                if i.is(Op::Store) {
+                    stored.insert(self.root(i.id(0)));
+                } else if i.is(Op::FunctionCall) {
+                    let arguments = i.operands().iter().skip(3);
+                    stored.extend(arguments.map(|argument| self.root(Id(*argument))));
+                    // All of the functions that it calls.
+                    if let Some(callee) = self.functions.get(&i.id(2))
+                        && seen.insert(i.id(2))
+                    {
+                        code.push(callee.code.clone());
+                    }
                 }
             }
         }
         stored
     }
-}
 
-impl Function {
     /// The variable or parameter that a pointer points into.
     fn root(&self, mut pointer: Id) -> Id {
         // A chain has no cycles in a valid module.
-        for _ in 0..=self.bases.len() {
-            match self.bases.get(&pointer) {
-                Some(base) => pointer = *base,
+        for _ in 0..=self.instructions.len() {
+            match self.bases.get(pointer) {
+                Some(base) => pointer = base,
                 None => break,
             }
         }
@@ -312,11 +371,9 @@ impl Function {
     }
 }
 
-impl Span {
-    fn range(self) -> std::ops::Range<usize> {
-        let start = self.start as usize;
-        start..start + usize::from(self.length)
-    }
+/// Whether an instruction says nothing about what the code does.
+fn is_left_out(i: Instruction<'_>, dropped: &FxHashSet<Id>) -> bool {
+    i.is(Op::Line) || i.is(Op::NoLine) || (i.is(Op::ExtInst) && dropped.contains(&i.id(2)))
 }
 
 /// The operands that an instruction of a valid module has at least, if the walk relies on it.

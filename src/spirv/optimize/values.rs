@@ -28,6 +28,8 @@ pub(super) struct Values<'m> {
     /// Emitted pure instructions without their result, and the changes to undo when a scope ends.
     known: FxHashMap<Vec<u32>, Id>,
     scopes: Vec<Vec<Vec<u32>>>,
+    /// Memory for such an instruction.
+    key: Vec<u32>,
     /// The place behind the last label.
     block: usize,
     /// Whether an instruction was longer than an instruction can be.
@@ -87,6 +89,7 @@ impl<'m> Values<'m> {
             undefined: FxHashMap::default(),
             known: FxHashMap::default(),
             scopes: vec![Vec::new()],
+            key: Vec::new(),
             block: 0,
             overflows: false,
         }
@@ -160,10 +163,8 @@ impl<'m> Values<'m> {
     }
 
     pub(super) fn constant(&mut self, ty: Id, value: Value) -> Id {
-        let words = value.declaration(ty, Id(0));
-        let op = Op::from_u32(words[0] & 0xffff).unwrap_or(Op::Constant);
-        let operands = [&words[1..2], &words[3..]].concat();
-        let id = self.builder.declare(op, &operands);
+        let (op, [low, high], count) = value.literal();
+        let id = self.builder.declare(op, &[ty.0, low, high][..1 + count]);
         self.constants.entry(id).or_insert(Constant { ty, kind: Kind::Scalar(value) });
         id
     }
@@ -237,17 +238,17 @@ impl<'m> Values<'m> {
         if let Some(id) = simplify::simplify(self, op, ty, operands) {
             return id;
         }
-        let mut key = Vec::with_capacity(operands.len() + 2);
-        key.extend([op as u32, ty.0]);
-        key.extend_from_slice(operands);
-        if let Some(id) = self.known.get(&key) {
+        self.key.clear();
+        self.key.extend([op as u32, ty.0]);
+        self.key.extend_from_slice(operands);
+        if let Some(id) = self.known.get(&self.key) {
             return *id;
         }
         let id = self.define(op, ty, operands);
         if let Some(scope) = self.scopes.last_mut() {
-            scope.push(key.clone());
+            scope.push(self.key.clone());
         }
-        self.known.insert(key, id);
+        self.known.insert(self.key.clone(), id);
         id
     }
 

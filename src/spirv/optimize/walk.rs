@@ -1,23 +1,24 @@
 //! Walks through the code of an entry point from its first block on, and writes what it does.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use spirv::{Op, StorageClass};
 
 use super::memory::{NOTHING, State, Tracked};
-use super::source::{Block, Function, Merge, Source, Span};
+use super::source::{Block, Function, Merge, Source};
 use super::values::Values;
-use super::{MAX_DEPTH, Stop, is_pure};
+use super::{Decorations, MAX_DEPTH, Stop, is_pure};
+use crate::spirv::id_set::IdMap;
 use crate::spirv::{Id, Instruction, Module, Section, result_of, visit_ids};
 
 /// What is known before the walk.
 pub(super) struct Known<'s> {
-    pub(super) source: &'s Source,
+    pub(super) source: &'s Source<'s>,
     /// Variables that are left in memory.
     pub(super) untracked: &'s FxHashSet<Id>,
     /// Functions that are called as before.
     pub(super) refused: &'s FxHashSet<Id>,
     /// The decorations of ids in functions.
-    pub(super) decorations: &'s FxHashMap<Id, Vec<Vec<u32>>>,
+    pub(super) decorations: &'s Decorations<'s>,
     /// The instruction set `GLSL.std.450`.
     pub(super) glsl: Option<Id>,
     /// The most words that may be written.
@@ -41,6 +42,13 @@ pub(super) struct Walk<'s, 'm> {
     pub(super) annotations: Vec<Vec<u32>>,
     /// The number of calls and constructs around the current block.
     pub(super) depth: u32,
+    /// What the ids of the source stand for in the functions that are walked through, if not for
+    /// themselves. A function does not call itself.
+    pub(super) ids: IdMap<Id>,
+    /// For each block of the source: the last frame that entered it.
+    visited: Vec<u32>,
+    /// The number of frames.
+    frames: u32,
     /// The blocks and instructions of the source that were walked through: functions that write
     /// nothing may call each other exponentially often.
     steps: usize,
@@ -92,8 +100,8 @@ pub(super) enum Kind {
 /// A function that is walked through.
 pub(super) struct Frame<'s> {
     pub(super) function: &'s Function,
-    pub(super) ids: FxHashMap<Id, Id>,
-    visited: FxHashSet<Id>,
+    /// The number of the frame, from 1 on.
+    number: u32,
     pub(super) is_entry: bool,
     /// The number of targets at its begin.
     pub(super) base: usize,
@@ -109,11 +117,7 @@ pub(super) enum Step {
     Ended,
 }
 
-impl<'s> Frame<'s> {
-    pub(super) fn lookup(&self, id: Id) -> Id {
-        self.ids.get(&id).copied().unwrap_or(id)
-    }
-
+impl Frame<'_> {
     pub(super) fn refuse(&self) -> Stop {
         Stop::Refuse(self.function.id)
     }
@@ -121,6 +125,8 @@ impl<'s> Frame<'s> {
 
 impl<'s, 'm> Walk<'s, 'm> {
     pub(super) fn new(known: Known<'s>, values: Values<'m>) -> Self {
+        let ids = known.source.id_map();
+        let visited = vec![0; known.source.block_count()];
         Self {
             known,
             values,
@@ -131,8 +137,16 @@ impl<'s, 'm> Walk<'s, 'm> {
             variables: Vec::new(),
             annotations: Vec::new(),
             depth: 0,
+            ids,
+            visited,
+            frames: 0,
             steps: 0,
         }
+    }
+
+    /// What an id of the source stands for.
+    pub(super) fn lookup(&self, id: Id) -> Id {
+        self.ids.get(id).unwrap_or(id)
     }
 
     /// Tracks the private variables of a module: their ids, types and initializers, whose parts may
@@ -166,38 +180,27 @@ impl<'s, 'm> Walk<'s, 'm> {
         self.block = self.values.fresh();
         self.values.push(Op::Label, &[self.block.0]);
         self.track_private(private);
-        let mut frame = self.frame(function, FxHashMap::default(), true)?;
+        let mut frame = self.frame(function, true)?;
         if let Step::Returned(_) = self.walk(&mut frame, Step::At(function.first, Vec::new()))? {
             self.values.push(Op::Return, &[]);
         }
         if self.values.overflows { Err(Stop::GiveUp) } else { Ok(()) }
     }
 
-    fn frame(
-        &mut self,
-        function: &'s Function,
-        ids: FxHashMap<Id, Id>,
-        is_entry: bool,
-    ) -> Result<Frame<'s>, Stop> {
-        let mut frame = Frame {
-            function,
-            ids,
-            visited: FxHashSet::default(),
-            is_entry,
-            base: self.targets.len(),
-        };
-        for span in &function.variables {
-            self.declare(&mut frame, *span)?;
+    fn frame(&mut self, function: &'s Function, is_entry: bool) -> Result<Frame<'s>, Stop> {
+        self.frames += 1;
+        let frame = Frame { function, number: self.frames, is_entry, base: self.targets.len() };
+        for i in self.known.source.variables(function) {
+            self.declare(&frame, i)?;
         }
         Ok(frame)
     }
 
-    fn declare(&mut self, frame: &mut Frame<'s>, span: Span) -> Result<(), Stop> {
-        let i = self.known.source.instruction(span);
+    fn declare(&mut self, frame: &Frame<'s>, i: Instruction<'_>) -> Result<(), Stop> {
         let (ty, variable, initializer) = (i.id(0), i.id(1), i.operands().get(3));
         let pointee = self.values.pointee_of_type(ty).ok_or(Stop::GiveUp)?;
         let id = self.values.fresh();
-        frame.ids.insert(variable, id);
+        self.ids.insert(variable, id);
         let is_tracked = !self.known.untracked.contains(&variable)
             && self.track(id, variable, pointee, initializer.map(|id| Id(*id)));
         if is_tracked {
@@ -226,26 +229,27 @@ impl<'s, 'm> Walk<'s, 'm> {
     }
 
     fn enter(&mut self, frame: &mut Frame<'s>, label: Id, edges: &[Edge]) -> Result<Step, Stop> {
-        let function = frame.function;
-        let block = function.blocks.get(&label).ok_or_else(|| frame.refuse())?;
+        let source = self.known.source;
+        let block = source.block(frame.function, label).ok_or_else(|| frame.refuse())?;
         // A block that several paths lead to is a target, unless the control flow is not structured.
-        if !frame.visited.insert(label) {
+        if std::mem::replace(&mut self.visited[block.number], frame.number) == frame.number {
             return Err(frame.refuse());
         }
-        self.steps += 1 + block.body.len();
+        self.steps += 1 + block.len();
         if self.values.words.len() > self.known.limit
             || self.steps > 8 * self.known.limit
             || self.values.overflows
         {
             return Err(Stop::GiveUp);
         }
-        let mut phis = Vec::new();
         if !edges.is_empty() {
-            for phi in &block.phis {
-                phis.push(self.phi(frame, *phi, edges)?);
+            // No phi has the value of another one of the same block.
+            let mut phis = Vec::new();
+            for phi in source.phis(block) {
+                phis.push((phi.id(1), self.phi(frame, phi, edges)?));
             }
+            phis.into_iter().for_each(|(phi, id)| self.ids.insert(phi, id));
         }
-        frame.ids.extend(phis);
         match block.merge {
             Merge::Loop { merge, next } => self.walk_loop(frame, label, block, merge, next),
             Merge::None | Merge::Selection { .. } => self.walk_block(frame, label, block),
@@ -253,12 +257,11 @@ impl<'s, 'm> Walk<'s, 'm> {
     }
 
     /// The value of a phi of the source.
-    fn phi(&mut self, frame: &Frame<'s>, span: Span, edges: &[Edge]) -> Result<(Id, Id), Stop> {
-        let i = self.known.source.instruction(span);
+    fn phi(&mut self, frame: &Frame<'s>, i: Instruction<'_>, edges: &[Edge]) -> Result<Id, Stop> {
         let mut values = Vec::with_capacity(edges.len());
         for edge in edges {
             let value = phi_value(i, edge.from).ok_or_else(|| frame.refuse())?;
-            values.push((self.plain(frame, value)?, edge.block));
+            values.push((self.plain(value)?, edge.block));
         }
         let end = self.values.words.len();
         let id = self.join_values(i.id(0), &values);
@@ -266,7 +269,7 @@ impl<'s, 'm> Walk<'s, 'm> {
         if self.values.words.len() > end {
             self.annotate(i.id(1), id);
         }
-        Ok((i.id(1), id))
+        Ok(id)
     }
 
     /// The value that is the result of one of several blocks.
@@ -287,8 +290,8 @@ impl<'s, 'm> Walk<'s, 'm> {
     }
 
     /// What an id of the source stands for, which is not a pointer into a tracked variable.
-    pub(super) fn plain(&self, frame: &Frame<'s>, id: Id) -> Result<Id, Stop> {
-        let id = frame.lookup(id);
+    pub(super) fn plain(&self, id: Id) -> Result<Id, Stop> {
+        let id = self.lookup(id);
         match self.tracked.pointer(id) {
             Some(pointer) => Err(Stop::Untrack(pointer.variable)),
             None => Ok(id),
@@ -302,8 +305,8 @@ impl<'s, 'm> Walk<'s, 'm> {
     }
 
     pub(super) fn annotate(&mut self, from: Id, to: Id) {
-        for words in self.known.decorations.get(&from).into_iter().flatten() {
-            let mut words = words.clone();
+        for decoration in self.known.decorations.get(from) {
+            let mut words = decoration.words().to_vec();
             words[1] = to.0;
             self.annotations.push(words);
         }
@@ -316,8 +319,7 @@ impl<'s, 'm> Walk<'s, 'm> {
         label: Id,
         block: &'s Block,
     ) -> Result<Step, Stop> {
-        for span in &block.body {
-            let i = self.known.source.instruction(*span);
+        for i in self.known.source.body(block) {
             if i.is(Op::FunctionCall) {
                 if !self.call(frame, i)? {
                     return Ok(Step::Ended);
@@ -326,30 +328,29 @@ impl<'s, 'm> Walk<'s, 'm> {
                 self.write(frame, i)?;
             }
         }
-        let terminator = self.known.source.instruction(block.terminator);
-        self.leave(frame, label, block, terminator)
+        self.leave(frame, label, block)
     }
 
-    fn write(&mut self, frame: &mut Frame<'s>, i: Instruction<'_>) -> Result<(), Stop> {
+    fn write(&mut self, frame: &Frame<'s>, i: Instruction<'_>) -> Result<(), Stop> {
         let op = i.op().ok_or_else(|| frame.refuse())?;
         let (ty, result) = result_of(i);
         let id = match (op, ty, result) {
             (Op::Store, ..) => {
-                let pointer = frame.lookup(i.id(0));
+                let pointer = self.lookup(i.id(0));
                 if let Some(pointer) = self.tracked.pointer(pointer).cloned() {
-                    let value = self.plain(frame, i.id(1))?;
+                    let value = self.plain(i.id(1))?;
                     let (values, state) = (&mut self.values, &mut self.state);
                     return self.tracked.store(values, state, &pointer, value);
                 }
                 return self.copy(frame, i, op);
             }
             (Op::Load, Some(ty), Some(result)) => {
-                let pointer = frame.lookup(i.id(2));
+                let pointer = self.lookup(i.id(2));
                 if let Some(pointer) = self.tracked.pointer(pointer).cloned() {
                     self.tracked.load(&mut self.values, &self.state, &pointer)?
                 } else if let Some(storage) = self.unchanging(pointer)
                     && i.operands().len() == 3
-                    && !self.known.decorations.contains_key(&result)
+                    && !self.known.decorations.has(result)
                 {
                     self.values.load_unchanging(pointer, storage, ty)
                 } else {
@@ -357,14 +358,14 @@ impl<'s, 'm> Walk<'s, 'm> {
                 }
             }
             (Op::AccessChain | Op::InBoundsAccessChain, Some(ty), Some(result)) => {
-                let base = frame.lookup(i.id(2));
+                let base = self.lookup(i.id(2));
                 let indices: Vec<Id> = i.operands().iter().skip(3).map(|id| Id(*id)).collect();
-                let indices: Vec<Id> = indices.iter().map(|id| frame.lookup(*id)).collect();
+                let indices: Vec<Id> = indices.iter().map(|id| self.lookup(*id)).collect();
                 if self.tracked.pointer(base).is_some() {
                     let id = self.values.fresh();
                     self.tracked.chain(&self.values, base, &indices, id)?;
                     id
-                } else if self.known.decorations.contains_key(&result) {
+                } else if self.known.decorations.has(result) {
                     return self.copy(frame, i, op);
                 } else {
                     let operands: Vec<u32> =
@@ -372,17 +373,19 @@ impl<'s, 'm> Walk<'s, 'm> {
                     self.values.value(op, ty, &operands)
                 }
             }
-            (Op::CopyObject, _, Some(_)) => frame.lookup(i.id(2)),
+            (Op::CopyObject, _, Some(_)) => self.lookup(i.id(2)),
             (Op::Undef, Some(ty), Some(_)) => self.values.undefined(ty),
             (_, Some(ty), Some(result))
-                if is_pure(i, self.known.glsl) && !self.known.decorations.contains_key(&result) =>
+                if is_pure(i, self.known.glsl) && !self.known.decorations.has(result) =>
             {
-                let operands = self.operands(frame, i)?;
+                let operands = self.operands(i)?;
                 self.values.value(op, ty, &operands)
             }
             _ => return self.copy(frame, i, op),
         };
-        frame.ids.extend(result.map(|result| (result, id)));
+        if let Some(result) = result {
+            self.ids.insert(result, id);
+        }
         Ok(())
     }
 
@@ -395,14 +398,14 @@ impl<'s, 'm> Walk<'s, 'm> {
     }
 
     /// Writes an instruction as it is, with other ids.
-    fn copy(&mut self, frame: &mut Frame<'s>, i: Instruction<'_>, op: Op) -> Result<(), Stop> {
-        let mut operands = self.operands(frame, i)?;
+    fn copy(&mut self, frame: &Frame<'s>, i: Instruction<'_>, op: Op) -> Result<(), Stop> {
+        let mut operands = self.operands(i)?;
         self.repeat_sampled_images(i, &mut operands);
         match result_of(i) {
             (Some(ty), Some(result)) => {
                 let id = self.values.define(op, ty, &operands);
                 self.annotate(result, id);
-                frame.ids.insert(result, id);
+                self.ids.insert(result, id);
             }
             (None, None) => self.values.push(op, &operands),
             _ => return Err(frame.refuse()),
@@ -430,7 +433,7 @@ impl<'s, 'm> Walk<'s, 'm> {
     }
 
     /// The operands behind result type and result.
-    fn operands(&self, frame: &Frame<'s>, i: Instruction<'_>) -> Result<Vec<u32>, Stop> {
+    fn operands(&self, i: Instruction<'_>) -> Result<Vec<u32>, Stop> {
         let first = match result_of(i) {
             (Some(_), Some(_)) => 2,
             _ => 0,
@@ -439,7 +442,7 @@ impl<'s, 'm> Walk<'s, 'm> {
         let mut stop = None;
         visit_ids(i, |index| {
             if index >= first {
-                match self.plain(frame, i.id(index)) {
+                match self.plain(i.id(index)) {
                     Ok(id) => operands[index] = id.0,
                     Err(error) => stop = Some(error),
                 }
@@ -452,24 +455,31 @@ impl<'s, 'm> Walk<'s, 'm> {
     }
 
     /// Writes what a function does, or a call. Returns false if control does not come back.
-    fn call(&mut self, frame: &mut Frame<'s>, i: Instruction<'_>) -> Result<bool, Stop> {
+    fn call(&mut self, frame: &Frame<'s>, i: Instruction<'_>) -> Result<bool, Stop> {
         let (result, callee) = (i.id(1), i.id(2));
-        let inlined = self.known.source.get(callee);
-        let Some(function) = inlined.filter(|_| !self.known.refused.contains(&callee)) else {
+        if self.known.refused.contains(&callee) || !self.known.source.has(callee) {
             self.copy(frame, i, Op::FunctionCall)?;
             return Ok(true);
-        };
+        }
+        let function = self.known.source.get(callee).ok_or(Stop::Refuse(callee))?;
         self.nest()?;
-        let arguments = i.operands().iter().skip(3).map(|id| frame.lookup(Id(*id)));
-        let ids: FxHashMap<Id, Id> = function.parameters.iter().copied().zip(arguments).collect();
+        let arguments = i.operands().iter().skip(3);
+        for (parameter, argument) in self.known.source.parameters(function).zip(arguments) {
+            self.ids.insert(parameter.id(1), self.lookup(Id(*argument)));
+        }
         let leaves = self.tracked.leaf_types.len();
-        let mut inner = self.frame(function, ids, false)?;
+        let mut inner = self.frame(function, false)?;
         let step = self.walk(&mut inner, Step::At(function.first, Vec::new()))?;
         self.depth -= 1;
         self.tracked.truncate(leaves);
         self.state.truncate(leaves);
+        // What its pointers pointed into is gone.
+        let source = self.known.source;
+        for local in source.parameters(function).chain(source.variables(function)) {
+            self.ids.remove(local.id(1));
+        }
         let Step::Returned(value) = step else { return Ok(false) };
-        frame.ids.insert(result, value);
+        self.ids.insert(result, value);
         Ok(true)
     }
 }

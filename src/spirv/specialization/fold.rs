@@ -77,22 +77,23 @@ impl Value {
 
     /// The instruction that declares the value as a constant.
     pub(in crate::spirv) fn declaration(self, ty: Id, id: Id) -> Vec<u32> {
-        let op = match (self.scalar, self.bits) {
-            (Scalar::Bool, 0) => Op::ConstantFalse,
-            (Scalar::Bool, _) => Op::ConstantTrue,
-            _ => Op::Constant,
-        };
-        let mut operands = vec![ty.0, id.0];
+        let (op, [low, high], count) = self.literal();
+        encode(op, &[ty.0, id.0, low, high][..2 + count])
+    }
+
+    /// The opcode of that instruction, and the words of its literal, with their number.
+    pub(in crate::spirv) fn literal(self) -> (Op, [u32; 2], usize) {
+        let words = [self.bits as u32, (self.bits >> 32) as u32];
         match self.scalar {
-            Scalar::Bool => {}
+            Scalar::Bool if self.bits == 0 => (Op::ConstantFalse, words, 0),
+            Scalar::Bool => (Op::ConstantTrue, words, 0),
             // Narrow signed literals are sign-extended.
-            Scalar::Int { width: 8 | 16, signed: true } => operands.push(self.signed() as u32),
-            Scalar::Int { width: 64, .. } | Scalar::Float { width: 64 } => {
-                operands.extend([self.bits as u32, (self.bits >> 32) as u32]);
+            Scalar::Int { width: 8 | 16, signed: true } => {
+                (Op::Constant, [self.signed() as u32, 0], 1)
             }
-            _ => operands.push(self.bits as u32),
+            Scalar::Int { width: 64, .. } | Scalar::Float { width: 64 } => (Op::Constant, words, 2),
+            Scalar::Int { .. } | Scalar::Float { .. } => (Op::Constant, words, 1),
         }
-        encode(op, &operands)
     }
 
     /// The bits of the value; those above the type's width are zero.
