@@ -2,7 +2,9 @@
 //
 // A fan has two invocations per primitive: one for the rim vertex, and one that shades the hub
 // again and stores it for this primitive only, so that no invocation has to store to all
-// primitives. The two are neighbours, and so are the records that they write.
+// primitives. The two are neighbours, and so are the records that they write. In plain captures
+// there are three for two primitives: the hub's invocation stores it for both, and like that of a
+// rim vertex it stores two records, so that none waits for its neighbours.
 //
 // With primitive restart every index is an item, and only this shader finds out which of them
 // contribute.
@@ -72,12 +74,17 @@ fn instance_and_lane(index: u32, per_instance: u32) -> vec2<u32> {
     return vec2<u32>(instance + select(0u, 1u, is_next), lane - select(0u, per_instance, is_next));
 }
 
+// The invocations of a fan's instance.
+fn fan_invocations(items: u32) -> u32 {
+    return items + select(items, (items + 1u) / 2u, is_plain());
+}
+
 // Finds out what an invocation shades, and sets the shader's inputs for it.
 fn begin_work(workgroup: u32, local: u32) -> Work {
     var work = Work();
     let index = first_invocation(workgroup) + local;
     let is_fan = is_tri_fan();
-    let per_instance = select(draw.item_count, 2u * draw.item_count, is_fan);
+    let per_instance = select(draw.item_count, fan_invocations(draw.item_count), is_fan);
     let place = instance_and_lane(index, per_instance);
     work.in_draw = (is_plain() | (place.x < draw.instance_count)) & (place.y < per_instance);
     work.exists = work.in_draw;
@@ -86,8 +93,10 @@ fn begin_work(workgroup: u32, local: u32) -> Work {
     let instance = select(0u, place.x, work.in_draw);
     let lane = select(0u, place.y, work.in_draw);
 
-    work.is_hub = is_fan & (lane % 2u == 1u);
-    let element = select(lane, lane / 2u, is_fan);
+    // In plain captures a rim vertex, the hub, and the next rim vertex.
+    let rim = select(lane / 2u, 2u * lane / 3u, is_plain());
+    work.is_hub = is_fan & select(lane % 2u == 1u, 2u * lane - 3u * rim == 2u, is_plain());
+    let element = select(lane, rim, is_fan);
     var vertex = 0u;
     if may_be_general() && may_restart() && (draw.flags & RESTART) != 0u {
         // Only the hub of a fan has the index of another element, which the place tells.
@@ -123,7 +132,9 @@ fn begin_work(workgroup: u32, local: u32) -> Work {
 
 // The records of the shaded vertex.
 fn records_of(work: Work) -> vec3<u32> {
-    return select(records_of_item(work.item), vec3<u32>(3u * work.item + hub_slot(), NONE, NONE), work.is_hub);
+    let first = 3u * work.item + hub_slot();
+    let hub = vec3<u32>(first, select(NONE, first + 3u, is_plain()), NONE);
+    return select(records_of_item(work.item), hub, work.is_hub);
 }
 
 @compute @workgroup_size(64)

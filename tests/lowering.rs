@@ -209,6 +209,28 @@ fn lowering_depends_on_nothing_but_its_input() {
     assert_ne!(compute.cache_key(), narrower.cache_key());
 }
 
+/// Accesses that are aligned move 64-bit integers where the target has them, and no others do.
+#[test]
+fn aligned_accesses_may_be_64_bit_integers() {
+    let words = words_from_bytes(include_bytes!("../shaders/probe/two_buffers.spv")).unwrap();
+    let input = vertex_input(NumericClass::Float);
+    for int64_accesses in [false, true] {
+        let target = compute::Target { int64_accesses, ..Default::default() };
+        let options = compute::Options { vertex_input: &input, target };
+        let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
+        common::validate(&lowered.words, "vulkan1.0");
+        let text = common::disassemble(&lowered.words);
+        assert_eq!(text.contains("OpCapability Int64"), int64_accesses);
+        for line in
+            text.lines().filter(|line| line.contains("OpStore") && line.contains("Aligned 4"))
+        {
+            assert!(!line.contains("ulong"), "{line}");
+        }
+        let aligned = text.lines().filter(|line| line.contains("PhysicalStorageBuffer %v2ulong"));
+        assert_eq!(aligned.count() > 0, int64_accesses, "{text}");
+    }
+}
+
 /// The hash is of the bytes of the file, so it equals the output of `xxh128sum`.
 #[test]
 fn cache_keys_are_xxh3() {

@@ -92,15 +92,16 @@ fn other_drivers_have_what_they_report() {
         device_id: 0,
         device_type: PhysicalDeviceType::CPU,
     };
-    let on_processors = ["llvmpipe-narrow-accesses", "processor-no-staging"];
-    assert_eq!(active(lavapipe), on_processors);
+    let on_lavapipe =
+        ["llvmpipe-narrow-accesses", "llvmpipe-int64-accesses", "processor-no-staging"];
+    assert_eq!(active(lavapipe), on_lavapipe);
     let swiftshader = DeviceIdentity {
         driver_id: DriverId::GOOGLE_SWIFTSHADER,
         vendor_id: 0x1ae0,
         device_id: 0xc0de,
         ..lavapipe
     };
-    assert_eq!(active(swiftshader), on_processors[1..]);
+    assert_eq!(active(swiftshader), on_lavapipe[2..]);
 }
 
 #[test]

@@ -73,8 +73,8 @@ pub(super) fn measure(
     };
     let creation = start.elapsed();
     let push = Push {
-        source: memory.addresses.source,
-        target: memory.addresses.targets[0],
+        source: memory.reached.source.address,
+        target: memory.reached.targets[0].address,
         count: case.vertices,
         reserved: 0,
     };

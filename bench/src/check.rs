@@ -6,7 +6,7 @@ use super::case::Case;
 use super::compare::{self, Mismatch};
 use super::contestant::Contestant;
 use super::memory::{Memory, MemoryError};
-use super::roofline::{SPREADS, Spread};
+use super::roofline::Spread;
 use super::run::{Bench, BenchError, sample_failed};
 
 /// Numbers of vertices of the captures that are compared before any is timed: less than a
@@ -67,11 +67,12 @@ impl Bench<'_> {
                 continue;
             }
             let spreads = match contestant {
-                Contestant::Roofline => SPREADS.as_slice(),
-                _ => &SPREADS[..1],
+                // Without any it was refused.
+                Contestant::Roofline => Spread::all(self.gpu.context(), small).unwrap_or_default(),
+                _ => vec![Spread::default()],
             };
             for spread in spreads {
-                if let Err(refusal) = self.check(small, *contestant, memory, *spread)? {
+                if let Err(refusal) = self.check(small, *contestant, memory, spread)? {
                     *refused = Some(refusal);
                     break;
                 }

@@ -15,7 +15,7 @@ use vkxfb_probe::gpu::Gpu;
 use super::case::{Case, Record, RecordError, Workload};
 use super::contestant::Contestant;
 use super::memory::{Memory, MemoryError, Sources};
-use super::roofline::SPREADS;
+use super::roofline::Spread;
 use super::sample::{Sample, SampleError, Tools};
 
 /// How long the work must take by the host's clock.
@@ -48,26 +48,31 @@ pub(super) enum ClockError {
 }
 
 /// The ratio of the device's time to the host's, for a kernel that is repeated until it takes long
-/// enough. `None` if the device has no timestamps, or no device addresses for the kernel.
+/// enough. `None` if the device has no timestamps, or cannot run the kernel.
 pub(super) fn coverage(
     gpu: &mut Gpu,
     tools: &mut Tools,
     sources: &mut Sources,
     contestants: &[Contestant],
 ) -> Result<Option<f64>, ClockError> {
-    if tools.timer.timestamps().is_none() || !gpu.context().has_addresses() {
+    if tools.timer.timestamps().is_none() {
         return Ok(None);
     }
     let (mut vertices, mut times) = (VERTICES[0], 1);
     loop {
         let (workload, topology) = (Workload::Draw, PrimitiveTopology::PointList);
         let case = Case { workload, topology, record: Record::new(32, 1)?, vertices };
+        let Some(spread) =
+            Spread::all(gpu.context(), &case).ok().and_then(|all| all.first().copied())
+        else {
+            return Ok(None);
+        };
         let mut memory = match Memory::new(gpu, sources, &case) {
             Ok(memory) => memory,
             Err(error) if error.is_limit() => return Ok(None),
             Err(error) => return Err(error.into()),
         };
-        let result = run(gpu, tools, &case, &mut memory, contestants, times);
+        let result = run(gpu, tools, &case, &mut memory, contestants, (spread, times));
         memory.destroy(gpu);
         let Sample { gpu: device, wall, .. } = result?;
         if wall >= LONG.as_nanos() as f64 || times >= MOST {
@@ -88,16 +93,16 @@ fn run(
     case: &Case,
     memory: &mut Memory,
     contestants: &[Contestant],
-    times: u32,
+    (spread, times): (Spread, u32),
 ) -> Result<Sample, SampleError> {
     for contestant in contestants {
         if contestant.unavailable(gpu, case).is_none() {
-            match tools.sample(gpu, case, memory, *contestant, SPREADS[0]) {
+            match tools.sample(gpu, case, memory, *contestant, spread) {
                 Err(error) if error.is_fatal() => return Err(error),
                 // Contestants that cannot capture are reported later.
                 Ok(_) | Err(_) => {}
             }
         }
     }
-    tools.sample_roofline(gpu, case, memory, SPREADS[0], times)
+    tools.sample_roofline(gpu, case, memory, spread, times)
 }

@@ -14,6 +14,7 @@ use vkxfb_probe::gpu::Gpu;
 
 use super::case::{Case, Record};
 use super::data::{self, SALT, Vertices};
+use super::roofline::Spread;
 
 /// A contestant: a way to capture, or the kernel that moves as many bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -64,7 +65,7 @@ impl Contestant {
     /// Why it cannot capture a case on this device, or `None` if it can.
     pub(super) fn unavailable(self, gpu: &Gpu, case: &Case) -> Option<String> {
         let Some(backend) = self.backend() else {
-            return (!gpu.context().has_addresses()).then(|| "no device addresses".to_owned());
+            return Spread::all(gpu.context(), case).err();
         };
         if !gpu.backends().contains(&backend) {
             let reason = gpu.capabilities().availability(backend).err();

@@ -10,7 +10,7 @@ use vkxfb_probe::gpu::{Gpu, GpuError};
 
 use super::case::Case;
 use super::data::Vertices;
-use super::roofline::Addresses;
+use super::roofline::{Reached, ReachedBuffers};
 
 /// The number of bytes that are copied to the device at a time.
 const CHUNK: usize = 16 << 20;
@@ -92,7 +92,8 @@ pub(super) struct Memory {
     pub(super) indices: Option<IndexBuffer>,
     pub(super) captures: Vec<Option<CaptureBuffer>>,
     pub(super) counters: Vec<Option<CounterBuffer>>,
-    pub(super) addresses: Addresses,
+    /// The same buffers for the roofline.
+    pub(super) reached: ReachedBuffers,
     pub(super) arena: Arena,
     pub(super) capture: Capture,
     /// The capture buffers, in order.
@@ -111,7 +112,7 @@ impl Memory {
         let (mut targets, mut others) = (Vec::new(), Vec::new());
         let made = Self::allocate(gpu, sources, case, &mut targets, &mut others);
         match made {
-            Ok((vertices, indices, counters, addresses, arena)) => {
+            Ok((vertices, indices, counters, reached, arena)) => {
                 let bound = |buffer: &Buffer| {
                     let (buffer, size) = (buffer.raw(), buffer.size());
                     Some(CaptureBuffer { buffer, offset: 0, size })
@@ -122,7 +123,7 @@ impl Memory {
                     indices,
                     captures,
                     counters,
-                    addresses,
+                    reached,
                     arena,
                     capture: Capture::new(gpu.context(), &gpu.kernels()),
                     targets,
@@ -146,15 +147,15 @@ impl Memory {
         targets: &mut Vec<Buffer>,
         others: &mut Vec<Buffer>,
     ) -> Result<
-        (VertexBuffer, Option<IndexBuffer>, Vec<Option<CounterBuffer>>, Addresses, Arena),
+        (VertexBuffer, Option<IndexBuffer>, Vec<Option<CounterBuffer>>, ReachedBuffers, Arena),
         MemoryError,
     > {
         let device = MemoryLocation::Device;
         let capture_usage = usage(gpu, Context::capture_buffer_usage);
-        let mut addresses = Addresses::default();
+        let mut reached = ReachedBuffers::default();
         for buffer in 0..case.record.buffers() {
             let made = gpu.create_buffer(case.buffer_size(buffer), capture_usage, device)?;
-            addresses.targets[buffer as usize % MAX_XFB_BUFFERS] = made.address();
+            reached.targets[buffer as usize % MAX_XFB_BUFFERS] = Reached::from(&made);
             targets.push(made);
         }
         let mut indices = None;
@@ -162,7 +163,8 @@ impl Memory {
             let size = case.index_bytes().next_multiple_of(16);
             let buffer =
                 gpu.create_buffer(size, usage(gpu, Context::index_buffer_usage), device)?;
-            let (raw, address) = (buffer.raw(), buffer.address());
+            let raw = buffer.raw();
+            reached.indices = Reached::from(&buffer);
             let filled = fill(gpu, &buffer, INDEX as usize, |first, bytes| {
                 for (place, bytes) in (first..).zip(bytes.as_chunks_mut().0) {
                     let place = place as u32;
@@ -172,7 +174,6 @@ impl Memory {
             });
             others.push(buffer);
             filled?;
-            addresses.indices = address;
             let size = case.index_bytes();
             let index_type = IndexType::Uint32;
             indices = Some(IndexBuffer { buffer: raw, offset: 0, size, index_type });
@@ -187,11 +188,11 @@ impl Memory {
             others.push(buffer);
         }
         let source = sources.get(gpu, case)?;
-        addresses.source = source.address();
+        reached.source = Reached::from(source);
         let (buffer, size) = (source.raw(), source.size());
         let vertices = VertexBuffer { binding: 0, buffer, offset: 0, size, stride: None };
         let arena = gpu.create_arena(&arena_for(case))?;
-        Ok((vertices, indices, counters, addresses, arena))
+        Ok((vertices, indices, counters, reached, arena))
     }
 
     pub(super) fn destroy(self, gpu: &mut Gpu) {
@@ -213,13 +214,14 @@ fn arena_for(case: &Case) -> ArenaDesc {
     desc
 }
 
-/// The usage of a buffer for every backend of the device, and for the roofline.
+/// The usage of a buffer for every backend of the device, and for each form of the roofline.
 fn usage(
     gpu: &Gpu,
     of_backend: impl Fn(&Context, vkxfb::lower::Backend) -> vk::BufferUsageFlags,
 ) -> vk::BufferUsageFlags {
     let ctx = gpu.context();
-    gpu.backends().iter().fold(vk::BufferUsageFlags::empty(), |all, b| all | of_backend(ctx, *b))
+    let roofline = vk::BufferUsageFlags::STORAGE_BUFFER;
+    gpu.backends().iter().fold(roofline, |all, backend| all | of_backend(ctx, *backend))
 }
 
 /// Checks that the limits of the device allow the memory for a case.

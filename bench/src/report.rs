@@ -84,7 +84,7 @@ pub struct Measured {
     pub arena_upload: u64,
     /// Bytes of scratch taken from the arena.
     pub arena_scratch: u64,
-    /// Roofline only: the shape that was fastest.
+    /// Roofline only: the form that was fastest.
     pub spread: Option<RooflineSpread>,
 }
 

@@ -1,4 +1,4 @@
-//! The kernel with which captures are compared, `shaders/bench/roofline.comp`: it reads the bytes
+//! The kernel with which captures are compared, `shaders/bench/roofline.glsl`: it reads the bytes
 //! that a capture has to read, writes as many as a capture has to write, and does nothing else.
 
 use std::collections::HashMap;
@@ -7,12 +7,42 @@ use ash::vk;
 use serde::Serialize;
 use vkxfb::capture::MAX_XFB_BUFFERS;
 use vkxfb::internal::{compute_pipeline, fold, vulkan_error};
-use vkxfb::runtime::{Context, RuntimeError};
+use vkxfb::runtime::{Buffer, Context, RuntimeError};
 use vkxfb::spirv::words_from_bytes;
 
-use super::case::{Case, Work};
+use super::case::{Case, QUAD, Work};
 
-/// How the work is distributed over invocations.
+/// How the kernel reaches memory, like a capture with that
+/// [`ResourcePlan`](vkxfb::lower::ResourcePlan).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Resources {
+    /// By device addresses.
+    DeviceAddress,
+    /// By storage-buffer descriptors.
+    Descriptors,
+}
+
+impl Resources {
+    /// Why the kernel cannot reach the memory of a case in this way, or `None` if it can.
+    fn unavailable(self, ctx: &Context, work: &Work) -> Option<String> {
+        let limits = &ctx.capabilities().limits;
+        let (max, largest) = (limits.max_storage_buffer_range, work.ranges().into_iter().max());
+        match self {
+            Self::DeviceAddress if ctx.has_addresses() => None,
+            Self::DeviceAddress => Some("no device addresses".to_owned()),
+            Self::Descriptors if limits.max_storage_buffers < BUFFERS as u32 => {
+                Some(format!("not {BUFFERS} storage buffers"))
+            }
+            Self::Descriptors => largest
+                .filter(|largest| *largest > max)
+                .map(|largest| format!("{largest} bytes exceed maxStorageBufferRange, {max}")),
+        }
+    }
+}
+
+/// How the work is distributed over invocations, and how they reach memory. The default is the
+/// first that is tried where there are device addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub struct Spread {
     /// Invocations of a workgroup.
@@ -20,15 +50,70 @@ pub struct Spread {
     /// Whether the loads and stores of one invocation are contiguous, which suits processors that
     /// run one invocation after the other. Otherwise those of a workgroup are.
     pub together: bool,
+    /// How memory is reached.
+    pub resources: Resources,
+    /// Whether 16 bytes are accessed as two 64-bit integers, as captures do on
+    /// [some devices](vkxfb::runtime::Capabilities::int64_accesses). Otherwise as four dwords.
+    pub int64: bool,
 }
 
-/// The shapes that are tried.
-pub const SPREADS: [Spread; 4] = [
-    Spread { workgroup_size: 64, together: false },
-    Spread { workgroup_size: 256, together: false },
-    Spread { workgroup_size: 64, together: true },
-    Spread { workgroup_size: 256, together: true },
-];
+/// The shapes that are tried, for each way to access memory: the size of a workgroup, and whether
+/// the accesses of an invocation are contiguous.
+const SHAPES: [(u32, bool); 4] = [(64, false), (256, false), (64, true), (256, true)];
+
+impl Default for Spread {
+    fn default() -> Self {
+        let resources = Resources::DeviceAddress;
+        Self { workgroup_size: 64, together: false, resources, int64: false }
+    }
+}
+
+impl Spread {
+    /// Those that are tried for a case.
+    ///
+    /// # Errors
+    /// Why there is none on this device.
+    pub(super) fn all(ctx: &Context, case: &Case) -> Result<Vec<Self>, String> {
+        let work = case.work();
+        let (mut all, mut reasons) = (Vec::new(), Vec::new());
+        for resources in [Resources::DeviceAddress, Resources::Descriptors] {
+            if let Some(reason) = resources.unavailable(ctx, &work) {
+                reasons.push(reason);
+                continue;
+            }
+            for int64 in [false, true] {
+                if int64 && !ctx.enabled().shader_int64 {
+                    continue;
+                }
+                all.extend(SHAPES.map(|(workgroup_size, together)| Self {
+                    workgroup_size,
+                    together,
+                    resources,
+                    int64,
+                }));
+            }
+        }
+        if all.is_empty() { Err(reasons.join(", and ")) } else { Ok(all) }
+    }
+
+    /// The compiled shader.
+    const fn shader(self) -> &'static [u8] {
+        match (self.resources, self.int64) {
+            (Resources::DeviceAddress, false) => {
+                include_bytes!("../../shaders/bench/roofline.spv")
+            }
+            (Resources::DeviceAddress, true) => {
+                include_bytes!("../../shaders/bench/roofline_int64.spv")
+            }
+            (Resources::Descriptors, false) => {
+                include_bytes!("../../shaders/bench/roofline_descriptors.spv")
+            }
+            (Resources::Descriptors, true) => {
+                include_bytes!("../../shaders/bench/roofline_descriptors_int64.spv")
+            }
+        }
+    }
+}
 
 /// The loads and stores of an invocation, and the number of invocations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,65 +141,189 @@ impl Shares {
     fn constants(&self, work: &Work, spread: Spread) -> [u32; 11] {
         let [a, b, c, d] = self.stores;
         let [pair, next, first] = work.pattern;
-        let Spread { workgroup_size, together } = spread;
+        let Spread { workgroup_size, together, .. } = spread;
         let (sources, indices) = (self.source_loads, self.index_loads);
         [workgroup_size, sources, indices, a, b, c, d, pair, next, first, together.into()]
     }
 }
 
-/// Push constants of the shader.
+/// The buffers that the kernel may access: vertices, indices, and the capture buffers.
+const BUFFERS: usize = 2 + MAX_XFB_BUFFERS;
+
+/// Push constants of the shader. With descriptors the addresses are not used.
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 struct Push {
-    source: u64,
-    indices: u64,
-    targets: [u64; MAX_XFB_BUFFERS],
+    /// Of vertices, indices, and the capture buffers.
+    addresses: [u64; BUFFERS],
     source_count: u32,
     index_count: u32,
     target_counts: [u32; MAX_XFB_BUFFERS],
     reserved: [u32; 2],
 }
 
-/// Device addresses of the buffers that the kernel accesses, each a multiple of 16.
+/// A buffer that the kernel accesses from its start.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Addresses {
-    pub(super) source: u64,
-    pub(super) indices: u64,
-    pub(super) targets: [u64; MAX_XFB_BUFFERS],
+pub(super) struct Reached {
+    pub(super) buffer: vk::Buffer,
+    /// The device address, a multiple of 16; 0 if the device has no addresses.
+    pub(super) address: u64,
 }
 
-/// Pipelines of the kernel, one for each set of specialisation constants.
+impl From<&Buffer> for Reached {
+    fn from(buffer: &Buffer) -> Self {
+        Self { buffer: buffer.raw(), address: buffer.address() }
+    }
+}
+
+/// The buffers that the kernel accesses. Those that it does not need are null.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ReachedBuffers {
+    pub(super) source: Reached,
+    pub(super) indices: Reached,
+    pub(super) targets: [Reached; MAX_XFB_BUFFERS],
+}
+
+impl ReachedBuffers {
+    /// In the order of the bindings.
+    const fn all(&self) -> [Reached; BUFFERS] {
+        let [a, b, c, d] = self.targets;
+        [self.source, self.indices, a, b, c, d]
+    }
+}
+
+impl Work {
+    /// The bytes of each buffer up to the last one that is accessed, in the order of the bindings.
+    fn ranges(&self) -> [u64; BUFFERS] {
+        let sources = self.sources.checked_sub(1).map_or(0, |last| self.source(last) + 1);
+        let [a, b, c, d] = self.targets;
+        [sources, self.indices, a, b, c, d].map(|units| units * QUAD)
+    }
+}
+
+/// What a pipeline of the kernel is made of: [`Spread::resources`] and [`Spread::int64`], which
+/// choose the shader, and the specialisation constants.
+type Key = (Resources, bool, [u32; 11]);
+
+/// Pipelines of the kernel.
 #[derive(Default)]
 pub(super) struct Rooflines {
     layout: vk::PipelineLayout,
-    all: HashMap<[u32; 11], vk::Pipeline>,
+    /// `None` if the device has too few storage buffers.
+    descriptors: Option<Descriptors>,
+    all: HashMap<Key, vk::Pipeline>,
+}
+
+/// The descriptor set of the kernel.
+#[derive(Clone, Copy)]
+struct Descriptors {
+    layout: vk::DescriptorSetLayout,
+    pool: vk::DescriptorPool,
+    set: vk::DescriptorSet,
+}
+
+impl Descriptors {
+    fn new(ctx: &Context) -> Result<Self, RuntimeError> {
+        let device = ctx.device();
+        let ty = vk::DescriptorType::STORAGE_BUFFER;
+        let binding = |binding| vk::DescriptorSetLayoutBinding {
+            binding,
+            descriptor_type: ty,
+            descriptor_count: 1,
+            stage_flags: vk::ShaderStageFlags::COMPUTE,
+            ..Default::default()
+        };
+        let bindings: [_; BUFFERS] = std::array::from_fn(|number| binding(number as u32));
+        let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+        // SAFETY: the device is live.
+        let layout = unsafe { device.create_descriptor_set_layout(&info, None) }
+            .map_err(vulkan_error("vkCreateDescriptorSetLayout"))?;
+        let sizes = [vk::DescriptorPoolSize { ty, descriptor_count: BUFFERS as u32 }];
+        let info = vk::DescriptorPoolCreateInfo::default().max_sets(1).pool_sizes(&sizes);
+        // SAFETY: the device is live.
+        let pool = unsafe { device.create_descriptor_pool(&info, None) }
+            .map_err(vulkan_error("vkCreateDescriptorPool"));
+        let mut made = Self { layout, pool: vk::DescriptorPool::null(), set: Default::default() };
+        let set = pool.and_then(|pool| {
+            made.pool = pool;
+            let layouts = [layout];
+            let info = vk::DescriptorSetAllocateInfo::default()
+                .descriptor_pool(pool)
+                .set_layouts(&layouts);
+            // SAFETY: both are live.
+            unsafe { device.allocate_descriptor_sets(&info) }
+                .map_err(vulkan_error("vkAllocateDescriptorSets"))
+        });
+        match set {
+            Ok(sets) => made.set = sets.first().copied().unwrap_or_default(),
+            Err(error) => {
+                made.destroy(ctx);
+                return Err(error);
+            }
+        }
+        Ok(made)
+    }
+
+    /// Binds what a case accesses. In place of what it does not access another buffer is bound,
+    /// because every descriptor must be valid.
+    ///
+    /// # Safety
+    /// The set is not in use. The buffers are as [`Rooflines::record`] requires.
+    unsafe fn update(&self, ctx: &Context, work: &Work, buffers: &ReachedBuffers) {
+        let all = buffers.all().into_iter().zip(work.ranges()).map(|(reached, range)| {
+            vk::DescriptorBufferInfo { buffer: reached.buffer, offset: 0, range }
+        });
+        let all: Vec<_> = all.collect();
+        let used = all.iter().find(|info| info.range > 0).copied();
+        let infos: Vec<_> = all
+            .into_iter()
+            .filter_map(|info| if info.range > 0 { Some(info) } else { used })
+            .collect();
+        let write = vk::WriteDescriptorSet::default()
+            .dst_set(self.set)
+            .descriptor_type(vk::DescriptorType::STORAGE_BUFFER);
+        let writes: Vec<_> = (0..)
+            .zip(infos.chunks(1))
+            .map(|(binding, info)| write.dst_binding(binding).buffer_info(info))
+            .collect();
+        // SAFETY: the caller's contract.
+        unsafe { ctx.device().update_descriptor_sets(&writes, &[]) };
+    }
+
+    fn destroy(self, ctx: &Context) {
+        // SAFETY: nothing is in flight; null handles are ignored.
+        unsafe {
+            ctx.device().destroy_descriptor_pool(self.pool, None);
+            ctx.device().destroy_descriptor_set_layout(self.layout, None);
+        }
+    }
 }
 
 impl Rooflines {
-    /// Makes the pipeline for a case, if necessary.
-    pub(super) fn prepare(
+    /// Makes the pipeline for a case, if necessary, and binds its buffers.
+    ///
+    /// # Safety
+    /// Nothing that was recorded before is in flight. The buffers are as [`record`](Self::record)
+    /// requires.
+    pub(super) unsafe fn prepare(
         &mut self,
         ctx: &Context,
         case: &Case,
         spread: Spread,
+        buffers: &ReachedBuffers,
     ) -> Result<(), RuntimeError> {
         let work = case.work();
+        self.make_layout(ctx)?;
+        if let (Resources::Descriptors, Some(descriptors)) = (spread.resources, &self.descriptors) {
+            // SAFETY: the caller's contract.
+            unsafe { descriptors.update(ctx, &work, buffers) };
+        }
         let constants = Shares::of(&work).constants(&work, spread);
-        if self.all.contains_key(&constants) {
+        let key = (spread.resources, spread.int64, constants);
+        if self.all.contains_key(&key) {
             return Ok(());
         }
-        if self.layout == vk::PipelineLayout::null() {
-            let ranges = [vk::PushConstantRange {
-                stage_flags: vk::ShaderStageFlags::COMPUTE,
-                offset: 0,
-                size: size_of::<Push>() as u32,
-            }];
-            let info = vk::PipelineLayoutCreateInfo::default().push_constant_ranges(&ranges);
-            // SAFETY: the device is live.
-            self.layout = unsafe { ctx.device().create_pipeline_layout(&info, None) }
-                .map_err(vulkan_error("vkCreatePipelineLayout"))?;
-        }
-        let words = words_from_bytes(include_bytes!("../../shaders/bench/roofline.spv"))
+        let words = words_from_bytes(spread.shader())
             .map_err(|error| RuntimeError::InvalidShader(error.to_string()))?;
         let size = size_of::<u32>();
         let entries: Vec<_> = (0u32..)
@@ -131,26 +340,51 @@ impl Rooflines {
         let (device, cache) = (ctx.device(), vk::PipelineCache::null());
         // SAFETY: the module is valid, and the layout is what it declares.
         let made = unsafe { compute_pipeline(device, cache, self.layout, &words, c"main", &info) }?;
-        self.all.insert(constants, made);
+        self.all.insert(key, made);
+        Ok(())
+    }
+
+    /// Makes the pipeline layout, if necessary.
+    fn make_layout(&mut self, ctx: &Context) -> Result<(), RuntimeError> {
+        if self.layout != vk::PipelineLayout::null() {
+            return Ok(());
+        }
+        if ctx.capabilities().limits.max_storage_buffers >= BUFFERS as u32 {
+            self.descriptors = Some(Descriptors::new(ctx)?);
+        }
+        let sets: Vec<_> = self.descriptors.iter().map(|d| d.layout).collect();
+        let ranges = [vk::PushConstantRange {
+            stage_flags: vk::ShaderStageFlags::COMPUTE,
+            offset: 0,
+            size: size_of::<Push>() as u32,
+        }];
+        let info = vk::PipelineLayoutCreateInfo::default()
+            .push_constant_ranges(&ranges)
+            .set_layouts(&sets);
+        // SAFETY: the device is live.
+        self.layout = unsafe { ctx.device().create_pipeline_layout(&info, None) }
+            .map_err(vulkan_error("vkCreatePipelineLayout"))?;
         Ok(())
     }
 
     /// Records the kernel.
     ///
     /// # Safety
-    /// `cmd` is being recorded outside of a render pass instance. The addresses are those of
-    /// buffers that are large enough for the case.
+    /// `cmd` is being recorded outside of a render pass instance. The buffers are live, have the
+    /// usages that [`Spread::resources`] needs, and are large enough for the case. For descriptors,
+    /// they were [prepared](Self::prepare).
     pub(super) unsafe fn record(
         &self,
         ctx: &Context,
         cmd: vk::CommandBuffer,
         case: &Case,
         spread: Spread,
-        addresses: &Addresses,
+        buffers: &ReachedBuffers,
     ) -> Result<(), RuntimeError> {
         let work = case.work();
         let shares = Shares::of(&work);
-        let pipeline = self.all.get(&shares.constants(&work, spread)).copied();
+        let key = (spread.resources, spread.int64, shares.constants(&work, spread));
+        let pipeline = self.all.get(&key).copied();
         let pipeline = pipeline.ok_or_else(|| {
             RuntimeError::InvalidShader("the roofline is not prepared".to_owned())
         })?;
@@ -158,18 +392,20 @@ impl Rooflines {
         let [x, y] = fold(workgroups, ctx.max_workgroups_per_axis())?;
         // A buffer has less than 2^28 units.
         let push = Push {
-            source: addresses.source,
-            indices: addresses.indices,
-            targets: addresses.targets,
+            addresses: buffers.all().map(|reached| reached.address),
             source_count: work.sources as u32,
             index_count: work.indices as u32,
             target_counts: work.targets.map(|count| count as u32),
             reserved: [0; 2],
         };
         let (device, stage) = (ctx.device(), vk::ShaderStageFlags::COMPUTE);
-        // SAFETY: the caller's contract; the layout has that range.
+        let point = vk::PipelineBindPoint::COMPUTE;
+        // SAFETY: the caller's contract; the layout has that range and that set.
         unsafe {
-            device.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::COMPUTE, pipeline);
+            device.cmd_bind_pipeline(cmd, point, pipeline);
+            if let (Resources::Descriptors, Some(d)) = (spread.resources, &self.descriptors) {
+                device.cmd_bind_descriptor_sets(cmd, point, self.layout, 0, &[d.set], &[]);
+            }
             device.cmd_push_constants(cmd, self.layout, stage, 0, bytemuck::bytes_of(&push));
             device.cmd_dispatch(cmd, x, y, 1);
         }
@@ -183,6 +419,9 @@ impl Rooflines {
                 ctx.device().destroy_pipeline(pipeline, None);
             }
             ctx.device().destroy_pipeline_layout(self.layout, None);
+        }
+        if let Some(descriptors) = self.descriptors {
+            descriptors.destroy(ctx);
         }
     }
 }

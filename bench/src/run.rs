@@ -15,7 +15,7 @@ use super::memory::{Memory, MemoryError, Sources};
 use super::pipelines;
 use super::plan::Plan;
 use super::report::{BenchReport, CaseReport, Clock, LeftOut, Measured, Missing};
-use super::roofline::{Rooflines, SPREADS, Spread as RooflineSpread};
+use super::roofline::{Rooflines, Spread as RooflineSpread};
 use super::sample::{Sample, SampleError, Timer, Tools};
 use super::series::{SLOW, Series};
 use super::stats::Spread;
@@ -240,7 +240,7 @@ impl Bench<'_> {
     ) -> Result<Vec<(Contestant, f64)>, Stop> {
         let mut report = CaseReport::new(case);
         let mut present = Vec::new();
-        let mut spread = SPREADS[0];
+        let mut spread = RooflineSpread::default();
         for (contestant, mut refused) in contestants {
             if refused.is_none() {
                 refused = match contestant {
@@ -251,7 +251,7 @@ impl Bench<'_> {
                         }
                         Err(refusal) => Some(refusal),
                     },
-                    _ => self.check(case, contestant, memory, SPREADS[0])?.err(),
+                    _ => self.check(case, contestant, memory, spread)?.err(),
                 };
             }
             let reason = match refused {
@@ -316,21 +316,25 @@ impl Bench<'_> {
         Ok(captures)
     }
 
-    /// Finds the fastest shape of the roofline for a case.
+    /// Finds the fastest form of the roofline for a case.
     fn find_roofline(
         &mut self,
         case: &Case,
         memory: &mut Memory,
     ) -> Result<Result<RooflineSpread, Refusal>, BenchError> {
         let roofline = Contestant::Roofline;
-        let mut fastest = (f64::INFINITY, SPREADS[0]);
-        for spread in SPREADS {
-            if let Err(refusal) = self.check(case, roofline, memory, spread)? {
+        let spreads = match RooflineSpread::all(self.gpu.context(), case) {
+            Ok(spreads) => spreads,
+            Err(reason) => return Ok(Err(Refusal::Unavailable(reason))),
+        };
+        let mut fastest = (f64::INFINITY, RooflineSpread::default());
+        for spread in &spreads {
+            if let Err(refusal) = self.check(case, roofline, memory, *spread)? {
                 return Ok(Err(refusal));
             }
         }
         for _ in 0..2 {
-            for spread in SPREADS {
+            for &spread in &spreads {
                 let sample = self.tools.sample(self.gpu, case, memory, roofline, spread);
                 let sample = sample.map_err(|error| sample_failed(case, error))?;
                 let time = sample.gpu.unwrap_or(sample.wall);

@@ -177,7 +177,9 @@ impl Tools {
         spread: Spread,
         times: u32,
     ) -> Result<Sample, SampleError> {
-        self.rooflines.prepare(gpu.context(), case, spread).map_err(GpuError::from)?;
+        // SAFETY: earlier submissions were waited for; the buffers are those of the case.
+        unsafe { self.rooflines.prepare(gpu.context(), case, spread, &memory.reached) }
+            .map_err(GpuError::from)?;
         let (timer, rooflines) = (&self.timer, &self.rooflines);
         let (recording, wall) = gpu.submit_timed(|ctx, cmd| {
             // SAFETY: as in `sample`.
@@ -188,7 +190,7 @@ impl Tools {
                 let start = Instant::now();
                 // Repetitions need no barriers, because all write the same.
                 for _ in 0..times {
-                    rooflines.record(ctx, cmd, case, spread, &memory.addresses)?;
+                    rooflines.record(ctx, cmd, case, spread, &memory.reached)?;
                 }
                 let recording = start.elapsed();
                 ctx.capture_barrier(cmd, Backend::Compute, ConsumerScope::VERTEX_BUFFER);

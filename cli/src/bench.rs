@@ -23,6 +23,9 @@ pub(crate) struct Arguments {
     /// Use no more of the device than this
     #[arg(long, value_enum, default_value_t)]
     profile: super::ProfileName,
+    /// How captures by compute reach memory, and which forms of the roofline are tried
+    #[arg(long, value_enum, default_value_t)]
+    resources: super::ResourcesName,
     /// Only these parts: draw, many-draws, indexed, formats, pipelines
     #[arg(long, value_name = "PART,...", value_delimiter = ',', value_parser = super::part::<Part>)]
     part: Vec<Part>,
@@ -118,6 +121,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     let mut gpu = Gpu::open(&OpenOptions {
         device: arguments.device.clone(),
         profile: arguments.profile.into(),
+        resources: arguments.resources.into(),
         validation: arguments.validate,
         ..OpenOptions::default()
     })?;

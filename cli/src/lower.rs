@@ -102,6 +102,7 @@ fn lower(arguments: &Arguments, words: &[u32]) -> Result<(Lowered, Option<Vertex
                 workgroup_size: arguments.workgroup_size,
                 resources: arguments.resources(),
                 staging: arguments.staging,
+                ..compute::Target::default()
             };
             let options = compute::Options { vertex_input: &vertex_input, target };
             (compute::lower(&shader, &options)?, Some(vertex_input))

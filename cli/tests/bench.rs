@@ -228,6 +228,30 @@ fn compute_alone_is_measured_on_the_floor() {
     assert_eq!(names(&case["missing"], "contestant"), ALL[..2]);
 }
 
+/// Without device addresses there is a roofline, up to the largest range of a descriptor.
+#[test]
+fn descriptors_have_a_roofline_too() {
+    let report = json(&[
+        "--validate",
+        "--resources",
+        "descriptors",
+        "--topology",
+        "triangle-fan",
+        "--vertices",
+        "606",
+        "--part",
+        "draw",
+        "--rounds",
+        "1",
+    ]);
+    assert_eq!(report["validation"], Value::Array(Vec::new()));
+    let case = &report["cases"][0];
+    assert_consistent(case);
+    let results = case["results"].as_array().unwrap();
+    let roofline = results.iter().find(|r| r["contestant"] == "roofline").unwrap();
+    assert_eq!(roofline["spread"]["resources"], "descriptors");
+}
+
 #[test]
 fn tables_and_plots_show_the_selection() {
     let directory = tempfile::tempdir().unwrap();

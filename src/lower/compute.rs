@@ -77,6 +77,10 @@ pub struct Target {
     /// Records with more than four gaps are never staged, nor are those of modules with the memory
     /// model `Vulkan`.
     pub staging: u32,
+    /// Whether two dwords that are aligned to 8 bytes are accessed by device address as one 64-bit
+    /// integer, for devices that access each component of a vector separately. The device must have
+    /// `shaderInt64` enabled.
+    pub int64_accesses: bool,
 }
 
 impl Default for Target {
@@ -85,6 +89,7 @@ impl Default for Target {
             workgroup_size: DEFAULT_WORKGROUP_SIZE,
             resources: ResourcePlan::DeviceAddress,
             staging: 0,
+            int64_accesses: false,
         }
     }
 }
@@ -163,7 +168,7 @@ const INTERFACE_EXTENSIONS: [&str; 3] =
 /// the plan has too few or too many storage buffers.
 #[tracing::instrument(name = "lower", level = "debug", skip_all, fields(backend = "compute"))]
 pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, LowerError> {
-    let Target { workgroup_size, resources, .. } = options.target;
+    let Target { workgroup_size, resources, int64_accesses, .. } = options.target;
     if workgroup_size == 0 {
         return Err(LowerError::WorkgroupSize);
     }
@@ -183,7 +188,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     undefined.define_values(&mut module, &declarations);
     strip_interface(&mut module, &declarations);
     push_constants.make_private(&mut module);
-    let memory = Memory::declare(&mut module, resources, User::Capture);
+    let memory = Memory::declare(&mut module, resources, User::Capture, int64_accesses);
     let spec_ids = free_spec_ids(&used_spec_ids);
 
     tracing::trace!(vertex_input = ?options.vertex_input);

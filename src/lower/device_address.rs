@@ -13,8 +13,11 @@ use crate::spirv::{Id, Module, Section};
 const DWORD: u32 = 4;
 
 /// Declares what accesses through device addresses need.
-pub(super) fn declare(module: &mut Module) {
+pub(super) fn declare(module: &mut Module, int64: bool) {
     module.add_capability(Capability::PhysicalStorageBufferAddresses);
+    if int64 {
+        module.add_capability(Capability::Int64);
+    }
     module.add_extension("SPV_KHR_physical_storage_buffer");
     module.edit(Section::MemoryModel, |op, operands| {
         if op == Op::MemoryModel
@@ -26,29 +29,48 @@ pub(super) fn declare(module: &mut Module) {
 }
 
 /// The bodies of the memory stubs.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct DeviceAddress {
+    /// Whether aligned accesses move pairs of dwords as 64-bit integers.
+    int64: bool,
     /// The type of a pointer to a structure with one runtime array of dwords, if it was declared
     /// already.
     dwords: Option<Id>,
 }
 
 impl DeviceAddress {
+    pub(super) const fn new(int64: bool) -> Self {
+        Self { int64, dwords: None }
+    }
+
     /// The body of a stub.
     pub(super) fn define(&mut self, builder: &mut Builder<'_>, access: Access) -> Code {
-        let alignment = |components: u32, aligned| if aligned { 4 * components } else { DWORD };
         match access {
             Access::Load { address, components, source } => {
-                let aligned = source == Source::Aligned;
-                load(builder, address, components, alignment(components, aligned))
+                let shape = self.shape(builder, components, source == Source::Aligned);
+                load(builder, address, components, &shape)
             }
             Access::Store { address, index, value, components, aligned, any: _ } => {
-                let alignment = alignment(components, aligned);
-                self.store(builder, [address, index, value], components, alignment)
+                let shape = self.shape(builder, components, aligned);
+                self.store(builder, [address, index, value], components, &shape)
             }
             Access::AddBytes { address, bytes } => add_bytes(builder, address, bytes),
             Access::MultiplyAdd { address, a, b } => multiply_add(builder, address, a, b),
         }
+    }
+
+    /// How so many dwords are accessed.
+    fn shape(&self, builder: &mut Builder<'_>, components: u32, aligned: bool) -> Shape {
+        let alignment = if aligned { 4 * components } else { DWORD };
+        let (ty, is_converted) = match (self.int64 && aligned, components) {
+            (true, 2) => (ulong(builder), true),
+            (true, 4) => {
+                let ulong = ulong(builder);
+                (builder.declare(Op::TypeVector, &[ulong.0, 2]), true)
+            }
+            _ => (builder.uvec(components), false),
+        };
+        Shape { ty, is_converted, alignment }
     }
 
     fn store(
@@ -56,7 +78,7 @@ impl DeviceAddress {
         builder: &mut Builder<'_>,
         [address, index, value]: [Id; 3],
         components: u32,
-        alignment: u32,
+        shape: &Shape,
     ) -> Code {
         let mut code = Code::default();
         let dwords = *self.dwords.get_or_insert_with(|| dword_array_pointer(builder));
@@ -67,23 +89,44 @@ impl DeviceAddress {
         let chain = [base.0, zero.0, index.0];
         let mut pointer = code.value(builder, Op::AccessChain, element, &chain);
         if components > 1 {
-            let vector = builder.uvec(components);
-            let wide = builder.pointer(StorageClass::PhysicalStorageBuffer, vector);
+            let wide = builder.pointer(StorageClass::PhysicalStorageBuffer, shape.ty);
             pointer = code.value(builder, Op::Bitcast, wide, &[pointer.0]);
         }
-        code.push(Op::Store, &[pointer.0, value.0, MemoryAccess::ALIGNED.bits(), alignment]);
+        let value = match shape.is_converted {
+            true => code.value(builder, Op::Bitcast, shape.ty, &[value.0]),
+            false => value,
+        };
+        let aligned = [MemoryAccess::ALIGNED.bits(), shape.alignment];
+        code.push(Op::Store, &[pointer.0, value.0, aligned[0], aligned[1]]);
         code.push(Op::Return, &[]);
         code
     }
 }
 
-fn load(builder: &mut Builder<'_>, address: Id, components: u32, alignment: u32) -> Code {
+/// The type of a memory access.
+struct Shape {
+    ty: Id,
+    /// Whether the type differs from the vector of dwords that it stands for.
+    is_converted: bool,
+    /// Bytes.
+    alignment: u32,
+}
+
+/// `u64`
+fn ulong(builder: &mut Builder<'_>) -> Id {
+    builder.declare(Op::TypeInt, &[64, 0])
+}
+
+fn load(builder: &mut Builder<'_>, address: Id, components: u32, shape: &Shape) -> Code {
     let mut code = Code::default();
-    let ty = builder.uvec(components);
-    let pointer_type = builder.pointer(StorageClass::PhysicalStorageBuffer, ty);
+    let pointer_type = builder.pointer(StorageClass::PhysicalStorageBuffer, shape.ty);
     let pointer = code.value(builder, Op::Bitcast, pointer_type, &[address.0]);
-    let aligned = [pointer.0, MemoryAccess::ALIGNED.bits(), alignment];
-    let value = code.value(builder, Op::Load, ty, &aligned);
+    let aligned = [pointer.0, MemoryAccess::ALIGNED.bits(), shape.alignment];
+    let mut value = code.value(builder, Op::Load, shape.ty, &aligned);
+    if shape.is_converted {
+        let dwords = builder.uvec(components);
+        value = code.value(builder, Op::Bitcast, dwords, &[value.0]);
+    }
     code.push(Op::ReturnValue, &[value.0]);
     code
 }

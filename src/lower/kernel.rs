@@ -115,7 +115,7 @@ pub fn lower(
 ) -> Result<Vec<u32>, LowerError> {
     let mut module = Module::parse(&EMPTY)?;
     resources.check(&Declarations::of(&module))?;
-    let memory = Memory::declare(&mut module, resources, User::Kernel);
+    let memory = Memory::declare(&mut module, resources, User::Kernel, false);
     let mut linker = Linker::new(&mut module, library()?);
     let name = kernel.entry_point().to_str().unwrap_or_default();
     let function = linker.function(name)?;

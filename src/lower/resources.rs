@@ -98,12 +98,18 @@ pub(super) enum Memory {
 }
 
 impl Memory {
-    /// Declares what accesses under the plan need.
-    pub(super) fn declare(module: &mut Module, plan: ResourcePlan, user: User) -> Self {
+    /// Declares what accesses under the plan need. `int64` is
+    /// [`Target::int64_accesses`](super::compute::Target::int64_accesses).
+    pub(super) fn declare(
+        module: &mut Module,
+        plan: ResourcePlan,
+        user: User,
+        int64: bool,
+    ) -> Self {
         match plan {
             ResourcePlan::DeviceAddress => {
-                device_address::declare(module);
-                Self::DeviceAddress(DeviceAddress::default())
+                device_address::declare(module, int64);
+                Self::DeviceAddress(DeviceAddress::new(int64))
             }
             ResourcePlan::Descriptors { set, reads, writes } => {
                 descriptors::declare(module);

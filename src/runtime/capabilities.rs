@@ -122,13 +122,14 @@ pub struct Capabilities {
     pub geometry_shader: bool,
     /// The feature `vertexPipelineStoresAndAtomics`.
     pub vertex_stores: bool,
-    /// The feature `shaderInt64`. No generated shader needs it; an application's own may.
+    /// The feature `shaderInt64`. No generated shader needs it, but some devices
+    /// [gain](Self::int64_accesses) from it; an application's own shader may need it.
     pub shader_int64: bool,
-    /// The feature `shaderFloat64`. As [`shader_int64`](Self::shader_int64).
+    /// The feature `shaderFloat64`. No generated shader needs it; an application's own may.
     pub shader_float64: bool,
-    /// The feature `shaderClipDistance`. As [`shader_int64`](Self::shader_int64).
+    /// The feature `shaderClipDistance`. As [`shader_float64`](Self::shader_float64).
     pub shader_clip_distance: bool,
-    /// The feature `shaderCullDistance`. As [`shader_int64`](Self::shader_int64).
+    /// The feature `shaderCullDistance`. As [`shader_float64`](Self::shader_float64).
     pub shader_cull_distance: bool,
     /// The feature `shaderDrawParameters`.
     pub shader_draw_parameters: bool,
@@ -168,6 +169,13 @@ impl Capabilities {
     /// that do not gain from it.
     pub fn wide_accesses(&self) -> bool {
         !self.identity().needs(Effect::NarrowAccesses)
+    }
+
+    /// Whether captures access pairs of dwords as 64-bit integers, which needs `shaderInt64`. Only
+    /// llvmpipe gains from it, see the [workaround](Effect::Int64Accesses): it captures 1.5 to 1.7
+    /// times as fast.
+    pub fn int64_accesses(&self) -> bool {
+        self.shader_int64 && self.identity().needs(Effect::Int64Accesses)
     }
 
     /// The bytes of shared memory in which a workgroup collects records, or 0 for devices that do

@@ -233,6 +233,7 @@ impl Context {
         Ok(compute::Target {
             resources: self.resource_plan(application_sets)?,
             staging: self.shared.capabilities.staging(),
+            int64_accesses: self.shared.enabled.shader_int64,
             ..Default::default()
         })
     }

@@ -53,6 +53,9 @@ pub struct RequiredFeatures {
     /// `drawIndirectCount` of Vulkan 1.2 itself, on a device without the extension, must set this
     /// field.
     pub draw_indirect_count: bool,
+    /// `shaderInt64`: for [`Capabilities::int64_accesses`] of the compute backend, which does not
+    /// need it.
+    pub shader_int64: bool,
     /// The number of storage buffers that a compute capture can reach under the descriptor plan, 4
     /// to 24; 0 if the device uses addresses. A quarter of them is for capture buffers, another
     /// quarter for buffers that kernels write: the scratch memory of the arena, counters, queries.
@@ -104,6 +107,7 @@ pub fn required_features(
         vertex_zero_divisor: divisor.is_some_and(|d| d.zero),
         multi_draw_indirect: native && caps.multi_draw_indirect,
         draw_indirect_count: native && has_draw_indirect_count,
+        shader_int64: backends.contains(&Backend::Compute) && caps.int64_accesses(),
         storage_buffers: match descriptors {
             true => caps.limits.max_storage_buffers.min(ResourcePlan::MAX_STORAGE_BUFFERS),
             false => 0,
@@ -200,10 +204,11 @@ impl RequiredFeatures {
 
     /// The members of `VkPhysicalDeviceFeatures` to enable, with their names.
     fn needed_core_features(&self) -> impl Iterator<Item = (&'static str, CoreFeature)> {
-        let features: [(bool, &str, CoreFeature); 4] = [
+        let features: [(bool, &str, CoreFeature); 5] = [
             (self.has(Backend::Vertex), "vertexPipelineStoresAndAtomics", |features| {
                 &mut features.vertex_pipeline_stores_and_atomics
             }),
+            (self.shader_int64, "shaderInt64", |features| &mut features.shader_int64),
             (self.geometry_shader, "geometryShader", |features| &mut features.geometry_shader),
             (self.multi_draw_indirect, "multiDrawIndirect", |features| {
                 &mut features.multi_draw_indirect

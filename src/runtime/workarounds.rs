@@ -62,6 +62,9 @@ pub enum Effect {
     /// Captures do not declare to the device that accesses are aligned to their size:
     /// [`Capabilities::wide_accesses`](super::Capabilities::wide_accesses).
     NarrowAccesses,
+    /// Captures access pairs of dwords as 64-bit integers, where `shaderInt64` is enabled:
+    /// [`Capabilities::int64_accesses`](super::Capabilities::int64_accesses).
+    Int64Accesses,
     /// Workgroups do not collect records in shared memory:
     /// [`Capabilities::staging`](super::Capabilities::staging).
     NoStaging,
@@ -74,6 +77,7 @@ impl Effect {
             Self::DirectDispatch => "captures are dispatched directly",
             Self::NoIndirectDraws => "commands for indirect draws are refused",
             Self::NarrowAccesses => "accesses are not declared to be aligned",
+            Self::Int64Accesses => "pairs of dwords are accessed as 64-bit integers",
             Self::NoStaging => "records are not collected in shared memory",
         }
     }
@@ -105,7 +109,7 @@ impl Workaround {
 }
 
 /// All workarounds.
-pub static WORKAROUNDS: [Workaround; 6] = [
+pub static WORKAROUNDS: [Workaround; 7] = [
     Workaround {
         name: "panvk-direct-dispatch",
         effect: Effect::DirectDispatch,
@@ -157,6 +161,15 @@ pub static WORKAROUNDS: [Workaround; 6] = [
         reason: "vectors are taken apart in any case, and both sides of the test for alignment are run",
         link: "https://docs.mesa3d.org/drivers/llvmpipe.html",
         removal: "lavapipe captures faster with accesses that are declared to be aligned",
+        applies: |device| device.driver_id == DriverId::MESA_LLVMPIPE,
+    },
+    Workaround {
+        name: "llvmpipe-int64-accesses",
+        effect: Effect::Int64Accesses,
+        devices: "llvmpipe, as lavapipe",
+        reason: "each component of a vector is accessed separately, for one lane after the other",
+        link: "https://docs.mesa3d.org/drivers/llvmpipe.html",
+        removal: "lavapipe captures as fast with vectors of dwords",
         applies: |device| device.driver_id == DriverId::MESA_LLVMPIPE,
     },
     Workaround {

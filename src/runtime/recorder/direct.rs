@@ -291,7 +291,8 @@ impl Capture {
                 let raw = unsafe {
                     pipeline.recorded(&self.ctx, dispatch.class, Some(dispatch.topology))
                 }?;
-                let [x, y] = fold(dispatch.workgroups.into(), per_axis)?;
+                let workgroups = self.workgroups_of(&dispatch);
+                let [x, y] = fold(workgroups.into(), per_axis)?;
                 // SAFETY: the caller's contract.
                 unsafe {
                     match i {
@@ -324,6 +325,19 @@ impl Capture {
         }
         // SAFETY: as above.
         unsafe { self.record_ends(playback, &ends, Order::Last) }
+    }
+
+    /// The number of workgroups of a dispatch. A plain fan has fewer than in a dispatch that it
+    /// shares: three invocations for two items.
+    fn workgroups_of(&self, dispatch: &Dispatch) -> u32 {
+        let Dispatch { first, state, workgroups, class, topology, .. } = *dispatch;
+        match (class, topology.shape(), self.plan.placed.get(first)) {
+            (DrawClass::Plain, Shape::TriFan, Some(placed)) => {
+                let invocations = placed.item_count + placed.item_count.div_ceil(2);
+                invocations.div_ceil(self.workgroup_size_of(state)).min(workgroups)
+            }
+            _ => workgroups,
+        }
     }
 
     /// The class of a draw with a dispatch of its own.
@@ -371,7 +385,7 @@ fn invocations(topology: PrimitiveTopology, counts: &DrawCounts) -> u64 {
 }
 
 /// A fan needs two invocations for each item: the additional ones write the hub into every
-/// primitive.
+/// primitive. Plain captures need [fewer](Capture::workgroups_of).
 pub(super) fn invocations_per_item(topology: PrimitiveTopology) -> u32 {
     match topology.shape() {
         Shape::TriFan => 2,

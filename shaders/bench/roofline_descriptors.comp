@@ -1,0 +1,6 @@
+// The roofline kernel (roofline.glsl) by descriptors.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+
+#define BY_DESCRIPTORS
+#include "roofline.glsl"

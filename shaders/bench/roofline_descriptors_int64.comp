@@ -1,0 +1,7 @@
+// The roofline kernel (roofline.glsl) by descriptors, in 64-bit integers.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+
+#define BY_DESCRIPTORS
+#define INT64
+#include "roofline.glsl"

@@ -1,0 +1,6 @@
+// The roofline kernel (roofline.glsl) by device addresses, in 64-bit integers.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+
+#define INT64
+#include "roofline.glsl"
