@@ -25,10 +25,6 @@ struct Work {
     // the rim vertex next to it.
     item: u32,
     is_hub: bool,
-    // The number of the segment's items that lower invocations shade, and that number including
-    // this invocation.
-    items_before: u32,
-    items_through: u32,
 }
 
 // The number of a workgroup in a dispatch, which may be folded into two axes.
@@ -45,7 +41,11 @@ fn begin_draw(workgroup: u32, local: u32) -> bool {
     if is_fused() {
         use_fused_draw(workgroup, local);
     } else if may_be_general() && (sysvals.batch.x | sysvals.batch.y) != 0u {
-        use_draw_of(workgroup);
+        if may_restart() && (sysvals.draw.flags & RESTART) != 0u {
+            use_known_restarts();
+        } else {
+            use_draw_of(workgroup);
+        }
     } else {
         use_pushed_draw();
     }
@@ -113,18 +113,11 @@ fn begin_work(workgroup: u32, local: u32) -> Work {
         // A restart is not the index of a vertex.
         vertex = select(0u, vertex, place.exists);
         work.item = item_of_vertex(place.vertex);
-        work.items_before = items_before_vertex(place.vertex);
-        work.items_through = items_before_vertex(place.vertex + 1u);
         work.exists &= place.exists & (work.item <= output_limit() + 2u);
     } else {
         work.segment = segment_of_instance(instance);
         vertex = index_of_element(select(vertex_of_item(element), 0u, work.is_hub));
         work.item = element;
-        work.items_before = element;
-        work.items_through = element + 1u;
-    }
-    if work.is_hub {
-        work.items_before = work.items_through;
     }
     set_inputs(draw.base_vertex + vertex, draw.first_instance + instance);
     return work;

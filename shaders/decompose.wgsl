@@ -61,20 +61,6 @@ fn item_of_vertex(vertex: u32) -> u32 {
     return vertex;
 }
 
-// The number of items among the vertices before `vertex`.
-fn items_before_vertex(vertex: u32) -> u32 {
-    if is_tri_fan() | is_line_strip_adj() {
-        return vertex - min(vertex, 1u);
-    }
-    if is_tri_list_adj() | is_tri_strip_adj() {
-        return (vertex + 1u) / 2u;
-    }
-    if is_line_list_adj() {
-        return vertex / 4u * 2u + clamp(vertex % 4u, 1u, 3u) - 1u;
-    }
-    return vertex;
-}
-
 // The records of an item. The records of primitives that do not exist are greater than or equal to
 // the count of the segment. That includes primitives before the first: 3 * (0 - 1) wraps to a large
 // number.

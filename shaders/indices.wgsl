@@ -7,6 +7,11 @@ fn load_index(address: vec2<u32>, limit: u32, size: u32, position: u32) -> u32 {
     if position >= limit {
         return 0u;
     }
+    return load_bound_index(address, size, position);
+}
+
+// The same for a position that is within the buffer.
+fn load_bound_index(address: vec2<u32>, size: u32, position: u32) -> u32 {
     // The size is a power of two, and the product may exceed 32 bits.
     let shift = size >> 1u;
     let at = add64(address, vec2<u32>(position << shift, (position >> 16u) >> (16u - shift)));

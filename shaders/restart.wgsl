@@ -169,9 +169,8 @@ fn load_restart_range(at: vec2<u32>) -> RestartRange {
 var<workgroup> runs: array<Run, MAX_KERNEL_WIDTH>;
 // The restarts of each block, as bits.
 var<workgroup> restarts: array<atomic<u32>, BLOCKS>;
-// One bit for each block of a workgroup that contains a restart. In the scan, one bit for each
-// workgroup: an invocation processes one workgroup at a time, and MAX_KERNEL_WIDTH is equal to
-// BLOCKS.
+// One bit for each block of a workgroup that contains a restart. In the scan, one bit and one first
+// restart for each invocation: MAX_KERNEL_WIDTH is equal to BLOCKS.
 var<workgroup> marks: array<atomic<u32>, BLOCKS / 32u>;
 
 @compute @workgroup_size(MAX_KERNEL_WIDTH)
@@ -261,8 +260,27 @@ fn find_restarts(range: RestartRange, start: u32, local: u32) {
     workgroupBarrier();
     let size = range.flags & INDEX_SIZE;
     let indices = multiply_add(range.index_address, range.first, size);
-    for (var i = local; i < count; i += width) {
-        if load_index(indices, range.limit, size, start + i) == range.restart_index {
+    var scanned = 0u;
+    if size == 4u {
+        // Sixteen indices per iteration, whose loads do not wait for each other.
+        let at = multiply_add(indices, start, 4u);
+        let quads = count / 4u;
+        for (var i = local; i < quads; i += 4u * width) {
+            let places = min(vec4<u32>(i, i + width, i + 2u * width, i + 3u * width), vec4<u32>(quads - 1u));
+            let a = load4_wide(add_bytes(at, 16u * places.x));
+            let b = load4_wide(add_bytes(at, 16u * places.y));
+            let c = load4_wide(add_bytes(at, 16u * places.z));
+            let d = load4_wide(add_bytes(at, 16u * places.w));
+            // The last one may be found several times.
+            add_restarts(range.restart_index, places.x, a);
+            add_restarts(range.restart_index, places.y, b);
+            add_restarts(range.restart_index, places.z, c);
+            add_restarts(range.restart_index, places.w, d);
+        }
+        scanned = 4u * quads;
+    }
+    for (var i = scanned + local; i < count; i += width) {
+        if load_bound_index(indices, size, start + i) == range.restart_index {
             atomicOr(&restarts[i / BLOCK], 1u << (i % BLOCK));
         }
     }
@@ -273,6 +291,15 @@ fn find_restarts(range: RestartRange, start: u32, local: u32) {
         }
     }
     workgroupBarrier();
+}
+
+// Adds the restarts among four indices of the workgroup.
+fn add_restarts(restart_index: u32, quad: u32, values: vec4<u32>) {
+    let found = select(vec4<u32>(), vec4<u32>(1u, 2u, 4u, 8u), values == vec4<u32>(restart_index));
+    let bits = found.x | found.y | found.z | found.w;
+    if bits != 0u {
+        atomicOr(&restarts[quad / (BLOCK / 4u)], bits << (4u * (quad % (BLOCK / 4u))));
+    }
 }
 
 fn clear_marks(local: u32) {
@@ -338,58 +365,91 @@ fn xfb_restart_scan(
     let count = (block_count(range.limit) + BLOCKS - 1u) / BLOCKS;
     let width = kernel_width();
 
-    // The first restarts, beginning with the last workgroup.
-    var next = NONE;
-    var end = count;
-    while end > 0u {
-        let first = (end - 1u) / width * width;
-        clear_marks(local);
-        workgroupBarrier();
-        var run = Run();
-        if first + local < end {
-            run = load_run(range.table, first + local);
-        }
-        runs[local] = run;
-        if run.restarts != 0u {
-            mark(local);
-        }
-        workgroupBarrier();
-        if first + local < end {
-            store1(range.table, 4u * state_entry(first + local) + 3u, first_restart(first, local + 1u, next));
-        }
-        next = first_restart(first, 0u, next);
-        workgroupBarrier();
-        end = first;
+    // The entries of an invocation are contiguous.
+    let share = (count + kernel_width() - 1u) / kernel_width();
+    let first = min(local * share, count);
+    let end = min(first + share, count);
+    var run = Run();
+    // Four entries at a time, whose loads do not wait for each other.
+    for (var i = first; i < end; i += 4u) {
+        let next = load_runs(range.table, i, end - 1u);
+        run = join(range.topology, vertices, run, next[0]);
+        run = join(range.topology, vertices, run, next[1]);
+        run = join(range.topology, vertices, run, next[2]);
+        run = join(range.topology, vertices, run, next[3]);
     }
+    clear_marks(local);
+    workgroupBarrier();
+    atomicStore(&restarts[local], first_restart(first, run));
+    if run.restarts != 0u {
+        mark(local);
+    }
+    let before = scan_runs(range.topology, vertices, local, run);
 
-    var carried = State();
-    for (var first = 0u; first < count; first += width) {
-        var run = Run();
-        if first + local < count {
-            run = load_run(range.table, first + local);
-        }
-        let before = advance(range.topology, vertices, carried, scan_runs(range.topology, vertices, local, run));
-        if first + local < count {
-            store2(range.table, 4u * state_entry(first + local), vec2<u32>(before.primitives, before.open));
-        }
-        carried = advance(range.topology, vertices, carried, runs[width - 1u]);
-        workgroupBarrier();
+    var next = marked_from(local + 1u);
+    if next != NONE {
+        next = atomicLoad(&restarts[next]);
+    }
+    for (var groups = (end - first + 3u) / 4u; groups > 0u; groups--) {
+        let i = first + 4u * (groups - 1u);
+        let found = load_runs(range.table, i, end - 1u);
+        next = store_next(range.table, i + 3u, end, next, found[3]);
+        next = store_next(range.table, i + 2u, end, next, found[2]);
+        next = store_next(range.table, i + 1u, end, next, found[1]);
+        next = store_next(range.table, i, end, next, found[0]);
+    }
+    var state = advance(range.topology, vertices, State(), before);
+    for (var i = first; i < end; i += 4u) {
+        let found = load_runs(range.table, i, end - 1u);
+        state = store_state(range, vertices, i, end, state, found[0]);
+        state = store_state(range, vertices, i + 1u, end, state, found[1]);
+        state = store_state(range, vertices, i + 2u, end, state, found[2]);
+        state = store_state(range, vertices, i + 3u, end, state, found[3]);
     }
 }
 
-fn load_run(table: vec2<u32>, workgroup: u32) -> Run {
-    let words = load3(entry_address(table, state_entry(workgroup)));
-    return Run(words.x >> 31u, words.x & 0x7fffffffu, words.y, words.z);
-}
-
-// The first restart in the workgroups from `first + number` on, among those that are processed
-// together. `next` is the first restart after these.
-fn first_restart(first: u32, number: u32, next: u32) -> u32 {
-    let marked = marked_from(number);
-    if marked == NONE {
+// Stores the first restart after a workgroup, and returns the one after the workgroup before it.
+fn store_next(table: vec2<u32>, workgroup: u32, end: u32, next: u32, run: Run) -> u32 {
+    if workgroup >= end {
         return next;
     }
-    return (first + marked) * BLOCKS * BLOCK + runs[marked].head;
+    store1(table, 4u * state_entry(workgroup) + 3u, next);
+    return select(next, first_restart(workgroup, run), run.restarts != 0u);
+}
+
+// Stores the state before a workgroup, and returns the state after it.
+fn store_state(range: RestartRange, vertices: u32, workgroup: u32, end: u32, state: State, run: Run) -> State {
+    if workgroup >= end {
+        return state;
+    }
+    store2(range.table, 4u * state_entry(workgroup), vec2<u32>(state.primitives, state.open));
+    return advance(range.topology, vertices, state, run);
+}
+
+// The runs of four workgroups. Those after the last one are empty.
+fn load_runs(table: vec2<u32>, workgroup: u32, last: u32) -> array<Run, 4> {
+    return array<Run, 4>(
+        load_run_until(table, workgroup, last),
+        load_run_until(table, workgroup + 1u, last),
+        load_run_until(table, workgroup + 2u, last),
+        load_run_until(table, workgroup + 3u, last),
+    );
+}
+
+fn load_run_until(table: vec2<u32>, workgroup: u32, last: u32) -> Run {
+    let words = load3(entry_address(table, state_entry(min(workgroup, last))));
+    let exists = workgroup <= last;
+    return Run(
+        select(0u, words.x >> 31u, exists),
+        select(0u, words.x & 0x7fffffffu, exists),
+        select(0u, words.y, exists),
+        select(0u, words.z, exists),
+    );
+}
+
+// The first restart of a run that begins with a workgroup, if there is one.
+fn first_restart(workgroup: u32, run: Run) -> u32 {
+    return workgroup * BLOCKS * BLOCK + run.head;
 }
 
 // -- Access to a table

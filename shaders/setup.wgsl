@@ -287,7 +287,8 @@ fn store_group(input: u32, sums: vec4<u32>, end: u32) {
     let batch = multiply_add(setup.batches, load_group(setup.inputs, input), BATCH_SIZE);
     let first = end - sums.z;
     let draws = multiply_add(setup.draws, first, setup.draw_stride);
-    store4(batch, 0u, vec4<u32>(draws, sums.z, setup.draw_stride));
+    let restarted = select(0u, RESTARTED_BATCH, setup.draw_stride == RESTARTED_DRAW_SIZE);
+    store4(batch, 0u, vec4<u32>(draws, sums.z | restarted, NONE));
     store4(batch, 4u, start_position);
     let axis = setup.workgroups_per_axis;
     let count = min(saturated(sums.xy), axis * axis);

@@ -1,42 +1,46 @@
-// The compute backend with staging: a workgroup collects its records in shared memory, so that
+// The compute backend with staging: a workgroup collects its vertices in shared memory, so that
 // neighbouring invocations store neighbouring bytes, in whole sectors of memory.
 //
-// The invocations of a workgroup write a contiguous run of records, except for primitives that they
-// share with neighbouring workgroups: each invocation stores those records directly.
+// Each invocation stages its vertex once, and lists the records that it is written to. Then the
+// workgroup copies all these records: neighbouring invocations copy neighbouring units of a record, and
+// records of neighbouring vertices, which are near each other.
 
-// The number of the run's first record, and the number after its last record. Like all outputs they
-// are counted like draw.base_record.
-var<workgroup> run_begin: u32;
-var<workgroup> run_end: u32;
+// The first record of the workgroup, where its invocations write consecutive records.
+var<private> first_output: u32;
 
-// The number of records from the first record of the primitive that begins at an item to the first
-// record of the primitive that begins at the next item. In lists each item is one record.
-fn records_per_step() -> u32 {
-    if is_tri_strip() | is_tri_strip_adj() | is_tri_fan() {
-        return 3u;
-    }
-    return select(1u, 2u, is_line_strip() | is_line_strip_adj());
+// The number of records that are listed for each vertex; in a fan for each two, a rim vertex and the hub
+// next to it.
+fn listed_per_vertex() -> u32 {
+    return select(most_records_of_item(), 3u, is_tri_fan());
 }
 
-// The first record of the first primitive that begins at this item or a later one. Numbers are
-// clamped to the limit, which is at most 2^30 records, so that nothing overflows.
-fn run_from(work: Work) -> u32 {
-    let limit = output_limit();
-    let records = min(min(work.items_before, limit) * records_per_step(), work.segment.count);
-    return min(min(work.segment.first, draw.output_end) + records, draw.output_end);
+// The number of records that are listed for so many vertices, an even number of them in a fan.
+fn listed_for(vertices: u32) -> u32 {
+    return listed_per_vertex() * select(vertices, vertices / 2u, is_tri_fan());
 }
 
-// The number after the last record of the last primitive that ends at this item or an earlier one.
-fn run_through(work: Work) -> u32 {
-    let limit = output_limit();
-    if !work.in_draw {
-        return draw.output_end;
+// The vertex of a listed record.
+fn vertex_of_listed(number: u32) -> u32 {
+    if is_tri_fan() {
+        let pair = number / 3u;
+        return 2u * pair + ((number - 3u * pair) >> 1u);
     }
-    // A segment has more items than primitives. The additional items belong to the last primitive.
-    let overlap = item_count(draw_topology(), 0u, 0u);
-    let primitives = max(min(work.items_through, limit + overlap), overlap) - overlap;
-    let records = min(primitives * records_per_step(), work.segment.count);
-    return min(min(work.segment.first, draw.output_end) + records, draw.output_end);
+    let per_vertex = listed_per_vertex();
+    return select(number >> (per_vertex >> 1u), number / 3u, per_vertex == 3u);
+}
+
+// Whether the invocations write one record each, one after the other, so that nothing has to be listed.
+fn is_consecutive() -> bool {
+    return listed_per_vertex() == 1u && !(may_be_general() && may_restart() && (draw.flags & RESTART) != 0u);
+}
+
+// The number of a listed record, or NONE.
+fn listed_record(number: u32) -> u32 {
+    if is_consecutive() {
+        let output = first_output + number;
+        return select(NONE, output, output < draw.output_end);
+    }
+    return listed_output(number);
 }
 
 @compute @workgroup_size(64)
@@ -50,63 +54,58 @@ fn xfb_compute_staged(
         return;
     }
     let work = begin_work(workgroup, local);
-    // Lists with one unit per record are contiguous in the buffer without staging. Fused and plain
-    // captures are small: their shader compiles faster without it.
-    let is_staged = !is_fused() && !is_plain() && (staged_units() > 1u || records_per_step() > 1u);
-    if is_staged & (local == 0u) {
-        run_begin = run_from(work);
-    }
-    if is_staged & (local == workgroup_size() - 1u) {
-        run_end = run_through(work);
-    }
     shade();
-    var begin = 0u;
-    var end = 0u;
-    if is_staged {
-        workgroupBarrier();
-        begin = run_begin;
-        end = run_end;
+    if is_fused() || is_plain() {
+        // These captures are small: their shader compiles faster without staging.
+        if work.exists {
+            emit_all(work.segment, records_of(work));
+        }
+        return;
     }
-
-    var outputs = vec3<u32>(NONE);
-    if work.exists {
-        let records = records_of(work);
-        outputs.x = output_of(work.segment, records.x);
-        outputs.y = output_of(work.segment, records.y);
-        outputs.z = output_of(work.segment, records.z);
+    if staged_units() == 1u && listed_per_vertex() == 1u {
+        // Contiguous in the buffer without staging.
+        if work.exists {
+            emit(work.segment, records_of(work).x);
+        }
+        return;
     }
-    // A loop, because these stores are rare and their code is long.
-    for (var i = 0u; i < most_records_of_item(); i++) {
-        store_beyond(select(select(outputs.z, outputs.y, i == 1u), outputs.x, i == 0u), begin, end);
+    first_output = draw.base_record + first_invocation(workgroup);
+    if !is_consecutive() {
+        list_records(work, local);
     }
-
-    for (var first = begin; first < end; first += staged_records()) {
-        if first != begin {
+    for (var first = 0u; first < workgroup_size(); first += staged_vertices()) {
+        if first != 0u {
             workgroupBarrier();
         }
-        let count = min(staged_records(), end - first);
-        stage_within(outputs.x, first, count);
-        if most_records_of_item() > 1u {
-            stage_within(outputs.y, first, count);
-        }
-        if most_records_of_item() > 2u {
-            stage_within(outputs.z, first, count);
+        if local - first < staged_vertices() {
+            stage_record(local - first);
         }
         workgroupBarrier();
+        let count = listed_for(min(staged_vertices(), workgroup_size() - first));
         for (var unit = local; unit < count * staged_units(); unit += workgroup_size()) {
-            store_staged(first, count, unit);
+            store_staged(listed_for(first), count, unit);
         }
     }
 }
 
-fn store_beyond(output: u32, begin: u32, end: u32) {
-    if (output != NONE) & ((output < begin) | (output >= end)) {
-        store_record(output);
+fn list_records(work: Work, local: u32) {
+    let records = records_of(work);
+    var number = listed_per_vertex() * local;
+    // Beyond the draw, too: a workgroup has an even number of invocations.
+    let is_hub = is_tri_fan() & (local % 2u == 1u);
+    if is_tri_fan() {
+        // The hub has one record, after the two of the rim vertex.
+        number = 3u * (local / 2u) + select(0u, 2u, is_hub);
+    }
+    list_record(work, number, records.x);
+    if most_records_of_item() > 1u && !is_hub {
+        list_record(work, number + 1u, records.y);
+    }
+    if most_records_of_item() > 2u {
+        list_record(work, number + 2u, records.z);
     }
 }
 
-fn stage_within(output: u32, first: u32, count: u32) {
-    if output - first < count {
-        stage_record(output - first);
-    }
+fn list_record(work: Work, number: u32, record: u32) {
+    list_output(number, select(NONE, output_of(work.segment, record), work.exists));
 }

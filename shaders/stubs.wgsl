@@ -101,17 +101,22 @@ fn shade() {}
 // Stores the shader's outputs as vertex `record` of the draw, in every bound buffer.
 fn store_record(record: u32) {}
 
-// -- Staging: a workgroup collects records in shared memory before it stores them.
+// -- Staging: a workgroup collects vertices in shared memory before it stores their records.
 
-// The number of records that there is room for.
-fn staged_records() -> u32 { return 1u; }
+// The number of vertices that there is room for.
+fn staged_vertices() -> u32 { return 1u; }
 
 // The number of units in which a record is copied, in the buffer with the most.
 fn staged_units() -> u32 { return 1u; }
 
-// Writes the shader's outputs to record `slot` in shared memory.
+// Lists the number of a record, or NONE.
+fn list_output(number: u32, output: u32) {}
+
+// What is listed.
+fn listed_output(number: u32) -> u32 { return NONE; }
+
+// Writes the shader's outputs to place `slot` in shared memory.
 fn stage_record(slot: u32) {}
 
-// Copies unit `unit` of the first `count` records to every bound buffer, beginning at record
-// `first_record`.
-fn store_staged(first_record: u32, count: u32, unit: u32) {}
+// Copies unit `unit` of `count` records, which are listed from `first` on, to every bound buffer.
+fn store_staged(first: u32, count: u32, unit: u32) {}

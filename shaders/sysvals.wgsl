@@ -37,15 +37,16 @@ struct Sysvals {
 // The draws that one dispatch captures, if it is not only the one in the push constants.
 struct Batch {
     draws: vec2<u32>,
+    // And RESTARTED_BATCH if each draw is followed by its `DrawRestarts`.
     draw_count: u32,
-    // Bytes from one draw to the next: DRAW_SIZE, or RESTARTED_DRAW_SIZE if each is followed by its
-    // `DrawRestarts`.
-    draw_stride: u32,
+    // The number of records that fit, counted like base_record.
+    record_limit: u32,
     positions: vec4<u32>,
 }
 
 const DRAW_SIZE: u32 = 64u;
 const RESTARTED_DRAW_SIZE: u32 = 96u;
+const RESTARTED_BATCH: u32 = 0x80000000u;
 const DRAW_FIRST_WORKGROUP: u32 = 40u;
 
 // Draw.flags
@@ -75,25 +76,35 @@ fn use_pushed_draw() {
 fn use_draw_of(workgroup: u32) {
     let head = load4(sysvals.batch);
     first_bytes = load4(add_bytes(sysvals.batch, 16u));
+    let is_restarted = may_restart() & (head.z >= RESTARTED_BATCH);
+    let stride = select(DRAW_SIZE, RESTARTED_DRAW_SIZE, head.z >= RESTARTED_BATCH);
     var low = 0u;
-    var high = head.z;
+    var high = head.z & ~RESTARTED_BATCH;
     while high - low > 1u {
         let middle = low + (high - low) / 2u;
-        let first = load1(add_bytes(multiply_add(head.xy, middle, head.w), DRAW_FIRST_WORKGROUP));
+        let first = load1(add_bytes(multiply_add(head.xy, middle, stride), DRAW_FIRST_WORKGROUP));
         if first <= workgroup {
             low = middle;
         } else {
             high = middle;
         }
     }
-    let at = multiply_add(head.xy, low, head.w);
+    let at = multiply_add(head.xy, low, stride);
     draw = draw_at(at);
+    draw.output_end = max(min(draw.output_end, head.w), draw.base_record);
     // These are loaded without waiting for the flags of the draw.
-    if may_restart() && head.w == RESTARTED_DRAW_SIZE {
+    if is_restarted {
         let words = load4(add_bytes(at, DRAW_SIZE));
         let table = load2(add_bytes(at, DRAW_SIZE + 16u));
         draw_restarts = DrawRestarts(words.x, words.y, words.z, words.w, table, vec2<u32>());
     }
+}
+
+// Uses a draw with primitive restart that is in the push constants, with the address of its table in
+// place of a batch. The range of the table is that of the draw.
+fn use_known_restarts() {
+    use_pushed_draw();
+    draw_restarts = DrawRestarts(0u, draw.item_count, 0u, 0u, sysvals.batch, vec2<u32>());
 }
 
 fn draw_at(at: vec2<u32>) -> Draw {

@@ -10,18 +10,21 @@ use std::path::{Path, PathBuf};
 use naga::back::spv;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use vkxfb::lower::compute::DEFAULT_WORKGROUP_SIZE;
-use vkxfb::lower::kernel::MAX_WORKGROUP_SIZE;
+use vkxfb::lower::kernel::{MAX_WORKGROUP_SIZE, RESUME_WIDTH};
 use vkxfb::lower::{SpecIds, WideAccesses};
 use vkxfb::sysval::draw_arguments::{CountedDraw, DrawArguments};
 use vkxfb::sysval::results::{RESULTS_WIDTH, Results, flags as result_flags};
 use vkxfb::sysval::setup::{
     BATCH_SIZE, DrawRestarts, Finish, Fused, GroupBatch, Input, MAX_DRAWS, Operation, Progress,
-    RESTART_BLOCK, RESTART_BLOCKS, Reduction, RestartRange, RestartedDraw, Setup, kind, operation,
+    RESTART_BLOCK, RESTART_BLOCKS, Reduction, RestartRange, RestartedDraw, Resume, Setup, kind,
+    operation,
 };
-use vkxfb::sysval::{AttributeDescriptor, Batch, DrawSysvals, INLINE_ATTRIBUTES, Sysvals, flags};
+use vkxfb::sysval::{
+    AttributeDescriptor, Batch, DrawSysvals, INLINE_ATTRIBUTES, RESTARTED_BATCH, Sysvals, flags,
+};
 use vkxfb::topology::XfbTopology;
 
-const SOURCES: [&str; 21] = [
+const SOURCES: [&str; 22] = [
     "sysvals",
     "stubs",
     "wide",
@@ -38,6 +41,7 @@ const SOURCES: [&str; 21] = [
     "restart",
     "inputs",
     "setup",
+    "resume",
     "parts",
     "sums",
     "finish",
@@ -141,7 +145,7 @@ fn sysvals_have_one_layout() {
     assert_eq!(
         layout("Batch"),
         expected!(Batch:
-            draws, draw_count, draw_stride, positions)
+            draws, draw_count, record_limit, positions)
     );
     assert_eq!(
         layout("AttributeDescriptor"),
@@ -170,6 +174,11 @@ fn sysvals_have_one_layout() {
         layout("Fused"),
         expected!(Fused:
             progress, stream_query, generated_query, arrived, expected, reserved)
+    );
+    assert_eq!(
+        layout("Resume"),
+        expected!(Resume:
+            known, batches, count, vertices, needed, stream_query, generated_query, progress)
     );
     assert_eq!(layout("Reduction"), expected!(Reduction: ranges, count, scan_count));
     assert_eq!(
@@ -237,6 +246,10 @@ fn constants_have_one_value() {
         ("RESTART_RANGE_SIZE", size(size_of::<RestartRange>())),
         ("RESTART_RANGE_FIRST_WORKGROUP", size(offset_of!(RestartRange, first_workgroup))),
         ("RESTARTED_DRAW_SIZE", size(size_of::<RestartedDraw>())),
+        ("RESTARTED_BATCH", RESTARTED_BATCH.into()),
+        ("RESUME_PROGRESS", size(offset_of!(Resume, progress))),
+        ("RESUME_WIDTH", RESUME_WIDTH.into()),
+        ("KNOWN_BATCH_SIZE", size(size_of::<Batch>())),
         ("MAX_KERNEL_WIDTH", MAX_WORKGROUP_SIZE.into()),
         ("DIRECT", kind::DIRECT.into()),
         ("INDIRECT", kind::INDIRECT.into()),
@@ -282,6 +295,7 @@ fn constants_have_one_value() {
         ("xfb_restart", [MAX_WORKGROUP_SIZE, 1, 1]),
         ("xfb_restart_scan", [MAX_WORKGROUP_SIZE, 1, 1]),
         ("xfb_setup", [MAX_WORKGROUP_SIZE, 1, 1]),
+        ("xfb_resume", [RESUME_WIDTH, 1, 1]),
         ("xfb_finish", [1, 1, 1]),
         ("xfb_results", [RESULTS_WIDTH, 1, 1]),
         ("xfb_draw_arguments", [1, 1, 1]),

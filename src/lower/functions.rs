@@ -57,6 +57,7 @@ names! {
         FetchBytes "fetch_bytes",
         FetchHalves "fetch_halves",
         FetchWithinDword "fetch_within_dword",
+        ListedRecord "listed_record",
         Load1 "load1",
         Load2Aligned "load2_aligned",
         Load4Aligned "load4_aligned",
@@ -71,6 +72,7 @@ names! {
         Store4Aligned "store4_aligned",
         TableAddress "table_address",
         UseDrawAt "use_draw_at",
+        VertexOfListed "vertex_of_listed",
         XfbCompute "xfb_compute",
         XfbComputeStaged "xfb_compute_staged",
         XfbIsBound "xfb_is_bound",
@@ -155,9 +157,11 @@ names! {
 names! {
     /// A function of `shaders/stubs.wgsl` that collects records in shared memory.
     StagingStub {
+        ListOutput "list_output",
+        ListedOutput "listed_output",
         StageRecord "stage_record",
-        StagedRecords "staged_records",
         StagedUnits "staged_units",
+        StagedVertices "staged_vertices",
         StoreStaged "store_staged",
     }
 }

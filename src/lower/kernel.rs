@@ -25,6 +25,8 @@ pub enum Kernel {
     Setup,
     /// The same with primitive restart, which needs more registers even if no draw restarts.
     RestartedSetup,
+    /// `shaders/resume.wgsl`: finds out where a capture resumes, and how much fits.
+    Resume,
     /// `shaders/restart.wgsl`: finds the restarts of an index buffer.
     Restart,
     /// `shaders/restart.wgsl`: prefix sums over the parts of an index buffer, one part per
@@ -47,14 +49,18 @@ pub const MAX_WORKGROUP_SIZE: u32 = 256;
 /// `maxComputeWorkGroupInvocations` and `maxComputeWorkGroupSize[0]`.
 pub const MIN_WORKGROUP_SIZE: u32 = 128;
 
+/// The workgroup size of the kernel [`Resume`](Kernel::Resume).
+pub const RESUME_WIDTH: u32 = 32;
+
 /// Size in bytes of a kernel's push constants: the address of its parameters.
 pub const KERNEL_CONSTANTS_SIZE: u32 = 8;
 
 impl Kernel {
     /// All kernels, in the order of their numbers.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Setup,
         Self::RestartedSetup,
+        Self::Resume,
         Self::Restart,
         Self::RestartScan,
         Self::Finish,
@@ -66,6 +72,7 @@ impl Kernel {
     pub const fn entry_point(self) -> &'static CStr {
         match self {
             Self::Setup | Self::RestartedSetup => c"xfb_setup",
+            Self::Resume => c"xfb_resume",
             Self::Restart => c"xfb_restart",
             Self::RestartScan => c"xfb_restart_scan",
             Self::Finish => c"xfb_finish",
@@ -83,6 +90,7 @@ impl Kernel {
                     _ => MIN_WORKGROUP_SIZE,
                 }
             }
+            Self::Resume => RESUME_WIDTH,
             Self::Finish | Self::DrawArguments => 1,
             Self::Results => RESULTS_WIDTH,
         }

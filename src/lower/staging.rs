@@ -1,14 +1,14 @@
-//! The bodies of the stubs with which `shaders/staged.wgsl` collects records in shared memory.
+//! The bodies of the stubs with which `shaders/staged.wgsl` collects vertices in shared memory.
 //!
-//! Shared memory contains only the captured dwords of each record, in the order of the buffer. Gaps
+//! Shared memory contains only the captured dwords of a vertex, in the order of the buffer. Gaps
 //! are left out, because their contents in the buffer must not change.
 
 use spirv::{MemoryModel, Op, StorageClass};
 
 use super::compute::Target;
-use super::functions::StagingStub;
+use super::functions::{Function, StagingStub};
 use super::resources::ResourcePlan;
-use super::store::{Store, StoredOutputs, store_all};
+use super::store::{Store, StoredOutputs, store_tested};
 use crate::capture::{Layout, MAX_XFB_BUFFERS};
 use crate::spirv::Id;
 use crate::spirv::emit::{Builder, Code};
@@ -17,12 +17,12 @@ use crate::spirv::link::{LinkError, Linker, Stub};
 /// The most records per invocation: a vertex of a strip is in up to three primitives.
 const RECORDS_PER_ITEM: u32 = 3;
 
-/// Size of the memory that records are staged in, in bytes; larger if it has to be for `RECORDS`
-/// records. With more memory, an NVIDIA H200 runs fewer workgroups concurrently and captures
-/// slower: triangle strips with records of 32 bytes reach 0.72 of the roofline with 6 KiB and 1.01
-/// with 2 KiB; with records of 256 bytes, 0.51 with 2 KiB and 0.81 with 4 KiB.
-const BYTES: u32 = 2 << 10;
-const RECORDS: u32 = 16;
+/// Size of the memory that vertices are staged in, in bytes; larger if it has to be for `VERTICES`
+/// vertices. With more memory, fewer workgroups run concurrently; with less, each has more rounds. On
+/// an NVIDIA H200 triangle strips are within 4 % for 16 to 64 vertices of 64 bytes, and for 4 to 32
+/// of 256 bytes.
+const BYTES: u32 = 2560;
+const VERTICES: u32 = 16;
 
 /// The most gaps in a record. Each gap costs one comparison per copied unit.
 const MAX_GAPS: usize = 4;
@@ -32,22 +32,21 @@ const MAX_GAPS: usize = 4;
 /// 0.72 of the roofline).
 const PADDED_UNITS: u32 = 4;
 
-/// Size in bytes of `run_begin` and `run_end`, including alignment.
-const RUN_BYTES: u32 = 16;
-
 /// The shared memory of a workgroup.
 #[derive(Debug)]
 pub(super) struct Staging {
-    /// The number of records that it has room for.
-    records: u32,
+    /// The number of vertices that it has room for.
+    vertices: u32,
     bytes: u32,
+    /// `shared uint listed[workgroup size * RECORDS_PER_ITEM]`
+    listed: Id,
     buffers: [Option<StagedBuffer>; MAX_XFB_BUFFERS],
 }
 
 /// The part of the shared memory for one capture buffer.
 #[derive(Debug)]
 struct StagedBuffer {
-    /// `shared uvec staged[records * pitch]`
+    /// `shared uvec staged[vertices * pitch]`
     variable: Id,
     shape: Shape,
 }
@@ -83,23 +82,33 @@ impl Staging {
             shapes[buffer] = Some(Shape::new(layout, buffer, stride / 4, target.resources)?);
         }
         let record: u32 = shapes.iter().flatten().map(Shape::bytes).sum();
-        let most_bytes = target.staging.saturating_sub(RUN_BYTES);
-        let bytes = most_bytes.min(BYTES.max(record.saturating_mul(RECORDS)));
         let most = target.workgroup_size.saturating_mul(RECORDS_PER_ITEM);
-        let records = most.min(bytes.checked_div(record)?);
-        if records == 0 {
+        let most_bytes = target.staging.checked_sub(most.checked_mul(4)?)?;
+        let bytes = most_bytes.min(BYTES.max(record.saturating_mul(VERTICES)));
+        // An even number, because a fan has two for each rim vertex.
+        let room = target.workgroup_size.min(bytes.checked_div(record)?) & !1;
+        if room == 0 || target.workgroup_size % 2 != 0 {
             return None;
         }
+        // As few rounds as there is room for, of the same size.
+        let rounds = target.workgroup_size.div_ceil(room);
+        let vertices = target.workgroup_size.div_ceil(rounds).next_multiple_of(2);
+        let listed = {
+            let (uint, length) = (builder.uint(), builder.constant(most));
+            let array = builder.declare_new(Op::TypeArray, &[uint.0, length.0]);
+            builder.variable(StorageClass::Workgroup, array)
+        };
+        builder.name(listed, "xfb_listed");
         let buffers = shapes.map(|shape| {
             let shape = shape?;
-            let length = builder.constant(records * shape.pitch);
+            let length = builder.constant(vertices * shape.pitch);
             let element = builder.uvec(shape.unit);
             let array = builder.declare_new(Op::TypeArray, &[element.0, length.0]);
             let variable = builder.variable(StorageClass::Workgroup, array);
             builder.name(variable, "xfb_staged");
             Some(StagedBuffer { variable, shape })
         });
-        Some(Self { records, bytes: records * record + RUN_BYTES, buffers })
+        Some(Self { vertices, bytes: vertices * record + 4 * most, listed, buffers })
     }
 
     /// Size of the shared memory in bytes.
@@ -116,15 +125,33 @@ impl Staging {
         stub: &Stub,
     ) -> Result<Code, LinkError> {
         Ok(match name {
-            StagingStub::StagedRecords => constant(linker, self.records),
+            StagingStub::StagedVertices => constant(linker, self.vertices),
             StagingStub::StagedUnits => constant(linker, self.most_units()),
             StagingStub::StageRecord => {
                 let [slot] = stub.parameters()?;
                 self.stage_record(&mut linker.builder, outputs, slot)
             }
             StagingStub::StoreStaged => {
-                let [first_record, count, unit] = stub.parameters()?;
-                self.store_staged(linker, outputs, first_record, count, unit)?
+                let [first, count, unit] = stub.parameters()?;
+                self.store_staged(linker, outputs, first, count, unit)?
+            }
+            StagingStub::ListOutput => {
+                let [number, output] = stub.parameters()?;
+                let mut code = Code::default();
+                let pointer = self.listed(&mut linker.builder, &mut code, number);
+                code.push(Op::Store, &[pointer.0, output.0]);
+                code.push(Op::Return, &[]);
+                code
+            }
+            StagingStub::ListedOutput => {
+                let [number] = stub.parameters()?;
+                let mut code = Code::default();
+                let builder = &mut linker.builder;
+                let pointer = self.listed(builder, &mut code, number);
+                let uint = builder.uint();
+                let output = code.value(builder, Op::Load, uint, &[pointer.0]);
+                code.push(Op::ReturnValue, &[output.0]);
+                code
             }
         })
     }
@@ -159,7 +186,7 @@ impl Staging {
         &self,
         linker: &mut Linker<'_, '_>,
         outputs: &StoredOutputs<'_>,
-        first_record: Id,
+        first: Id,
         count: Id,
         unit: Id,
     ) -> Result<Code, LinkError> {
@@ -168,29 +195,56 @@ impl Staging {
             let shape = &staged.shape;
             let builder = &mut linker.builder;
             let (uint, bool_type) = (builder.uint(), builder.bool());
+            let units = builder.constant(shape.units);
             // A buffer with the most units per record has a unit for every invocation; the others
             // may have fewer.
             let merge = (shape.units < self.most_units()).then(|| {
-                let units = builder.constant(shape.units);
                 let end = code.value(builder, Op::IMul, uint, &[count.0, units.0]);
                 let exists = code.value(builder, Op::ULessThan, bool_type, &[unit.0, end.0]);
                 code.begin_if(builder, exists)
             });
             outputs.if_bound(linker, &mut code, buffer, |linker, code| {
-                let address = outputs.record_address(linker, code, buffer, first_record)?;
                 let builder = &mut linker.builder;
-                let (place, dword) = shape.locate(builder, code, unit);
+                let record = code.value(builder, Op::UDiv, uint, &[unit.0, units.0]);
+                let nth = code.value(builder, Op::UMod, uint, &[unit.0, units.0]);
+                let number = code.value(builder, Op::IAdd, uint, &[first.0, record.0]);
+                let listed_record = Function::ListedRecord.id(linker)?;
+                let vertex_of_listed = Function::VertexOfListed.id(linker)?;
+                let builder = &mut linker.builder;
+                let output = code.call(builder, uint, listed_record, &[number]);
+                let none = builder.constant(u32::MAX);
+                let is_captured =
+                    code.value(builder, Op::INotEqual, bool_type, &[output.0, none.0]);
+                let merge = code.begin_if(builder, is_captured);
+                let vertex = code.call(builder, uint, vertex_of_listed, &[record]);
+                let pitch = builder.constant(shape.pitch);
+                let place = code.value(builder, Op::IMul, uint, &[vertex.0, pitch.0]);
+                let place = code.value(builder, Op::IAdd, uint, &[place.0, nth.0]);
                 let pointer = staged.element(builder, code, place);
                 let vector = builder.uvec(shape.unit);
                 let value = code.value(builder, Op::Load, vector, &[pointer.0]);
+                let dword = shape.dword(builder, code, nth);
+                let zero = builder.constant(0);
+                // The same for all records, so that the test can move out of the loop.
+                let tested = outputs.record_address(linker, code, buffer, zero)?;
+                let address = outputs.record_address(linker, code, buffer, output)?;
                 // Units begin at multiples of their size.
                 let store = Store { index: dword, value, dwords: shape.unit, may_be_aligned: true };
-                store_all(linker, code, address, &[store])
+                store_tested(linker, code, tested, address, &[store])?;
+                code.end_if(merge);
+                Ok(())
             })?;
             merge.into_iter().for_each(|merge| code.end_if(merge));
         }
         code.push(Op::Return, &[]);
         Ok(code)
+    }
+
+    /// A pointer to the number of a record.
+    fn listed(&self, builder: &mut Builder<'_>, code: &mut Code, number: Id) -> Id {
+        let uint = builder.uint();
+        let pointer = builder.pointer(StorageClass::Workgroup, uint);
+        code.value(builder, Op::AccessChain, pointer, &[self.listed.0, number.0])
     }
 
     /// The number of units per record, in the buffer with the most.
@@ -239,30 +293,11 @@ impl Shape {
         4 * self.unit * self.pitch
     }
 
-    /// The position of unit `unit` in shared memory, counted over all records, and the dword of the
-    /// buffer that it is copied to.
-    fn locate(&self, builder: &mut Builder<'_>, code: &mut Code, unit: Id) -> (Id, Id) {
-        let uint = builder.uint();
-        let width = builder.constant(self.unit);
-        let dense = code.value(builder, Op::IMul, uint, &[unit.0, width.0]);
-        let is_dense = self.units * self.unit == self.stride;
-        if is_dense && self.pitch == self.units {
-            return (unit, dense);
-        }
-        let units = builder.constant(self.units);
-        let record = code.value(builder, Op::UDiv, uint, &[unit.0, units.0]);
-        let scaled = |builder: &mut Builder<'_>, code: &mut Code, factor: u32, to: Id| {
-            let factor = builder.constant(factor);
-            let product = code.value(builder, Op::IMul, uint, &[record.0, factor.0]);
-            code.value(builder, Op::IAdd, uint, &[to.0, product.0])
-        };
-        let place = scaled(builder, code, self.pitch - self.units, unit);
-        if is_dense {
-            return (place, dense);
-        }
-        let mut dword = scaled(builder, code, self.stride - self.units * self.unit, dense);
-        let nth = code.value(builder, Op::UMod, uint, &[unit.0, units.0]);
-        let (bool_type, none) = (builder.bool(), builder.constant(0));
+    /// The dword of a record that its unit `nth` is copied to.
+    fn dword(&self, builder: &mut Builder<'_>, code: &mut Code, nth: Id) -> Id {
+        let (uint, bool_type) = (builder.uint(), builder.bool());
+        let (width, none) = (builder.constant(self.unit), builder.constant(0));
+        let mut dword = code.value(builder, Op::IMul, uint, &[nth.0, width.0]);
         for &(before, dwords) in &self.gaps {
             let [before, dwords] = [before, dwords].map(|value| builder.constant(value));
             let is_behind =
@@ -270,7 +305,7 @@ impl Shape {
             let skipped = code.value(builder, Op::Select, uint, &[is_behind.0, dwords.0, none.0]);
             dword = code.value(builder, Op::IAdd, uint, &[dword.0, skipped.0]);
         }
-        (place, dword)
+        dword
     }
 }
 

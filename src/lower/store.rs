@@ -67,9 +67,20 @@ pub(super) struct Store {
 
 /// Generates stores after an address. Whether that is aligned is tested once for all of them: it is
 /// the same for all records, so that all invocations take the same branch.
-pub(super) fn store_all(
+fn store_all(
     linker: &mut Linker<'_, '_>,
     code: &mut Code,
+    address: Id,
+    stores: &[Store],
+) -> Result<(), LinkError> {
+    store_tested(linker, code, address, address, stores)
+}
+
+/// The same where another address is aligned like this one.
+pub(super) fn store_tested(
+    linker: &mut Linker<'_, '_>,
+    code: &mut Code,
+    tested: Id,
     address: Id,
     stores: &[Store],
 ) -> Result<(), LinkError> {
@@ -79,7 +90,7 @@ pub(super) fn store_all(
     let function = Function::MayBeWide.id(linker)?;
     let builder = &mut linker.builder;
     let (bool_type, dwords) = (builder.bool(), builder.constant(widest));
-    let is_aligned = code.call(builder, bool_type, function, &[address, dwords]);
+    let is_aligned = code.call(builder, bool_type, function, &[tested, dwords]);
     let [aligned, other, merge] = [(); 3].map(|()| builder.module.fresh_id());
     code.push(Op::SelectionMerge, &[merge.0, 0]);
     code.push(Op::BranchConditional, &[is_aligned.0, aligned.0, other.0]);

@@ -123,17 +123,20 @@ pub const fn draw_flags(topology: PrimitiveTopology, provoking: ProvokingVertex)
     last | topology.vertices_per_primitive() << flags::VERTICES_PER_PRIMITIVE_SHIFT
 }
 
+/// [`Batch::draw_count`]: a bit that numbers of draws do not have.
+pub const RESTARTED_BATCH: u32 = 1 << 31;
+
 /// Draws that one dispatch captures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Batch {
     /// The address of an array of [`DrawSysvals`], sorted by `first_workgroup`.
     pub draws: Address,
-    /// The number of draws, at least one.
-    pub draw_count: u32,
-    /// Bytes from one draw to the next: the size of a [`DrawSysvals`] or of a
+    /// The number of draws, at least one, and [`RESTARTED_BATCH`] if each is a
     /// [`RestartedDraw`](setup::RestartedDraw).
-    pub draw_stride: u32,
+    pub draw_count: u32,
+    /// The number of records that fit, counted like the draws' `base_record`.
+    pub record_limit: u32,
     /// Bytes from the start of each bound range to the record that the draws' `base_record` counts
     /// from.
     pub positions: [u32; MAX_XFB_BUFFERS],

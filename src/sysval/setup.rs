@@ -172,6 +172,28 @@ pub struct Fused {
     pub reserved: [u32; 2],
 }
 
+/// Parameters of the resume kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Resume {
+    /// The address of an array of [`Batch`], one for each dispatch.
+    pub known: Address,
+    /// The address at which they are written with positions and limit.
+    pub batches: Address,
+    /// The number of dispatches.
+    pub count: u32,
+    /// Vertices per primitive, of all draws.
+    pub vertices: u32,
+    /// The number of primitives of all draws.
+    pub needed: [u32; 2],
+    /// The address of the query that counts primitives written and needed, or 0.
+    pub stream_query: Address,
+    /// The address of the query that counts primitives generated, or 0.
+    pub generated_query: Address,
+    /// From where to where the draws capture.
+    pub progress: Progress,
+}
+
 /// Parameters of the restart kernel, and of the scan after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]

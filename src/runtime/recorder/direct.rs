@@ -27,11 +27,11 @@ const SHARED: u32 = 1 << 20;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Dispatch {
     /// The first draw and the number of draws, among the placed draws.
-    first: usize,
-    count: usize,
+    pub(super) first: usize,
+    pub(super) count: usize,
     /// The number of the state of the draws.
-    state: usize,
-    workgroups: u32,
+    pub(super) state: usize,
+    pub(super) workgroups: u32,
     class: DrawClass,
     /// The topology of the first draw.
     topology: PrimitiveTopology,
@@ -55,11 +55,24 @@ impl Tally {
 }
 
 /// The position of the next draw.
-struct Cursor {
+pub(super) struct Cursor {
     record: u32,
     captured: Option<Captured>,
     stream: Tally,
     generated: Tally,
+}
+
+impl Cursor {
+    /// The position of record 0, where all draws have these queries.
+    pub(super) fn for_queries(stream: Address, generated: Address) -> Self {
+        let tally = |slot| Tally { slot, values: [0; 2] };
+        Self { record: 0, captured: None, stream: tally(stream), generated: tally(generated) }
+    }
+
+    /// The primitives that were written, and those that were needed.
+    pub(super) const fn counted(&self) -> [u64; 2] {
+        self.stream.values
+    }
 }
 
 impl Capture {
@@ -105,7 +118,11 @@ impl Capture {
     }
 
     /// Computes what the setup kernel would compute, and adds the draw to a dispatch.
-    fn place_draw(&mut self, draw: &PendingDraw, cursor: &mut Cursor) -> Result<(), RuntimeError> {
+    pub(super) fn place_draw(
+        &mut self,
+        draw: &PendingDraw,
+        cursor: &mut Cursor,
+    ) -> Result<(), RuntimeError> {
         let Input { stream_query, generated_query, .. } = draw.input;
         // Each query separately. The operations of one kernel dispatch are not ordered, so there is
         // one operation per query, with the whole sum.
@@ -240,7 +257,7 @@ impl Capture {
                 let batch = Batch {
                     draws: split(draws.address),
                     draw_count: count as u32,
-                    draw_stride: size_of::<DrawSysvals>() as u32,
+                    record_limit: u32::MAX,
                     ..Default::default()
                 };
                 let batch = playback.arena.upload().push([batch].into_iter())?;

@@ -7,11 +7,15 @@
 //! barrier; setup, one workgroup;
 //! barrier; captures
 //! ```
+//!
+//! A single direct draw with primitive restart, whose place the CPU knows, is captured beside the setup,
+//! without a barrier between them (with device addresses): it needs nothing but the restarts.
 
 use ash::vk;
 
 use super::capture::{Capture, PendingDraw, Position};
 use super::collect::most_workgroups;
+use super::direct::{invocations_per_item, unclamped_draw};
 use super::play::{After, Playback};
 use super::queries::Order;
 use super::restarts::RestartDispatches;
@@ -22,7 +26,9 @@ use crate::runtime::arena::{Part, Suballocation, aligned};
 use crate::runtime::descriptors::User;
 use crate::runtime::fold::fold;
 use crate::runtime::{Barrier, DrawClass, RuntimeError};
-use crate::sysval::setup::{BATCH_SIZE, Input, Progress, RestartedDraw, Setup, WORKGROUPS_OFFSET};
+use crate::sysval::setup::{
+    BATCH_SIZE, Input, Progress, RestartedDraw, Setup, WORKGROUPS_OFFSET, kind,
+};
 use crate::sysval::{Address, DrawSysvals, split};
 
 /// Bytes of the positions that one setup writes for the next one.
@@ -45,6 +51,16 @@ struct Placed {
     /// The source and the destination, if an earlier state must be copied.
     moved_state: Option<(Suballocation, Suballocation)>,
     restarts: Option<RestartDispatches>,
+    /// The draw, if its capture needs nothing from the setup.
+    known: Option<KnownDraw>,
+}
+
+/// A draw with primitive restart of which the CPU knows everything but the restarts.
+#[derive(Debug, Clone, Copy)]
+struct KnownDraw {
+    draw: DrawSysvals,
+    restarts: Address,
+    workgroups: [u32; 2],
 }
 
 impl Capture {
@@ -110,10 +126,12 @@ impl Capture {
             self.dispatch_kernel(playback, for_kernels, setup, placed.setup, [1, 1])?;
             playback.forget_order();
             if captures {
-                self.barrier(playback, Barrier::SetupToCapture);
+                if placed.known.is_none() {
+                    self.barrier(playback, Barrier::SetupToCapture);
+                }
                 self.find_captured(Position::State(placed.new_state));
                 self.remember(playback);
-                self.record_groups(playback, for_captures, placed.batches)?;
+                self.record_groups(playback, for_captures, &placed)?;
             }
             self.record_ends(playback, &ends, Order::Last)?;
         }
@@ -259,7 +277,49 @@ impl Capture {
             progress: self.progress(position, Some(new_state), new_counters),
         };
         let setup = upload.push([setup].into_iter())?;
-        Ok(Placed { setup, batches, new_state, moved_state, restarts: restart_dispatches })
+        let known = self.known_restarted_draw();
+        Ok(Placed { setup, batches, new_state, moved_state, restarts: restart_dispatches, known })
+    }
+
+    /// The only draw, if it has primitive restart and the CPU knows everything else that its capture
+    /// needs: where it begins, and how much fits.
+    fn known_restarted_draw(&self) -> Option<KnownDraw> {
+        let (&[draw], Position::Known(record)) = (&self.pending.draws[..], self.position) else {
+            return None;
+        };
+        let Input { kind, count, instance_count, predicate, .. } = draw.input;
+        let unclamped = unclamped_draw(&draw.input);
+        let invocations = count.checked_mul(invocations_per_item(draw.topology))?;
+        // By descriptors both reach the whole scratch memory, which the setup writes to.
+        if self.ctx.table().is_some()
+            || !draw.is_restarted()
+            || kind != kind::DIRECT
+            || predicate != Address::default()
+            || instance_count != 1
+            || count > unclamped.index_limit
+        {
+            return None;
+        }
+        let vertices = draw.topology.vertices_per_primitive();
+        let left = self.targets.iter().flatten().map(|target| {
+            let position = Position::Known(record).in_buffer(target);
+            BoundBuffer { position, ..target.buffer }.primitives_left(vertices)
+        });
+        let room = u32::try_from(left.min()?).ok()?.checked_mul(vertices)?;
+        let known = DrawSysvals {
+            output_count: room,
+            output_end: record.checked_add(room)?,
+            base_record: record,
+            invocations,
+            ..unclamped
+        };
+        let size = u64::from(self.workgroup_size_of(draw.state).max(1));
+        let workgroups = u64::from(invocations).div_ceil(size);
+        Some(KnownDraw {
+            draw: self.resolved_draw(known),
+            restarts: draw.input.restart_table,
+            workgroups: fold(workgroups, self.ctx.max_workgroups_per_axis()).ok()?,
+        })
     }
 
     /// Where the state of an earlier setup is copied from and to, if descriptors do not reach it.
@@ -323,32 +383,39 @@ impl Capture {
     }
 
     /// # Safety
-    /// As [`play`](Self::play); `batches` is in the scratch memory.
+    /// As [`play`](Self::play); the batches are in the scratch memory.
     unsafe fn record_groups(
         &mut self,
         playback: &mut Playback<'_>,
         set: Option<vk::DescriptorSet>,
-        batches: Suballocation,
+        placed: &Placed,
     ) -> Result<(), RuntimeError> {
+        let batches = placed.batches;
         for number in 0..self.plan.groups.len() {
             let group = self.plan.groups[number];
             let pipeline = self.pipeline_of(&self.pending.states[group.state]).cloned();
             let Some(pipeline) = pipeline.filter(|_| group.workgroups != Some(0)) else { continue };
             let offset = number as u64 * BATCH_SIZE;
             let mut sysvals = self.sysvals(group.state);
-            sysvals.batch = split(batches.address + offset);
+            match placed.known {
+                Some(known) => (sysvals.draw, sysvals.batch) = (known.draw, known.restarts),
+                None => sysvals.batch = split(batches.address + offset),
+            }
             // SAFETY: the caller's contract; the arguments lie in the scratch memory.
             unsafe {
                 self.scarce_barrier(playback, number > 0 && self.captures_overlap());
                 let raw = pipeline.recorded(&self.ctx, DrawClass::Every, None)?;
                 self.prepare_dispatch(playback, group.state, &pipeline, raw, set, &sysvals);
                 let (device, cmd) = (self.ctx.device(), playback.cmd);
-                match group.workgroups {
-                    Some(workgroups) => {
+                match (placed.known, group.workgroups) {
+                    (Some(KnownDraw { workgroups: [x, y], .. }), _) => {
+                        device.cmd_dispatch(cmd, x, y, 1);
+                    }
+                    (None, Some(workgroups)) => {
                         let [x, y] = fold(workgroups, self.ctx.max_workgroups_per_axis())?;
                         device.cmd_dispatch(cmd, x, y, 1);
                     }
-                    None => {
+                    (None, None) => {
                         let at = batches.offset + offset + WORKGROUPS_OFFSET;
                         device.cmd_dispatch_indirect(cmd, batches.buffer, at);
                     }

@@ -33,6 +33,7 @@ mod play;
 mod queries;
 mod resources;
 mod restarts;
+mod resumed;
 mod sets;
 mod state;
 

@@ -53,6 +53,12 @@ impl Plan {
         self.addresses.clear();
     }
 
+    /// Forgets the placed draws and their dispatches.
+    pub(super) fn forget_placed(&mut self) {
+        self.placed.clear();
+        self.dispatches.clear();
+    }
+
     /// Forgets what descriptors were assigned to.
     pub(super) fn forget_addresses(&mut self) {
         self.addresses.clear();
@@ -174,7 +180,10 @@ impl Capture {
                 };
                 match fused {
                     Some(after) => Ok(after),
-                    None => self.record_by_setup(playback, counters),
+                    None => match self.resumable()? {
+                        Some(all) => self.record_resumed(playback, all, &counters),
+                        None => self.record_by_setup(playback, counters),
+                    },
                 }
             },
         }?;

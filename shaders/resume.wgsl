@@ -1,0 +1,49 @@
+// Captures of draws whose counts the CPU knows, and only their place is not known: they resume from
+// counters. Each draw then has its place among the records of all of them, and all have the same number
+// of vertices per primitive, so that all fit up to one record.
+
+struct Resume {
+    // The `Batch`es that the CPU wrote, and where they are written with what it did not know, for as
+    // many dispatches.
+    known: vec2<u32>,
+    batches: vec2<u32>,
+    count: u32,
+    // Vertices per primitive.
+    vertices: u32,
+    // The primitives of all draws, 64 bits.
+    needed: vec2<u32>,
+    // The queries that count, or 0.
+    stream_query: vec2<u32>,
+    generated_query: vec2<u32>,
+    progress: Progress,
+}
+
+// Bytes from the start of the parameters.
+const RESUME_PROGRESS: u32 = 48u;
+// The size of a `Batch`.
+const KNOWN_BATCH_SIZE: u32 = 32u;
+const RESUME_WIDTH: u32 = 32u;
+
+@compute @workgroup_size(RESUME_WIDTH)
+fn xfb_resume(@builtin(local_invocation_index) local: u32) {
+    let at = kernel.parameters;
+    let a = load4(at);
+    let b = load4(add_bytes(at, 16u));
+    let queries = load4(add_bytes(at, 32u));
+    let progress = load_progress(add_bytes(at, RESUME_PROGRESS));
+    let positions = start_positions(progress);
+    let written = min(saturated(b.zw), room_at(progress, positions) / b.y);
+    // Every invocation reads the counters before one of them writes counters.
+    storageBarrier();
+    for (var i = local; i < b.x; i += RESUME_WIDTH) {
+        let head = load4(multiply_add(a.xy, i, KNOWN_BATCH_SIZE));
+        let batch = multiply_add(a.zw, i, KNOWN_BATCH_SIZE);
+        store4(batch, 0u, vec4<u32>(head.xyz, written * b.y));
+        store4(batch, 4u, positions);
+    }
+    if local == 0u {
+        store_positions(progress, positions, written * b.y);
+        add_to_query(queries.xy, vec4<u32>(written, 0u, b.zw));
+        add_to_query(queries.zw, vec4<u32>(b.zw, 0u, 0u));
+    }
+}
