@@ -87,7 +87,7 @@ impl Staging {
         let bytes = most_bytes.min(BYTES.max(record.saturating_mul(VERTICES)));
         // An even number, because a fan has two for each rim vertex.
         let room = target.workgroup_size.min(bytes.checked_div(record)?) & !1;
-        if room == 0 || target.workgroup_size % 2 != 0 {
+        if room == 0 || !target.workgroup_size.is_multiple_of(2) {
             return None;
         }
         // As few rounds as there is room for, of the same size.
