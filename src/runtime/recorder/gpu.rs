@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A single direct draw with primitive restart, whose place the CPU knows, is captured beside the setup,
-//! without a barrier between them: it needs nothing but the restarts.
+//! without a barrier between them (with device addresses): it needs nothing but the restarts.
 
 use ash::vk;
 
@@ -290,7 +290,9 @@ impl Capture {
         let Input { kind, count, instance_count, predicate, .. } = draw.input;
         let unclamped = unclamped_draw(&draw.input);
         let invocations = count.checked_mul(invocations_per_item(draw.topology))?;
-        if !draw.is_restarted()
+        // By descriptors both reach the whole scratch memory, which the setup writes to.
+        if self.ctx.table().is_some()
+            || !draw.is_restarted()
             || kind != kind::DIRECT
             || predicate != Address::default()
             || instance_count != 1
