@@ -12,13 +12,13 @@ use vkxfb::lower::Backend;
 use vkxfb::runtime::{
     Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, CaptureOrder, ConsumerScope,
     Context, CounterBuffer, Draw, DrawIndexed, IndexBuffer, IndexType, Kernels, MemoryLocation,
-    Pipeline, QueryKind, QueryPool, RuntimeError,
+    Pipeline, PipelineDesc, QueryKind, QueryPool, RuntimeError,
 };
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::gpu::{Gpu, OpenOptions};
 use vkxfb_probe::shaders::ProbeShader;
 
-use common::device::{self, PipelineOptions};
+use common::device;
 use common::rng::Rng;
 
 const COMPUTE: Backend = Backend::Compute;
@@ -41,6 +41,8 @@ struct Case {
     indices: Option<u32>,
     /// The number of points of each draw.
     draws: Vec<u32>,
+    /// Whether primitive restart is enabled: the setup kernel and the capture are beside each other.
+    restarts: bool,
     /// The numbers of the counters.
     begins: Option<u32>,
     ends: Option<u32>,
@@ -58,11 +60,18 @@ impl Case {
             let number = random.below(of);
             Some(number).filter(|_| random.percent(percent))
         };
+        let indices = some(random, CELLS, 40).filter(apart);
+        let draws: Vec<u32> = (0..random.range(1, 2)).map(|_| random.range(1, 6)).collect();
+        let begins = some(random, COUNTERS, 20);
         Self {
             target,
-            indices: some(random, CELLS, 40).filter(apart),
-            draws: (0..random.range(1, 2)).map(|_| random.range(1, 6)).collect(),
-            begins: some(random, COUNTERS, 20),
+            indices,
+            restarts: indices.is_some()
+                && draws.len() == 1
+                && begins.is_none()
+                && random.percent(40),
+            draws,
+            begins,
             ends: some(random, COUNTERS, 60),
             query: some(random, QUERIES, 30),
             ends_query: random.percent(10),
@@ -126,6 +135,7 @@ impl Model {
         let room = case.target.1 * CELL;
         let size = match case.begins {
             Some(_) => room,
+            None if case.restarts => room,
             None => (case.draws.iter().sum::<u32>() * RECORD).min(room),
         };
         written.add(case.target.0 * CELL, size);
@@ -134,6 +144,12 @@ impl Model {
         case.query.into_iter().for_each(|query| finished.add(QUERY_PLACES + 16 * query, 16));
         let mut barriers = 0;
         match (case.draws.len(), case.begins) {
+            // One barrier before the restarts are found, and one after that.
+            _ if case.restarts => {
+                written.0.append(&mut finished.0);
+                barriers += 2;
+                self.0 = Some(vec![[read, written]]);
+            }
             (1, _) => {
                 read.add_counter(case.begins);
                 written.0.append(&mut finished.0);
@@ -171,9 +187,12 @@ impl Bench {
         let shader = ProbeShader::identify();
         assert_eq!(shader.stride(0), Some(RECORD));
         let lowered = device::lower(gpu, &shader, COMPUTE);
-        let provoking = ProvokingVertex::First;
-        let options = PipelineOptions { topology: POINTS, provoking, specialize: false };
-        let pipeline = device::pipeline(gpu, &shader, &lowered, options);
+        let desc = PipelineDesc {
+            primitive_restart: true,
+            ..PipelineDesc::new(&lowered, &shader.vertex_input).topology(POINTS)
+        };
+        // SAFETY: the device is live.
+        let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
         let ctx = gpu.context();
         let usage = ctx.capture_buffer_usage(COMPUTE)
             | ctx.index_buffer_usage(COMPUTE)
@@ -211,6 +230,7 @@ impl Bench {
             if let Some(query) = case.query {
                 recorder.begin_query(&self.pool, query)?;
             }
+            recorder.set_primitive_restart(case.restarts)?;
             for points in &case.draws {
                 match case.indices {
                     None => recorder.draw(POINTS, &Draw::new(*points))?,
@@ -330,6 +350,7 @@ fn captures_of_ranges_of_their_own_have_no_barriers() {
         target: (number, 1),
         indices: None,
         draws: vec![3],
+        restarts: false,
         begins: None,
         ends: Some(number),
         query: None,

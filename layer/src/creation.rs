@@ -135,12 +135,15 @@ impl<'a> Creation<'a> {
                 );
             }
         }
-        if required.uses_descriptors() {
-            let is_there = chain.set::<vk::PhysicalDeviceFeatures2<'static>>(
-                |features| &mut features.features.shader_storage_buffer_array_dynamic_indexing,
-                true,
-            )?;
-            if !is_there {
+        type CoreFeature = fn(&mut vk::PhysicalDeviceFeatures2<'static>) -> &mut vk::Bool32;
+        let core: [(bool, CoreFeature); 2] = [
+            (required.uses_descriptors(), |features| {
+                &mut features.features.shader_storage_buffer_array_dynamic_indexing
+            }),
+            (required.shader_int64, |features| &mut features.features.shader_int64),
+        ];
+        for (_, member) in core.into_iter().filter(|(is_required, _)| *is_required) {
+            if !chain.set::<vk::PhysicalDeviceFeatures2<'static>>(member, true)? {
                 // SAFETY: the program's pointer is null or valid.
                 let features = unsafe { self.info.p_enabled_features.as_ref() };
                 let features = features.copied().unwrap_or_default();

@@ -139,9 +139,9 @@ pub(super) fn arrive(builder: &mut Builder<'_>, address: Id) -> Code {
     let pointer = code.value(builder, Op::Bitcast, pointer_type, &[address.0]);
     // The scope of the whole device needs a capability of its own in the Vulkan memory model. The
     // workgroups of a dispatch are in one queue family.
-    let scope = match builder.module.has_memory_model(MemoryModel::GLSL450) {
-        true => Scope::Device,
-        false => Scope::QueueFamily,
+    let scope = match builder.module.has_memory_model(MemoryModel::Vulkan) {
+        true => Scope::QueueFamily,
+        false => Scope::Device,
     };
     let semantics = MemorySemantics::ACQUIRE_RELEASE | MemorySemantics::UNIFORM_MEMORY;
     let operands = [scope as u32, semantics.bits()].map(|value| builder.constant(value).0);

@@ -4,7 +4,8 @@
 //! not return any: a command buffer may be executed many times, so the memory must stay valid until
 //! the command buffer is reset. The application then calls [`Arena::reset`].
 //!
-//! It has two parts: *upload* is written by the host during recording and read by the device;
+//! It has two parts: *upload* is written by the host during recording and read by the device, which
+//! counts in it, too, and leaves it as it was;
 //! *scratch* is written and read only by the device, at each execution. Under the descriptor plan
 //! the arena also has descriptor sets. Each part is a list of blocks. A
 //! [recording](super::Capture::play) reserves all the memory that it needs before it records the

@@ -19,7 +19,8 @@ pub enum Barrier {
     BeforeSetup,
     /// From the restart kernel to the scan over the restarts that it found.
     RestartToScan,
-    /// From the kernels of primitive restart to the setup kernel.
+    /// From the kernels of primitive restart to the setup kernel, and to a capture that needs nothing
+    /// from that.
     RestartToSetup,
     /// From the setup kernel to the captures.
     SetupToCapture,
@@ -73,7 +74,7 @@ impl Barrier {
                 let earlier = Stage::COMPUTE_SHADER | Stage::TRANSFER;
                 ((earlier, Access::SHADER_WRITE), captures)
             }
-            Self::BetweenCaptures => (write, captures),
+            Self::BetweenCaptures | Self::RestartToSetup => (write, captures),
             // Submission order does not order the host. The host access makes the values available
             // to it before the availability.
             Self::ValuesToAvailability => {
@@ -103,9 +104,7 @@ impl Barrier {
                 (Stage::TRANSFER, Access::TRANSFER_READ | Access::TRANSFER_WRITE),
             ),
             Self::AfterMove => ((Stage::TRANSFER, Access::TRANSFER_WRITE), both),
-            Self::RestartToScan | Self::RestartToSetup | Self::Scarce | Self::CaptureToConsumer => {
-                (write, both)
-            }
+            Self::RestartToScan | Self::Scarce | Self::CaptureToConsumer => (write, both),
         }
     }
 }

@@ -23,7 +23,7 @@ pub(in crate::runtime) struct Part {
 /// Which part of the arena.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Written by the host while recording, and read by shaders.
+    /// Written by the host while recording, and read by shaders. Fused captures also count in it.
     Upload,
     /// Written and read by shaders.
     Scratch,

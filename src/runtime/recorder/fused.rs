@@ -127,7 +127,7 @@ impl Capture {
             }
             self.record_ends(playback, &ends, Order::First)?;
             self.find_captured(after.position);
-            self.find_fused(counters);
+            self.find_counted(counters);
             self.barrier_before(playback, Barrier::BeforeFused);
             self.prepare_dispatch(playback, draw.state, &pipeline, raw, set, &sysvals);
             self.ctx.device().cmd_dispatch(playback.cmd, x, y, 1);

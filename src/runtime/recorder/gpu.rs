@@ -130,6 +130,10 @@ impl Capture {
                     self.barrier(playback, Barrier::SetupToCapture);
                 }
                 self.find_captured(Position::State(placed.new_state));
+                if placed.known.is_some() {
+                    // No barrier follows what the setup kernel writes.
+                    self.find_counted(&counters);
+                }
                 self.remember(playback);
                 self.record_groups(playback, for_captures, &placed)?;
             }

@@ -160,8 +160,8 @@ impl Capture {
         }
     }
 
-    /// Adds what a fused capture accesses beyond what it captures.
-    pub(super) fn find_fused(&mut self, counters: &[Address; MAX_XFB_BUFFERS]) {
+    /// Adds the counters and queries that are accessed beside what is captured.
+    pub(super) fn find_counted(&mut self, counters: &[Address; MAX_XFB_BUFFERS]) {
         let accesses = &mut self.plan.accesses;
         if let Position::Counters = self.position {
             let begun = self.counters.iter();
@@ -216,7 +216,8 @@ impl Capture {
         }
     }
 
-    /// Remembers the accesses that were found, of commands behind a barrier.
+    /// Remembers the accesses that were found, of commands behind a barrier that also orders all other
+    /// accesses before it.
     pub(super) fn remember(&self, playback: &mut Playback<'_>) {
         if let Some(order) = &mut playback.order {
             order.clear();
