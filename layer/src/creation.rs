@@ -135,7 +135,8 @@ impl<'a> Creation<'a> {
                 );
             }
         }
-        type CoreFeature = fn(&mut vk::PhysicalDeviceFeatures2<'static>) -> &mut vk::Bool32;
+        type CoreFeature =
+            for<'a> fn(&'a mut vk::PhysicalDeviceFeatures2<'static>) -> &'a mut vk::Bool32;
         let core: [(bool, CoreFeature); 2] = [
             (required.uses_descriptors(), |features| {
                 &mut features.features.shader_storage_buffer_array_dynamic_indexing
