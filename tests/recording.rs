@@ -202,8 +202,7 @@ fn share_dispatches(resources: Resources) {
 }
 
 /// A small draw between counters is one dispatch behind one barrier, as often as it is resumed. With
-/// few descriptors, and where more than a workgroup resumes from the counter that it ends in, kernels do
-/// the rest.
+/// few descriptors, and where several workgroups resume by descriptors, kernels do the rest.
 #[test]
 fn a_small_capture_is_one_dispatch() {
     const TIMES: usize = 5;
@@ -211,9 +210,11 @@ fn a_small_capture_is_one_dispatch() {
         (Resources::Best, None, 7),
         (Resources::Best, None, 300),
         (Resources::Descriptors, None, 7),
+        (Resources::Descriptors, None, 300),
         (Resources::Descriptors, Some(8), 7),
     ] {
-        let is_fused = [storage_buffers.is_none(), storage_buffers.is_none() && vertex_count == 7];
+        let is_fused = storage_buffers.is_none();
+        let resumes_fused = is_fused && (resources == Resources::Best || vertex_count == 7);
         let draws = [(
             PrimitiveTopology::TriangleStrip,
             Draw { vertex_count, instance_count: 1, ..Draw::default() },
@@ -240,8 +241,8 @@ fn a_small_capture_is_one_dispatch() {
         assert_eq!(bench.records()[..all.len()], all);
         assert_eq!(bench.position(), all.len() as u32 * bench.stride);
         let counts = |r: &Recorded| [r.captures, r.kernels, r.barriers];
-        let once = if is_fused[0] { [1, 0, 1] } else { [1, 1, 1] };
-        let again = if is_fused[1] { [1, 0, 1] } else { [1, 1, 2] };
+        let once = if is_fused { [1, 0, 1] } else { [1, 1, 1] };
+        let again = if resumes_fused { [1, 0, 1] } else { [1, 1, 2] };
         assert_eq!(counts(&first), once);
         assert!(first.captured.is_some());
         for recorded in resumed {
@@ -302,37 +303,41 @@ fn captures_in_order_have_a_barrier() {
     }
 }
 
-/// Draws of up to eight workgroups are fused, unless several would read a counter that one writes.
+/// Draws of up to eight workgroups are fused. By descriptors, those that end with the counters that they
+/// resume from are fused if they have one workgroup.
 #[test]
 fn draws_of_few_workgroups_are_fused() {
-    let mut bench = Bench::new(Profile::Full, 16 * 2000);
-    let other = bench.counter().map(|counter| CounterBuffer { offset: 4, ..counter });
-    let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(8, 8)).unwrap();
-    let size = 64;
-    let (counter, setup) = (bench.counter(), &bench.setup);
-    let recorded = bench.gpu.submit(|ctx, cmd| {
-        let mut kernels = |counters: [Option<CounterBuffer>; 2], points: u32| {
-            let draws = [(PrimitiveTopology::PointList, Draw::new(points))];
-            let (stages, access) = Context::write_scope(COMPUTE);
-            // SAFETY: everything outlives the submission, which is waited for.
-            let recorded = unsafe {
-                ctx.capture_barrier(cmd, COMPUTE, ConsumerScope { stages, access });
-                setup.record_draws(ctx, cmd, &mut arena, counters, &draws)
-            }?;
-            Ok::<_, RuntimeError>((recorded.captures, recorded.kernels))
-        };
-        Ok([
-            kernels([counter, counter], size)?,
-            kernels([counter, counter], size + 1)?,
-            kernels([counter, other], size)?,
-            kernels([counter, other], size + 1)?,
-            kernels([None, counter], 8 * size)?,
-            kernels([None, counter], 8 * size + 1)?,
-        ])
-    });
-    assert_eq!(recorded.unwrap(), [(1, 0), (1, 1), (1, 0), (1, 1), (1, 0), (1, 1)]);
-    bench.gpu.destroy_arena(arena);
-    bench.close();
+    const MOST: u32 = 8;
+    for (resources, most_resumed) in [(Resources::Best, MOST), (Resources::Descriptors, 1)] {
+        let mut bench = Bench::by(resources, Profile::Full, 16 * 2000);
+        let other = bench.counter().map(|counter| CounterBuffer { offset: 4, ..counter });
+        let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(8, 8)).unwrap();
+        let size = 64;
+        let (counter, setup) = (bench.counter(), &bench.setup);
+        let recorded = bench.gpu.submit(|ctx, cmd| {
+            let mut kernels = |counters: [Option<CounterBuffer>; 2], points: u32| {
+                let draws = [(PrimitiveTopology::PointList, Draw::new(points))];
+                let (stages, access) = Context::write_scope(COMPUTE);
+                // SAFETY: everything outlives the submission, which is waited for.
+                let recorded = unsafe {
+                    ctx.capture_barrier(cmd, COMPUTE, ConsumerScope { stages, access });
+                    setup.record_draws(ctx, cmd, &mut arena, counters, &draws)
+                }?;
+                Ok::<_, RuntimeError>((recorded.captures, recorded.kernels))
+            };
+            Ok([
+                kernels([counter, counter], most_resumed * size)?,
+                kernels([counter, counter], most_resumed * size + 1)?,
+                kernels([counter, other], most_resumed * size)?,
+                kernels([counter, other], most_resumed * size + 1)?,
+                kernels([None, counter], MOST * size)?,
+                kernels([None, counter], MOST * size + 1)?,
+            ])
+        });
+        assert_eq!(recorded.unwrap(), [(1, 0), (1, 1), (1, 0), (1, 1), (1, 0), (1, 1)]);
+        bench.gpu.destroy_arena(arena);
+        bench.close();
+    }
 }
 
 /// Large draws have dispatches of their own.
@@ -437,8 +442,9 @@ fn no_barrier_can_be_left_out() {
                 let fused = setup.record_draws(ctx, cmd, &mut arena, [None, counter], &draws)?;
                 let draws = [draws[0]; 2];
                 let known = setup.record_draws(ctx, cmd, &mut arena, [None, counter], &draws)?;
-                let mut restarted = |index_count| {
-                    setup.record(&restarting, ctx, cmd, &mut arena, [None; 2], |recorder| {
+                let resumed = setup.record_draws(ctx, cmd, &mut arena, [counter; 2], &draws)?;
+                let mut restarted = |counters, index_count| {
+                    setup.record(&restarting, ctx, cmd, &mut arena, counters, |recorder| {
                         recorder.bind_index_buffer(&IndexBuffer {
                             buffer: indices.raw(),
                             offset: 0,
@@ -450,19 +456,25 @@ fn no_barrier_can_be_left_out() {
                         recorder.draw_indexed(strip, &draw)
                     })
                 };
-                let [few, many] = [restarted(16)?, restarted(MANY)?];
-                Ok([fused, known, few, many].map(|recorded| recorded.barriers))
+                let [few, many] = [restarted([None; 2], 16)?, restarted([None; 2], MANY)?];
+                let behind = restarted([counter; 2], 16)?;
+                Ok([fused, known, resumed, few, many, behind].map(|recorded| recorded.barriers))
             }
         });
         bench.gpu.destroy_arena(arena);
         recorded.unwrap()
     };
-    assert_eq!(barriers(None), [1, 1, 3, 4]);
-    assert_eq!(barriers(Some(Barrier::BeforeFused)), [0, 1, 3, 4]);
-    assert_eq!(barriers(Some(Barrier::BeforeFinish)), [1, 0, 3, 4]);
-    assert_eq!(barriers(Some(Barrier::RestartToScan)), [1, 1, 3, 3]);
-    for omitted in [Barrier::BeforeSetup, Barrier::RestartToSetup, Barrier::SetupToCapture] {
-        assert_eq!(barriers(Some(omitted)), [1, 1, 2, 3], "{omitted:?}");
+    // The captures of `few` and `many` need nothing from the setup kernel.
+    for (omitted, recorded) in [
+        (None, [1, 1, 2, 2, 3, 3]),
+        (Some(Barrier::BeforeFused), [0, 1, 2, 2, 3, 3]),
+        (Some(Barrier::BeforeFinish), [1, 0, 2, 2, 3, 3]),
+        (Some(Barrier::BeforeSetup), [1, 1, 1, 1, 2, 2]),
+        (Some(Barrier::RestartToScan), [1, 1, 2, 2, 2, 3]),
+        (Some(Barrier::RestartToSetup), [1, 1, 2, 1, 2, 2]),
+        (Some(Barrier::SetupToCapture), [1, 1, 1, 2, 3, 2]),
+    ] {
+        assert_eq!(barriers(omitted), recorded, "{omitted:?}");
     }
     bench.gpu.destroy_pipeline(restarting);
     bench.gpu.destroy_buffer(indices);
