@@ -8,35 +8,36 @@
 // The first record of the workgroup, where its invocations write consecutive records.
 var<private> first_output: u32;
 
-// The number of records that are listed for each vertex; in a fan for each two, a rim vertex and the hub
-// next to it.
-fn listed_per_vertex() -> u32 {
-    return select(most_records_of_item(), 3u, is_tri_fan());
+// How records are listed: LIST_FAN, or the most of each vertex. It is computed once and handed on,
+// because it depends on the draw in pipelines for all topologies.
+fn listing() -> u32 {
+    return select(most_records_of_item(), LIST_FAN, is_tri_fan());
 }
 
+// Three records for each two vertices: two of a rim vertex, one of the hub next to it.
+const LIST_FAN: u32 = 4u;
+
 // The number of records that are listed for so many vertices, an even number of them in a fan.
-fn listed_for(vertices: u32) -> u32 {
-    return listed_per_vertex() * select(vertices, vertices / 2u, is_tri_fan());
+fn listed_for(vertices: u32, listing: u32) -> u32 {
+    return min(listing, 3u) * (vertices >> (listing >> 2u));
 }
 
 // The vertex of a listed record.
-fn vertex_of_listed(number: u32) -> u32 {
-    if is_tri_fan() {
-        let pair = number / 3u;
-        return 2u * pair + ((number - 3u * pair) >> 1u);
-    }
-    let per_vertex = listed_per_vertex();
-    return select(number >> (per_vertex >> 1u), number / 3u, per_vertex == 3u);
+fn vertex_of_listed(number: u32, listing: u32) -> u32 {
+    let is_fan = listing >> 2u;
+    let third = number / 3u;
+    let by_thirds = (third << is_fan) + (((number - 3u * third) >> 1u) & is_fan);
+    return select(number >> (listing >> 1u), by_thirds, listing > 2u);
 }
 
 // Whether the invocations write one record each, one after the other, so that nothing has to be listed.
-fn is_consecutive() -> bool {
-    return listed_per_vertex() == 1u && !(may_be_general() && may_restart() && (draw.flags & RESTART) != 0u);
+fn is_consecutive(listing: u32) -> bool {
+    return listing == 1u && !(may_be_general() && may_restart() && (draw.flags & RESTART) != 0u);
 }
 
 // The number of a listed record, or NONE.
-fn listed_record(number: u32) -> u32 {
-    if is_consecutive() {
+fn listed_record(number: u32, listing: u32) -> u32 {
+    if is_consecutive(listing) {
         let output = first_output + number;
         return select(NONE, output, output < draw.output_end);
     }
@@ -62,7 +63,8 @@ fn xfb_compute_staged(
         }
         return;
     }
-    if staged_units() == 1u && listed_per_vertex() == 1u {
+    let listing = listing();
+    if staged_units() == 1u && listing == 1u {
         // Contiguous in the buffer without staging.
         if work.exists {
             emit(work.segment, records_of(work).x);
@@ -70,8 +72,8 @@ fn xfb_compute_staged(
         return;
     }
     first_output = draw.base_record + first_invocation(workgroup);
-    if !is_consecutive() {
-        list_records(work, local);
+    if !is_consecutive(listing) {
+        list_records(work, local, listing);
     }
     for (var first = 0u; first < workgroup_size(); first += staged_vertices()) {
         if first != 0u {
@@ -81,27 +83,23 @@ fn xfb_compute_staged(
             stage_record(local - first);
         }
         workgroupBarrier();
-        let count = listed_for(min(staged_vertices(), workgroup_size() - first));
+        let count = listed_for(min(staged_vertices(), workgroup_size() - first), listing);
         for (var unit = local; unit < count * staged_units(); unit += workgroup_size()) {
-            store_staged(listed_for(first), count, unit);
+            store_staged(listed_for(first, listing), count, unit, listing);
         }
     }
 }
 
-fn list_records(work: Work, local: u32) {
+fn list_records(work: Work, local: u32, listing: u32) {
     let records = records_of(work);
-    var number = listed_per_vertex() * local;
     // Beyond the draw, too: a workgroup has an even number of invocations.
-    let is_hub = is_tri_fan() & (local % 2u == 1u);
-    if is_tri_fan() {
-        // The hub has one record, after the two of the rim vertex.
-        number = 3u * (local / 2u) + select(0u, 2u, is_hub);
-    }
+    let is_hub = (listing == LIST_FAN) & (local % 2u == 1u);
+    let number = select(listing * local, 3u * (local / 2u) + select(0u, 2u, is_hub), listing == LIST_FAN);
     list_record(work, number, records.x);
-    if most_records_of_item() > 1u && !is_hub {
+    if listing > 1u && !is_hub {
         list_record(work, number + 1u, records.y);
     }
-    if most_records_of_item() > 2u {
+    if listing == 3u {
         list_record(work, number + 2u, records.z);
     }
 }

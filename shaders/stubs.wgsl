@@ -119,4 +119,5 @@ fn listed_output(number: u32) -> u32 { return NONE; }
 fn stage_record(slot: u32) {}
 
 // Copies unit `unit` of `count` records, which are listed from `first` on, to every bound buffer.
-fn store_staged(first: u32, count: u32, unit: u32) {}
+// `listing` says how.
+fn store_staged(first: u32, count: u32, unit: u32, listing: u32) {}

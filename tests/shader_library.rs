@@ -280,6 +280,7 @@ fn constants_have_one_value() {
         ("GENERATED_QUERY", 1),
         ("GROUP", 2),
         ("NO_RUN", 3),
+        ("LIST_FAN", 4),
     ]);
     assert_eq!(found, expected);
 

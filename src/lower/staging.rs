@@ -131,10 +131,7 @@ impl Staging {
                 let [slot] = stub.parameters()?;
                 self.stage_record(&mut linker.builder, outputs, slot)
             }
-            StagingStub::StoreStaged => {
-                let [first, count, unit] = stub.parameters()?;
-                self.store_staged(linker, outputs, first, count, unit)?
-            }
+            StagingStub::StoreStaged => self.store_staged(linker, outputs, stub.parameters()?)?,
             StagingStub::ListOutput => {
                 let [number, output] = stub.parameters()?;
                 let mut code = Code::default();
@@ -186,9 +183,7 @@ impl Staging {
         &self,
         linker: &mut Linker<'_, '_>,
         outputs: &StoredOutputs<'_>,
-        first: Id,
-        count: Id,
-        unit: Id,
+        [first, count, unit, listing]: [Id; 4],
     ) -> Result<Code, LinkError> {
         let mut code = Code::default();
         for (buffer, staged) in self.buffers() {
@@ -211,12 +206,12 @@ impl Staging {
                 let listed_record = Function::ListedRecord.id(linker)?;
                 let vertex_of_listed = Function::VertexOfListed.id(linker)?;
                 let builder = &mut linker.builder;
-                let output = code.call(builder, uint, listed_record, &[number]);
+                let output = code.call(builder, uint, listed_record, &[number, listing]);
                 let none = builder.constant(u32::MAX);
                 let is_captured =
                     code.value(builder, Op::INotEqual, bool_type, &[output.0, none.0]);
                 let merge = code.begin_if(builder, is_captured);
-                let vertex = code.call(builder, uint, vertex_of_listed, &[record]);
+                let vertex = code.call(builder, uint, vertex_of_listed, &[record, listing]);
                 let pitch = builder.constant(shape.pitch);
                 let place = code.value(builder, Op::IMul, uint, &[vertex.0, pitch.0]);
                 let place = code.value(builder, Op::IAdd, uint, &[place.0, nth.0]);
