@@ -52,7 +52,8 @@ send_and_sync! {
     vkxfb::sysval::draw_arguments { CountedDraw, DrawArguments }
     vkxfb::sysval::results { Results }
     vkxfb::sysval::setup {
-        Finish, Fused, GroupBatch, Input, Operation, Progress, Reduction, RestartRange, DrawRestarts, RestartedDraw, Setup,
+        Finish, Fused, GroupBatch, Input, Operation, Progress, Reduction, RestartRange, Resume, DrawRestarts, RestartedDraw,
+        Setup,
     }
     vkxfb::topology {
         Contribution, PrimitiveTopology, ProvokingVertex, Shape, TopologyError, XfbTopology,

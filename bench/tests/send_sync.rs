@@ -17,7 +17,7 @@ send_and_sync! {
     vkxfb_bench::report {
         BenchReport, CaseReport, Clock, Host, LeftOut, Maker, Measured, Missing, PipelineReport,
     }
-    vkxfb_bench::roofline { Spread }
+    vkxfb_bench::roofline { Resources, Spread }
     vkxfb_bench::run { BenchError, Effort, Progress }
 }
 
