@@ -1,7 +1,5 @@
 //! Devices with and without the layer, and what is recorded on them.
 
-use std::ptr::null;
-
 use ash::{Device, Entry, Instance, ext, vk};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -9,10 +7,34 @@ use tempfile::TempDir;
 use super::shader;
 
 const LAYER: &std::ffi::CStr = c"VK_LAYER_VKXFB_transform_feedback";
-/// The vertices of a draw.
+/// The vertices of a draw that captures nothing.
 const VERTICES: u32 = 3;
-/// Bytes from the place of one capture to that of the next.
-const CAPTURE: u64 = 64;
+
+/// A frame of captures, each of one draw and with a counter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Frame {
+    /// Of 3 vertices, in one pass, each in a range of the buffer and with a counter of its own.
+    Separate,
+    /// Of 300 vertices, in a pass each, and resumed from the counter of the one before, as programs
+    /// that translate GL record them.
+    Resumed,
+}
+
+impl Frame {
+    const ALL: [Self; 2] = [Self::Separate, Self::Resumed];
+
+    const fn vertices(self) -> u32 {
+        match self {
+            Self::Separate => 3,
+            Self::Resumed => 300,
+        }
+    }
+
+    /// Bytes that one capture writes.
+    fn captured(self) -> u64 {
+        u64::from(self.vertices() * shader::VERTEX)
+    }
+}
 
 /// How a device is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,11 +194,13 @@ impl BenchDevice {
                     vk::BufferUsageFlags::VERTEX_BUFFER,
                 ),
             };
-            let per_capture = u64::from(super::CAPTURES);
+            let count = u64::from(super::CAPTURES);
+            let vertices = Frame::ALL.map(Frame::vertices).into_iter().max().unwrap_or(0);
+            let captured = Frame::ALL.map(Frame::captured).into_iter().max().unwrap_or(0);
             let mut wanted = vec![
-                (u64::from(VERTICES * shader::VERTEX), vertex),
-                (CAPTURE * per_capture, xfb),
-                (4 * per_capture, counter),
+                (u64::from(vertices * shader::VERTEX), vertex),
+                (count * captured, xfb),
+                (count * 4, counter),
             ];
             if setup == Setup::Withheld {
                 wanted.push((16, vk::BufferUsageFlags::INDIRECT_BUFFER));
@@ -249,26 +273,18 @@ impl BenchDevice {
         }
     }
 
-    /// Records, submits and finishes a pass with that many captures of one draw, each with a
-    /// counter, as programs that translate GL do.
-    pub fn capture_frame(&self, ext: &CaptureCommands, captures: u32) {
-        // SAFETY: as above, and each capture has its own part of the buffers.
+    /// Records, submits and finishes a frame of that many captures.
+    pub fn capture_frame(&self, ext: &CaptureCommands, frame: Frame, captures: u32) {
+        // SAFETY: as above, and captures of one frame do not overlap.
         unsafe {
             self.begin();
             for number in 0..captures {
-                let at = u64::from(number);
-                (ext.bind_transform_feedback_buffers)(
-                    self.cmd,
-                    0,
-                    1,
-                    &self.captured,
-                    &(at * CAPTURE),
-                    &CAPTURE,
-                );
-                self.bind(number);
-                (ext.begin_transform_feedback)(self.cmd, 0, 0, null(), null());
-                self.raw.cmd_draw(self.cmd, VERTICES, 1, 0, 0);
-                (ext.end_transform_feedback)(self.cmd, 0, 1, &self.counters, &(at * 4));
+                if frame == Frame::Resumed && number > 0 {
+                    self.raw.cmd_end_render_pass(self.cmd);
+                    self.order_captures();
+                    self.begin_pass();
+                }
+                self.capture(ext, frame, number);
             }
             self.end();
             let cmds = [self.cmd];
@@ -276,6 +292,39 @@ impl BenchDevice {
             self.raw.queue_submit(self.queue, &[submit], self.fence).unwrap();
             self.raw.wait_for_fences(&[self.fence], true, u64::MAX).unwrap();
             self.raw.reset_fences(&[self.fence]).unwrap();
+        }
+    }
+
+    unsafe fn capture(&self, ext: &CaptureCommands, frame: Frame, number: u32) {
+        let (captured, at) = (frame.captured(), u64::from(number));
+        let (offset, size, counter) = match frame {
+            Frame::Separate => (at * captured, captured, at * 4),
+            Frame::Resumed => (0, captured * u64::from(super::CAPTURES), 0),
+        };
+        let resumed = u32::from(frame == Frame::Resumed && number > 0);
+        // SAFETY: the caller records a pass.
+        unsafe {
+            let bind = ext.bind_transform_feedback_buffers;
+            bind(self.cmd, 0, 1, &self.captured, &offset, &size);
+            self.bind(number);
+            let begin = ext.begin_transform_feedback;
+            begin(self.cmd, 0, resumed, &self.counters, &counter);
+            self.raw.cmd_draw(self.cmd, frame.vertices(), 1, 0, 0);
+            (ext.end_transform_feedback)(self.cmd, 0, 1, &self.counters, &counter);
+        }
+    }
+
+    /// Lets captures resume from counters that earlier ones wrote.
+    unsafe fn order_captures(&self) {
+        let barrier = vk::MemoryBarrier::default()
+            .src_access_mask(vk::AccessFlags::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT)
+            .dst_access_mask(vk::AccessFlags::TRANSFORM_FEEDBACK_COUNTER_READ_EXT);
+        let writes = vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT;
+        let reads = vk::PipelineStageFlags::DRAW_INDIRECT;
+        let flags = vk::DependencyFlags::empty();
+        // SAFETY: the caller records, outside a pass.
+        unsafe {
+            self.raw.cmd_pipeline_barrier(self.cmd, writes, reads, flags, &[barrier], &[], &[]);
         }
     }
 
@@ -290,18 +339,25 @@ impl BenchDevice {
     }
 
     unsafe fn begin(&self) {
-        let (cmd, raw) = (self.cmd, &self.raw);
         let one_time = vk::CommandBufferBeginInfo::default()
             .flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
+        // SAFETY: the command buffer is not pending.
+        unsafe {
+            self.raw.begin_command_buffer(self.cmd, &one_time).unwrap();
+            self.begin_pass();
+        }
+    }
+
+    unsafe fn begin_pass(&self) {
+        let (cmd, raw) = (self.cmd, &self.raw);
         let area =
             vk::Rect2D { extent: vk::Extent2D { width: 1, height: 1 }, ..Default::default() };
         let pass = vk::RenderPassBeginInfo::default()
             .render_pass(self.render_pass)
             .framebuffer(self.framebuffer)
             .render_area(area);
-        // SAFETY: the command buffer is not pending.
+        // SAFETY: the caller records, outside a pass.
         unsafe {
-            raw.begin_command_buffer(cmd, &one_time).unwrap();
             raw.cmd_begin_render_pass(cmd, &pass, vk::SubpassContents::INLINE);
             raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, self.pipeline);
             self.bind(0);

@@ -11,7 +11,7 @@ mod shader;
 
 use std::time::Instant;
 
-use device::{BenchDevice, Setup};
+use device::{BenchDevice, Frame, Setup};
 
 /// Draws of a pass.
 const DRAWS: u32 = 10_000;
@@ -23,16 +23,21 @@ const ROUNDS: usize = 31;
 /// What is measured: a name, the unit, and the time for one draw or frame in that unit.
 type Measurement = (&'static str, &'static str, fn(&BenchDevice) -> Option<f64>);
 
-const MEASUREMENTS: [Measurement; 3] = [
+const MEASUREMENTS: [Measurement; 4] = [
     ("a draw", "ns", |device| Some(per_draw(|| device.record_draws(DRAWS, false)))),
     ("push constants, vertex buffer, draw", "ns", |device| {
         Some(per_draw(|| device.record_draws(DRAWS, true)))
     }),
-    ("a frame of 1,000 captures", "ms", |device| {
-        let captures = device.captures()?;
-        Some(seconds(|| device.capture_frame(captures, CAPTURES)) * 1e3)
+    ("a frame of 1,000 captures", "ms", |device| frame(device, Frame::Separate)),
+    ("a frame of 1,000 resumed captures, in a pass each", "ms", |device| {
+        frame(device, Frame::Resumed)
     }),
 ];
+
+fn frame(device: &BenchDevice, frame: Frame) -> Option<f64> {
+    let captures = device.captures()?;
+    Some(seconds(|| device.capture_frame(captures, frame, CAPTURES)) * 1e3)
+}
 
 fn seconds(call: impl FnOnce()) -> f64 {
     let start = Instant::now();
