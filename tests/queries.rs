@@ -221,6 +221,14 @@ impl Both {
         Some(Self { bench: native, native: pool, own })
     }
 
+    /// Whether partial results can be compared. With NVIDIA's driver (580.159.04), copies on the device
+    /// contain 0 even for queries that have ended, and the host is told that others are not ready, which
+    /// Vulkan allows as well.
+    fn counts_partial_results(&self) -> bool {
+        let driver = self.bench.gpu.capabilities().driver_id;
+        driver != vk::DriverId::NVIDIA_PROPRIETARY
+    }
+
     fn close(mut self) {
         // SAFETY: nothing uses the queries.
         unsafe { self.bench.gpu.context().device().destroy_query_pool(self.native, None) };
@@ -350,7 +358,9 @@ fn the_host_reads_what_it_reads_natively() {
                 )
             };
             let what = format!("{kind:?} {first} and {count} in all, {flags:?}");
-            assert_eq!(is_complete, returned == vk::Result::SUCCESS, "{what}: {returned:?}");
+            if !flags.contains(Flags::PARTIAL) || both.counts_partial_results() {
+                assert_eq!(is_complete, returned == vk::Result::SUCCESS, "{what}: {returned:?}");
+            }
             let expected = model(kind, (first, count), (0, stride), flags, needed);
             assert_eq!((&own, is_complete), (&expected.0, expected.1), "{what}");
             if have_ended(first, count) || !flags.contains(Flags::PARTIAL) {
@@ -394,7 +404,10 @@ fn the_device_copies_what_it_copies_natively() {
             let (expected, _) = model(kind, (first, count), (offset, stride), flags, all);
             let what = format!("{kind:?} {first} and {count} in all, {flags:?}");
             assert_eq!(found, expected, "{what}");
-            if have_ended(first, count) || flags & !Flags::TYPE_64 == Flags::empty() {
+            let is_partial = flags.contains(Flags::PARTIAL) && !both.counts_partial_results();
+            if (have_ended(first, count) || flags & !Flags::TYPE_64 == Flags::empty())
+                && !is_partial
+            {
                 assert_eq!(found, native, "{what}");
             }
         }
