@@ -28,9 +28,9 @@ const ARENA: ArenaDesc = ArenaDesc { upload: 16 << 10, scratch: 16 << 10, descri
 /// Work that is recorded outside of a pass, in the order in which it was collected in the pass.
 #[derive(Clone)]
 pub(crate) enum Hoisted {
-    Capture(Arc<Mutex<Capture>>),
+    Capture(Arc<Mutex<Box<Capture>>>),
     /// Ends queries that were counted before. Always the last, so that all are ended at once.
-    Ends(Arc<Mutex<Capture>>),
+    Ends(Arc<Mutex<Box<Capture>>>),
     /// Computes the arguments of a `vkCmdDrawIndirectByteCountEXT`.
     Commands(ByteCountDraw, DrawCommands),
 }
@@ -63,8 +63,10 @@ pub(crate) struct Captures {
     hoisted: Vec<Hoisted>,
     /// What the captures of the command buffer accessed since the last barrier between them.
     order: CaptureOrder,
-    /// Empty captures, to be reused.
-    spare: Vec<Capture>,
+    /// Empty captures, to be reused. They are large, and would otherwise be copied from here to where
+    /// they are collected and recorded, and back.
+    #[expect(clippy::vec_box, reason = "the boxes themselves are reused")]
+    spare: Vec<Box<Capture>>,
     arena: Option<Arena>,
     /// Pools of the sets from which captures read pushed descriptors.
     descriptor_pools: DescriptorPools,
@@ -231,9 +233,11 @@ impl Captures {
     }
 
     /// Returns an empty capture to collect in.
-    fn spare_capture(&mut self) -> Capture {
+    fn spare_capture(&mut self) -> Box<Capture> {
         let spare = self.spare.pop();
-        spare.unwrap_or_else(|| Capture::new(self.emulation.context(), self.emulation.kernels()))
+        spare.unwrap_or_else(|| {
+            Box::new(Capture::new(self.emulation.context(), self.emulation.kernels()))
+        })
     }
 
     /// Resets the state that is undefined after `vkCmdExecuteCommands`.

@@ -20,7 +20,7 @@ const COMMAND: u64 = size_of::<vk::DrawIndirectCommand>() as u64;
 
 /// A capture between `vkCmdBeginTransformFeedbackEXT` and `vkCmdEndTransformFeedbackEXT`.
 pub(super) struct Active {
-    pub(super) capture: Capture,
+    pub(super) capture: Box<Capture>,
     pub(super) counters: [Option<CounterBuffer>; BUFFERS],
     /// Whether the capture is begun. The first draw begins it, because by then everything that it
     /// needs is bound.
@@ -72,7 +72,7 @@ impl Captures {
     }
 
     /// A capture has ended, and is to be recorded outside of its pass.
-    fn hoist(&mut self, capture: Capture, ended: Result<(), PipelineError>) {
+    fn hoist(&mut self, capture: Box<Capture>, ended: Result<(), PipelineError>) {
         match ended {
             Ok(()) => self.push(Hoisted::Capture(Arc::new(Mutex::new(capture)))),
             Err(error) => self.refuse("vkCmdEndTransformFeedbackEXT", error),
@@ -104,6 +104,8 @@ impl Captures {
         // SAFETY: the caller's contract.
         unsafe { active.capture.begin(&desc) }?;
         active.is_begun = true;
+        // The capture has them.
+        (self.state.changed.vertex_input, self.state.changed.vertex_buffers) = (false, false);
         for (kind, query) in self.queries.iter().enumerate() {
             if let Some(ActiveQuery { queries, query }) = query
                 && let Some(pool) = queries.pool()
