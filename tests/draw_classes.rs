@@ -205,7 +205,8 @@ fn elements_that_do_not_exist_are_zeros() {
     }
 }
 
-/// Pipelines that collect records in shared memory do so in draws of more than 64 workgroups.
+/// Pipelines that collect records in shared memory do so in draws of more than 64 workgroups, which
+/// have pipelines of their topology, with indices, too.
 #[test]
 fn draws_are_captured_with_and_without_staging() {
     for resources in [Resources::Best, Resources::Descriptors] {
@@ -217,11 +218,13 @@ fn draws_are_captured_with_and_without_staging() {
         gpu.write(&vertices, 0, &elements(most + 1)).unwrap();
         for topology in [Some(STRIP), None] {
             let pipeline = pipeline(&gpu, 2048, topology);
-            for count in [most, most + 1] {
-                let drawn = Drawn { vertices: count, instances: 1, ..DRAWN };
+            let counts = [most, most + 1];
+            for (count, is_indexed) in counts.into_iter().flat_map(|n| [(n, false), (n, true)]) {
+                let drawn = Drawn { vertices: count, instances: 1, is_indexed, ..DRAWN };
                 let bound = Bound { offset: 0, size, captured_at: 0 };
                 let found = captured(&mut gpu, &pipeline, &vertices, bound, drawn);
-                assert!(found == expected(drawn, u64::MAX), "{resources:?} {topology:?} {count}");
+                let is_right = found == expected(drawn, u64::MAX);
+                assert!(is_right, "{resources:?} {topology:?} {count} {is_indexed}");
             }
             gpu.destroy_pipeline(pipeline);
         }

@@ -113,10 +113,10 @@ fn pipelines_are_created_when_they_are_needed() {
         kernels.prepare(&ctx, &[Kernel::Results, Kernel::Results], no_cache).unwrap();
         assert_eq!(created(), 1);
 
-        let mut arena = Arena::new(&ctx, &mut allocator, &ArenaDesc::for_draws(2, 1)).unwrap();
+        let mut arena = Arena::new(&ctx, &mut allocator, &ArenaDesc::for_draws(20, 20)).unwrap();
         let desc = vkxfb::BufferDesc::new(
             "captured",
-            64,
+            1 << 20,
             ctx.capture_buffer_usage(Backend::Compute),
             vkxfb::MemoryLocation::Device,
         );
@@ -128,14 +128,17 @@ fn pipelines_are_created_when_they_are_needed() {
         device.begin_command_buffer(cmd, &Default::default()).unwrap();
         let bound = [Some(CaptureBuffer::new(captured.raw(), captured.size()))];
         let mut capture = Capture::new(&ctx, &kernels);
-        let mut record = |draws: u32, pipeline: &Pipeline| {
+        let mut record_draws = |draws: &[(PrimitiveTopology, u32)], pipeline: &Pipeline| {
             let desc = CaptureDesc::new(pipeline).buffers(&bound);
             let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
-            for _ in 0..draws {
-                recorder.draw(PrimitiveTopology::PointList, &Draw::new(3))?;
+            for (topology, vertices) in draws {
+                recorder.draw(*topology, &Draw::new(*vertices))?;
             }
             recorder.end(&[])
         };
+        let (points, strip) = (PrimitiveTopology::PointList, PrimitiveTopology::LineStrip);
+        let mut record =
+            |draws: usize, pipeline: &Pipeline| record_draws(&vec![(points, 3); draws], pipeline);
         // Nothing for a capture without draws; and nothing is recorded by a call that fails.
         record(0, &pipeline).unwrap();
         assert_eq!(created(), 0);
@@ -154,6 +157,17 @@ fn pipelines_are_created_when_they_are_needed() {
         }
         assert_eq!(record(2, &prepared).unwrap().captures, 1);
         assert_eq!(created(), 0);
+        // Many or large draws of one topology have one of their own.
+        for (draws, more) in [
+            ([(points, 4096); 2], 1),
+            ([(points, 4096); 2], 0),
+            ([(strip, 4096); 2], 1),
+            ([(points, 4096), (strip, 4096)], 0),
+            ([(strip, 1024); 2], 0),
+        ] {
+            assert_eq!(record_draws(&draws, &pipeline).unwrap().captures, 1);
+            assert_eq!(created(), more, "{draws:?}");
+        }
         device.end_command_buffer(cmd).unwrap();
 
         device.destroy_command_pool(pool, None);

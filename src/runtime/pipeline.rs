@@ -40,13 +40,17 @@ use crate::vertex_input::VertexInput;
 /// The draws that one Vulkan pipeline of a compute [`Pipeline`] takes.
 ///
 /// Each class has a Vulkan pipeline of its own, which is created when a draw first needs it, or by
-/// [`Pipeline::prepare`]. If each draw [chooses its topology](PipelineDesc::dynamic_topology),
-/// [`Plain`](Self::Plain) and [`Fused`](Self::Fused) have one for each topology.
+/// [`Pipeline::prepare`]. If each draw [chooses its topology](PipelineDesc::dynamic_topology), all
+/// but [`Every`](Self::Every) have one for each topology.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DrawClass {
     /// All draws: with indices, indirect, several draws in one dispatch, captures whose position
     /// only the GPU knows, and buffers that the other classes do not take.
     Every,
+    /// Draws as in [`Every`](Self::Every), all of the same topology, in a dispatch that may need
+    /// more than 64 workgroups. If the pipeline has one topology only, this class is the same as
+    /// `Every`.
+    OneTopology,
     /// A direct draw without indices that has a dispatch of its own, because it is large or the
     /// only one. All elements of an attribute begin within 4 GiB. Under the descriptor plan it is
     /// aligned as for [`Plain`](Self::Plain).
@@ -68,7 +72,8 @@ pub enum DrawClass {
 
 impl DrawClass {
     /// All classes.
-    pub const ALL: [Self; 4] = [Self::Every, Self::Single, Self::Plain, Self::Fused];
+    pub const ALL: [Self; 5] =
+        [Self::Every, Self::OneTopology, Self::Single, Self::Plain, Self::Fused];
 }
 
 /// The description of a pipeline.
@@ -115,10 +120,11 @@ pub struct PipelineDesc<'a> {
     /// [`PipelineLayoutDesc::check`](super::vulkan::PipelineLayoutDesc::check) reports mismatches.
     pub set_layouts: &'a [vk::DescriptorSetLayout],
     /// Whether each draw chooses its topology, as with `VK_DYNAMIC_STATE_PRIMITIVE_TOPOLOGY`.
-    /// Otherwise specialisation constants restrict the shader to `topology`. Such a pipeline is
-    /// smaller and faster: by up to 15 % on an NVIDIA H200, by up to 50 % on llvmpipe. What is
-    /// [prepared](Pipeline::prepare) for small draws is then for `topology`. Pipelines of the native
-    /// and the vertex backend always have one topology.
+    /// Otherwise specialisation constants restrict the shader to `topology`. What is
+    /// [prepared](Pipeline::prepare) for draws of one topology is then for `topology`; others are
+    /// created when a draw first needs them, and dispatches that mix topologies are slower: by up to
+    /// 10 % on an NVIDIA H200, by up to 50 % on llvmpipe. Pipelines of the native and the vertex
+    /// backend always have one topology.
     pub dynamic_topology: bool,
     /// Native and vertex backends: a render pass that is compatible with the draws' render pass
     /// instance; the pipeline is for subpass 0. Ignored by the compute backend. If it is null, the
@@ -389,7 +395,7 @@ impl Pipeline {
     }
 
     /// Returns the `VkPipeline` that recording binds for a class of draws with that topology. `None`
-    /// stands for the topology of the description; the classes `Every` and `Single` need no other.
+    /// stands for the topology of the description; the class `Every` needs no other.
     ///
     /// # Errors
     /// As [`prepare`](Self::prepare).

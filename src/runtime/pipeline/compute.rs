@@ -11,8 +11,8 @@ use crate::runtime::lazy::LazyPipeline;
 use crate::runtime::{Context, RuntimeError};
 use crate::topology::{PrimitiveTopology, XfbTopology};
 
-/// The number of Vulkan pipelines: two classes of draws have one for each topology.
-const PIPELINES: usize = 2 + 2 * XfbTopology::COUNT;
+/// The number of Vulkan pipelines: all classes of draws but one have one for each topology.
+const PIPELINES: usize = 1 + 4 * XfbTopology::COUNT;
 
 /// The Vulkan pipelines of a compute capture, and what they are made from when a draw first needs
 /// them.
@@ -29,13 +29,14 @@ pub(super) struct ComputePipelines {
 
 /// The pipeline for a class of draws with a topology.
 const fn index(class: DrawClass, topology: PrimitiveTopology) -> usize {
-    let topology = topology.xfb_topology() as usize;
-    match class {
-        DrawClass::Every => 0,
+    let class = match class {
+        DrawClass::Every => return 0,
+        DrawClass::OneTopology => 0,
         DrawClass::Single => 1,
-        DrawClass::Plain => 2 + topology,
-        DrawClass::Fused => 2 + XfbTopology::COUNT + topology,
-    }
+        DrawClass::Plain => 2,
+        DrawClass::Fused => 3,
+    };
+    1 + class * XfbTopology::COUNT + topology.xfb_topology() as usize
 }
 
 impl ComputePipelines {
@@ -65,12 +66,13 @@ impl ComputePipelines {
         cache: vk::PipelineCache,
     ) -> Result<vk::Pipeline, RuntimeError> {
         let topology = topology.unwrap_or(self.topology);
+        let class = match class {
+            DrawClass::OneTopology if !self.dynamic_topology => DrawClass::Every,
+            class => class,
+        };
         self.pipelines[index(class, topology)].get_or_make(|| {
             let _span = tracing::debug_span!("variant", ?class, %topology).entered();
-            let has_one_topology = match class {
-                DrawClass::Every | DrawClass::Single => !self.dynamic_topology,
-                DrawClass::Plain | DrawClass::Fused => true,
-            };
+            let has_one_topology = class != DrawClass::Every || !self.dynamic_topology;
             let constants = PipelineSpecialization::new(
                 ctx,
                 &self.shader,
@@ -86,6 +88,7 @@ impl ComputePipelines {
             }?;
             let name = match class {
                 DrawClass::Every => "vkxfb compute",
+                DrawClass::OneTopology => "vkxfb compute of one topology",
                 DrawClass::Single => "vkxfb compute without indices",
                 DrawClass::Plain => "vkxfb compute plain",
                 DrawClass::Fused => "vkxfb compute fused",

@@ -121,7 +121,7 @@ impl PipelineSpecialization {
             (_, DrawClass::Plain) | (Some(ResourcePlan::Descriptors { .. }), DrawClass::Single) => {
                 WideAccesses::Aligned
             }
-            (Some(ResourcePlan::Descriptors { .. }), DrawClass::Every | DrawClass::Fused) => {
+            (Some(ResourcePlan::Descriptors { .. }), _) => {
                 let captured: u32 = shader.layout.outputs.iter().map(|o| o.dwords()).sum();
                 match captured <= MOST_TESTED {
                     true => WideAccesses::Tested,
@@ -137,7 +137,8 @@ impl PipelineSpecialization {
         constants.push(ids.wide, wide as u32);
         if shader.backend() == Backend::Compute {
             constants.push(ids.restart, primitive_restart.into());
-            constants.push(ids.general, (class == DrawClass::Every).into());
+            let is_general = matches!(class, DrawClass::Every | DrawClass::OneTopology);
+            constants.push(ids.general, is_general.into());
             constants.push(ids.fused, (class == DrawClass::Fused).into());
             constants.push(ids.plain, (class == DrawClass::Plain).into());
         }

@@ -33,10 +33,39 @@ pub(super) struct Dispatch {
     pub(super) state: usize,
     pub(super) workgroups: u32,
     class: DrawClass,
-    /// The topology of the first draw.
-    topology: PrimitiveTopology,
+    /// The topology of the draws, if they all have the same.
+    topology: Option<PrimitiveTopology>,
     /// The address of the batch, if there is more than one draw.
     batch: Address,
+}
+
+impl Dispatch {
+    /// The class and the topology of the pipeline.
+    fn draws(&self) -> (DrawClass, Option<PrimitiveTopology>) {
+        match self.class {
+            DrawClass::Every => self.general_draws(),
+            class => (class, self.topology),
+        }
+    }
+
+    /// The same if kernels place the draws.
+    pub(super) fn general_draws(&self) -> (DrawClass, Option<PrimitiveTopology>) {
+        general_draws(self.topology, self.workgroups.into())
+    }
+}
+
+/// The class and the topology of the pipeline for a dispatch of any draws. `topology` is theirs if
+/// they all have the same, and `most` the most workgroups.
+pub(super) fn general_draws(
+    topology: Option<PrimitiveTopology>,
+    most: u64,
+) -> (DrawClass, Option<PrimitiveTopology>) {
+    // For little work, a pipeline for each topology would not make up for the time that it takes to
+    // compile.
+    match topology.filter(|_| most > SMALL.into()) {
+        Some(topology) => (DrawClass::OneTopology, Some(topology)),
+        None => (DrawClass::Every, None),
+    }
 }
 
 /// Values that the CPU counted for a query and that were not added to the query yet. They wrap like
@@ -183,6 +212,7 @@ impl Capture {
                 placed.first_workgroup = last.workgroups;
                 last.count += 1;
                 last.class = DrawClass::Every;
+                last.topology = last.topology.filter(|topology| *topology == draw.topology);
                 last.workgroups += workgroups;
             }
             _ => plan.dispatches.push(Dispatch {
@@ -191,7 +221,7 @@ impl Capture {
                 state: draw.state,
                 workgroups,
                 class,
-                topology: draw.topology,
+                topology: Some(draw.topology),
                 batch: Address::default(),
             }),
         }
@@ -239,11 +269,12 @@ impl Capture {
         let per_axis = self.ctx.max_workgroups_per_axis();
         for dispatch in &self.plan.dispatches {
             fold(dispatch.workgroups.into(), per_axis)?;
+            let (class, topology) = dispatch.draws();
             if self.captures()
                 && let Some(pipeline) = self.pipeline_of(&self.pending.states[dispatch.state])
             {
                 // SAFETY: the caller's contract.
-                unsafe { pipeline.recorded(&self.ctx, dispatch.class, Some(dispatch.topology)) }?;
+                unsafe { pipeline.recorded(&self.ctx, class, topology) }?;
             }
         }
         // SAFETY: the caller's contract.
@@ -304,10 +335,9 @@ impl Capture {
                     1 => sysvals.draw = self.resolved_draw(self.plan.placed[dispatch.first]),
                     _ => sysvals.batch = dispatch.batch,
                 }
+                let (class, topology) = dispatch.draws();
                 // SAFETY: the caller's contract.
-                let raw = unsafe {
-                    pipeline.recorded(&self.ctx, dispatch.class, Some(dispatch.topology))
-                }?;
+                let raw = unsafe { pipeline.recorded(&self.ctx, class, topology) }?;
                 let workgroups = self.workgroups_of(&dispatch);
                 let [x, y] = fold(workgroups.into(), per_axis)?;
                 // SAFETY: the caller's contract.
@@ -348,8 +378,8 @@ impl Capture {
     /// shares: three invocations for two items.
     fn workgroups_of(&self, dispatch: &Dispatch) -> u32 {
         let Dispatch { first, state, workgroups, class, topology, .. } = *dispatch;
-        match (class, topology.shape(), self.plan.placed.get(first)) {
-            (DrawClass::Plain, Shape::TriFan, Some(placed)) => {
+        match (class, topology.map(PrimitiveTopology::shape), self.plan.placed.get(first)) {
+            (DrawClass::Plain, Some(Shape::TriFan), Some(placed)) => {
                 let invocations = placed.item_count + placed.item_count.div_ceil(2);
                 invocations.div_ceil(self.workgroup_size_of(state)).min(workgroups)
             }

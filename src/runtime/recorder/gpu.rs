@@ -15,7 +15,7 @@ use ash::vk;
 
 use super::capture::{Capture, PendingDraw, Position};
 use super::collect::most_workgroups;
-use super::direct::{invocations_per_item, unclamped_draw};
+use super::direct::{general_draws, invocations_per_item, unclamped_draw};
 use super::play::{After, Playback};
 use super::queries::Order;
 use super::restarts::RestartDispatches;
@@ -30,6 +30,7 @@ use crate::sysval::setup::{
     BATCH_SIZE, Input, Progress, RestartedDraw, Setup, WORKGROUPS_OFFSET, kind,
 };
 use crate::sysval::{Address, DrawSysvals, split};
+use crate::topology::PrimitiveTopology;
 
 /// Bytes of the positions that one setup writes for the next one.
 pub(super) const STATE_SIZE: u64 = size_of::<[u32; MAX_XFB_BUFFERS]>() as u64;
@@ -39,8 +40,19 @@ pub(super) const STATE_SIZE: u64 = size_of::<[u32; MAX_XFB_BUFFERS]>() as u64;
 pub(super) struct GpuGroup {
     workgroup_size: u32,
     state: usize,
-    /// The most workgroups needed, or `None` if the dispatch is indirect.
+    /// The topology of the draws, if they all have the same.
+    topology: Option<PrimitiveTopology>,
+    /// The most workgroups needed.
+    most: u64,
+    /// The same, or `None` if the dispatch is indirect.
     workgroups: Option<u64>,
+}
+
+impl GpuGroup {
+    /// The class and the topology of the pipeline.
+    fn draws(&self) -> (DrawClass, Option<PrimitiveTopology>) {
+        general_draws(self.topology, self.most)
+    }
 }
 
 /// The memory that was taken from the arena.
@@ -81,8 +93,9 @@ impl Capture {
             fold(group.workgroups.unwrap_or(1), per_axis)?;
             if captures && let Some(pipeline) = self.pipeline_of(&self.pending.states[group.state])
             {
+                let (class, topology) = group.draws();
                 // SAFETY: the caller's contract.
-                unsafe { pipeline.recorded(&self.ctx, DrawClass::Every, None) }?;
+                unsafe { pipeline.recorded(&self.ctx, class, topology) }?;
             }
         }
         self.plan.restarts.find(&self.pending.draws);
@@ -180,7 +193,8 @@ impl Capture {
             let draw = self.pending.draws[number];
             let size = self.workgroup_size_of(draw.state);
             let is_sized = draw.is_known() || !indirect;
-            let workgroups = is_sized.then(|| most_workgroups(&draw, size));
+            let most = most_workgroups(&draw, size);
+            let workgroups = is_sized.then_some(most);
             let groups = &mut self.plan.groups;
             let joined = match groups.last_mut() {
                 Some(last) if last.state == draw.state => {
@@ -196,8 +210,17 @@ impl Capture {
                 _ => false,
             };
             match groups.last_mut() {
-                Some(_) if joined => {}
-                _ => groups.push(GpuGroup { workgroup_size: size, state: draw.state, workgroups }),
+                Some(last) if joined => {
+                    last.most = last.most.saturating_add(most);
+                    last.topology = last.topology.filter(|topology| *topology == draw.topology);
+                }
+                _ => groups.push(GpuGroup {
+                    workgroup_size: size,
+                    state: draw.state,
+                    topology: Some(draw.topology),
+                    most,
+                    workgroups,
+                }),
             }
             self.pending.draws[number].input.group = groups.len() as u32 - 1;
         }
@@ -408,7 +431,8 @@ impl Capture {
             // SAFETY: the caller's contract; the arguments lie in the scratch memory.
             unsafe {
                 self.scarce_barrier(playback, number > 0 && self.captures_overlap());
-                let raw = pipeline.recorded(&self.ctx, DrawClass::Every, None)?;
+                let (class, topology) = group.draws();
+                let raw = pipeline.recorded(&self.ctx, class, topology)?;
                 self.prepare_dispatch(playback, group.state, &pipeline, raw, set, &sysvals);
                 let (device, cmd) = (self.ctx.device(), playback.cmd);
                 match (placed.known, group.workgroups) {

@@ -15,7 +15,7 @@ use crate::capture::MAX_XFB_BUFFERS;
 use crate::lower::kernel::Kernel;
 use crate::runtime::arena::aligned;
 use crate::runtime::fold::fold;
-use crate::runtime::{Barrier, DrawClass, RuntimeError};
+use crate::runtime::{Barrier, RuntimeError};
 use crate::sysval::setup::{Input, Resume};
 use crate::sysval::{Address, Batch, DrawSysvals, split};
 
@@ -76,9 +76,10 @@ impl Capture {
         let per_axis = self.ctx.max_workgroups_per_axis();
         for dispatch in &self.plan.dispatches {
             fold(dispatch.workgroups.into(), per_axis)?;
+            let (class, topology) = dispatch.general_draws();
             if let Some(pipeline) = self.pipeline_of(&self.pending.states[dispatch.state]) {
                 // SAFETY: the caller's contract.
-                unsafe { pipeline.recorded(&self.ctx, DrawClass::Every, None) }?;
+                unsafe { pipeline.recorded(&self.ctx, class, topology) }?;
             }
         }
         // SAFETY: the caller's contract.
@@ -135,7 +136,8 @@ impl Capture {
                 };
                 let mut sysvals = self.sysvals(dispatch.state);
                 sysvals.batch = split(batches.address + (number * size_of::<Batch>()) as u64);
-                let raw = pipeline.recorded(&self.ctx, DrawClass::Every, None)?;
+                let (class, topology) = dispatch.general_draws();
+                let raw = pipeline.recorded(&self.ctx, class, topology)?;
                 let [x, y] = fold(dispatch.workgroups.into(), per_axis)?;
                 self.prepare_dispatch(playback, dispatch.state, &pipeline, raw, None, &sysvals);
                 self.ctx.device().cmd_dispatch(playback.cmd, x, y, 1);
