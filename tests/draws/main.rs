@@ -4,7 +4,7 @@
 //!
 //! | variable | |
 //! |---|---|
-//! | `VKXFB_DRAWS` | how many programs, 2000 by default |
+//! | `VKXFB_DRAWS` | how many programs, 1000 by default |
 //! | `VKXFB_INDIRECT=0` | native programs without indirect draws and draws of what was captured |
 //! | `VKXFB_OMIT_BARRIER` | a barrier of the compute backend to leave out, `SetupToCapture` for example: on a GPU the test then fails, and by descriptors everywhere |
 //! | `VKXFB_SOAK` | minutes that the soak lasts, in place of a few steps of each thread |
@@ -49,7 +49,7 @@ const BATCH: u64 = 50;
 
 /// Runs programs on devices opened so.
 fn run_programs(options: &OpenOptions) -> Report {
-    let count = number("VKXFB_DRAWS", 2000);
+    let count = number("VKXFB_DRAWS", 1000);
     batches::run("draws", count, BATCH, || DrawWorker::new(options))
 }
 
@@ -167,7 +167,7 @@ fn hold_by_recorder(backend: Backend) {
     if !has_backend {
         return eprintln!("skipped: the device has no {backend} backend");
     }
-    let count = number("VKXFB_DRAWS", 2000);
+    let count = number("VKXFB_DRAWS", 1000);
     let report = batches::run("draws", count, BATCH, || DrawWorker::by_recorder(backend));
     report.check();
     assert!(report.compared[&backend] > 0);
