@@ -9,7 +9,7 @@
 // With primitive restart every index is an item, and only this shader finds out which of them
 // contribute.
 //
-// There are four pipelines of this shader (DrawClass). Two take one draw without indices, from push
+// There are several pipelines of this shader (DrawClass). Two take one draw without indices, from push
 // constants; the plain one of them does what is left if nothing can go wrong: the CPU has checked
 // that all elements exist. The fused one (fused.wgsl) takes one small draw without kernels. The code
 // that they remove costs time in compilers, registers on all devices, and time on devices that
