@@ -8,7 +8,7 @@
 // The first record of the workgroup, where its invocations write consecutive records.
 var<private> first_output: u32;
 
-// How records are listed: LIST_FAN, or the most of each vertex. It is computed once and handed on,
+// How records are listed: LIST_FAN, or the most records of a vertex. It is computed once and handed on,
 // because it depends on the draw in pipelines for all topologies.
 fn listing() -> u32 {
     return select(most_records_of_item(), LIST_FAN, is_tri_fan());

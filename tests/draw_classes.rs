@@ -205,8 +205,8 @@ fn elements_that_do_not_exist_are_zeros() {
     }
 }
 
-/// Pipelines that collect records in shared memory do so in draws of more than 64 workgroups, which
-/// have pipelines of their topology, with indices, too.
+/// Draws without indices collect records in shared memory above 64 workgroups, indexed ones always.
+/// Above 64 the pipeline of indexed ones is that of their topology.
 #[test]
 fn draws_are_captured_with_and_without_staging() {
     for resources in [Resources::Best, Resources::Descriptors] {

@@ -158,16 +158,25 @@ fn pipelines_are_created_when_they_are_needed() {
         assert_eq!(record(2, &prepared).unwrap().captures, 1);
         assert_eq!(created(), 0);
         // Many or large draws of one topology have one of their own.
+        let list = PrimitiveTopology::LineList;
         for (draws, more) in [
+            ([(strip, 4096), (points, 4096)], 0),
             ([(points, 4096); 2], 1),
             ([(points, 4096); 2], 0),
+            ([(list, 4096), (points, 4096)], 0),
             ([(strip, 4096); 2], 1),
-            ([(points, 4096), (strip, 4096)], 0),
             ([(strip, 1024); 2], 0),
         ] {
             assert_eq!(record_draws(&draws, &pipeline).unwrap().captures, 1);
             assert_eq!(created(), more, "{draws:?}");
         }
+        // Those of other topologies can be prepared, too.
+        let class = DrawClass::OneTopology;
+        let fan = PrimitiveTopology::TriangleFan;
+        pipeline.prepare_for(&ctx, class, fan, no_cache).unwrap();
+        assert_eq!(created(), 1);
+        assert_eq!(record_draws(&[(fan, 2000); 2], &pipeline).unwrap().captures, 1);
+        assert_eq!(created(), 0);
         device.end_command_buffer(cmd).unwrap();
 
         device.destroy_command_pool(pool, None);

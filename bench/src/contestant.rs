@@ -23,7 +23,7 @@ pub enum Contestant {
     Native,
     /// The vertex backend.
     Vertex,
-    /// The compute backend, with one pipeline for all topologies.
+    /// The compute backend, where each draw chooses its topology.
     Compute,
     /// The compute backend, with a pipeline that is specialised to the topology.
     ComputeSpecialized,

@@ -211,8 +211,9 @@ typedef struct {
    */
   const VkDescriptorSetLayout *pSetLayouts;
   /**
-   * `VK_NULL_HANDLE`, or a pipeline cache, through which all Vulkan pipelines are compiled at
-   * once. Without one each of them is compiled when a draw is first recorded that needs it.
+   * `VK_NULL_HANDLE`, or a pipeline cache, through which the Vulkan pipelines for the topology
+   * of `pInputAssemblyState` are compiled at once. Others, and without a cache all, are compiled
+   * when a draw is first recorded that needs them.
    */
   VkPipelineCache pipelineCache;
 } VkxfbPipelineCreateInfo;

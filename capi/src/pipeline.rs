@@ -59,8 +59,9 @@ pub struct VkxfbPipelineCreateInfo<'a> {
     /// the shader uses must include `VK_SHADER_STAGE_COMPUTE_BIT`. Push constant ranges are those
     /// that the shader declares.
     pub p_set_layouts: *const vk::DescriptorSetLayout,
-    /// `VK_NULL_HANDLE`, or a pipeline cache, through which all Vulkan pipelines are compiled at
-    /// once. Without one each of them is compiled when a draw is first recorded that needs it.
+    /// `VK_NULL_HANDLE`, or a pipeline cache, through which the Vulkan pipelines for the topology
+    /// of `pInputAssemblyState` are compiled at once. Others, and without a cache all, are compiled
+    /// when a draw is first recorded that needs them.
     pub pipeline_cache: vk::PipelineCache,
 }
 

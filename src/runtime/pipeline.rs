@@ -44,8 +44,9 @@ use crate::vertex_input::VertexInput;
 /// but [`Every`](Self::Every) have one for each topology.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DrawClass {
-    /// All draws: with indices, indirect, several draws in one dispatch, captures whose position
-    /// only the GPU knows, and buffers that the other classes do not take.
+    /// Any draw. It takes those that no other class takes: with indices, indirect, several draws in
+    /// one dispatch, captures whose position only the GPU knows, and buffers that the other classes
+    /// do not take.
     Every,
     /// Draws as in [`Every`](Self::Every), all of the same topology, in a dispatch that may need
     /// more than 64 workgroups. If the pipeline has one topology only, this class is the same as
@@ -119,12 +120,11 @@ pub struct PipelineDesc<'a> {
     /// [`SetLayoutInfo`](super::vulkan::SetLayoutInfo) creates such set layouts, and
     /// [`PipelineLayoutDesc::check`](super::vulkan::PipelineLayoutDesc::check) reports mismatches.
     pub set_layouts: &'a [vk::DescriptorSetLayout],
-    /// Whether each draw chooses its topology, as with `VK_DYNAMIC_STATE_PRIMITIVE_TOPOLOGY`.
-    /// Otherwise specialisation constants restrict the shader to `topology`. What is
-    /// [prepared](Pipeline::prepare) for draws of one topology is then for `topology`; others are
-    /// created when a draw first needs them, and dispatches that mix topologies are slower: by up to
-    /// 10 % on an NVIDIA H200, by up to 50 % on llvmpipe. Pipelines of the native and the vertex
-    /// backend always have one topology.
+    /// Whether each draw chooses its topology, as with `VK_DYNAMIC_STATE_PRIMITIVE_TOPOLOGY`. If
+    /// not, specialisation constants restrict the shader to `topology`. If so, there are pipelines
+    /// for each topology, those that are [prepared](field@Self::prepared) are for `topology`, and
+    /// dispatches that mix topologies are slower: by up to a fifth on an NVIDIA H200, by up to half
+    /// on llvmpipe. Pipelines of the native and the vertex backend always have one topology.
     pub dynamic_topology: bool,
     /// Native and vertex backends: a render pass that is compatible with the draws' render pass
     /// instance; the pipeline is for subpass 0. Ignored by the compute backend. If it is null, the
@@ -231,7 +231,7 @@ impl<'a> PipelineDesc<'a> {
 
 /// A pipeline with its layout. Clones refer to the same pipeline.
 ///
-/// On the compute backend it consists of one Vulkan pipeline for each [`DrawClass`]. Each is
+/// On the compute backend it consists of Vulkan pipelines for each [`DrawClass`]. Each is
 /// created when a draw is first recorded that needs it, which takes as long as the driver's
 /// compiler does: milliseconds. [`prepare`](Self::prepare) creates it ahead, in any thread.
 #[derive(Debug, Clone)]
@@ -332,8 +332,8 @@ impl Pipeline {
 
     /// Creates the Vulkan pipeline for a class of draws, if it does not exist yet, so that no
     /// recording waits for a compiler. Any thread may do so while others record with the pipeline.
-    /// Classes that have one for each topology get that of [`PipelineDesc::topology`]. Does nothing
-    /// on the native and the vertex backend.
+    /// Classes that have one for each topology get that of [`PipelineDesc::topology`], and others by
+    /// [`prepare_for`](Self::prepare_for). Does nothing on the native and the vertex backend.
     ///
     /// Recording passes no pipeline cache, because an application may destroy its own at any time:
     /// only what is prepared goes through a cache.
@@ -368,6 +368,25 @@ impl Pipeline {
     ) -> Result<(), RuntimeError> {
         // SAFETY: the caller's contract.
         unsafe { self.raw_for(ctx, class, None, cache) }.map(drop)
+    }
+
+    /// As [`prepare`](Self::prepare), for draws of that topology, if each draw [chooses
+    /// one](PipelineDesc::dynamic_topology). A pipeline that has one topology is prepared for that.
+    ///
+    /// # Errors
+    /// As [`prepare`](Self::prepare).
+    ///
+    /// # Safety
+    /// As [`prepare`](Self::prepare).
+    pub unsafe fn prepare_for(
+        &self,
+        ctx: &Context,
+        class: DrawClass,
+        topology: PrimitiveTopology,
+        cache: vk::PipelineCache,
+    ) -> Result<(), RuntimeError> {
+        // SAFETY: the caller's contract.
+        unsafe { self.raw_for(ctx, class, Some(topology), cache) }.map(drop)
     }
 
     /// Returns the `VkPipeline` for a class of draws, and creates it if it does not exist.

@@ -108,7 +108,8 @@ pub mod flags {
     /// predicate is not 0.
     pub const INVERTED: u32 = 32;
     /// An attribute of the draw [reaches far](super::AttributeDescriptor::reaches_far). Only draws of
-    /// the class [`Every`](crate::runtime::DrawClass::Every) may have it.
+    /// the classes [`Every`](crate::runtime::DrawClass::Every) and
+    /// [`OneTopology`](crate::runtime::DrawClass::OneTopology) may have it.
     pub const FAR_ATTRIBUTES: u32 = 64;
     /// The number of vertices that a primitive is captured as, from this bit on.
     pub const VERTICES_PER_PRIMITIVE_SHIFT: u32 = 8;

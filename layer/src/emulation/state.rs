@@ -16,7 +16,7 @@ use super::push_descriptors::{Pushed, PushedSet, PushedSets};
 /// The number of capture buffers.
 pub(super) const BUFFERS: usize = vkxfb::capture::MAX_XFB_BUFFERS;
 
-/// Which state has changed since the last captured draw.
+/// Which state has changed since the last captured draw, or since the capture was begun with it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Changed {
     pub(super) vertex_input: bool,

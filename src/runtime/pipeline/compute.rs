@@ -65,7 +65,7 @@ impl ComputePipelines {
         (class, topology): (DrawClass, Option<PrimitiveTopology>),
         cache: vk::PipelineCache,
     ) -> Result<vk::Pipeline, RuntimeError> {
-        let topology = topology.unwrap_or(self.topology);
+        let topology = topology.filter(|_| self.dynamic_topology).unwrap_or(self.topology);
         let class = match class {
             DrawClass::OneTopology if !self.dynamic_topology => DrawClass::Every,
             class => class,

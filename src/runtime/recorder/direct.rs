@@ -33,7 +33,7 @@ pub(super) struct Dispatch {
     pub(super) state: usize,
     pub(super) workgroups: u32,
     class: DrawClass,
-    /// The topology of the draws, if they all have the same.
+    /// The topology of the first draw, if all are decomposed like it.
     topology: Option<PrimitiveTopology>,
     /// The address of the batch, if there is more than one draw.
     batch: Address,
@@ -41,22 +41,22 @@ pub(super) struct Dispatch {
 
 impl Dispatch {
     /// The class and the topology of the pipeline.
-    fn draws(&self) -> (DrawClass, Option<PrimitiveTopology>) {
+    fn pipeline_key(&self) -> (DrawClass, Option<PrimitiveTopology>) {
         match self.class {
-            DrawClass::Every => self.general_draws(),
+            DrawClass::Every => self.general_key(),
             class => (class, self.topology),
         }
     }
 
     /// The same if kernels place the draws.
-    pub(super) fn general_draws(&self) -> (DrawClass, Option<PrimitiveTopology>) {
-        general_draws(self.topology, self.workgroups.into())
+    pub(super) fn general_key(&self) -> (DrawClass, Option<PrimitiveTopology>) {
+        general_key(self.topology, self.workgroups.into())
     }
 }
 
-/// The class and the topology of the pipeline for a dispatch of any draws. `topology` is theirs if
-/// they all have the same, and `most` the most workgroups.
-pub(super) fn general_draws(
+/// The class and the topology of the pipeline for a dispatch of any draws. `topology` is that
+/// of one of them if all are decomposed like it, and `most` the most workgroups.
+pub(super) fn general_key(
     topology: Option<PrimitiveTopology>,
     most: u64,
 ) -> (DrawClass, Option<PrimitiveTopology>) {
@@ -212,7 +212,10 @@ impl Capture {
                 placed.first_workgroup = last.workgroups;
                 last.count += 1;
                 last.class = DrawClass::Every;
-                last.topology = last.topology.filter(|topology| *topology == draw.topology);
+                let is_like_it = |topology: &PrimitiveTopology| {
+                    topology.xfb_topology() == draw.topology.xfb_topology()
+                };
+                last.topology = last.topology.filter(is_like_it);
                 last.workgroups += workgroups;
             }
             _ => plan.dispatches.push(Dispatch {
@@ -269,7 +272,7 @@ impl Capture {
         let per_axis = self.ctx.max_workgroups_per_axis();
         for dispatch in &self.plan.dispatches {
             fold(dispatch.workgroups.into(), per_axis)?;
-            let (class, topology) = dispatch.draws();
+            let (class, topology) = dispatch.pipeline_key();
             if self.captures()
                 && let Some(pipeline) = self.pipeline_of(&self.pending.states[dispatch.state])
             {
@@ -335,7 +338,7 @@ impl Capture {
                     1 => sysvals.draw = self.resolved_draw(self.plan.placed[dispatch.first]),
                     _ => sysvals.batch = dispatch.batch,
                 }
-                let (class, topology) = dispatch.draws();
+                let (class, topology) = dispatch.pipeline_key();
                 // SAFETY: the caller's contract.
                 let raw = unsafe { pipeline.recorded(&self.ctx, class, topology) }?;
                 let workgroups = self.workgroups_of(&dispatch);

@@ -15,7 +15,7 @@ use ash::vk;
 
 use super::capture::{Capture, PendingDraw, Position};
 use super::collect::most_workgroups;
-use super::direct::{general_draws, invocations_per_item, unclamped_draw};
+use super::direct::{general_key, invocations_per_item, unclamped_draw};
 use super::play::{After, Playback};
 use super::queries::Order;
 use super::restarts::RestartDispatches;
@@ -40,7 +40,7 @@ pub(super) const STATE_SIZE: u64 = size_of::<[u32; MAX_XFB_BUFFERS]>() as u64;
 pub(super) struct GpuGroup {
     workgroup_size: u32,
     state: usize,
-    /// The topology of the draws, if they all have the same.
+    /// The topology of the first draw, if all are decomposed like it.
     topology: Option<PrimitiveTopology>,
     /// The most workgroups needed.
     most: u64,
@@ -50,8 +50,8 @@ pub(super) struct GpuGroup {
 
 impl GpuGroup {
     /// The class and the topology of the pipeline.
-    fn draws(&self) -> (DrawClass, Option<PrimitiveTopology>) {
-        general_draws(self.topology, self.most)
+    fn pipeline_key(&self) -> (DrawClass, Option<PrimitiveTopology>) {
+        general_key(self.topology, self.most)
     }
 }
 
@@ -93,7 +93,7 @@ impl Capture {
             fold(group.workgroups.unwrap_or(1), per_axis)?;
             if captures && let Some(pipeline) = self.pipeline_of(&self.pending.states[group.state])
             {
-                let (class, topology) = group.draws();
+                let (class, topology) = group.pipeline_key();
                 // SAFETY: the caller's contract.
                 unsafe { pipeline.recorded(&self.ctx, class, topology) }?;
             }
@@ -212,7 +212,10 @@ impl Capture {
             match groups.last_mut() {
                 Some(last) if joined => {
                     last.most = last.most.saturating_add(most);
-                    last.topology = last.topology.filter(|topology| *topology == draw.topology);
+                    let is_like_it = |topology: &PrimitiveTopology| {
+                        topology.xfb_topology() == draw.topology.xfb_topology()
+                    };
+                    last.topology = last.topology.filter(is_like_it);
                 }
                 _ => groups.push(GpuGroup {
                     workgroup_size: size,
@@ -431,7 +434,7 @@ impl Capture {
             // SAFETY: the caller's contract; the arguments lie in the scratch memory.
             unsafe {
                 self.scarce_barrier(playback, number > 0 && self.captures_overlap());
-                let (class, topology) = group.draws();
+                let (class, topology) = group.pipeline_key();
                 let raw = pipeline.recorded(&self.ctx, class, topology)?;
                 self.prepare_dispatch(playback, group.state, &pipeline, raw, set, &sysvals);
                 let (device, cmd) = (self.ctx.device(), playback.cmd);

@@ -76,7 +76,7 @@ impl Capture {
         let per_axis = self.ctx.max_workgroups_per_axis();
         for dispatch in &self.plan.dispatches {
             fold(dispatch.workgroups.into(), per_axis)?;
-            let (class, topology) = dispatch.general_draws();
+            let (class, topology) = dispatch.general_key();
             if let Some(pipeline) = self.pipeline_of(&self.pending.states[dispatch.state]) {
                 // SAFETY: the caller's contract.
                 unsafe { pipeline.recorded(&self.ctx, class, topology) }?;
@@ -136,7 +136,7 @@ impl Capture {
                 };
                 let mut sysvals = self.sysvals(dispatch.state);
                 sysvals.batch = split(batches.address + (number * size_of::<Batch>()) as u64);
-                let (class, topology) = dispatch.general_draws();
+                let (class, topology) = dispatch.general_key();
                 let raw = pipeline.recorded(&self.ctx, class, topology)?;
                 let [x, y] = fold(dispatch.workgroups.into(), per_axis)?;
                 self.prepare_dispatch(playback, dispatch.state, &pipeline, raw, None, &sysvals);
