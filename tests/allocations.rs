@@ -298,7 +298,10 @@ fn draws_allocate_nothing_by_descriptors() {
     let mut arena = bench.arena();
     let mut capture = Capture::new(bench.gpu.context(), &bench.gpu.kernels());
     for kind in KINDS {
-        bench.allocations(&mut capture, &mut arena, kind, DRAWS);
+        // Few draws need another pipeline than many, which is created when it is first needed.
+        for draws in [10, DRAWS] {
+            bench.allocations(&mut capture, &mut arena, kind, draws);
+        }
         let few = bench.allocations(&mut capture, &mut arena, kind, 10);
         let many = bench.allocations(&mut capture, &mut arena, kind, DRAWS);
         match kind {
