@@ -47,8 +47,11 @@ fn a_million_draws_cost_what_one_does() {
                 if has_query { recorder.end_query(pool.kind()) } else { Ok(()) }
             })
         };
-        // What only the first capture of a process allocates.
-        captured(1, 0, false);
+        // What only the first captures of a process allocate: one draw and many need different
+        // pipelines.
+        for draw_count in [1, MOST] {
+            captured(draw_count, 0, false);
+        }
         let (one, some, all) =
             (captured(1, 0, false), captured(MOST, 0, false), captured(MOST, 1, false));
         assert_eq!(one.vertices(), [0]);
