@@ -372,7 +372,8 @@ fn the_host_reads_what_it_reads_natively() {
 }
 
 /// Compares `vkCmdCopyQueryPoolResults` of both. (If availability is requested for a query that has
-/// not begun, lavapipe overwrites its values, and memory after them, with zeros: these are not compared.)
+/// not begun, lavapipe overwrites its values, and memory after them, with zeros: these are not
+/// compared.)
 #[test]
 fn the_device_copies_what_it_copies_natively() {
     for kind in KINDS {

@@ -307,8 +307,8 @@ fn captures_in_order_have_a_barrier() {
     }
 }
 
-/// Draws of up to eight workgroups are fused. By descriptors, those that end with the counters that they
-/// resume from are fused if they have one workgroup.
+/// Draws of up to eight workgroups are fused. By descriptors, those of captures that begin and end
+/// with counters are fused if they have one workgroup.
 #[test]
 fn draws_of_few_workgroups_are_fused() {
     const MOST: u32 = 8;

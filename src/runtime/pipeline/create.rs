@@ -121,7 +121,10 @@ impl PipelineSpecialization {
             (_, DrawClass::Plain) | (Some(ResourcePlan::Descriptors { .. }), DrawClass::Single) => {
                 WideAccesses::Aligned
             }
-            (Some(ResourcePlan::Descriptors { .. }), _) => {
+            (
+                Some(ResourcePlan::Descriptors { .. }),
+                DrawClass::Every | DrawClass::OneTopology | DrawClass::Fused,
+            ) => {
                 let captured: u32 = shader.layout.outputs.iter().map(|o| o.dwords()).sum();
                 match captured <= MOST_TESTED {
                     true => WideAccesses::Tested,

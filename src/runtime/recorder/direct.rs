@@ -54,6 +54,14 @@ impl Dispatch {
     }
 }
 
+/// The topology of a dispatch that another draw joins: `None` if that is decomposed differently.
+pub(super) fn joined_topology(
+    topology: Option<PrimitiveTopology>,
+    joining: PrimitiveTopology,
+) -> Option<PrimitiveTopology> {
+    topology.filter(|topology| topology.xfb_topology() == joining.xfb_topology())
+}
+
 /// The class and the topology of the pipeline for a dispatch of any draws. `topology` is that
 /// of one of them if all are decomposed like it, and `most` the most workgroups.
 pub(super) fn general_key(
@@ -212,10 +220,7 @@ impl Capture {
                 placed.first_workgroup = last.workgroups;
                 last.count += 1;
                 last.class = DrawClass::Every;
-                let is_like_it = |topology: &PrimitiveTopology| {
-                    topology.xfb_topology() == draw.topology.xfb_topology()
-                };
-                last.topology = last.topology.filter(is_like_it);
+                last.topology = joined_topology(last.topology, draw.topology);
                 last.workgroups += workgroups;
             }
             _ => plan.dispatches.push(Dispatch {

@@ -15,7 +15,7 @@ use ash::vk;
 
 use super::capture::{Capture, PendingDraw, Position};
 use super::collect::most_workgroups;
-use super::direct::{general_key, invocations_per_item, unclamped_draw};
+use super::direct::{general_key, invocations_per_item, joined_topology, unclamped_draw};
 use super::play::{After, Playback};
 use super::queries::Order;
 use super::restarts::RestartDispatches;
@@ -212,10 +212,7 @@ impl Capture {
             match groups.last_mut() {
                 Some(last) if joined => {
                     last.most = last.most.saturating_add(most);
-                    let is_like_it = |topology: &PrimitiveTopology| {
-                        topology.xfb_topology() == draw.topology.xfb_topology()
-                    };
-                    last.topology = last.topology.filter(is_like_it);
+                    last.topology = joined_topology(last.topology, draw.topology);
                 }
                 _ => groups.push(GpuGroup {
                     workgroup_size: size,
