@@ -41,7 +41,7 @@ const KINDS: [(&str, DrawClass, bool); 4] = [
     ("plain", DrawClass::Plain, false),
     ("single", DrawClass::Single, false),
     ("general", DrawClass::Every, false),
-    ("restart", DrawClass::Every, true),
+    ("restart", DrawClass::Restarted, true),
 ];
 
 const TOPOLOGIES: [(&str, Option<PrimitiveTopology>); 5] = [
@@ -208,7 +208,7 @@ fn compiles_everything() {
             for (kind, class, restart) in KINDS {
                 for (topology_name, topology) in TOPOLOGIES {
                     // Their draws have one topology.
-                    let is_for_one = matches!(class, DrawClass::Plain | DrawClass::Single);
+                    let is_for_one = class != DrawClass::Every;
                     if is_for_one && topology.is_none() {
                         continue;
                     }

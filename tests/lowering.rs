@@ -10,6 +10,7 @@ use vkxfb::lower::SpecIds;
 use vkxfb::lower::kernel::Kernel;
 use vkxfb::lower::{LowerError, Lowered, ResourcePlan, Shader, compute, native, reflect, vertex};
 use vkxfb::spirv::entry_point::EntryPointError;
+use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb::spirv::{Module, Section, words_from_bytes};
 use vkxfb::vertex_input::{
     InputRate, NumericClass, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
@@ -137,7 +138,15 @@ fn what_glslang_emits_is_lowered_to_valid_modules() {
             common::validate(&lowered.words, target);
             assert_eq!(lowered.entry_point, "main");
             // constant_id 0 and 3 are the shader's own.
-            let ids = SpecIds { topology: 1, restart: 2, general: 4, wide: 5, fused: 6, plain: 7 };
+            let ids = SpecIds {
+                topology: 1,
+                restart: 2,
+                general: 4,
+                wide: 5,
+                fused: 6,
+                plain: 7,
+                workgroup_size: 8,
+            };
             assert_eq!(lowered.spec_ids(), Some(ids));
         }
     }
@@ -352,7 +361,7 @@ fn other_entry_points_are_kept_by_vertex_and_removed_by_compute() {
     let text = common::disassemble(&lowered.words);
     assert_eq!(text.matches("OpEntryPoint").count(), 1);
     assert!(!text.contains("OpDPdx") && !text.contains("colour_in"), "{text}");
-    assert!(text.contains("LocalSize 32 1 1"));
+    assert!(text.contains("OpSpecConstant %uint 32"));
 
     let ambiguous = vertex::lower(&Shader::new(&words)).unwrap_err();
     let LowerError::EntryPoint(EntryPointError::Ambiguous { found, .. }) = ambiguous else {
@@ -622,12 +631,41 @@ fn execution_modes_go_with_the_shader() {
     }
 }
 
-/// A WorkgroupSize decoration would override LocalSize.
+/// A module has one WorkgroupSize.
 #[test]
 fn a_workgroup_size_of_another_shader_is_dropped() {
     let words = common::assemble(SHARED, "vulkan1.1");
-    let text = common::disassemble(&compute_of(&words, "first").unwrap().words);
-    assert!(text.contains("LocalSize 64 1 1") && !text.contains("BuiltIn WorkgroupSize"), "{text}");
+    let lowered = compute_of(&words, "first").unwrap();
+    common::validate(&lowered.words, "vulkan1.1");
+    let text = common::disassemble(&lowered.words);
+    assert_eq!(text.matches("BuiltIn WorkgroupSize").count(), 1, "{text}");
+    assert!(text.contains("OpSpecConstant %uint 64"), "{text}");
+}
+
+/// A pipeline may set it: the constant for it, the lists of records and the loops follow.
+#[test]
+fn a_specialised_workgroup_size_is_in_the_module() {
+    let words = common::compile(EVERYTHING, &[]);
+    let reads = reflect::vertex_reads(&Shader::new(&words)).unwrap();
+    let vertex_input = reads.packed_vertex_input();
+    let target = compute::Target { staging: 4096, ..Default::default() };
+    let options = compute::Options::new(&vertex_input).target(target);
+    let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
+    let constant_id = lowered.spec_ids().unwrap().workgroup_size;
+    for (size, listed) in [(32u32, 96), (64, 192), (128, 384)] {
+        let data = size.to_ne_bytes();
+        let constants = [SpecializationConstant { constant_id, data: &data }];
+        let words = lowered.specialized(&constants).unwrap();
+        common::validate(&words, "vulkan1.1");
+        let text = common::disassemble(&words);
+        assert_eq!(text.matches("BuiltIn WorkgroupSize").count(), 1, "{text}");
+        for expected in [
+            format!("OpConstantComposite %v3uint %uint_{size} %uint_1 %uint_1"),
+            format!("OpTypeArray %uint %uint_{listed}"),
+        ] {
+            assert!(text.contains(&expected), "{expected}: {text}");
+        }
+    }
 }
 
 /// %5 has no location: were it in the interface, that would be an error.

@@ -12,7 +12,7 @@ use common::bare::BareInstance;
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 use vkxfb::lower::compute;
 use vkxfb::lower::kernel::Kernel;
-use vkxfb::runtime::DrawClass;
+use vkxfb::runtime::{DrawClass, DrawIndexed, IndexBuffer, IndexType};
 use vkxfb::{
     Arena, ArenaDesc, Backend, Capabilities, Capture, CaptureBuffer, CaptureDesc, Context, Draw,
     Kernels, Pipeline, PipelineDesc, PrimitiveTopology, Recorder, RuntimeError, Shader,
@@ -177,6 +177,37 @@ fn pipelines_are_created_when_they_are_needed() {
         assert_eq!(created(), 1);
         assert_eq!(record_draws(&[(fan, 2000); 2], &pipeline).unwrap().captures, 1);
         assert_eq!(created(), 0);
+
+        // Draws with primitive restart have pipelines of their own, of one topology each; the others
+        // are those of pipelines without.
+        let desc = PipelineDesc::new(&lowered, &vertex_input).primitive_restart(true);
+        let restarting = Pipeline::new(&ctx, &desc).unwrap();
+        restarting.prepare_for(&ctx, DrawClass::Restarted, strip, no_cache).unwrap();
+        assert_eq!(created(), 1);
+        restarting.prepare(&ctx, DrawClass::Every, no_cache).unwrap();
+        assert_eq!(created(), 1);
+        kernels.prepare(&ctx, &Kernel::ALL, no_cache).unwrap();
+        created();
+        let mut record_indexed = |draws: &[(PrimitiveTopology, bool)]| {
+            let desc = CaptureDesc::new(&restarting).buffers(&bound);
+            let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+            // Nothing is submitted.
+            recorder.bind_index_buffer(&IndexBuffer::new(captured.raw(), 64, IndexType::Uint32))?;
+            for (topology, restart) in draws {
+                recorder.set_primitive_restart(*restart)?;
+                recorder.draw_indexed(*topology, &DrawIndexed::new(3))?;
+            }
+            recorder.end(&[])
+        };
+        for (draws, dispatches, more) in [
+            (&[(strip, false), (points, false)][..], 1, 0),
+            (&[(strip, true), (strip, true)], 1, 0),
+            (&[(strip, true), (fan, true)], 2, 1),
+            (&[(fan, false), (fan, true), (points, false)], 3, 0),
+        ] {
+            assert_eq!(record_indexed(draws).unwrap().captures, dispatches, "{draws:?}");
+            assert_eq!(created(), more, "{draws:?}");
+        }
         device.end_command_buffer(cmd).unwrap();
 
         device.destroy_command_pool(pool, None);
@@ -184,6 +215,7 @@ fn pipelines_are_created_when_they_are_needed() {
         arena.destroy(&ctx, &mut allocator);
         kernels.destroy(&ctx);
         pipeline.destroy(&ctx);
+        restarting.destroy(&ctx);
         prepared.destroy(&ctx);
         drop(allocator);
         device.destroy_device(None);

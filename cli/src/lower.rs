@@ -100,6 +100,7 @@ fn lower(arguments: &Arguments, words: &[u32]) -> Result<(Lowered, Option<Vertex
             let vertex_input = arguments.attributes.vertex_input(&vertex_reads(&shader)?)?;
             let target = compute::Target {
                 workgroup_size: arguments.workgroup_size,
+                restarted_workgroup_size: arguments.workgroup_size,
                 resources: arguments.resources(),
                 staging: arguments.staging,
                 ..compute::Target::default()
@@ -144,6 +145,7 @@ struct SpecIds {
     fused: u32,
     wide: u32,
     plain: u32,
+    workgroup_size: u32,
 }
 
 #[derive(Serialize)]
@@ -183,6 +185,7 @@ impl<'a> Report<'a> {
                 fused: ids.fused,
                 wide: ids.wide,
                 plain: ids.plain,
+                workgroup_size: ids.workgroup_size,
             }),
             workgroup_size: compute.map_or(0, |compute| compute.workgroup_size),
             shared_memory: compute.map_or(0, |compute| compute.shared_memory),

@@ -15,13 +15,13 @@
 //! One dispatch captures one draw, or a batch of draws. Workgroups are numbered `y *
 //! NumWorkgroups.x + x`, so that a dispatch may be folded into two axes of any width.
 
-use spirv::{Capability, Decoration, ExecutionMode, ExecutionModel, Op, StorageClass};
+use spirv::{BuiltIn, Capability, Decoration, ExecutionModel, Op, StorageClass};
 
 use super::explicit_layout;
 use super::functions::Function;
 use super::inputs::Inputs;
 use super::interface;
-use super::library::{CaptureStubs, Shading, free_spec_ids, library};
+use super::library::{CaptureStubs, Shading, declare_spec_constant, free_spec_ids, library};
 use super::push_constants::PushConstants;
 use super::resources::{Memory, ResourcePlan, User};
 use super::staging::Staging;
@@ -33,9 +33,10 @@ use super::uses::Uses;
 use super::widen::{INTERFACE, widen};
 use super::{LowerError, Lowered, LoweredCompute, LoweredKind, Shader};
 use crate::spirv::declarations::Declarations;
+use crate::spirv::emit::Builder;
 use crate::spirv::entry_point::isolate;
 use crate::spirv::link::Linker;
-use crate::spirv::{Module, Section};
+use crate::spirv::{Id, Module, Section};
 use crate::vertex_input::VertexInput;
 
 /// The options of a compute lowering.
@@ -67,6 +68,8 @@ impl<'a> Options<'a> {
 pub struct Target {
     /// Invocations per workgroup. Every device supports up to 128.
     pub workgroup_size: u32,
+    /// The same for draws with primitive restart.
+    pub restarted_workgroup_size: u32,
     /// How shaders reach memory.
     pub resources: ResourcePlan,
     /// The most bytes of shared memory in which a workgroup collects records before it stores them,
@@ -87,6 +90,7 @@ impl Default for Target {
     fn default() -> Self {
         Self {
             workgroup_size: DEFAULT_WORKGROUP_SIZE,
+            restarted_workgroup_size: DEFAULT_WORKGROUP_SIZE,
             resources: ResourcePlan::DeviceAddress,
             staging: 0,
             int64_accesses: false,
@@ -168,8 +172,9 @@ const INTERFACE_EXTENSIONS: [&str; 3] =
 /// the plan has too few or too many storage buffers.
 #[tracing::instrument(name = "lower", level = "debug", skip_all, fields(backend = "compute"))]
 pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, LowerError> {
-    let Target { workgroup_size, resources, int64_accesses, .. } = options.target;
-    if workgroup_size == 0 {
+    let Target { workgroup_size, restarted_workgroup_size, resources, int64_accesses, .. } =
+        options.target;
+    if workgroup_size == 0 || restarted_workgroup_size == 0 {
         return Err(LowerError::WorkgroupSize);
     }
     let (mut module, used_spec_ids) = shader.specialized()?;
@@ -193,7 +198,8 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
 
     tracing::trace!(vertex_input = ?options.vertex_input);
     let mut linker = Linker::new(&mut module, library()?);
-    let staging = Staging::declare(&mut linker.builder, &layout, &options.target);
+    let size = declare_workgroup_size(&mut linker.builder, spec_ids.workgroup_size, workgroup_size);
+    let staging = Staging::declare(&mut linker.builder, &layout, &options.target, size);
     let main = match staging {
         Some(_) => Function::XfbComputeStaged,
         None => Function::XfbCompute,
@@ -219,7 +225,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
                 options.vertex_input,
                 push_constants.granules(),
             ),
-            workgroup_size,
+            workgroup_size: size,
             staging,
         }),
     };
@@ -233,8 +239,6 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
 
     // Execution modes such as float controls apply to the shader in any stage.
     interface::move_execution_modes(&mut module, &entry, function);
-    let size = [function.0, ExecutionMode::LocalSize as u32, workgroup_size, 1, 1];
-    module.push(Section::ExecutionModes, Op::ExecutionMode, &size);
     interface::set_entry_point(
         &mut module,
         &declarations,
@@ -248,6 +252,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
         entry_point = main.name(),
         %resources,
         workgroup_size,
+        restarted_workgroup_size,
         shared_memory,
         ?attributes,
         has_side_effects = uses.has_side_effects,
@@ -259,6 +264,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
             resources,
             attributes,
             workgroup_size,
+            restarted_workgroup_size,
             shared_memory,
         }),
         stage: entry.model,
@@ -273,6 +279,17 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     })
 }
 
+/// Declares the number of invocations per workgroup as a specialisation constant, and returns it.
+fn declare_workgroup_size(builder: &mut Builder<'_>, spec_id: u32, default: u32) -> Id {
+    let (uint, vector, one) = (builder.uint(), builder.uvec(3), builder.constant(1));
+    let size = declare_spec_constant(builder, Op::SpecConstant, uint, &[default], spec_id);
+    let all = builder.module.fresh_id();
+    let operands = [vector.0, all.0, size.0, one.0, one.0];
+    builder.module.push(Section::Declarations, Op::SpecConstantComposite, &operands);
+    builder.decorate(all, Decoration::BuiltIn, &[BuiltIn::WorkgroupSize as u32]);
+    size
+}
+
 /// Makes inputs and outputs `Private`.
 fn strip_interface(module: &mut Module, declarations: &Declarations) {
     strip(module, declarations);
@@ -283,9 +300,8 @@ fn strip_interface(module: &mut Module, declarations: &Declarations) {
     for extension in INTERFACE_EXTENSIONS {
         module.remove_extension(extension);
     }
-    // The built-in decorations of other entry points too: a constant with WorkgroupSize would take
-    // precedence over LocalSize, and the capabilities of ClipDistance and similar built-ins are
-    // removed.
+    // The built-in decorations of other entry points too: a module has one WorkgroupSize, and the
+    // capabilities of ClipDistance and similar built-ins are removed.
     module.retain(Section::Annotations, |i| {
         interface::decoration_of(i) != Some(Decoration::BuiltIn as u32)
     });

@@ -15,7 +15,7 @@ use super::store::StoredOutputs;
 use super::sysvals::SysvalsSource;
 use super::undefined::Undefined;
 use super::{LowerError, SpecIds, WideAccesses};
-use crate::spirv::emit::Code;
+use crate::spirv::emit::{Builder, Code};
 use crate::spirv::link::{Define, Library, Linker, Stub};
 use crate::spirv::{Id, Instruction, Module, ParseError, Section, read_string, words_from_bytes};
 
@@ -86,8 +86,8 @@ pub(super) struct Shading<'a> {
     pub(super) function: Id,
     /// The inputs of the shader.
     pub(super) inputs: Inputs<'a>,
-    /// Invocations per workgroup.
-    pub(super) workgroup_size: u32,
+    /// The constant of invocations per workgroup.
+    pub(super) workgroup_size: Id,
     /// The shared memory in which records are collected, if any.
     pub(super) staging: Option<Staging>,
 }
@@ -134,8 +134,7 @@ impl Define for CaptureStubs<'_> {
             }
             (StubName::WorkgroupSize, Some(shading)) => {
                 let mut code = Code::default();
-                let size = linker.builder.constant(shading.workgroup_size);
-                code.push(Op::ReturnValue, &[size.0]);
+                code.push(Op::ReturnValue, &[shading.workgroup_size.0]);
                 code
             }
             (StubName::PipelineTopology, _) => {
@@ -206,14 +205,25 @@ fn spec_constant(
     default: &[u32],
     spec_id: u32,
 ) -> Code {
-    let builder = &mut linker.builder;
+    let id = declare_spec_constant(&mut linker.builder, op, ty, default, spec_id);
+    let mut code = Code::default();
+    code.push(Op::ReturnValue, &[id.0]);
+    code
+}
+
+/// Declares a specialisation constant.
+pub(super) fn declare_spec_constant(
+    builder: &mut Builder<'_>,
+    op: Op,
+    ty: Id,
+    default: &[u32],
+    spec_id: u32,
+) -> Id {
     let id = builder.module.fresh_id();
     let operands = [&[ty.0, id.0], default].concat();
     builder.module.push(Section::Declarations, op, &operands);
     builder.decorate(id, Decoration::SpecId, &[spec_id]);
-    let mut code = Code::default();
-    code.push(Op::ReturnValue, &[id.0]);
-    code
+    id
 }
 
 /// `SpecId`s that the application does not use. The application's constants have been replaced, but
@@ -228,5 +238,6 @@ pub(super) fn free_spec_ids(used: &BTreeSet<u32>) -> SpecIds {
         wide: next(),
         fused: next(),
         plain: next(),
+        workgroup_size: next(),
     }
 }

@@ -73,9 +73,13 @@ pub struct LoweredCompute {
     pub resources: ResourcePlan,
     /// The attributes in the order of the descriptor slots of the sysvals.
     pub attributes: Vec<LoweredAttribute>,
-    /// Invocations per workgroup.
+    /// Invocations per workgroup: the default of the constant
+    /// [`workgroup_size`](SpecIds::workgroup_size).
     pub workgroup_size: u32,
-    /// Bytes of shared memory per workgroup.
+    /// The value of that constant for draws with primitive restart
+    /// ([`Restarted`](crate::runtime::DrawClass::Restarted)).
+    pub restarted_workgroup_size: u32,
+    /// Bytes of shared memory per workgroup of the larger size.
     pub shared_memory: u32,
 }
 
@@ -111,6 +115,8 @@ pub struct SpecIds {
     /// A boolean, by default false: the dispatch is a [plain](crate::runtime::DrawClass::Plain)
     /// capture. Compute only.
     pub plain: u32,
+    /// Invocations per workgroup; by default [`LoweredCompute::workgroup_size`]. Compute only.
+    pub workgroup_size: u32,
 }
 
 /// How a shader accesses vectors of which either all or none are aligned to their size. If only an

@@ -10,9 +10,9 @@ use super::functions::{Function, StagingStub};
 use super::resources::ResourcePlan;
 use super::store::{Store, StoredOutputs, store_tested};
 use crate::capture::{Layout, MAX_XFB_BUFFERS};
-use crate::spirv::Id;
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::link::{LinkError, Linker, Stub};
+use crate::spirv::{Id, Section};
 
 /// The most records per invocation: a vertex of a strip is in up to three primitives.
 const RECORDS_PER_ITEM: u32 = 3;
@@ -67,11 +67,13 @@ struct Shape {
 }
 
 impl Staging {
-    /// Declares the shared memory for records of a layout. Returns `None` if they cannot be staged.
+    /// Declares the shared memory for records of a layout and workgroups of a number of invocations
+    /// that is a constant. Returns `None` if they cannot be staged.
     pub(super) fn declare(
         builder: &mut Builder<'_>,
         layout: &Layout,
         target: &Target,
+        workgroup_size: Id,
     ) -> Option<Self> {
         // This memory model would need availability and visibility operations for shared memory.
         if !builder.module.has_memory_model(MemoryModel::GLSL450) {
@@ -82,19 +84,25 @@ impl Staging {
             shapes[buffer] = Some(Shape::new(layout, buffer, stride / 4, target.resources)?);
         }
         let record: u32 = shapes.iter().flatten().map(Shape::bytes).sum();
-        let most = target.workgroup_size.saturating_mul(RECORDS_PER_ITEM);
-        let most_bytes = target.staging.checked_sub(most.checked_mul(4)?)?;
+        let sizes = [target.workgroup_size, target.restarted_workgroup_size];
+        let listed_bytes =
+            sizes.into_iter().max()?.saturating_mul(RECORDS_PER_ITEM).checked_mul(4)?;
+        let most_bytes = target.staging.checked_sub(listed_bytes)?;
         let bytes = most_bytes.min(BYTES.max(record.saturating_mul(VERTICES)));
         // An even number, because a fan has two for each rim vertex.
         let room = target.workgroup_size.min(bytes.checked_div(record)?) & !1;
-        if room == 0 || !target.workgroup_size.is_multiple_of(2) {
+        if room == 0 || !sizes.iter().all(|size| size.is_multiple_of(2)) {
             return None;
         }
         // As few rounds as there is room for, of the same size.
         let rounds = target.workgroup_size.div_ceil(room);
         let vertices = target.workgroup_size.div_ceil(rounds).next_multiple_of(2);
         let listed = {
-            let (uint, length) = (builder.uint(), builder.constant(most));
+            let uint = builder.uint();
+            let per_item = builder.constant(RECORDS_PER_ITEM);
+            let length = builder.module.fresh_id();
+            let product = [uint.0, length.0, Op::IMul as u32, workgroup_size.0, per_item.0];
+            builder.module.push(Section::Declarations, Op::SpecConstantOp, &product);
             let array = builder.declare_new(Op::TypeArray, &[uint.0, length.0]);
             builder.variable(StorageClass::Workgroup, array)
         };
@@ -108,7 +116,7 @@ impl Staging {
             builder.name(variable, "xfb_staged");
             Some(StagedBuffer { variable, shape })
         });
-        Some(Self { vertices, bytes: vertices * record + 4 * most, listed, buffers })
+        Some(Self { vertices, bytes: vertices * record + listed_bytes, listed, buffers })
     }
 
     /// Size of the shared memory in bytes.

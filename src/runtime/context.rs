@@ -232,6 +232,7 @@ impl Context {
     pub fn compute_target(&self, application_sets: usize) -> Result<compute::Target, RuntimeError> {
         Ok(compute::Target {
             resources: self.resource_plan(application_sets)?,
+            restarted_workgroup_size: self.shared.capabilities.restarted_workgroup_size(),
             staging: self.shared.capabilities.staging(),
             int64_accesses: self.shared.enabled.shader_int64,
             ..Default::default()

@@ -44,14 +44,17 @@ use crate::vertex_input::VertexInput;
 /// but [`Every`](Self::Every) have one for each topology.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DrawClass {
-    /// Any draw. It takes those that no other class takes: with indices, indirect, several draws in
-    /// one dispatch, captures whose position only the GPU knows, and buffers that the other classes
-    /// do not take.
+    /// Any draw without primitive restart. It takes those that no other class takes: with indices,
+    /// indirect, several draws in one dispatch, captures whose position only the GPU knows, and
+    /// buffers that the other classes do not take.
     Every,
     /// Draws as in [`Every`](Self::Every), all of the same topology, in a dispatch that may need
     /// more than 64 workgroups. If the pipeline has one topology only, this class is the same as
     /// `Every`.
     OneTopology,
+    /// Indexed draws for which primitive restart is enabled, all of the same topology. If it is not
+    /// enabled for the pipeline, this class is the same as `OneTopology`.
+    Restarted,
     /// A direct draw without indices that has a dispatch of its own, because it is large or the
     /// only one. All elements of an attribute begin within 4 GiB. Under the descriptor plan it is
     /// aligned as for [`Plain`](Self::Plain).
@@ -73,8 +76,8 @@ pub enum DrawClass {
 
 impl DrawClass {
     /// All classes.
-    pub const ALL: [Self; 5] =
-        [Self::Every, Self::OneTopology, Self::Single, Self::Plain, Self::Fused];
+    pub const ALL: [Self; 6] =
+        [Self::Every, Self::OneTopology, Self::Restarted, Self::Single, Self::Plain, Self::Fused];
 }
 
 /// The description of a pipeline.
@@ -219,13 +222,13 @@ impl<'a> PipelineDesc<'a> {
         push_constant_range(self.shader)
     }
 
-    /// The values of specialisation constants for a pipeline that takes every draw.
+    /// The values of specialisation constants for a pipeline of the vertex backend.
     /// [`Pipeline::new`] creates its pipeline with them, and the application should create its own
     /// with them ([`Pipeline::from_raw`]). Without them the shader makes all decisions at run time.
+    /// On the compute backend they are those for the class [`Every`](DrawClass::Every).
     pub fn specialization(&self, ctx: &Context) -> PipelineSpecialization {
         let topology = (!self.dynamic_topology).then_some(self.topology);
-        let restart = self.primitive_restart;
-        PipelineSpecialization::new(ctx, self.shader, topology, restart, DrawClass::Every)
+        PipelineSpecialization::new(ctx, self.shader, topology, DrawClass::Every)
     }
 }
 
@@ -265,6 +268,7 @@ struct Shared {
     /// the shader reads, in slot order; on the others all attributes of the vertex input state.
     attributes: Vec<PulledAttribute>,
     workgroup_size: u32,
+    restarted_workgroup_size: u32,
     is_staged: bool,
     /// The number of descriptor sets of the application, and the numbers of the sets that the
     /// shader reads.
@@ -524,6 +528,9 @@ impl Pipeline {
             primitive_restart: desc.primitive_restart,
             attributes,
             workgroup_size: shader.compute().map_or(0, |compute| compute.workgroup_size),
+            restarted_workgroup_size: shader
+                .compute()
+                .map_or(0, |compute| compute.restarted_workgroup_size),
             is_staged: shader.compute().is_some_and(|compute| compute.shared_memory > 0),
             set_count: desc.set_layouts.len() as u32,
             used_sets: shader.descriptor_sets.clone(),
@@ -617,8 +624,13 @@ impl Pipeline {
         &self.shared.attributes
     }
 
-    pub(super) fn workgroup_size(&self) -> u32 {
-        self.shared.workgroup_size
+    /// Invocations per workgroup of captures of draws, by whether primitive restart is enabled for
+    /// them.
+    pub(super) fn workgroup_size(&self, is_restarted: bool) -> u32 {
+        match is_restarted {
+            true => self.shared.restarted_workgroup_size,
+            false => self.shared.workgroup_size,
+        }
     }
 
     /// Whether workgroups collect records in shared memory, in the classes of draws that do so.

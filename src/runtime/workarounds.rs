@@ -29,6 +29,8 @@ pub struct DeviceIdentity {
 
 /// `vendorID` of Arm.
 const ARM: u32 = 0x13b5;
+/// `vendorID` of NVIDIA.
+const NVIDIA: u32 = 0x10de;
 
 impl DeviceIdentity {
     /// Whether the device is a Mali, with any driver. Old versions of panvk report vendor 0.
@@ -68,6 +70,9 @@ pub enum Effect {
     /// Workgroups do not collect records in shared memory:
     /// [`Capabilities::staging`](super::Capabilities::staging).
     NoStaging,
+    /// Captures of draws with primitive restart have workgroups of 128 invocations:
+    /// [`Capabilities::restarted_workgroup_size`](super::Capabilities::restarted_workgroup_size).
+    LargeRestartedWorkgroups,
 }
 
 impl Effect {
@@ -79,6 +84,9 @@ impl Effect {
             Self::NarrowAccesses => "accesses are not declared to be aligned",
             Self::Int64Accesses => "pairs of dwords are accessed as 64-bit integers",
             Self::NoStaging => "records are not collected in shared memory",
+            Self::LargeRestartedWorkgroups => {
+                "workgroups of 128 invocations capture draws with primitive restart"
+            }
         }
     }
 }
@@ -109,7 +117,7 @@ impl Workaround {
 }
 
 /// All workarounds.
-pub static WORKAROUNDS: [Workaround; 7] = [
+pub static WORKAROUNDS: [Workaround; 8] = [
     Workaround {
         name: "panvk-direct-dispatch",
         effect: Effect::DirectDispatch,
@@ -180,6 +188,15 @@ pub static WORKAROUNDS: [Workaround; 7] = [
         link: "https://docs.vulkan.org/refpages/latest/refpages/source/VkPhysicalDeviceType.html",
         removal: "a processor captures faster with staging",
         applies: |device| device.device_type == vk::PhysicalDeviceType::CPU,
+    },
+    Workaround {
+        name: "nvidia-large-restarted-workgroups",
+        effect: Effect::LargeRestartedWorkgroups,
+        devices: "NVIDIA GPUs, with any driver",
+        reason: "what each workgroup loads before its vertices takes longer than its vertices do",
+        link: "https://docs.nvidia.com/cuda/hopper-tuning-guide/index.html",
+        removal: "an NVIDIA GPU captures restarted draws as fast with workgroups of 64 invocations",
+        applies: |device| device.vendor_id == NVIDIA,
     },
 ];
 

@@ -1,7 +1,7 @@
 //! Finds an entry point, and removes everything that belongs to others.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirv::{ExecutionModel, Op, StorageClass};
+use spirv::{BuiltIn, Decoration, ExecutionModel, Op, StorageClass};
 
 use super::id_set::IdSet;
 use super::static_use::StaticUse;
@@ -200,8 +200,8 @@ pub fn shares_function(module: &Module, entry: &EntryPoint) -> bool {
 }
 
 /// Removes everything that the entry point does not need: all other entry points, and the functions
-/// and declarations that it does not [use](StaticUse), except outputs of its interface. Returns
-/// what it uses, including these outputs.
+/// and declarations that it does not [use](StaticUse), except outputs of its interface and the
+/// `WorkgroupSize` of compute shaders. Returns what it uses, including these.
 pub fn isolate(module: &mut Module, entry: &mut EntryPoint) -> StaticUse {
     module.retain(Section::EntryPoints, |i| entry.is(i));
     module.retain(Section::ExecutionModes, |i| i.id(0) == entry.function);
@@ -214,6 +214,16 @@ pub fn isolate(module: &mut Module, entry: &mut EntryPoint) -> StaticUse {
     });
     let outputs: Vec<Id> = outputs.map(|i| i.id(1)).collect();
     used.add(module, outputs);
+    if entry.model == ExecutionModel::GLCompute {
+        let is_size = |i: &Instruction<'_>| {
+            i.is(Op::Decorate)
+                && i.operands().get(1..)
+                    == Some(&[Decoration::BuiltIn as u32, BuiltIn::WorkgroupSize as u32])
+        };
+        let size = module.section(Section::Annotations).filter(is_size).map(|i| i.id(0));
+        let size: Vec<Id> = size.collect();
+        used.add(module, size);
+    }
 
     let mut removed = module.id_set();
     let mut keep = true;

@@ -294,7 +294,7 @@ impl Pipeline {
         cache: vk::PipelineCache,
     ) -> Result<(), PipelineError> {
         let class = match made.primitive_restart() {
-            true => DrawClass::Every,
+            true => DrawClass::Restarted,
             false => DrawClass::Plain,
         };
         // SAFETY: the caller's contract.

@@ -390,7 +390,15 @@ fn pipelines_are_refused_before_vulkan_is_called() {
          without"
     );
     let compute = LoweredCompute {
-        spec_ids: SpecIds { topology: 0, restart: 1, general: 2, wide: 3, fused: 4, plain: 5 },
+        spec_ids: SpecIds {
+            topology: 0,
+            restart: 1,
+            general: 2,
+            wide: 3,
+            fused: 4,
+            plain: 5,
+            workgroup_size: 6,
+        },
         attributes: [0, 7]
             .map(|location| LoweredAttribute {
                 location,
@@ -399,6 +407,7 @@ fn pipelines_are_refused_before_vulkan_is_called() {
             })
             .to_vec(),
         workgroup_size: 64,
+        restarted_workgroup_size: 64,
         shared_memory: 0,
         resources: ResourcePlan::DeviceAddress,
     };
@@ -409,11 +418,15 @@ fn pipelines_are_refused_before_vulkan_is_called() {
         "the shader reads vertex attribute location 7, which the vertex input state does not \
          describe"
     );
-    let large = lowered(LoweredCompute { workgroup_size: 512, ..compute.clone() });
-    assert_eq!(
-        error(&desc(&gpu, &large, &input)),
-        "the workgroup of the lowered shader is 512: maxComputeWorkGroupInvocations is 256"
-    );
+    for large in [
+        LoweredCompute { workgroup_size: 512, ..compute.clone() },
+        LoweredCompute { restarted_workgroup_size: 512, ..compute.clone() },
+    ] {
+        assert_eq!(
+            error(&desc(&gpu, &lowered(large), &input)),
+            "the workgroup of the lowered shader is 512: maxComputeWorkGroupInvocations is 256"
+        );
+    }
     let max = gpu.capabilities().limits.max_shared_memory;
     let large = lowered(LoweredCompute { shared_memory: max + 1, ..compute.clone() });
     assert_eq!(

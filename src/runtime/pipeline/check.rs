@@ -54,15 +54,18 @@ pub(super) fn check(
     vertex_input::validate(desc.vertex_input)?;
     if let Some(compute) = shader.compute() {
         let limits = &caps.limits;
-        if compute.workgroup_size == 0 {
-            return Err(RuntimeError::InvalidShader("a workgroup of no invocations".to_owned()));
+        for size in [compute.workgroup_size, compute.restarted_workgroup_size] {
+            if size == 0 {
+                let what = "a workgroup of no invocations".to_owned();
+                return Err(RuntimeError::InvalidShader(what));
+            }
+            check_limit(
+                || "the workgroup of the lowered shader".to_owned(),
+                size,
+                "maxComputeWorkGroupInvocations",
+                limits.workgroup_invocations(),
+            )?;
         }
-        check_limit(
-            || "the workgroup of the lowered shader".to_owned(),
-            compute.workgroup_size,
-            "maxComputeWorkGroupInvocations",
-            limits.workgroup_invocations(),
-        )?;
         check_limit(
             || "the shared memory of the lowered shader in bytes".to_owned(),
             compute.shared_memory,

@@ -12,7 +12,7 @@ use crate::runtime::{Context, RuntimeError};
 use crate::topology::{PrimitiveTopology, XfbTopology};
 
 /// The number of Vulkan pipelines: all classes of draws but one have one for each topology.
-const PIPELINES: usize = 1 + 4 * XfbTopology::COUNT;
+const PIPELINES: usize = 1 + 5 * XfbTopology::COUNT;
 
 /// The Vulkan pipelines of a compute capture, and what they are made from when a draw first needs
 /// them.
@@ -35,6 +35,7 @@ const fn index(class: DrawClass, topology: PrimitiveTopology) -> usize {
         DrawClass::Single => 1,
         DrawClass::Plain => 2,
         DrawClass::Fused => 3,
+        DrawClass::Restarted => 4,
     };
     1 + class * XfbTopology::COUNT + topology.xfb_topology() as usize
 }
@@ -67,6 +68,10 @@ impl ComputePipelines {
     ) -> Result<vk::Pipeline, RuntimeError> {
         let topology = topology.filter(|_| self.dynamic_topology).unwrap_or(self.topology);
         let class = match class {
+            DrawClass::Restarted if !self.primitive_restart => DrawClass::OneTopology,
+            class => class,
+        };
+        let class = match class {
             DrawClass::OneTopology if !self.dynamic_topology => DrawClass::Every,
             class => class,
         };
@@ -77,7 +82,6 @@ impl ComputePipelines {
                 ctx,
                 &self.shader,
                 has_one_topology.then_some(topology),
-                self.primitive_restart,
                 class,
             );
             let words = specialized(&self.shader, &constants)?;
@@ -89,6 +93,7 @@ impl ComputePipelines {
             let name = match class {
                 DrawClass::Every => "vkxfb compute",
                 DrawClass::OneTopology => "vkxfb compute of one topology",
+                DrawClass::Restarted => "vkxfb compute with restarts",
                 DrawClass::Single => "vkxfb compute without indices",
                 DrawClass::Plain => "vkxfb compute plain",
                 DrawClass::Fused => "vkxfb compute fused",

@@ -112,7 +112,6 @@ impl PipelineSpecialization {
         ctx: &Context,
         shader: &Lowered,
         topology: Option<PrimitiveTopology>,
-        primitive_restart: bool,
         class: DrawClass,
     ) -> Self {
         let mut constants = Self::default();
@@ -123,7 +122,7 @@ impl PipelineSpecialization {
             }
             (
                 Some(ResourcePlan::Descriptors { .. }),
-                DrawClass::Every | DrawClass::OneTopology | DrawClass::Fused,
+                DrawClass::Every | DrawClass::OneTopology | DrawClass::Restarted | DrawClass::Fused,
             ) => {
                 let captured: u32 = shader.layout.outputs.iter().map(|o| o.dwords()).sum();
                 match captured <= MOST_TESTED {
@@ -138,9 +137,14 @@ impl PipelineSpecialization {
             constants.push(ids.topology, topology.xfb_topology() as u32);
         }
         constants.push(ids.wide, wide as u32);
-        if shader.backend() == Backend::Compute {
-            constants.push(ids.restart, primitive_restart.into());
-            let is_general = matches!(class, DrawClass::Every | DrawClass::OneTopology);
+        if let Some(compute) = shader.compute() {
+            let is_restarted = class == DrawClass::Restarted;
+            constants.push(ids.restart, is_restarted.into());
+            if is_restarted {
+                constants.push(ids.workgroup_size, compute.restarted_workgroup_size);
+            }
+            let is_general =
+                matches!(class, DrawClass::Every | DrawClass::OneTopology | DrawClass::Restarted);
             constants.push(ids.general, is_general.into());
             constants.push(ids.fused, (class == DrawClass::Fused).into());
             constants.push(ids.plain, (class == DrawClass::Plain).into());

@@ -188,7 +188,7 @@ impl Capture {
         if counts.output_limit == 0 {
             return Ok(());
         }
-        let size = self.workgroup_size_of(draw.state);
+        let size = self.workgroup_size_of(draw.state, false);
         let [columns, rows] = self.dispatch_size(invocations(draw.topology, &counts), size)?;
         let placed = draw_sysvals(&draw.input, draw.topology, &counts, cursor.record);
         let class = self.class_of(draw, columns * rows);
@@ -389,7 +389,7 @@ impl Capture {
         match (class, topology.map(PrimitiveTopology::shape), self.plan.placed.get(first)) {
             (DrawClass::Plain, Some(Shape::TriFan), Some(placed)) => {
                 let invocations = placed.item_count + placed.item_count.div_ceil(2);
-                invocations.div_ceil(self.workgroup_size_of(state)).min(workgroups)
+                invocations.div_ceil(self.workgroup_size_of(state, false)).min(workgroups)
             }
             _ => workgroups,
         }

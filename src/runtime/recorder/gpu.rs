@@ -40,6 +40,8 @@ pub(super) const STATE_SIZE: u64 = size_of::<[u32; MAX_XFB_BUFFERS]>() as u64;
 pub(super) struct GpuGroup {
     workgroup_size: u32,
     state: usize,
+    /// Whether primitive restart is enabled for the draws. Then all are decomposed alike.
+    is_restarted: bool,
     /// The topology of the first draw, if all are decomposed like it.
     topology: Option<PrimitiveTopology>,
     /// The most workgroups needed.
@@ -51,7 +53,19 @@ pub(super) struct GpuGroup {
 impl GpuGroup {
     /// The class and the topology of the pipeline.
     fn pipeline_key(&self) -> (DrawClass, Option<PrimitiveTopology>) {
-        general_key(self.topology, self.most)
+        match self.is_restarted {
+            true => (DrawClass::Restarted, self.topology),
+            false => general_key(self.topology, self.most),
+        }
+    }
+
+    /// Whether a draw can be captured by the same pipeline with the same state.
+    fn takes(&self, draw: &PendingDraw) -> bool {
+        let is_restarted = draw.is_restarted();
+        let topology = joined_topology(self.topology, draw.topology);
+        self.state == draw.state
+            && self.is_restarted == is_restarted
+            && (!is_restarted || topology.is_some())
     }
 }
 
@@ -184,29 +198,27 @@ impl Capture {
         }
     }
 
-    /// Groups consecutive draws that have the same state and the same kind of dispatch, direct or
-    /// indirect.
+    /// Groups consecutive draws that have the same state, the same pipeline and the same kind of
+    /// dispatch, direct or indirect.
     fn make_groups(&mut self) {
         let per_axis = u64::from(self.ctx.max_workgroups_per_axis());
         let indirect = self.ctx.has_indirect_dispatch();
         for number in 0..self.pending.draws.len() {
             let draw = self.pending.draws[number];
-            let size = self.workgroup_size_of(draw.state);
+            let size = self.workgroup_size_of(draw.state, draw.is_restarted());
             let is_sized = draw.is_known() || !indirect;
             let most = most_workgroups(&draw, size);
             let workgroups = is_sized.then_some(most);
             let groups = &mut self.plan.groups;
             let joined = match groups.last_mut() {
-                Some(last) if last.state == draw.state => {
-                    match (&mut last.workgroups, workgroups) {
-                        (Some(sum), Some(more)) if *sum + more <= most_joined(per_axis, size) => {
-                            *sum += more;
-                            true
-                        }
-                        (None, None) => true,
-                        _ => false,
+                Some(last) if last.takes(&draw) => match (&mut last.workgroups, workgroups) {
+                    (Some(sum), Some(more)) if *sum + more <= most_joined(per_axis, size) => {
+                        *sum += more;
+                        true
                     }
-                }
+                    (None, None) => true,
+                    _ => false,
+                },
                 _ => false,
             };
             match groups.last_mut() {
@@ -217,6 +229,7 @@ impl Capture {
                 _ => groups.push(GpuGroup {
                     workgroup_size: size,
                     state: draw.state,
+                    is_restarted: draw.is_restarted(),
                     topology: Some(draw.topology),
                     most,
                     workgroups,
@@ -340,7 +353,7 @@ impl Capture {
             invocations,
             ..unclamped
         };
-        let size = u64::from(self.workgroup_size_of(draw.state).max(1));
+        let size = u64::from(self.workgroup_size_of(draw.state, true).max(1));
         let workgroups = u64::from(invocations).div_ceil(size);
         Some(KnownDraw {
             draw: self.resolved_draw(known),

@@ -47,6 +47,7 @@ impl Pipelines {
             Backend::Compute => {
                 let target = compute::Target {
                     workgroup_size: key.workgroup_size,
+                    restarted_workgroup_size: key.restarted_workgroup_size,
                     staging: key.staging,
                     ..gpu.context().compute_target(set_layouts.len())?
                 };
@@ -85,6 +86,7 @@ struct Variant {
     state: State,
     specialize: bool,
     workgroup_size: u32,
+    restarted_workgroup_size: u32,
     staging: u32,
 }
 
@@ -97,12 +99,18 @@ impl Variant {
         let topology = if specialize { state.topology } else { PrimitiveTopology::PointList };
         // What a workgroup stages: nothing, all that it captures, or in many rounds.
         let ways = if specialize { 2 } else { 4 };
-        let (workgroup_size, staging) = match program.seed / 10 % ways {
-            0 => (32, 0),
-            1 => (32, 4096),
-            2 => (7, 4096),
-            _ => (32, 100),
+        let (workgroup_size, restarted_workgroup_size, staging) = match program.seed / 10 % ways {
+            0 => (32, 32, 0),
+            1 => (32, 64, 4096),
+            2 => (7, 4, 4096),
+            _ => (32, 8, 500),
         };
-        Self { state: State { topology, ..state }, specialize, workgroup_size, staging }
+        Self {
+            state: State { topology, ..state },
+            specialize,
+            workgroup_size,
+            restarted_workgroup_size,
+            staging,
+        }
     }
 }
