@@ -47,6 +47,10 @@ fn xfb_finish(
 
 // -- Queries of this crate, see src/runtime/queries.rs
 
+// The values come first, two 64-bit integers, and then the result.
+const QUERY_SIZE: u32 = 48u;
+const QUERY_RESULT: u32 = 16u;
+
 // Adds to the two 64-bit integers of a query.
 fn add_to_query(query: vec2<u32>, counted: vec4<u32>) {
     if is_address(query) {
@@ -54,10 +58,20 @@ fn add_to_query(query: vec2<u32>, counted: vec4<u32>) {
     }
 }
 
-// Makes a query available. Each end has a different number, which is never 0: a host that reads the
-// same number before and after it reads the values knows that all values belong to that end.
-fn end_query(availability: vec2<u32>, ends: vec2<u32>) {
+// Makes a query available: writes its values into its result, each dword next to the number of the end.
+// Each end has a different number, which is never 0.
+fn end_query(query: vec2<u32>, ends: vec2<u32>) {
     let number = max(1u, load1(ends) + 1u);
+    let values = load4(query);
+    let result = add_bytes(query, QUERY_RESULT);
     store1(ends, 0u, number);
-    store1(availability, 0u, number);
+    store1(result, 0u, values.x);
+    store1(result, 2u, values.y);
+    store1(result, 4u, values.z);
+    store1(result, 6u, values.w);
+    memory_barrier();
+    store1(result, 1u, number);
+    store1(result, 3u, number);
+    store1(result, 5u, number);
+    store1(result, 7u, number);
 }

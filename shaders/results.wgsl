@@ -1,10 +1,8 @@
 // Copies query results, like vkCmdCopyQueryPoolResults.
 
 struct Results {
-    // For the first query: the addresses of its values, two 64-bit integers, and of its
-    // availability, a dword.
-    values: vec2<u32>,
-    availability: vec2<u32>,
+    // The address of the first query.
+    queries: vec2<u32>,
     // The destination of its result, and the bytes from one result to the next.
     copies: vec2<u32>,
     stride: u32,
@@ -13,7 +11,6 @@ struct Results {
     // The number of 64-bit integers in a query: 1 or 2.
     value_count: u32,
     flags: u32,
-    reserved: vec2<u32>,
 }
 
 // Results.flags
@@ -35,8 +32,9 @@ fn xfb_results(
     if number >= results.count {
         return;
     }
-    let is_available = load1(multiply_add(results.availability, number, 4u)) != 0u;
-    let values = load4(multiply_add(results.values, number, 16u));
+    let query = multiply_add(results.queries, number, QUERY_SIZE);
+    let is_available = load2(add_bytes(query, QUERY_RESULT)).y != 0u;
+    let values = load4(query);
     let copy = multiply_add(results.copies, number, results.stride);
     if is_available || (results.flags & RESULT_PARTIAL) != 0u {
         store_result(copy, results.flags, 0u, values.xy);
@@ -61,6 +59,5 @@ fn load_results() -> Results {
     let at = kernel.parameters;
     let a = load4(at);
     let b = load4(add_bytes(at, 16u));
-    let c = load4(add_bytes(at, 32u));
-    return Results(a.xy, a.zw, b.xy, b.z, b.w, c.x, c.y, c.zw);
+    return Results(a.xy, a.zw, b.x, b.y, b.z, b.w);
 }

@@ -616,7 +616,7 @@ fn who_polls_long_finds_availability_behind_values() {
 /// do. The thread above notices that.
 #[test]
 fn who_polls_finds_availability_that_is_not_behind_values() {
-    let omitted = Some(Barrier::ValuesToAvailability);
+    let omitted = Some(Barrier::ValuesToEnds);
     assert!(poll(Resources::Best, 100_000, omitted).is_some());
 }
 
@@ -647,7 +647,7 @@ fn no_barrier_of_an_end_can_be_left_out() {
     };
     // There is another barrier before the counting.
     assert_eq!(barriers(None), 3);
-    for omitted in [Barrier::ValuesToAvailability, Barrier::AvailabilityToHost] {
+    for omitted in [Barrier::ValuesToEnds, Barrier::EndsToHost] {
         assert_eq!(barriers(Some(omitted)), 2, "{omitted:?}");
     }
     bench.gpu.destroy_query_pool(pool);

@@ -13,7 +13,7 @@ use vkxfb::lower::compute::DEFAULT_WORKGROUP_SIZE;
 use vkxfb::lower::kernel::{MAX_WORKGROUP_SIZE, RESUME_WIDTH};
 use vkxfb::lower::{SpecIds, WideAccesses};
 use vkxfb::sysval::draw_arguments::{CountedDraw, DrawArguments};
-use vkxfb::sysval::results::{RESULTS_WIDTH, Results, flags as result_flags};
+use vkxfb::sysval::results::{Query, RESULTS_WIDTH, Results, flags as result_flags};
 use vkxfb::sysval::setup::{
     BATCH_SIZE, DrawRestarts, Finish, Fused, GroupBatch, Input, MAX_DRAWS, Operation, Progress,
     RESTART_BLOCK, RESTART_BLOCKS, Reduction, RestartRange, RestartedDraw, Resume, Setup, kind,
@@ -201,7 +201,7 @@ fn sysvals_have_one_layout() {
     assert_eq!(
         layout("Results"),
         expected!(Results:
-            values, availability, copies, stride, count, value_count, flags, reserved)
+            queries, copies, stride, count, value_count, flags)
     );
 }
 
@@ -272,6 +272,8 @@ fn constants_have_one_value() {
         ("RESULT_WITH_AVAILABILITY", result_flags::WITH_AVAILABILITY.into()),
         ("RESULT_PARTIAL", result_flags::PARTIAL.into()),
         ("RESULTS_WIDTH", RESULTS_WIDTH.into()),
+        ("QUERY_SIZE", size(size_of::<Query>())),
+        ("QUERY_RESULT", size(offset_of!(Query, result))),
         // Rust has no use for these.
         ("NONE", u32::MAX.into()),
         ("MOST_ITEMS", (1 << 31) - 1),

@@ -36,10 +36,10 @@ pub enum Barrier {
     BeforeMove,
     /// After that copy.
     AfterMove,
-    /// From the values of queries to their availability, which the host may poll at any time.
-    ValuesToAvailability,
-    /// From the availability of queries to a host that waits for it.
-    AvailabilityToHost,
+    /// From the values of queries to the ends that write them into results.
+    ValuesToEnds,
+    /// From the ends of queries to a host that waits for results.
+    EndsToHost,
     /// Before a kernel that is recorded independently of a capture.
     BeforeJob,
     /// After copies of query results.
@@ -75,12 +75,7 @@ impl Barrier {
                 ((earlier, Access::SHADER_WRITE), captures)
             }
             Self::BetweenCaptures | Self::RestartToSetup => (write, captures),
-            // Submission order does not order the host. The host access makes the values available
-            // to it before the availability.
-            Self::ValuesToAvailability => {
-                (write, (both.0 | Stage::HOST, both.1 | Access::HOST_READ))
-            }
-            Self::AvailabilityToHost => (write, (Stage::HOST, Access::HOST_READ)),
+            Self::EndsToHost => (write, (Stage::HOST, Access::HOST_READ)),
             Self::BeforeJob => {
                 let earlier = Stage::COMPUTE_SHADER | Stage::DRAW_INDIRECT | Stage::TRANSFER;
                 ((earlier, Access::SHADER_WRITE | Access::TRANSFER_WRITE), both)
@@ -104,7 +99,9 @@ impl Barrier {
                 (Stage::TRANSFER, Access::TRANSFER_READ | Access::TRANSFER_WRITE),
             ),
             Self::AfterMove => ((Stage::TRANSFER, Access::TRANSFER_WRITE), both),
-            Self::RestartToScan | Self::Scarce | Self::CaptureToConsumer => (write, both),
+            Self::RestartToScan | Self::ValuesToEnds | Self::Scarce | Self::CaptureToConsumer => {
+                (write, both)
+            }
         }
     }
 }

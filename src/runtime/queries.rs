@@ -1,19 +1,18 @@
 //! Queries of captures on the compute backend. They are reset, read back and copied like those of a
 //! [`VkQueryPool`](https://docs.vulkan.org/spec/latest/chapters/queries.html).
 //!
-//! # Values before availability
-//! The host may [read results](QueryPool::results) while submissions execute, without a fence.
-//! Kernels therefore write the values of a query first, then a barrier makes them available to the
-//! host, and only then another dispatch writes the availability. A [reset](QueryPool::reset) clears
-//! the availability first, then the values. The availability is a number that is different for each
-//! end of a query: if the host reads the same number before and after it reads the values, all
-//! values belong to that end.
+//! # Results that the host may read at any time
+//! The host may [read results](QueryPool::results) while submissions execute, without a fence. Vulkan
+//! has no barrier that orders what a host sees of a running submission: on an NVIDIA H200 it sees
+//! values that a reset has cleared beside an availability that the same reset cleared before. So the
+//! end of a query writes each dword of the values next to a number that is different for each end,
+//! first the dword and then the number, which reach the host together. If the host reads the same
+//! number everywhere, before and after it reads the dwords, all belong to that end.
 //!
 //! # Memory
 //! ```text
-//! values[count]          two 64-bit integers, which kernels add to
-//! availability[count]    a dword: 0, or the number of the end
-//! ends[count]            a dword: the number of the last end; no reset changes it
+//! queries[count]    a Query: values, which kernels add to, and the result
+//! ends[count]       a dword: the number of the last end; no reset changes it
 //! ```
 //! The memory is coherent: flushing writes of the host would flush whole atoms, and overwrite what
 //! the device wrote into other queries.
@@ -28,6 +27,7 @@ use super::barrier::Scope;
 use super::context::ContextId;
 use super::{Buffer, BufferDesc, Context, MemoryAllocator, MemoryLocation, RuntimeError};
 use crate::lower::Backend;
+use crate::sysval::results::Query;
 
 pub use results::{QueryResult, ResultTarget};
 
@@ -82,16 +82,15 @@ pub struct QueryPool {
     count: u32,
 }
 
-/// Bytes of the values of one query.
-const VALUES: u64 = 16;
-/// Bytes of an availability, or of the number of an end.
+/// Bytes of one query.
+const QUERY: u64 = size_of::<Query>() as u64;
+/// Bytes of the number of an end.
 const DWORD: u64 = 4;
 
 /// The location of a query in the buffer of its pool, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct QueryPlace {
-    pub(super) values: u64,
-    pub(super) availability: u64,
+    pub(super) query: u64,
     pub(super) ends: u64,
 }
 
@@ -141,7 +140,7 @@ impl QueryPool {
 
     /// The bytes of `count` queries.
     pub(crate) const fn size(count: u32) -> u64 {
-        (VALUES + 2 * DWORD) * if count == 0 { 1 } else { count as u64 }
+        (QUERY + DWORD) * if count == 0 { 1 } else { count as u64 }
     }
 
     /// The kind of the queries.
@@ -162,11 +161,7 @@ impl QueryPool {
     /// The location of a query, which must be in range.
     pub(super) const fn place(&self, query: u32) -> QueryPlace {
         let (query, count) = (query as u64, self.count as u64);
-        QueryPlace {
-            values: VALUES * query,
-            availability: VALUES * count + DWORD * query,
-            ends: (VALUES + DWORD) * count + DWORD * query,
-        }
+        QueryPlace { query: QUERY * query, ends: QUERY * count + DWORD * query }
     }
 
     /// Checks that a range of queries is within the pool.
@@ -188,10 +183,10 @@ impl QueryPool {
     /// Sets queries to zero and makes them unavailable:
     /// [`vkCmdResetQueryPool`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdResetQueryPool.html).
     ///
-    /// Records two `vkCmdFillBuffer` with barriers before, between and after them. The barriers
-    /// order the fills after earlier captures and copies and before later ones. Draws and ends of
-    /// queries that a [`Recorder`](super::Recorder) has not [flushed](super::Recorder::flush) yet
-    /// are executed after the reset.
+    /// Records a `vkCmdFillBuffer` with barriers before and after it, which order it after earlier
+    /// captures and copies and before later ones. Draws and ends of queries that a
+    /// [`Recorder`](super::Recorder) has not [flushed](super::Recorder::flush) yet are executed after
+    /// the reset.
     ///
     /// # Errors
     /// [`RuntimeError::QueryRange`], [`RuntimeError::OtherContext`].
@@ -212,19 +207,15 @@ impl QueryPool {
         if count == 0 {
             return Ok(());
         }
-        let place = self.place(first);
+        let (start, size) = (self.place(first).query, QUERY * u64::from(count));
         let users: Scope = (Stage::COMPUTE_SHADER, Access::SHADER_READ | Access::SHADER_WRITE);
         let fill: Scope = (Stage::TRANSFER, Access::TRANSFER_WRITE);
-        let to = |(stage, access): Scope| (stage | Stage::HOST, access | Access::HOST_READ);
-        let fills = [(place.availability, DWORD), (place.values, VALUES)];
-        // SAFETY: the caller's contract; both ranges lie within the buffer.
+        let (stage, access) = users;
+        // SAFETY: the caller's contract; the range lies within the buffer.
         unsafe {
             ctx.memory_barrier(cmd, users, fill);
-            for ((offset, size), next) in fills.into_iter().zip([fill, users]) {
-                let (device, buffer) = (ctx.device(), self.buffer.raw());
-                device.cmd_fill_buffer(cmd, buffer, offset, size * u64::from(count), 0);
-                ctx.memory_barrier(cmd, fill, to(next));
-            }
+            ctx.device().cmd_fill_buffer(cmd, self.buffer.raw(), start, size, 0);
+            ctx.memory_barrier(cmd, fill, (stage | Stage::HOST, access | Access::HOST_READ));
         }
         Ok(())
     }
@@ -242,15 +233,10 @@ impl QueryPool {
         self.check_range(first, count)?;
         // SAFETY: the caller's contract; nothing else borrows the mapped memory.
         let dwords = unsafe { self.buffer.mapped_dwords() };
-        let QueryPlace { values, availability, .. } = self.place(first);
-        for (offset, size) in [(availability, DWORD), (values, VALUES)] {
-            let start = (offset / DWORD) as usize;
-            let count = (size / DWORD) as usize * count as usize;
-            for dword in dwords.iter().skip(start).take(count) {
-                dword.store(0, Ordering::Relaxed);
-            }
-            fence(Ordering::SeqCst);
-        }
+        let [start, size] = [self.place(first).query, QUERY * u64::from(count)];
+        let dwords = dwords.iter().skip((start / DWORD) as usize).take((size / DWORD) as usize);
+        dwords.for_each(|dword| dword.store(0, Ordering::Relaxed));
+        fence(Ordering::SeqCst);
         Ok(())
     }
 

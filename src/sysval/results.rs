@@ -19,10 +19,8 @@ pub mod flags {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Results {
-    /// The address of the values of the first query: two 64-bit integers.
-    pub values: Address,
-    /// The address of its availability, a dword.
-    pub availability: Address,
+    /// The address of the first [`Query`].
+    pub queries: Address,
     /// The destination address of its result.
     pub copies: Address,
     /// Bytes from one result to the next.
@@ -33,6 +31,15 @@ pub struct Results {
     pub value_count: u32,
     /// Bits of [`flags`].
     pub flags: u32,
-    /// Padding.
-    pub reserved: [u32; 2],
+}
+
+/// A query of a [`QueryPool`](crate::runtime::QueryPool).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Query {
+    /// Two 64-bit integers, which kernels add to.
+    pub values: [u32; 4],
+    /// The dwords of the values at the end of the query, each with the number of that end. The query
+    /// is available if the numbers are equal and not 0.
+    pub result: [[u32; 2]; 4],
 }

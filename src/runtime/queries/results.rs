@@ -1,5 +1,6 @@
 //! Query results: read by the host at any time, or copied by the device.
 
+use std::mem::offset_of;
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,7 @@ use crate::runtime::descriptors::Purpose;
 use crate::runtime::job::{Job, Placing};
 use crate::runtime::{ArenaAccess, Barrier, Context, Kernels, RuntimeError};
 use crate::sysval::offset;
-use crate::sysval::results::{RESULTS_WIDTH, Results, flags};
+use crate::sysval::results::{Query, RESULTS_WIDTH, Results, flags};
 
 /// The result of a query that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -35,6 +36,9 @@ pub struct ResultTarget {
     /// Bytes from one result to the next, a multiple of the size of an integer.
     pub stride: u64,
 }
+
+/// Bytes of a dword.
+const DWORD: usize = size_of::<u32>();
 
 /// Polls of an availability before the thread yields, and before it sleeps.
 const SPINS: u32 = 64;
@@ -203,27 +207,29 @@ impl QueryPool {
 
     /// The values of a query, or `None` if it is not available.
     fn available(&self, dwords: &[AtomicU32], query: u32) -> Option<[u64; 2]> {
-        let availability = dwords.get((self.place(query).availability / super::DWORD) as usize)?;
-        let end = availability.load(Ordering::Relaxed);
-        if end == 0 {
+        let start = self.place(query).query as usize + offset_of!(Query, result);
+        let result: &[AtomicU32; 8] = dwords.get(start / DWORD..)?.first_chunk()?;
+        let load = |at: [usize; 4]| at.map(|at| result[at].load(Ordering::Relaxed));
+        let numbers = || load([1, 3, 5, 7]);
+        let [end, others @ ..] = numbers();
+        if end == 0 || others != [end; 3] {
             return None;
         }
         // An acquire load is not enough: mapped memory may be write-combined, where processors may
         // reorder loads that they keep in order otherwise.
         fence(Ordering::SeqCst);
-        let values = self.values(dwords, query);
+        let values = integers(load([0, 2, 4, 6]));
         fence(Ordering::SeqCst);
-        // A reset clears the availability before the values, and the next end has another number.
-        (availability.load(Ordering::Relaxed) == end).then_some(values)
+        // A reset clears the numbers, and the next end has another one.
+        (numbers() == [end; 4]).then_some(values)
     }
 
     /// The current values of a query.
     fn values(&self, dwords: &[AtomicU32], query: u32) -> [u64; 2] {
-        let start = (self.place(query).values / super::DWORD) as usize;
-        let half = |at: usize| {
-            dwords.get(start + at).map_or(0, |dword| u64::from(dword.load(Ordering::Relaxed)))
-        };
-        [0, 2].map(|low| half(low) | half(low + 1) << 32)
+        let start = self.place(query).query as usize + offset_of!(Query, values);
+        let dword =
+            |at: usize| dwords.get(start / DWORD + at).map_or(0, |d| d.load(Ordering::Relaxed));
+        integers([0, 1, 2, 3].map(dword))
     }
 
     /// Copies results of queries into a buffer of the application:
@@ -237,7 +243,7 @@ impl QueryPool {
     /// Records a kernel between two barriers. The application must synchronize with it as with a
     /// transfer, like Vulkan's command: `TRANSFER` with `TRANSFER_WRITE`. The compute pipeline and
     /// its push constants are disturbed, and under the descriptor plan all descriptor sets of the
-    /// compute bind point. The function takes 48 bytes of upload memory from `arena`, and under the
+    /// compute bind point. The function takes 32 bytes of upload memory from `arena`, and under the
     /// descriptor plan one descriptor set.
     ///
     /// # Errors
@@ -277,7 +283,7 @@ impl QueryPool {
             return Ok(());
         }
         let of = |flag, bit| if format.flags.intersects(flag) { bit } else { 0 };
-        let place = self.place(first);
+        let start = self.place(first).query;
         // SAFETY: the caller's contract; the pool's buffer has the usage.
         unsafe {
             let mut job = Job::begin(ctx, arena.into(), kernels, cmd)?;
@@ -287,10 +293,8 @@ impl QueryPool {
             let what = format_args!("the buffer for query results");
             let copies = job.address(Purpose::State, what, target.buffer, target.offset, size)?;
             let place = |placing: &mut Placing<'_, '_>| {
-                let queries = placing.resolve(queries);
                 placing.push(&[Results {
-                    values: offset(queries, place.values),
-                    availability: offset(queries, place.availability),
+                    queries: offset(placing.resolve(queries), start),
                     copies: placing.resolve(copies),
                     stride: stride as u32,
                     count,
@@ -298,7 +302,6 @@ impl QueryPool {
                     flags: of(Flags::TYPE_64, flags::RESULT_64)
                         | of(Flags::WITH_AVAILABILITY, flags::WITH_AVAILABILITY)
                         | of(Flags::PARTIAL | Flags::WAIT, flags::PARTIAL),
-                    reserved: [0; 2],
                 }])
             };
             let workgroups = u64::from(count.div_ceil(RESULTS_WIDTH));
@@ -307,6 +310,11 @@ impl QueryPool {
             job.record(kernel, &[queries, copies], &upload, place, workgroups, behind).map(drop)
         }
     }
+}
+
+/// Two 64-bit integers from their dwords, the low ones first.
+const fn integers([a, b, c, d]: [u32; 4]) -> [u64; 2] {
+    [a as u64 | (b as u64) << 32, c as u64 | (d as u64) << 32]
 }
 
 /// Pauses between two polls.

@@ -6,6 +6,7 @@ use super::capture::{Capture, Position};
 use super::play::Playback;
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::runtime::Barrier;
+use crate::sysval::results::Query;
 use crate::sysval::setup::operation;
 use crate::sysval::{Address, join};
 
@@ -190,7 +191,7 @@ impl Capture {
         accesses.clear();
         for end in &self.pending.ends {
             let [low, high, ..] = end.values;
-            accesses.write(end.address, COUNTER);
+            accesses.write(end.address, size_of::<Query>() as u64);
             accesses.write([low, high], COUNTER);
         }
     }

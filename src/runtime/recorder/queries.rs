@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! captures and kernels that count;
-//! barrier, also to the host; ends of queries, one dispatch; barrier to the host
+//! barrier; ends of queries, one dispatch; barrier to the host
 //! ```
 
 use ash::vk;
@@ -22,7 +22,6 @@ use crate::sysval::{Address, join, split};
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ActiveQuery {
     pub(super) values: Address,
-    availability: Address,
     ends: Address,
 }
 
@@ -43,7 +42,7 @@ pub(super) struct Ends {
 /// When queries end, relative to the commands that they count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
-    /// Before these commands. Only if a test [omits](Barrier::ValuesToAvailability) the barrier
+    /// Before these commands. Only if a test [omits](Barrier::ValuesToEnds) the barrier
     /// that prevents it.
     First,
     /// After these commands.
@@ -70,14 +69,11 @@ impl Capture {
         // SAFETY: the pool's buffer has the usage, and lives by the caller's contract.
         let start = unsafe { self.address(Purpose::State, what, buffer, 0, size) }?;
         let place = pool.place(query);
-        if self.pending.ended_queries.contains(&(start + place.values)) {
+        if self.pending.ended_queries.contains(&(start + place.query)) {
             return Err(RuntimeError::QueryUsed { query });
         }
-        self.bound.queries[kind] = ActiveQuery {
-            values: split(start + place.values),
-            availability: split(start + place.availability),
-            ends: split(start + place.ends),
-        };
+        self.bound.queries[kind] =
+            ActiveQuery { values: split(start + place.query), ends: split(start + place.ends) };
         Ok(())
     }
 
@@ -89,7 +85,7 @@ impl Capture {
         self.pending.ended_queries.insert(join(query.values));
         let [low, high] = query.ends;
         self.pending.ends.push(Operation {
-            address: query.availability,
+            address: query.values,
             kind: operation::END,
             reserved: 0,
             values: [low, high, 0, 0],
@@ -130,7 +126,7 @@ impl Capture {
         ends: &Option<Ends>,
         place: Order,
     ) -> Result<(), RuntimeError> {
-        let order = match self.ctx.omits(Barrier::ValuesToAvailability) {
+        let order = match self.ctx.omits(Barrier::ValuesToEnds) {
             true => Order::First,
             false => Order::Last,
         };
@@ -140,11 +136,11 @@ impl Capture {
         }
         // SAFETY: the caller's contract.
         unsafe {
-            self.barrier(playback, Barrier::ValuesToAvailability);
+            self.barrier(playback, Barrier::ValuesToEnds);
             self.find_ended();
             self.remember(playback);
             self.dispatch_kernel(playback, set, Kernel::Finish, parameters, workgroups)?;
-            self.barrier(playback, Barrier::AvailabilityToHost);
+            self.barrier(playback, Barrier::EndsToHost);
         }
         Ok(())
     }
