@@ -63,15 +63,17 @@ fn add_to_query(query: vec2<u32>, counted: vec4<u32>) {
 fn end_query(query: vec2<u32>, ends: vec2<u32>) {
     let number = max(1u, load1(ends) + 1u);
     let values = load4(query);
-    let result = add_bytes(query, QUERY_RESULT);
     store1(ends, 0u, number);
-    store1(result, 0u, values.x);
-    store1(result, 2u, values.y);
-    store1(result, 4u, values.z);
-    store1(result, 6u, values.w);
+    // Without a number first, for devices that store the two dwords one after the other.
+    store_result_of(query, values, 0u);
     memory_barrier();
-    store1(result, 1u, number);
-    store1(result, 3u, number);
-    store1(result, 5u, number);
-    store1(result, 7u, number);
+    store_result_of(query, values, number);
+}
+
+fn store_result_of(query: vec2<u32>, values: vec4<u32>, number: u32) {
+    let result = add_bytes(query, QUERY_RESULT);
+    store2_aligned(result, 0u, vec2<u32>(values.x, number));
+    store2_aligned(result, 2u, vec2<u32>(values.y, number));
+    store2_aligned(result, 4u, vec2<u32>(values.z, number));
+    store2_aligned(result, 6u, vec2<u32>(values.w, number));
 }

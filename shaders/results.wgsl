@@ -33,8 +33,11 @@ fn xfb_results(
         return;
     }
     let query = multiply_add(results.queries, number, QUERY_SIZE);
-    let is_available = load2(add_bytes(query, QUERY_RESULT)).y != 0u;
-    let values = load4(query);
+    let first = load4(add_bytes(query, QUERY_RESULT));
+    let second = load4(add_bytes(query, QUERY_RESULT + 16u));
+    let is_available = first.y != 0u;
+    let result = vec4<u32>(first.x, first.z, second.x, second.z);
+    let values = select(load4(query), result, is_available);
     let copy = multiply_add(results.copies, number, results.stride);
     if is_available || (results.flags & RESULT_PARTIAL) != 0u {
         store_result(copy, results.flags, 0u, values.xy);

@@ -167,9 +167,12 @@ impl Model {
                 }
             }
         }
-        if case.query.is_some() && case.ends_query {
+        if let Some(query) = case.query.filter(|_| case.ends_query) {
+            // The end reads what was counted.
+            let mut ended = Bytes::default();
+            ended.add(QUERY_PLACES + 16 * query, 16);
             barriers += 2;
-            self.0 = Some(Vec::new());
+            self.0 = Some(vec![[ended, Bytes::default()]]);
         }
         barriers
     }

@@ -178,32 +178,34 @@ fn pipelines_are_created_when_they_are_needed() {
         assert_eq!(record_draws(&[(fan, 2000); 2], &pipeline).unwrap().captures, 1);
         assert_eq!(created(), 0);
 
-        // Draws with primitive restart have pipelines of their own, of one topology each; the others
-        // are those of pipelines without.
+        // Draws with primitive restart have pipelines of their own, and the others have those of
+        // pipelines without.
         let desc = PipelineDesc::new(&lowered, &vertex_input).primitive_restart(true);
         let restarting = Pipeline::new(&ctx, &desc).unwrap();
-        restarting.prepare_for(&ctx, DrawClass::Restarted, strip, no_cache).unwrap();
-        assert_eq!(created(), 1);
-        restarting.prepare(&ctx, DrawClass::Every, no_cache).unwrap();
-        assert_eq!(created(), 1);
+        for class in [DrawClass::Restarted, DrawClass::Every] {
+            restarting.prepare(&ctx, class, no_cache).unwrap();
+            assert_eq!(created(), 1);
+        }
         kernels.prepare(&ctx, &Kernel::ALL, no_cache).unwrap();
         created();
-        let mut record_indexed = |draws: &[(PrimitiveTopology, bool)]| {
+        let mut record_indexed = |draws: &[(PrimitiveTopology, bool, u32)]| {
             let desc = CaptureDesc::new(&restarting).buffers(&bound);
             let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
             // Nothing is submitted.
             recorder.bind_index_buffer(&IndexBuffer::new(captured.raw(), 64, IndexType::Uint32))?;
-            for (topology, restart) in draws {
+            for (topology, restart, indices) in draws {
                 recorder.set_primitive_restart(*restart)?;
-                recorder.draw_indexed(*topology, &DrawIndexed::new(3))?;
+                recorder.draw_indexed(*topology, &DrawIndexed::new(*indices))?;
             }
             recorder.end(&[])
         };
         for (draws, dispatches, more) in [
-            (&[(strip, false), (points, false)][..], 1, 0),
-            (&[(strip, true), (strip, true)], 1, 0),
-            (&[(strip, true), (fan, true)], 2, 1),
-            (&[(fan, false), (fan, true), (points, false)], 3, 0),
+            (&[(strip, false, 3), (points, false, 3)][..], 1, 0),
+            (&[(strip, true, 3), (fan, true, 3)], 1, 0),
+            (&[(fan, false, 3), (fan, true, 3), (points, false, 3)], 3, 0),
+            // Large ones of one topology have one of their own.
+            (&[(strip, true, 9000), (strip, true, 3)], 1, 1),
+            (&[(strip, true, 9000), (fan, true, 3)], 1, 0),
         ] {
             assert_eq!(record_indexed(draws).unwrap().captures, dispatches, "{draws:?}");
             assert_eq!(created(), more, "{draws:?}");

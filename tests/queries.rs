@@ -599,7 +599,7 @@ fn poll(resources: Resources, count: u32, omitted: Option<Barrier>) -> Option<Qu
 }
 
 #[test]
-fn who_polls_finds_availability_behind_values() {
+fn who_polls_finds_results_of_ends() {
     for resources in device::RESOURCES {
         assert_eq!(poll(resources, 4000, None), None);
     }
@@ -608,14 +608,14 @@ fn who_polls_finds_availability_behind_values() {
 /// Takes a minute or two.
 #[test]
 #[ignore = "takes long; run with --ignored"]
-fn who_polls_long_finds_availability_behind_values() {
+fn who_polls_long_finds_results_of_ends() {
     assert_eq!(poll(Resources::Best, 100_000, None), None);
 }
 
-/// Without the barrier, queries may become available before their values are written, and here they
-/// do. The thread above notices that.
+/// Without the barrier, queries may end before all is counted, and here they do. The thread above
+/// notices that.
 #[test]
-fn who_polls_finds_availability_that_is_not_behind_values() {
+fn who_polls_finds_ends_before_what_they_count() {
     let omitted = Some(Barrier::ValuesToEnds);
     assert!(poll(Resources::Best, 100_000, omitted).is_some());
 }

@@ -50,7 +50,7 @@ send_and_sync! {
     vkxfb::spirv::static_use { StaticUse }
     vkxfb::sysval { AttributeDescriptor, Batch, DrawSysvals, Sysvals }
     vkxfb::sysval::draw_arguments { CountedDraw, DrawArguments }
-    vkxfb::sysval::results { Results }
+    vkxfb::sysval::results { Query, Results }
     vkxfb::sysval::setup {
         Finish, Fused, GroupBatch, Input, Operation, Progress, Reduction, RestartRange, Resume, DrawRestarts, RestartedDraw,
         Setup,

@@ -130,6 +130,7 @@ struct Report<'a> {
     spec_ids: Option<SpecIds>,
     /// The rest is only for the compute backend.
     workgroup_size: u32,
+    restarted_workgroup_size: u32,
     shared_memory: u32,
     /// For each descriptor slot of the sysvals, the location of its attribute.
     attribute_locations: Vec<u32>,
@@ -188,6 +189,7 @@ impl<'a> Report<'a> {
                 workgroup_size: ids.workgroup_size,
             }),
             workgroup_size: compute.map_or(0, |compute| compute.workgroup_size),
+            restarted_workgroup_size: compute.map_or(0, |compute| compute.restarted_workgroup_size),
             shared_memory: compute.map_or(0, |compute| compute.shared_memory),
             attribute_locations: compute
                 .map_or(&[][..], |compute| &compute.attributes)

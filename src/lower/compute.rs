@@ -78,7 +78,7 @@ pub struct Target {
     /// workgroups run concurrently.
     ///
     /// Records with more than four gaps are never staged, nor are those of modules with the memory
-    /// model `Vulkan`.
+    /// model `Vulkan`, nor any if one of the workgroup sizes is odd.
     pub staging: u32,
     /// Whether two dwords that are aligned to 8 bytes are accessed by device address as one 64-bit
     /// integer, for devices that access each component of a vector separately. The device must have

@@ -95,8 +95,8 @@ pub struct LoweredAttribute {
     pub input_rate: InputRate,
 }
 
-/// The `SpecId`s of constants that a pipeline can set to remove code for cases that cannot occur.
-/// By default all cases are decided at run time.
+/// The `SpecId`s of constants that a pipeline can set: most to remove code for cases that cannot
+/// occur, which by default are all decided at run time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpecIds {
     /// The value of the [`XfbTopology`](crate::topology::XfbTopology) of all draws; the default is

@@ -240,6 +240,8 @@ impl Buffer {
         let device = ctx.device();
         // SAFETY: `raw` is live.
         let mut requirements = unsafe { device.get_buffer_memory_requirements(raw) };
+        // Results of queries are stored 8 bytes at a time.
+        requirements.alignment = requirements.alignment.max(8);
         if desc.location == MemoryLocation::Readback {
             // Invalidation applies to whole atoms, which must belong to this buffer alone.
             let atom = ctx.capabilities().limits.non_coherent_atom.max(1);

@@ -40,8 +40,9 @@ use crate::vertex_input::VertexInput;
 /// The draws that one Vulkan pipeline of a compute [`Pipeline`] takes.
 ///
 /// Each class has a Vulkan pipeline of its own, which is created when a draw first needs it, or by
-/// [`Pipeline::prepare`]. If each draw [chooses its topology](PipelineDesc::dynamic_topology), all
-/// but [`Every`](Self::Every) have one for each topology.
+/// [`Pipeline::prepare`]. If each draw [chooses its topology](PipelineDesc::dynamic_topology),
+/// [`Every`](Self::Every) has one for all, [`Restarted`](Self::Restarted) has one for all and one for
+/// each topology, and the others have one for each topology.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DrawClass {
     /// Any draw without primitive restart. It takes those that no other class takes: with indices,
@@ -52,8 +53,9 @@ pub enum DrawClass {
     /// more than 64 workgroups. If the pipeline has one topology only, this class is the same as
     /// `Every`.
     OneTopology,
-    /// Indexed draws for which primitive restart is enabled, all of the same topology. If it is not
-    /// enabled for the pipeline, this class is the same as `OneTopology`.
+    /// Indexed draws for which primitive restart is enabled. A dispatch that may need more than 64
+    /// workgroups has the Vulkan pipeline of its topology, if all draws have the same. If primitive
+    /// restart is not enabled for the pipeline, this class is the same as `Every`.
     Restarted,
     /// A direct draw without indices that has a dispatch of its own, because it is large or the
     /// only one. All elements of an attribute begin within 4 GiB. Under the descriptor plan it is
@@ -336,8 +338,9 @@ impl Pipeline {
 
     /// Creates the Vulkan pipeline for a class of draws, if it does not exist yet, so that no
     /// recording waits for a compiler. Any thread may do so while others record with the pipeline.
-    /// Classes that have one for each topology get that of [`PipelineDesc::topology`], and others by
-    /// [`prepare_for`](Self::prepare_for). Does nothing on the native and the vertex backend.
+    /// Classes that only have one for each topology get that of [`PipelineDesc::topology`];
+    /// [`prepare_for`](Self::prepare_for) creates that of another. Does nothing on the native and the
+    /// vertex backend.
     ///
     /// Recording passes no pipeline cache, because an application may destroy its own at any time:
     /// only what is prepared goes through a cache.
@@ -417,8 +420,8 @@ impl Pipeline {
         }
     }
 
-    /// Returns the `VkPipeline` that recording binds for a class of draws with that topology. `None`
-    /// stands for the topology of the description; the class `Every` needs no other.
+    /// Returns the `VkPipeline` that recording binds for a class of draws with that topology, or with
+    /// any: the classes `Every` and `Restarted` take draws of any.
     ///
     /// # Errors
     /// As [`prepare`](Self::prepare).

@@ -2,12 +2,16 @@
 //! [`VkQueryPool`](https://docs.vulkan.org/spec/latest/chapters/queries.html).
 //!
 //! # Results that the host may read at any time
-//! The host may [read results](QueryPool::results) while submissions execute, without a fence. Vulkan
-//! has no barrier that orders what a host sees of a running submission: on an NVIDIA H200 it sees
-//! values that a reset has cleared beside an availability that the same reset cleared before. So the
-//! end of a query writes each dword of the values next to a number that is different for each end,
-//! first the dword and then the number, which reach the host together. If the host reads the same
-//! number everywhere, before and after it reads the dwords, all belong to that end.
+//! The host may [read results](QueryPool::results) while submissions execute, without a fence. No
+//! barrier promises in which order a host sees what a running submission writes: on an NVIDIA H200,
+//! what two fills had cleared reached it in the other order now and then. So the end of a query
+//! writes each dword of its values next to a number that is different for each end, both by one
+//! store. If the host reads the same number everywhere, before and after it reads the dwords, all
+//! belong to that end.
+//!
+//! Vulkan does not promise either that a store of 8 aligned bytes reaches the host as a whole; GPUs
+//! keep that. Where it is two stores, by descriptors and on llvmpipe, the number is stored after
+//! the dword and after a barrier.
 //!
 //! # Memory
 //! ```text

@@ -29,8 +29,6 @@ pub struct DeviceIdentity {
 
 /// `vendorID` of Arm.
 const ARM: u32 = 0x13b5;
-/// `vendorID` of NVIDIA.
-const NVIDIA: u32 = 0x10de;
 
 impl DeviceIdentity {
     /// Whether the device is a Mali, with any driver. Old versions of panvk report vendor 0.
@@ -192,11 +190,11 @@ pub static WORKAROUNDS: [Workaround; 8] = [
     Workaround {
         name: "nvidia-large-restarted-workgroups",
         effect: Effect::LargeRestartedWorkgroups,
-        devices: "NVIDIA GPUs, with any driver",
+        devices: "NVIDIA GPUs, with NVIDIA's driver",
         reason: "what each workgroup loads before its vertices takes longer than its vertices do",
         link: "https://docs.nvidia.com/cuda/hopper-tuning-guide/index.html",
         removal: "an NVIDIA GPU captures restarted draws as fast with workgroups of 64 invocations",
-        applies: |device| device.vendor_id == NVIDIA,
+        applies: |device| device.driver_id == DriverId::NVIDIA_PROPRIETARY,
     },
 ];
 

@@ -108,8 +108,9 @@ pub mod flags {
     /// predicate is not 0.
     pub const INVERTED: u32 = 32;
     /// An attribute of the draw [reaches far](super::AttributeDescriptor::reaches_far). Only draws of
-    /// the classes [`Every`](crate::runtime::DrawClass::Every) and
-    /// [`OneTopology`](crate::runtime::DrawClass::OneTopology) may have it.
+    /// the classes [`Every`](crate::runtime::DrawClass::Every),
+    /// [`OneTopology`](crate::runtime::DrawClass::OneTopology) and
+    /// [`Restarted`](crate::runtime::DrawClass::Restarted) may have it.
     pub const FAR_ATTRIBUTES: u32 = 64;
     /// The number of vertices that a primitive is captured as, from this bit on.
     pub const VERTICES_PER_PRIMITIVE_SHIFT: u32 = 8;

@@ -281,7 +281,8 @@ impl Pipeline {
     }
 
     /// Compiles what the first draw probably needs: indexed draws are why a program restarts
-    /// primitives. Other draws compile when they are recorded.
+    /// primitives, and most of those for which it may be enabled at any time are without. Other draws
+    /// compile when they are recorded.
     ///
     /// # Errors
     /// As [`variant`](Self::variant).
@@ -293,9 +294,10 @@ impl Pipeline {
         made: &vkxfb::runtime::Pipeline,
         cache: vk::PipelineCache,
     ) -> Result<(), PipelineError> {
-        let class = match made.primitive_restart() {
-            true => DrawClass::Restarted,
-            false => DrawClass::Plain,
+        let class = match (self.restart, self.dynamic.restart) {
+            (_, true) => DrawClass::Every,
+            (true, false) => DrawClass::Restarted,
+            (false, false) => DrawClass::Plain,
         };
         // SAFETY: the caller's contract.
         let prepared = unsafe { made.prepare(&self.ctx, class, cache) };

@@ -418,13 +418,18 @@ fn pipelines_are_refused_before_vulkan_is_called() {
         "the shader reads vertex attribute location 7, which the vertex input state does not \
          describe"
     );
-    for large in [
-        LoweredCompute { workgroup_size: 512, ..compute.clone() },
-        LoweredCompute { restarted_workgroup_size: 512, ..compute.clone() },
+    for (large, draws) in [
+        (LoweredCompute { workgroup_size: 512, ..compute.clone() }, ""),
+        (
+            LoweredCompute { restarted_workgroup_size: 512, ..compute.clone() },
+            " for draws with primitive restart",
+        ),
     ] {
         assert_eq!(
             error(&desc(&gpu, &lowered(large), &input)),
-            "the workgroup of the lowered shader is 512: maxComputeWorkGroupInvocations is 256"
+            format!(
+                "the workgroup of the lowered shader{draws} is 512: maxComputeWorkGroupInvocations is 256"
+            )
         );
     }
     let max = gpu.capabilities().limits.max_shared_memory;

@@ -54,13 +54,16 @@ pub(super) fn check(
     vertex_input::validate(desc.vertex_input)?;
     if let Some(compute) = shader.compute() {
         let limits = &caps.limits;
-        for size in [compute.workgroup_size, compute.restarted_workgroup_size] {
+        for (size, draws) in [
+            (compute.workgroup_size, ""),
+            (compute.restarted_workgroup_size, " for draws with primitive restart"),
+        ] {
             if size == 0 {
-                let what = "a workgroup of no invocations".to_owned();
+                let what = format!("a workgroup of no invocations{draws}");
                 return Err(RuntimeError::InvalidShader(what));
             }
             check_limit(
-                || "the workgroup of the lowered shader".to_owned(),
+                || format!("the workgroup of the lowered shader{draws}"),
                 size,
                 "maxComputeWorkGroupInvocations",
                 limits.workgroup_invocations(),

@@ -11,8 +11,8 @@ use crate::runtime::lazy::LazyPipeline;
 use crate::runtime::{Context, RuntimeError};
 use crate::topology::{PrimitiveTopology, XfbTopology};
 
-/// The number of Vulkan pipelines: all classes of draws but one have one for each topology.
-const PIPELINES: usize = 1 + 5 * XfbTopology::COUNT;
+/// The number of Vulkan pipelines: for some classes of draws one for each topology, and one for any.
+const PIPELINES: usize = 5 * (1 + XfbTopology::COUNT);
 
 /// The Vulkan pipelines of a compute capture, and what they are made from when a draw first needs
 /// them.
@@ -27,17 +27,17 @@ pub(super) struct ComputePipelines {
     pipelines: [LazyPipeline; PIPELINES],
 }
 
-/// The pipeline for a class of draws with a topology.
-const fn index(class: DrawClass, topology: PrimitiveTopology) -> usize {
+/// The pipeline for a class of draws with a topology, or with any.
+fn index(class: DrawClass, topology: Option<PrimitiveTopology>) -> usize {
     let class = match class {
-        DrawClass::Every => return 0,
-        DrawClass::OneTopology => 0,
-        DrawClass::Single => 1,
-        DrawClass::Plain => 2,
-        DrawClass::Fused => 3,
-        DrawClass::Restarted => 4,
+        DrawClass::Every | DrawClass::OneTopology => 0,
+        DrawClass::Restarted => 1,
+        DrawClass::Single => 2,
+        DrawClass::Plain => 3,
+        DrawClass::Fused => 4,
     };
-    1 + class * XfbTopology::COUNT + topology.xfb_topology() as usize
+    let topology = topology.map_or(0, |topology| 1 + topology.xfb_topology() as usize);
+    class * (1 + XfbTopology::COUNT) + topology
 }
 
 impl ComputePipelines {
@@ -54,7 +54,8 @@ impl ComputePipelines {
     }
 
     /// Returns the pipeline for a class of draws, and creates it if it does not exist. The draws
-    /// have that topology; `None` stands for the topology of the description.
+    /// have that topology. `None` stands for any topology in the classes that take any, and for that
+    /// of the description in the others.
     ///
     /// # Safety
     /// The device of `ctx` is live. `layout` was created for the description, and `cache` is a
@@ -66,24 +67,21 @@ impl ComputePipelines {
         (class, topology): (DrawClass, Option<PrimitiveTopology>),
         cache: vk::PipelineCache,
     ) -> Result<vk::Pipeline, RuntimeError> {
-        let topology = topology.filter(|_| self.dynamic_topology).unwrap_or(self.topology);
-        let class = match class {
-            DrawClass::Restarted if !self.primitive_restart => DrawClass::OneTopology,
-            class => class,
+        let topology = match class {
+            _ if !self.dynamic_topology => Some(self.topology),
+            DrawClass::Every => None,
+            DrawClass::Restarted => topology,
+            DrawClass::OneTopology | DrawClass::Single | DrawClass::Plain | DrawClass::Fused => {
+                topology.or(Some(self.topology))
+            }
         };
         let class = match class {
-            DrawClass::OneTopology if !self.dynamic_topology => DrawClass::Every,
+            DrawClass::Restarted if !self.primitive_restart => DrawClass::Every,
             class => class,
         };
         self.pipelines[index(class, topology)].get_or_make(|| {
-            let _span = tracing::debug_span!("variant", ?class, %topology).entered();
-            let has_one_topology = class != DrawClass::Every || !self.dynamic_topology;
-            let constants = PipelineSpecialization::new(
-                ctx,
-                &self.shader,
-                has_one_topology.then_some(topology),
-                class,
-            );
+            let _span = tracing::debug_span!("variant", ?class, ?topology).entered();
+            let constants = PipelineSpecialization::new(ctx, &self.shader, topology, class);
             let words = specialized(&self.shader, &constants)?;
             let none = vk::SpecializationInfo::default();
             // SAFETY: the caller's contract.

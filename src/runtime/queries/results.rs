@@ -40,7 +40,7 @@ pub struct ResultTarget {
 /// Bytes of a dword.
 const DWORD: usize = size_of::<u32>();
 
-/// Polls of an availability before the thread yields, and before it sleeps.
+/// Polls of a query before the thread yields, and before it sleeps.
 const SPINS: u32 = 64;
 const YIELDS: u32 = 1024;
 /// How long the thread sleeps.

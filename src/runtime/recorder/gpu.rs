@@ -40,7 +40,7 @@ pub(super) const STATE_SIZE: u64 = size_of::<[u32; MAX_XFB_BUFFERS]>() as u64;
 pub(super) struct GpuGroup {
     workgroup_size: u32,
     state: usize,
-    /// Whether primitive restart is enabled for the draws. Then all are decomposed alike.
+    /// Whether primitive restart is enabled for the draws.
     is_restarted: bool,
     /// The topology of the first draw, if all are decomposed like it.
     topology: Option<PrimitiveTopology>,
@@ -53,19 +53,13 @@ pub(super) struct GpuGroup {
 impl GpuGroup {
     /// The class and the topology of the pipeline.
     fn pipeline_key(&self) -> (DrawClass, Option<PrimitiveTopology>) {
-        match self.is_restarted {
-            true => (DrawClass::Restarted, self.topology),
-            false => general_key(self.topology, self.most),
-        }
+        let (class, topology) = general_key(self.topology, self.most);
+        (if self.is_restarted { DrawClass::Restarted } else { class }, topology)
     }
 
     /// Whether a draw can be captured by the same pipeline with the same state.
     fn takes(&self, draw: &PendingDraw) -> bool {
-        let is_restarted = draw.is_restarted();
-        let topology = joined_topology(self.topology, draw.topology);
-        self.state == draw.state
-            && self.is_restarted == is_restarted
-            && (!is_restarted || topology.is_some())
+        self.state == draw.state && self.is_restarted == draw.is_restarted()
     }
 }
 
