@@ -11,9 +11,9 @@
 //
 // There are several pipelines of this shader (DrawClass). Two take one draw without indices, from push
 // constants; the plain one of them does what is left if nothing can go wrong: the CPU has checked
-// that all elements exist. The fused one (fused.wgsl) takes one small draw without kernels. Primitive
-// restart has one of its own. The code that the others remove costs time in compilers, registers on all devices, and time on devices that
-// execute both sides of a branch.
+// that all elements exist. The fused one (fused.wgsl) takes one small draw without kernels. Draws with
+// primitive restart have another one. The code that pipelines remove costs time in compilers, registers
+// on all devices, and time on devices that execute both sides of a branch.
 
 // What an invocation shades.
 struct Work {
