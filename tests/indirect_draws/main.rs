@@ -118,8 +118,8 @@ fn commands_that_the_buffer_does_not_hold_are_refused_by_descriptors() {
 /// The same with primitive restart: the restarts are found once, for all draws with the same index
 /// buffer.
 #[test]
-fn a_million_restarted_draws_cost_what_one_does() {
-    const MOST: u32 = 1_000_000;
+fn many_restarted_draws_cost_what_one_does() {
+    const MOST: u32 = 200_000;
     /// Enough for more than one workgroup.
     const INDICES: u32 = 20_000;
     const RESTART_EVERY: u32 = 7;
