@@ -220,9 +220,9 @@ pub fn isolate(module: &mut Module, entry: &mut EntryPoint) -> StaticUse {
                 && i.operands().get(1..)
                     == Some(&[Decoration::BuiltIn as u32, BuiltIn::WorkgroupSize as u32])
         };
-        let size = module.section(Section::Annotations).filter(is_size).map(|i| i.id(0));
-        let size: Vec<Id> = size.collect();
-        used.add(module, size);
+        let sizes = module.section(Section::Annotations).filter(is_size);
+        let sizes: Vec<Id> = sizes.map(|i| i.id(0)).collect();
+        used.add(module, sizes);
     }
 
     let mut removed = module.id_set();

@@ -281,8 +281,8 @@ pub mod operation {
     pub const STORE: u32 = 0;
     /// Adds two 64-bit integers to those at the address.
     pub const ADD: u32 = 1;
-    /// Makes the [`Query`](crate::sysval::results::Query) at the address available: increments the number of
-    /// the last end, whose address is `values[..2]`, and writes the result.
+    /// Makes the [`Query`](crate::sysval::results::Query) at the address available: increments the
+    /// number of the last end, whose address is `values[..2]`, and writes the result.
     pub const END: u32 = 2;
 }
 

@@ -1,6 +1,5 @@
 //! Query results: read by the host at any time, or copied by the device.
 
-use std::mem::offset_of;
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 use std::time::{Duration, Instant};
 
@@ -36,9 +35,6 @@ pub struct ResultTarget {
     /// Bytes from one result to the next, a multiple of the size of an integer.
     pub stride: u64,
 }
-
-/// Bytes of a dword.
-const DWORD: usize = size_of::<u32>();
 
 /// Polls of a query before the thread yields, and before it sleeps.
 const SPINS: u32 = 64;
@@ -207,10 +203,8 @@ impl QueryPool {
 
     /// The values of a query, or `None` if it is not available.
     fn available(&self, dwords: &[AtomicU32], query: u32) -> Option<[u64; 2]> {
-        let start = self.place(query).query as usize + offset_of!(Query, result);
-        let result: &[AtomicU32; 8] = dwords.get(start / DWORD..)?.first_chunk()?;
-        let load = |at: [usize; 4]| at.map(|at| result[at].load(Ordering::Relaxed));
-        let numbers = || load([1, 3, 5, 7]);
+        let [_, _, _, _, a, for_a, b, for_b, c, for_c, d, for_d] = self.dwords_of(dwords, query)?;
+        let numbers = || loaded([for_a, for_b, for_c, for_d]);
         let [end, others @ ..] = numbers();
         if end == 0 || others != [end; 3] {
             return None;
@@ -218,7 +212,7 @@ impl QueryPool {
         // An acquire load is not enough: mapped memory may be write-combined, where processors may
         // reorder loads that they keep in order otherwise.
         fence(Ordering::SeqCst);
-        let values = integers(load([0, 2, 4, 6]));
+        let values = integers(loaded([a, b, c, d]));
         fence(Ordering::SeqCst);
         // A reset clears the numbers, and the next end has another one.
         (numbers() == [end; 4]).then_some(values)
@@ -226,10 +220,15 @@ impl QueryPool {
 
     /// The current values of a query.
     fn values(&self, dwords: &[AtomicU32], query: u32) -> [u64; 2] {
-        let start = self.place(query).query as usize + offset_of!(Query, values);
-        let dword =
-            |at: usize| dwords.get(start / DWORD + at).map_or(0, |d| d.load(Ordering::Relaxed));
-        integers([0, 1, 2, 3].map(dword))
+        let values =
+            self.dwords_of(dwords, query).map_or([0; 4], |[a, b, c, d, ..]| loaded([a, b, c, d]));
+        integers(values)
+    }
+
+    /// The dwords of a [`Query`].
+    fn dwords_of<'a>(&self, dwords: &'a [AtomicU32], query: u32) -> Option<&'a [AtomicU32; QUERY]> {
+        let start = (self.place(query).query / super::DWORD) as usize;
+        dwords.get(start..)?.first_chunk()
     }
 
     /// Copies results of queries into a buffer of the application:
@@ -310,6 +309,13 @@ impl QueryPool {
             job.record(kernel, &[queries, copies], &upload, place, workgroups, behind).map(drop)
         }
     }
+}
+
+/// The dwords of a [`Query`]: its values, and then its result.
+const QUERY: usize = size_of::<Query>() / size_of::<u32>();
+
+fn loaded(dwords: [&AtomicU32; 4]) -> [u32; 4] {
+    dwords.map(|dword| dword.load(Ordering::Relaxed))
 }
 
 /// Two 64-bit integers from their dwords, the low ones first.

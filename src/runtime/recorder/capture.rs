@@ -359,8 +359,8 @@ impl Capture {
     /// Records what was collected. A capture can be played several times, into the same command
     /// buffer or different ones. It always begins with its initial state; counters are read when
     /// the commands are executed. If queries are not [reset](crate::runtime::QueryPool::reset)
-    /// between two executions, their values add up, and a host that polls may see a first integer
-    /// of one execution with a second integer of another.
+    /// between two executions, their values add up, and by descriptors and on a processor a host that
+    /// polls may see parts of both results.
     ///
     /// [Synchronization](crate::guide::synchronization) lists the state that is disturbed and the
     /// barriers that are recorded. The application must record barriers between this and other
