@@ -49,7 +49,8 @@ fn begin_draw(workgroup: u32, local: u32) -> bool {
     } else {
         use_pushed_draw();
     }
-    return is_plain() || first_invocation(workgroup) < draw.invocations;
+    // A dispatch of one draw has hardly more workgroups than the draw.
+    return !(may_be_general() || is_fused()) || first_invocation(workgroup) < draw.invocations;
 }
 
 // The number that the first invocation of a workgroup has in the draw.

@@ -27,14 +27,15 @@ pub(super) fn remove(
     let is_live = |i: &Instruction<'_>| {
         !is_removable(*i, glsl) || result_of(*i).1.is_none_or(|id| live.contains(&id))
     };
-    let mut code = Vec::with_capacity(values.words.len() + variables.len());
-    let mut all = instructions(&values.words);
+    let (words, start) = (&values.words, &values.start);
+    let mut code = Vec::with_capacity(words.len() + start.len() + variables.len());
+    let mut all = instructions(words);
     // The label of the first block.
     code.extend(all.next().into_iter().flat_map(|i| i.words()));
     code.extend(
         instructions(variables).filter(|i| live.contains(&i.id(1))).flat_map(|i| i.words()),
     );
-    code.extend(all.filter(is_live).flat_map(|i| i.words()));
+    code.extend(instructions(start).chain(all).filter(is_live).flat_map(|i| i.words()));
     (code, live)
 }
 

@@ -12,15 +12,21 @@ use crate::spirv::{Id, Instruction, Module, Section};
 /// The most parts of a structure that are loaded by themselves, structures in it included.
 const MAX_LOADS: u32 = 128;
 
+/// Marks the place of a definition as one in [`Values::start`].
+const IN_START: u32 = 1 << 31;
+
 /// Emitted instructions, and what is known about their results.
 pub(super) struct Values<'m> {
     pub(super) builder: Builder<'m>,
     declarations: &'m Declarations,
-    /// The instructions after the first label.
+    /// The instructions from the first label on, except for `start`.
     pub(super) words: Vec<u32>,
+    /// The loads of push constants, which the first block begins with.
+    pub(super) start: Vec<u32>,
     /// The first id that is emitted.
     first: u32,
-    /// For each id from `first` on: its instruction in `words`, plus one.
+    /// For each id from `first` on: its instruction in `words`, plus one, or that in `start`, plus
+    /// [`IN_START`].
     definitions: Vec<u32>,
     /// Declared constants, by id: the type, and the parts of a composite.
     constants: FxHashMap<Id, Constant>,
@@ -83,6 +89,7 @@ impl<'m> Values<'m> {
             builder,
             declarations,
             words: Vec::new(),
+            start: Vec::new(),
             first,
             definitions: Vec::new(),
             constants,
@@ -97,8 +104,7 @@ impl<'m> Values<'m> {
 
     /// Whether a value was emitted after the last label.
     pub(super) fn is_in_current_block(&self, id: Id) -> bool {
-        let place = id.0.checked_sub(self.first).and_then(|at| self.definitions.get(at as usize));
-        place.is_some_and(|place| *place as usize > self.block)
+        self.place(id).is_some_and(|place| place & IN_START == 0 && place as usize > self.block)
     }
 
     /// The first word of an instruction.
@@ -125,10 +131,19 @@ impl<'m> Values<'m> {
 
     /// The instruction that an emitted value is the result of.
     pub(super) fn definition(&self, id: Id) -> Option<Instruction<'_>> {
-        let place = self.definitions.get(id.0.checked_sub(self.first)? as usize)?;
-        let at = place.checked_sub(1)? as usize;
-        let length = (self.words.get(at)? >> 16) as usize;
-        Some(Instruction::new(self.words.get(at..at + length)?))
+        let place = self.place(id)?;
+        let (words, at) = match place & IN_START {
+            0 => (&self.words, place.checked_sub(1)?),
+            _ => (&self.start, place & !IN_START),
+        };
+        let rest = words.get(at as usize..)?;
+        let length = (rest.first()? >> 16) as usize;
+        Some(Instruction::new(rest.get(..length)?))
+    }
+
+    /// The entry of an id in `definitions`.
+    fn place(&self, id: Id) -> Option<u32> {
+        self.definitions.get(id.0.checked_sub(self.first)? as usize).copied()
     }
 
     /// The value of a scalar constant.
@@ -220,17 +235,63 @@ impl<'m> Values<'m> {
     /// Appends an instruction with result type and result as they are.
     pub(super) fn define(&mut self, op: Op, ty: Id, operands: &[u32]) -> Id {
         let id = self.fresh();
-        let at = self.words.len() as u32;
+        let place = self.words.len() as u32 + 1;
         let head = self.head(operands.len() + 3, op);
-        self.words.push(head);
-        self.words.extend([ty.0, id.0]);
+        self.words.extend([head, ty.0, id.0]);
         self.words.extend_from_slice(operands);
-        let place = (id.0 - self.first) as usize;
-        if self.definitions.len() <= place {
-            self.definitions.resize(place + 1, 0);
-        }
-        self.definitions[place] = at + 1;
+        self.set_place(id, place);
         id
+    }
+
+    /// The same before all other instructions.
+    fn define_at_start(&mut self, op: Op, ty: Id, operands: &[u32]) -> Id {
+        let id = self.fresh();
+        let place = self.start.len() as u32 | IN_START;
+        let head = self.head(operands.len() + 3, op);
+        self.start.extend([head, ty.0, id.0]);
+        self.start.extend_from_slice(operands);
+        self.set_place(id, place);
+        id
+    }
+
+    fn set_place(&mut self, id: Id, place: u32) {
+        let number = (id.0 - self.first) as usize;
+        if self.definitions.len() <= number {
+            self.definitions.resize(number + 1, 0);
+        }
+        self.definitions[number] = place;
+    }
+
+    /// Whether an operation belongs to the start: it loads a push constant, at a place that does not
+    /// depend on the invocation. llvmpipe loads such a value once for all lanes there, and once for
+    /// each lane in a branch; for GPUs it makes no difference.
+    fn belongs_to_start(&self, op: Op, ty: Id, operands: &[u32]) -> bool {
+        let Some((base, rest)) = operands.split_first() else { return false };
+        let base = Id(*base);
+        match op {
+            Op::AccessChain | Op::InBoundsAccessChain => {
+                let storage = match self.ty(ty) {
+                    Some(Type::Pointer { storage, .. }) => *storage,
+                    _ => return false,
+                };
+                storage == StorageClass::PushConstant as u32
+                    && rest.iter().all(|index| self.uint(Id(*index)).is_some())
+                    && self.is_known_at_start(base)
+            }
+            Op::Load => {
+                rest.is_empty()
+                    && self.place(base).is_some_and(|place| place & IN_START != 0)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether an id is declared outside of functions, or in the start.
+    fn is_known_at_start(&self, id: Id) -> bool {
+        match self.place(id) {
+            None | Some(0) => self.constants.contains_key(&id),
+            Some(place) => place & IN_START != 0,
+        }
     }
 
     /// The result of a pure operation: a value that is known already, or a new one.
@@ -244,10 +305,14 @@ impl<'m> Values<'m> {
         if let Some(id) = self.known.get(&self.key) {
             return *id;
         }
-        let id = self.define(op, ty, operands);
-        if let Some(scope) = self.scopes.last_mut() {
-            scope.push(self.key.clone());
-        }
+        let id = if self.belongs_to_start(op, ty, operands) {
+            self.define_at_start(op, ty, operands)
+        } else {
+            if let Some(scope) = self.scopes.last_mut() {
+                scope.push(self.key.clone());
+            }
+            self.define(op, ty, operands)
+        };
         self.known.insert(self.key.clone(), id);
         id
     }
