@@ -40,23 +40,30 @@ fn workgroup_number(id: vec3<u32>, workgroups: vec3<u32>) -> u32 {
 fn begin_draw(workgroup: u32, local: u32) -> bool {
     if is_fused() {
         use_fused_draw(workgroup, local);
-    } else if may_be_general() && (sysvals.batch.x | sysvals.batch.y) != 0u {
-        if may_restart() && (sysvals.draw.flags & RESTART) != 0u {
-            use_known_restarts();
+    } else if is_batched() {
+        if shares_draws() {
+            use_listed_draw_together(workgroup, local);
         } else {
-            use_draw_of(workgroup);
+            use_listed_draw(workgroup);
         }
+    } else if may_be_general() && shares_draws() {
+        use_draw_together(workgroup, local);
+    } else if may_be_general() && is_address(sysvals.batch) {
+        use_draw_of(workgroup);
+    } else if may_restart() {
+        use_known_restarts();
     } else {
         use_pushed_draw();
     }
-    // A dispatch of one draw has hardly more workgroups than the draw.
+    // Where the CPU places the draws, a dispatch has hardly more workgroups than they need.
     return !(may_be_general() || is_fused()) || first_invocation(workgroup) < draw.invocations;
 }
 
 // The number that the first invocation of a workgroup has in the draw.
 fn first_invocation(workgroup: u32) -> u32 {
     // A draw that does not share its dispatch has the first workgroup.
-    return (workgroup - select(0u, draw.first_workgroup, may_be_general())) * workgroup_size();
+    let may_share = may_be_general() || is_batched();
+    return (workgroup - select(0u, draw.first_workgroup, may_share)) * workgroup_size();
 }
 
 // The instance that an invocation belongs to, and its number in the instance. The reciprocal makes
@@ -99,7 +106,7 @@ fn begin_work(workgroup: u32, local: u32) -> Work {
     work.is_hub = is_fan & select(lane % 2u == 1u, 2u * lane - 3u * rim == 2u, is_plain());
     let element = select(lane, rim, is_fan);
     var vertex = 0u;
-    if may_be_general() && may_restart() && (draw.flags & RESTART) != 0u {
+    if is_restarted() {
         // Only the hub of a fan has the index of another element, which the place tells.
         let may_have_hub = pipeline_topology() == ANY_TOPOLOGY || pipeline_topology() == TRI_FAN;
         if !may_have_hub {

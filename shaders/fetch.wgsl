@@ -11,7 +11,7 @@ fn attribute_descriptor(slot: u32) -> AttributeDescriptor {
     if slot < INLINE_ATTRIBUTES {
         return sysvals.attributes[slot];
     }
-    let words = load4(add_bytes(sysvals.table, 16u * (slot - INLINE_ATTRIBUTES)));
+    let words = load4_aligned(add_bytes(sysvals.table, 16u * (slot - INLINE_ATTRIBUTES)));
     return AttributeDescriptor(words.xy, words.z, words.w);
 }
 

@@ -27,7 +27,7 @@ fn largest_index(size: u32) -> u32 {
 // The vertex index of an element, before the base is added.
 fn index_of_element(element: u32) -> u32 {
     let size = draw.flags & INDEX_SIZE;
-    if !(may_be_general() || is_fused()) || size == 0u {
+    if !may_be_indexed() || size == 0u {
         return element;
     }
     return load_index(draw.index_address, draw.index_limit, size, element);

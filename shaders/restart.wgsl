@@ -470,12 +470,12 @@ fn position_behind(limit: u32, first: u32, offset: u32) -> Position {
 }
 
 fn load_block(table: vec2<u32>, block: u32) -> vec4<u32> {
-    return load4(entry_address(table, block_entry(block)));
+    return load4_aligned(entry_address(table, block_entry(block)));
 }
 
 // The state before a position. `entry` is the entry of its block.
 fn state_before(topology: u32, vertices: u32, table: vec2<u32>, entry: vec4<u32>, position: Position) -> State {
-    let before = load2(entry_address(table, state_entry(position.block / BLOCKS)));
+    let before = load2_aligned(entry_address(table, state_entry(position.block / BLOCKS)));
     let between = Run(entry.y >> 31u, entry.y & 0x3fffu, entry.z, (entry.y >> 14u) & 0x3fffu);
     // Before the loop over the mask, which needs registers.
     let state = advance(topology, vertices, State(before.x, before.y), between);

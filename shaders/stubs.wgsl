@@ -66,8 +66,14 @@ fn pipeline_topology() -> u32 { return ANY_TOPOLOGY; }
 // Whether primitive restart may be enabled.
 fn may_restart() -> bool { return true; }
 
-// Whether a dispatch may have a batch of draws, an index buffer, or attributes that reach far.
+// Whether a dispatch may have a batch of draws that kernels place, or attributes that reach far.
 fn may_be_general() -> bool { return true; }
+
+// Whether a dispatch has draws that the CPU lists.
+fn is_batched() -> bool { return false; }
+
+// Whether a draw may have an index buffer.
+fn may_be_indexed() -> bool { return true; }
 
 // Whether a dispatch is a fused capture.
 fn is_fused() -> bool { return false; }
@@ -76,10 +82,16 @@ fn is_fused() -> bool { return false; }
 // numbers folded, with elements that exist and are aligned.
 fn is_plain() -> bool { return false; }
 
-// Whether vectors are accessed whole: NARROW, TESTED or ALIGNED.
-fn wide_accesses() -> u32 { return TESTED; }
+// Whether vectors are loaded whole: NARROW, TESTED or ALIGNED.
+fn wide_loads() -> u32 { return TESTED; }
+
+// The same for stores.
+fn wide_stores() -> u32 { return TESTED; }
 
 fn workgroup_size() -> u32 { return 64u; }
+
+// Whether the invocations of a workgroup load their draw together.
+fn shares_draws() -> bool { return false; }
 
 // -- Kernels
 

@@ -71,12 +71,9 @@ fn use_pushed_draw() {
     first_bytes = vec4<u32>();
 }
 
-// Uses the draw of the batch that a workgroup belongs to: the last one whose first workgroup is not
-// after it.
-fn use_draw_of(workgroup: u32) {
-    let head = load4(sysvals.batch);
-    first_bytes = load4(add_bytes(sysvals.batch, 16u));
-    let is_restarted = may_restart() & (head.z >= RESTARTED_BATCH);
+// The address of the draw that a workgroup belongs to: of the last one whose first workgroup is not
+// after it. `head` is the beginning of the batch.
+fn find_draw(head: vec4<u32>, workgroup: u32) -> vec2<u32> {
     let stride = select(DRAW_SIZE, RESTARTED_DRAW_SIZE, head.z >= RESTARTED_BATCH);
     var low = 0u;
     var high = head.z & ~RESTARTED_BATCH;
@@ -89,29 +86,67 @@ fn use_draw_of(workgroup: u32) {
             high = middle;
         }
     }
-    let at = multiply_add(head.xy, low, stride);
+    return multiply_add(head.xy, low, stride);
+}
+
+// Uses the draw of the batch that a workgroup belongs to.
+fn use_draw_of(workgroup: u32) {
+    let head = load4_aligned(sysvals.batch);
+    first_bytes = load4_aligned(add_bytes(sysvals.batch, 16u));
+    let at = find_draw(head, workgroup);
     draw = draw_at(at);
-    draw.output_end = max(min(draw.output_end, head.w), draw.base_record);
+    limit_records(head.w);
     // These are loaded without waiting for the flags of the draw.
-    if is_restarted {
-        let words = load4(add_bytes(at, DRAW_SIZE));
-        let table = load2(add_bytes(at, DRAW_SIZE + 16u));
+    if may_restart() & (head.z >= RESTARTED_BATCH) {
+        let words = load4_aligned(add_bytes(at, DRAW_SIZE));
+        let table = load2_aligned(add_bytes(at, DRAW_SIZE + 16u));
         draw_restarts = DrawRestarts(words.x, words.y, words.z, words.w, table, vec2<u32>());
     }
 }
 
-// Uses a draw with primitive restart that is in the push constants, with the address of its table in
-// place of a batch. The range of the table is that of the draw.
+// Clamps the draw of a batch to the number of records that fit.
+fn limit_records(record_limit: u32) {
+    draw.output_end = max(min(draw.output_end, record_limit), draw.base_record);
+}
+
+// The address of a workgroup's draw if the CPU lists them: the push constants contain the address of
+// the draws as `index_address` and their number as `item_count`. Behind the draws follows the number
+// of the draw of each workgroup, 16 bits each.
+fn listed_draw(workgroup: u32) -> vec2<u32> {
+    let draws = sysvals.draw.index_address;
+    let list = add_bytes(draws, sysvals.draw.item_count * DRAW_SIZE);
+    let pair = load1(add_bytes(list, 2u * (workgroup & ~1u)));
+    return multiply_add(draws, (pair >> (16u * (workgroup & 1u))) & 0xffffu, DRAW_SIZE);
+}
+
+// Uses the listed draw of a workgroup. If there is a batch, it only says where the capture begins, and
+// how much fits.
+fn use_listed_draw(workgroup: u32) {
+    draw = draw_at(listed_draw(workgroup));
+    first_bytes = vec4<u32>();
+    if is_address(sysvals.batch) {
+        limit_records(load4_aligned(sysvals.batch).w);
+        first_bytes = load4_aligned(add_bytes(sysvals.batch, 16u));
+    }
+}
+
+// Uses a draw with primitive restart that is in the push constants (DrawClass::SingleRestarted), with
+// the address of its table in place of a batch. The range of the table is that of the draw.
 fn use_known_restarts() {
     use_pushed_draw();
     draw_restarts = DrawRestarts(0u, draw.item_count, 0u, 0u, sysvals.batch, vec2<u32>());
 }
 
 fn draw_at(at: vec2<u32>) -> Draw {
-    let a = load4(at);
-    let b = load4(add_bytes(at, 16u));
-    let c = load4(add_bytes(at, 32u));
-    let d = load4(add_bytes(at, 48u));
+    return draw_of_words(
+        load4_aligned(at),
+        load4_aligned(add_bytes(at, 16u)),
+        load4_aligned(add_bytes(at, 32u)),
+        load4_aligned(add_bytes(at, 48u)),
+    );
+}
+
+fn draw_of_words(a: vec4<u32>, b: vec4<u32>, c: vec4<u32>, d: vec4<u32>) -> Draw {
     return Draw(
         a.x, a.y, a.z, a.w,
         b.x, b.y, b.z, b.w,
@@ -125,6 +160,12 @@ fn draw_at(at: vec2<u32>) -> Draw {
 fn use_draw_at(at: vec2<u32>) {
     draw = draw_at(at);
     first_bytes = vec4<u32>();
+}
+
+// Whether primitive restart is enabled for the draw, as it is for all draws of a pipeline for single
+// draws with primitive restart.
+fn is_restarted() -> bool {
+    return may_restart() && (!may_be_general() || (draw.flags & RESTART) != 0u);
 }
 
 fn is_last_vertex() -> u32 {

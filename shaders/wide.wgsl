@@ -3,25 +3,33 @@
 // capture resumes, so it is tested at run time. These functions are only called if the alignment is
 // the same for all records or elements, so that all invocations take the same branch.
 
-// The values of wide_accesses().
+// The values of wide_loads() and wide_stores().
 const NARROW: u32 = 0u;
 const TESTED: u32 = 1u;
 const ALIGNED: u32 = 2u;
 
-fn may_be_wide(address: vec2<u32>, dwords: u32) -> bool {
-    return wide_accesses() == ALIGNED
-        || (wide_accesses() == TESTED && (address.x & (4u * dwords - 1u)) == 0u);
+fn may_load_wide(address: vec2<u32>, dwords: u32) -> bool {
+    return is_wide(wide_loads(), address, dwords);
+}
+
+fn may_store_wide(address: vec2<u32>, dwords: u32) -> bool {
+    return is_wide(wide_stores(), address, dwords);
+}
+
+fn is_wide(accesses: u32, address: vec2<u32>, dwords: u32) -> bool {
+    return accesses == ALIGNED
+        || (accesses == TESTED && (address.x & (4u * dwords - 1u)) == 0u);
 }
 
 fn load2_wide(address: vec2<u32>) -> vec2<u32> {
-    if may_be_wide(address, 2u) {
+    if may_load_wide(address, 2u) {
         return load2_aligned(address);
     }
     return load2(address);
 }
 
 fn load4_wide(address: vec2<u32>) -> vec4<u32> {
-    if may_be_wide(address, 4u) {
+    if may_load_wide(address, 4u) {
         return load4_aligned(address);
     }
     return load4(address);

@@ -37,9 +37,10 @@ const PLANS: [(&str, Resources); 2] =
     [("by address", Resources::Best), ("by descriptors", Resources::Descriptors)];
 
 /// Names, and the class of draws and primitive restart.
-const KINDS: [(&str, DrawClass, bool); 4] = [
+const KINDS: [(&str, DrawClass, bool); 5] = [
     ("plain", DrawClass::Plain, false),
     ("single", DrawClass::Single, false),
+    ("indexed", DrawClass::Indexed, false),
     ("general", DrawClass::Every, false),
     ("restart", DrawClass::Restarted, true),
 ];
@@ -208,7 +209,8 @@ fn compiles_everything() {
             for (kind, class, restart) in KINDS {
                 for (topology_name, topology) in TOPOLOGIES {
                     // Their draws have one topology.
-                    let is_for_one = matches!(class, DrawClass::Plain | DrawClass::Single);
+                    let is_for_one =
+                        matches!(class, DrawClass::Plain | DrawClass::Single | DrawClass::Indexed);
                     if is_for_one && topology.is_none() {
                         continue;
                     }

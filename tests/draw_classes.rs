@@ -211,7 +211,7 @@ fn elements_that_do_not_exist_are_zeros() {
 fn draws_are_captured_with_and_without_staging() {
     for resources in [Resources::Best, Resources::Descriptors] {
         let mut gpu = Gpu::open(&OpenOptions { resources, ..Default::default() }).unwrap();
-        let most = 64 * gpu.compute_target(COMPUTE).unwrap().workgroup_size;
+        let most = 64 * gpu.compute_target(COMPUTE).unwrap().workgroup_sizes.others;
         let usage = gpu.context().vertex_buffer_usage(COMPUTE);
         let size = u64::from(most + 1) * STRIDE;
         let vertices = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();

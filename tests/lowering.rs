@@ -7,6 +7,7 @@ mod common;
 
 use vkxfb::capture::CaptureError;
 use vkxfb::lower::SpecIds;
+use vkxfb::lower::compute::WorkgroupSizes;
 use vkxfb::lower::kernel::Kernel;
 use vkxfb::lower::{LowerError, Lowered, ResourcePlan, Shader, compute, native, reflect, vertex};
 use vkxfb::spirv::entry_point::EntryPointError;
@@ -48,10 +49,9 @@ fn to_compute_by(
     words: &[u32],
     vertex_input: &VertexInput,
 ) -> Result<Lowered, LowerError> {
-    let workgroup_size = compute::DEFAULT_WORKGROUP_SIZE;
     let options = compute::Options {
         vertex_input,
-        target: compute::Target { workgroup_size, resources, ..Default::default() },
+        target: compute::Target { resources, ..Default::default() },
     };
     compute::lower(&Shader::new(words), &options)
 }
@@ -142,10 +142,13 @@ fn what_glslang_emits_is_lowered_to_valid_modules() {
                 topology: 1,
                 restart: 2,
                 general: 4,
-                wide: 5,
-                fused: 6,
-                plain: 7,
-                workgroup_size: 8,
+                indexed: 5,
+                batched: 6,
+                wide_loads: 7,
+                wide_stores: 8,
+                fused: 9,
+                plain: 10,
+                workgroup_size: 11,
             };
             assert_eq!(lowered.spec_ids(), Some(ids));
         }
@@ -212,7 +215,7 @@ fn lowering_depends_on_nothing_but_its_input() {
     let input = vertex_input(NumericClass::Float);
     let options = compute::Options {
         vertex_input: &input,
-        target: compute::Target { workgroup_size: 32, ..Default::default() },
+        target: compute::Target { workgroup_sizes: WorkgroupSizes::all(32), ..Default::default() },
     };
     let narrower = compute::lower(&Shader::new(&words), &options).unwrap();
     assert_ne!(compute.cache_key(), narrower.cache_key());
@@ -354,7 +357,7 @@ fn other_entry_points_are_kept_by_vertex_and_removed_by_compute() {
     let input = vertex_input(NumericClass::Float);
     let options = compute::Options {
         vertex_input: &input,
-        target: compute::Target { workgroup_size: 32, ..Default::default() },
+        target: compute::Target { workgroup_sizes: WorkgroupSizes::all(32), ..Default::default() },
     };
     let lowered = compute::lower(&named(&words, "second"), &options).unwrap();
     common::validate(&lowered.words, "vulkan1.0");
@@ -707,7 +710,7 @@ fn a_workgroup_has_invocations() {
     let vertex_input = &vertex_input(NumericClass::Float);
     let options = compute::Options {
         vertex_input,
-        target: compute::Target { workgroup_size: 0, ..Default::default() },
+        target: compute::Target { workgroup_sizes: WorkgroupSizes::all(0), ..Default::default() },
     };
     assert_eq!(
         compute::lower(&Shader::new(&words), &options).unwrap_err(),

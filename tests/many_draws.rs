@@ -7,6 +7,7 @@
 
 mod common;
 
+use vkxfb::lower::compute::WorkgroupSizes;
 use vkxfb::lower::{Backend, Shader, compute};
 use vkxfb::runtime::{
     ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, CounterBuffer, Draw,
@@ -184,7 +185,11 @@ impl Bench {
             &Shader::new(&words),
             &compute::Options {
                 vertex_input: &shader.vertex_input,
-                target: compute::Target { workgroup_size: 32, staging: 0, ..target },
+                target: compute::Target {
+                    workgroup_sizes: WorkgroupSizes::all(32),
+                    staging: 0,
+                    ..target
+                },
             },
         );
         let pipelines = [lowered, small.unwrap()]

@@ -106,14 +106,14 @@ fn pipelines_are_created_when_they_are_needed() {
         assert_eq!(created(), 0);
         assert_eq!(pipeline.raw(), vk::Pipeline::null());
         // As many as are asked for.
-        let prepared = Pipeline::new(&ctx, &desc.prepared(&[DrawClass::Every])).unwrap();
+        let prepared = Pipeline::new(&ctx, &desc.prepared(&[DrawClass::Batched])).unwrap();
         assert_eq!(created(), 1);
-        prepared.prepare(&ctx, DrawClass::Every, no_cache).unwrap();
+        prepared.prepare(&ctx, DrawClass::Batched, no_cache).unwrap();
         assert_eq!(created(), 0);
         kernels.prepare(&ctx, &[Kernel::Results, Kernel::Results], no_cache).unwrap();
         assert_eq!(created(), 1);
 
-        let mut arena = Arena::new(&ctx, &mut allocator, &ArenaDesc::for_draws(20, 20)).unwrap();
+        let mut arena = Arena::new(&ctx, &mut allocator, &ArenaDesc::for_draws(40, 400)).unwrap();
         let desc = vkxfb::BufferDesc::new(
             "captured",
             1 << 20,
@@ -150,7 +150,7 @@ fn pipelines_are_created_when_they_are_needed() {
             assert_eq!(result, vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
         }
         FAILS.store(false, Ordering::Relaxed);
-        // The pipeline for a single draw, and then the one for all draws, each once.
+        // The pipeline for a single draw, and then the one for several, each once.
         for (draws, more) in [(1, 1), (1, 0), (2, 1), (2, 0), (1, 0)] {
             assert_eq!(record(draws, &pipeline).unwrap().captures, 1);
             assert_eq!(created(), more, "{draws} draws");
@@ -160,29 +160,29 @@ fn pipelines_are_created_when_they_are_needed() {
         // Many or large draws of one topology have one of their own.
         let list = PrimitiveTopology::LineList;
         for (draws, more) in [
-            ([(strip, 4096), (points, 4096)], 0),
-            ([(points, 4096); 2], 1),
-            ([(points, 4096); 2], 0),
-            ([(list, 4096), (points, 4096)], 0),
-            ([(strip, 4096); 2], 1),
-            ([(strip, 1024); 2], 0),
+            ([(strip, 2000), (points, 2000)], 0),
+            ([(points, 2000); 2], 1),
+            ([(points, 2000); 2], 0),
+            ([(list, 2000), (points, 2000)], 0),
+            ([(strip, 2000); 2], 1),
+            ([(strip, 1000); 2], 0),
         ] {
             assert_eq!(record_draws(&draws, &pipeline).unwrap().captures, 1);
             assert_eq!(created(), more, "{draws:?}");
         }
         // Those of other topologies can be prepared, too.
-        let class = DrawClass::OneTopology;
+        let class = DrawClass::Batched;
         let fan = PrimitiveTopology::TriangleFan;
         pipeline.prepare_for(&ctx, class, fan, no_cache).unwrap();
         assert_eq!(created(), 1);
-        assert_eq!(record_draws(&[(fan, 2000); 2], &pipeline).unwrap().captures, 1);
+        assert_eq!(record_draws(&[(fan, 1000); 2], &pipeline).unwrap().captures, 1);
         assert_eq!(created(), 0);
 
         // Draws with primitive restart have pipelines of their own, and the others have those of
         // pipelines without.
         let desc = PipelineDesc::new(&lowered, &vertex_input).primitive_restart(true);
         let restarting = Pipeline::new(&ctx, &desc).unwrap();
-        for class in [DrawClass::Restarted, DrawClass::Every] {
+        for class in [DrawClass::Restarted, DrawClass::Every, DrawClass::Batched] {
             restarting.prepare(&ctx, class, no_cache).unwrap();
             assert_eq!(created(), 1);
         }
@@ -192,7 +192,11 @@ fn pipelines_are_created_when_they_are_needed() {
             let desc = CaptureDesc::new(&restarting).buffers(&bound);
             let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
             // Nothing is submitted.
-            recorder.bind_index_buffer(&IndexBuffer::new(captured.raw(), 64, IndexType::Uint32))?;
+            recorder.bind_index_buffer(&IndexBuffer::new(
+                captured.raw(),
+                1 << 16,
+                IndexType::Uint32,
+            ))?;
             for (topology, restart, indices) in draws {
                 recorder.set_primitive_restart(*restart)?;
                 recorder.draw_indexed(*topology, &DrawIndexed::new(*indices))?;
@@ -206,6 +210,13 @@ fn pipelines_are_created_when_they_are_needed() {
             // Large ones of one topology have one of their own.
             (&[(strip, true, 9000), (strip, true, 3)], 1, 1),
             (&[(strip, true, 9000), (fan, true, 3)], 1, 0),
+            // Single ones, too: small ones one for any topology.
+            (&[(strip, false, 3)], 1, 0),
+            (&[(strip, false, 9000)], 1, 1),
+            (&[(fan, true, 3)], 1, 1),
+            (&[(strip, true, 3)], 1, 0),
+            (&[(strip, true, 9000)], 1, 1),
+            (&[(strip, true, 9001)], 1, 0),
         ] {
             assert_eq!(record_indexed(draws).unwrap().captures, dispatches, "{draws:?}");
             assert_eq!(created(), more, "{draws:?}");

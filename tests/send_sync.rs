@@ -20,7 +20,7 @@ send_and_sync! {
         ResourcePlan, Shader<'static>, SpecIds, SysvalsPlace, WideAccesses,
     }
     vkxfb::lower::broadcast { AddedOutput, Broadcast, BroadcastError, BroadcastOptions<'static> }
-    vkxfb::lower::compute { Options<'static>, Target }
+    vkxfb::lower::compute { Options<'static>, Target, WorkgroupSizes }
     vkxfb::lower::kernel { Kernel }
     vkxfb::lower::native { EmitOptions<'static>, Emitted }
     vkxfb::lower::reflect {

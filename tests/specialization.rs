@@ -113,9 +113,19 @@ fn places(layout: &Layout) -> Vec<(u32, u32, u32, u32, Option<u32>)> {
     layout.outputs.iter().map(|o| (o.buffer, o.offset, o.size(), o.bits, o.location)).collect()
 }
 
-fn all(ids: SpecIds) -> [u32; 7] {
-    let SpecIds { topology, restart, general, wide, fused, plain, workgroup_size } = ids;
-    [topology, restart, general, wide, fused, plain, workgroup_size]
+fn all(ids: SpecIds) -> [u32; 10] {
+    [
+        ids.topology,
+        ids.restart,
+        ids.general,
+        ids.indexed,
+        ids.batched,
+        ids.wide_loads,
+        ids.wide_stores,
+        ids.fused,
+        ids.plain,
+        ids.workgroup_size,
+    ]
 }
 
 #[test]
@@ -130,7 +140,9 @@ fn values_decide_the_layout() {
             common::validate(&lowered.words, "vulkan1.0");
             assert_eq!(places(&lowered.layout), places(&expected.layout));
             // Those of the application are not taken.
-            assert!(lowered.spec_ids().is_none_or(|ids| all(ids) == [0, 1, 3, 4, 5, 6, 8]));
+            assert!(
+                lowered.spec_ids().is_none_or(|ids| all(ids) == [0, 1, 3, 4, 5, 6, 8, 10, 13, 14])
+            );
         }
         // The first set is the defaults.
         let defaults = lower(&Shader::new(&words));
@@ -195,7 +207,7 @@ fn values_that_do_not_fit_are_named() {
     let specialization = [SpecializationConstant { constant_id: 3, data: &[1; 7] }];
     let shader = Shader { specialization: &specialization, ..Shader::new(&words) };
     let spec_ids = vertex::lower(&shader).unwrap().spec_ids().map(all);
-    assert_eq!(spec_ids, Some([0, 1, 4, 5, 6, 8, 10]));
+    assert_eq!(spec_ids, Some([0, 1, 4, 5, 6, 8, 10, 13, 14, 15]));
     // A record that outgrows its stride is the layout's error.
     let specialization = [SpecializationConstant { constant_id: 2, data: &200i32.to_ne_bytes() }];
     let shader = Shader { specialization: &specialization, ..Shader::new(&words) };

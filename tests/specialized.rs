@@ -20,13 +20,40 @@ fn count(words: &[u32], op: Op) -> usize {
     Module::parse(words).unwrap().section(Section::Functions).filter(|i| i.is(op)).count()
 }
 
-/// A shader for a topology, and for a single draw or for all draws.
-fn specialized(lowered: &Lowered, topology: u32, restart: bool, general: bool) -> Vec<u32> {
+/// What a pipeline is for.
+#[derive(Debug, Clone, Copy)]
+enum Draws {
+    /// One draw without indices.
+    Single,
+    Indexed,
+    SingleRestarted,
+    Batched,
+    Every,
+    Restarted,
+}
+
+impl Draws {
+    const ALL: [Self; 6] = [
+        Self::Single,
+        Self::Indexed,
+        Self::SingleRestarted,
+        Self::Batched,
+        Self::Every,
+        Self::Restarted,
+    ];
+}
+
+/// A shader for a topology, and for some draws.
+fn specialized(lowered: &Lowered, topology: u32, draws: Draws) -> Vec<u32> {
     let ids = lowered.spec_ids().unwrap();
+    let restart = matches!(draws, Draws::SingleRestarted | Draws::Restarted);
+    let general = matches!(draws, Draws::Every | Draws::Restarted);
     let values = [
         (ids.topology, topology.to_ne_bytes()),
         (ids.restart, u32::from(restart).to_ne_bytes()),
         (ids.general, u32::from(general).to_ne_bytes()),
+        (ids.indexed, u32::from(!matches!(draws, Draws::Single)).to_ne_bytes()),
+        (ids.batched, u32::from(matches!(draws, Draws::Batched)).to_ne_bytes()),
     ];
     let constants: Vec<_> = values
         .iter()
@@ -43,6 +70,7 @@ fn lowered(words: &[u32]) -> Vec<Lowered> {
         target,
         compute::Target { resources: DESCRIPTORS, ..target },
         compute::Target { staging: 2048, ..target },
+        compute::Target { shared_draws: true, ..target },
     ];
     let by_compute = targets.map(|target| {
         let options = compute::Options { vertex_input: &vertex_input, target };
@@ -56,11 +84,11 @@ fn probe_shaders_are_valid_for_every_pipeline() {
     for shader in ProbeShader::all() {
         for lowered in lowered(&shader.words()) {
             for topology in (0..8).chain([SpecIds::ANY_TOPOLOGY]) {
-                for (restart, general) in [(false, false), (false, true), (true, true)] {
-                    let words = specialized(&lowered, topology, restart, general);
+                for draws in Draws::ALL {
+                    let words = specialized(&lowered, topology, draws);
                     common::validate(&words, "vulkan1.3");
                     let calls = count(&words, Op::FunctionCall);
-                    assert_eq!(calls, 0, "{}: {topology}, {restart}, {general}", shader.name);
+                    assert_eq!(calls, 0, "{}: {topology}, {draws:?}", shader.name);
                     assert!(words.len() < lowered.words.len());
                 }
             }
@@ -120,7 +148,7 @@ fn control_flow_of_applications_stays_valid() {
     for body in APPLICATIONS {
         for lowered in lowered(&application(body)) {
             for topology in [0, 2, SpecIds::ANY_TOPOLOGY] {
-                let words = specialized(&lowered, topology, false, false);
+                let words = specialized(&lowered, topology, Draws::Single);
                 common::validate(&words, "vulkan1.3");
             }
         }
@@ -132,10 +160,10 @@ fn control_flow_of_applications_stays_valid() {
 #[test]
 fn what_cannot_occur_is_not_there() {
     let lowered = lowered(&ProbeShader::identify().words());
-    let list = specialized(&lowered[0], 0, false, false);
+    let list = specialized(&lowered[0], 0, Draws::Single);
     assert_eq!((count(&list, Op::Variable), count(&list, Op::LoopMerge)), (0, 0));
     assert!(list.len() * 5 < lowered[0].words.len(), "{}", list.len());
-    let any = specialized(&lowered[0], SpecIds::ANY_TOPOLOGY, true, true);
+    let any = specialized(&lowered[0], SpecIds::ANY_TOPOLOGY, Draws::Restarted);
     assert!(count(&any, Op::LoopMerge) > 0 && any.len() > 4 * list.len());
     let module = Module::parse(&list).unwrap();
     assert_eq!(module.section(Section::Names).count(), 0);

@@ -92,16 +92,21 @@ fn other_drivers_have_what_they_report() {
         device_id: 0,
         device_type: PhysicalDeviceType::CPU,
     };
-    let on_lavapipe =
-        ["llvmpipe-narrow-accesses", "llvmpipe-int64-accesses", "processor-no-staging"];
-    assert_eq!(active(lavapipe), on_lavapipe);
+    let of_llvmpipe = [
+        "llvmpipe-narrow-accesses",
+        "llvmpipe-int64-accesses",
+        "llvmpipe-shared-draws",
+        "llvmpipe-small-batched-workgroups",
+    ];
+    let of_processors = ["processor-no-staging"];
+    assert_eq!(active(lavapipe), [&of_llvmpipe[..], &of_processors].concat());
     let swiftshader = DeviceIdentity {
         driver_id: DriverId::GOOGLE_SWIFTSHADER,
         vendor_id: 0x1ae0,
         device_id: 0xc0de,
         ..lavapipe
     };
-    assert_eq!(active(swiftshader), on_lavapipe[2..]);
+    assert_eq!(active(swiftshader), of_processors);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
+use vkxfb::lower::compute::WorkgroupSizes;
 use vkxfb::lower::reflect::vertex_reads;
 use vkxfb::lower::{Backend, Captures, Lowered, ResourcePlan, Shader, compute, native, vertex};
 use vkxfb::vertex_input::{InputRate, VertexInput};
@@ -99,8 +100,7 @@ fn lower(arguments: &Arguments, words: &[u32]) -> Result<(Lowered, Option<Vertex
         Backend::Compute => {
             let vertex_input = arguments.attributes.vertex_input(&vertex_reads(&shader)?)?;
             let target = compute::Target {
-                workgroup_size: arguments.workgroup_size,
-                restarted_workgroup_size: arguments.workgroup_size,
+                workgroup_sizes: WorkgroupSizes::all(arguments.workgroup_size),
                 resources: arguments.resources(),
                 staging: arguments.staging,
                 ..compute::Target::default()
@@ -130,7 +130,6 @@ struct Report<'a> {
     spec_ids: Option<SpecIds>,
     /// The rest is only for the compute backend.
     workgroup_size: u32,
-    restarted_workgroup_size: u32,
     shared_memory: u32,
     /// For each descriptor slot of the sysvals, the location of its attribute.
     attribute_locations: Vec<u32>,
@@ -144,7 +143,10 @@ struct SpecIds {
     restart: u32,
     general: u32,
     fused: u32,
-    wide: u32,
+    indexed: u32,
+    batched: u32,
+    wide_loads: u32,
+    wide_stores: u32,
     plain: u32,
     workgroup_size: u32,
 }
@@ -184,12 +186,14 @@ impl<'a> Report<'a> {
                 restart: ids.restart,
                 general: ids.general,
                 fused: ids.fused,
-                wide: ids.wide,
+                indexed: ids.indexed,
+                batched: ids.batched,
+                wide_loads: ids.wide_loads,
+                wide_stores: ids.wide_stores,
                 plain: ids.plain,
                 workgroup_size: ids.workgroup_size,
             }),
-            workgroup_size: compute.map_or(0, |compute| compute.workgroup_size),
-            restarted_workgroup_size: compute.map_or(0, |compute| compute.restarted_workgroup_size),
+            workgroup_size: compute.map_or(0, |compute| compute.workgroup_sizes.others),
             shared_memory: compute.map_or(0, |compute| compute.shared_memory),
             attribute_locations: compute
                 .map_or(&[][..], |compute| &compute.attributes)

@@ -783,7 +783,7 @@ fn the_log_tells_of_a_lowering() {
         assert!(log("trace", backend).contains("\"copied\""), "{backend}");
         assert_eq!(log("warn", backend), "");
     }
-    assert!(log("debug", "compute").contains("workgroup_size=64"));
+    assert!(log("debug", "compute").contains("others: 64"));
 }
 
 #[test]

@@ -15,7 +15,7 @@
 //! One dispatch captures one draw, or a batch of draws. Workgroups are numbered `y *
 //! NumWorkgroups.x + x`, so that a dispatch may be folded into two axes of any width.
 
-use spirv::{BuiltIn, Capability, Decoration, ExecutionModel, Op, StorageClass};
+use spirv::{BuiltIn, Capability, Decoration, ExecutionModel, MemoryModel, Op, StorageClass};
 
 use super::explicit_layout;
 use super::functions::Function;
@@ -66,10 +66,8 @@ impl<'a> Options<'a> {
 /// The default is valid for every device with `bufferDeviceAddress`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Target {
-    /// Invocations per workgroup. Every device supports up to 128.
-    pub workgroup_size: u32,
-    /// The same for draws with primitive restart.
-    pub restarted_workgroup_size: u32,
+    /// Invocations per workgroup.
+    pub workgroup_sizes: WorkgroupSizes,
     /// How shaders reach memory.
     pub resources: ResourcePlan,
     /// The most bytes of shared memory in which a workgroup collects records before it stores them,
@@ -84,22 +82,68 @@ pub struct Target {
     /// integer, for devices that access each component of a vector separately. The device must have
     /// `shaderInt64` enabled.
     pub int64_accesses: bool,
+    /// Whether the invocations of a workgroup load the parameters of their draw together, where they
+    /// are in memory, and pass them on through shared memory: for devices on which each invocation
+    /// loads separately what all of them load. Not in modules with the memory model `Vulkan`.
+    pub shared_draws: bool,
 }
 
 impl Default for Target {
     fn default() -> Self {
         Self {
-            workgroup_size: DEFAULT_WORKGROUP_SIZE,
-            restarted_workgroup_size: DEFAULT_WORKGROUP_SIZE,
+            workgroup_sizes: WorkgroupSizes::default(),
             resources: ResourcePlan::DeviceAddress,
             staging: 0,
             int64_accesses: false,
+            shared_draws: false,
         }
     }
 }
 
 /// The default workgroup size, for devices without measurements.
 pub const DEFAULT_WORKGROUP_SIZE: u32 = 64;
+
+/// Invocations per workgroup, by the [class](crate::runtime::DrawClass) of the draws. Every device
+/// supports up to 128.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct WorkgroupSizes {
+    /// For several small draws in one dispatch, of which each has workgroups of its own
+    /// ([`Batched`](crate::runtime::DrawClass::Batched)).
+    pub batched: u32,
+    /// For draws with primitive restart ([`Restarted`](crate::runtime::DrawClass::Restarted) and
+    /// [`SingleRestarted`](crate::runtime::DrawClass::SingleRestarted)).
+    pub restarted: u32,
+    /// For all others.
+    pub others: u32,
+}
+
+impl Default for WorkgroupSizes {
+    fn default() -> Self {
+        Self::all(DEFAULT_WORKGROUP_SIZE)
+    }
+}
+
+impl WorkgroupSizes {
+    /// The same size for all draws.
+    pub const fn all(size: u32) -> Self {
+        Self { batched: size, restarted: size, others: size }
+    }
+
+    /// The sizes, each with the draws that it is for.
+    pub(crate) const fn each(self) -> [(u32, &'static str); 3] {
+        let Self { batched, restarted, others } = self;
+        [
+            (others, ""),
+            (batched, " for several draws"),
+            (restarted, " for draws with primitive restart"),
+        ]
+    }
+
+    /// The largest size.
+    pub(crate) fn largest(self) -> u32 {
+        self.batched.max(self.restarted).max(self.others)
+    }
+}
 
 /// Decorations that `Private` variables cannot have, except those of capture buffers.
 const INTERFACE_DECORATIONS: [Decoration; 11] = [
@@ -172,9 +216,8 @@ const INTERFACE_EXTENSIONS: [&str; 3] =
 /// the plan has too few or too many storage buffers.
 #[tracing::instrument(name = "lower", level = "debug", skip_all, fields(backend = "compute"))]
 pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, LowerError> {
-    let Target { workgroup_size, restarted_workgroup_size, resources, int64_accesses, .. } =
-        options.target;
-    if workgroup_size == 0 || restarted_workgroup_size == 0 {
+    let Target { workgroup_sizes, resources, int64_accesses, .. } = options.target;
+    if workgroup_sizes.each().iter().any(|(size, _)| *size == 0) {
         return Err(LowerError::WorkgroupSize);
     }
     let (mut module, used_spec_ids) = shader.specialized()?;
@@ -198,12 +241,16 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
 
     tracing::trace!(vertex_input = ?options.vertex_input);
     let mut linker = Linker::new(&mut module, library()?);
-    let size = declare_workgroup_size(&mut linker.builder, spec_ids.workgroup_size, workgroup_size);
+    let default = workgroup_sizes.others;
+    let size = declare_workgroup_size(&mut linker.builder, spec_ids.workgroup_size, default);
     let staging = Staging::declare(&mut linker.builder, &layout, &options.target, size);
     let main = match staging {
         Some(_) => Function::XfbComputeStaged,
         None => Function::XfbCompute,
     };
+    // As for staging, another memory model would need other barriers.
+    let shares_draws =
+        options.target.shared_draws && linker.builder.module.has_memory_model(MemoryModel::GLSL450);
     let function = main.id(&mut linker)?;
     let mut io = linker.entry_interface(main.name())?;
     let mut stubs = CaptureStubs {
@@ -227,6 +274,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
             ),
             workgroup_size: size,
             staging,
+            shares_draws,
         }),
     };
     linker.finish(&mut stubs)?;
@@ -251,8 +299,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     tracing::debug!(
         entry_point = main.name(),
         %resources,
-        workgroup_size,
-        restarted_workgroup_size,
+        ?workgroup_sizes,
         shared_memory,
         ?attributes,
         has_side_effects = uses.has_side_effects,
@@ -263,8 +310,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
             spec_ids,
             resources,
             attributes,
-            workgroup_size,
-            restarted_workgroup_size,
+            workgroup_sizes,
             shared_memory,
         }),
         stage: entry.model,

@@ -61,7 +61,7 @@ names! {
         Load1 "load1",
         Load2Aligned "load2_aligned",
         Load4Aligned "load4_aligned",
-        MayBeWide "may_be_wide",
+        MayStoreWide "may_store_wide",
         MultiplyAdd "multiply_add",
         RecordAddress "record_address",
         Store1 "store1",
@@ -170,19 +170,23 @@ names! {
     /// Any other function of `shaders/stubs.wgsl`. Captures use some of them, kernels others.
     StubName {
         Arrive "arrive",
+        IsBatched "is_batched",
         IsFused "is_fused",
         IsPlain "is_plain",
         KernelWidth "kernel_width",
         MayBeGeneral "may_be_general",
+        MayBeIndexed "may_be_indexed",
         MayLoop "may_loop",
         MayRestart "may_restart",
         MemoryBarrier "memory_barrier",
         PipelineTopology "pipeline_topology",
         SetInputs "set_inputs",
+        SharesDraws "shares_draws",
         Shade "shade",
         StoreRecord "store_record",
         Uniformly "uniformly",
-        WideAccesses "wide_accesses",
+        WideLoads "wide_loads",
+        WideStores "wide_stores",
         WorkgroupSize "workgroup_size",
     }
 }

@@ -170,16 +170,20 @@ impl Define for KernelStubs {
             StubName::MayLoop => builder.constant_bool(self.kernel != Kernel::RestartedSetup),
             // Only captures have these.
             StubName::Arrive
+            | StubName::IsBatched
             | StubName::IsFused
             | StubName::MayBeGeneral
+            | StubName::MayBeIndexed
             | StubName::IsPlain
             | StubName::MemoryBarrier
             | StubName::PipelineTopology
             | StubName::SetInputs
             | StubName::Shade
+            | StubName::SharesDraws
             | StubName::StoreRecord
             | StubName::Uniformly
-            | StubName::WideAccesses
+            | StubName::WideLoads
+            | StubName::WideStores
             | StubName::WorkgroupSize => return Ok(None),
         };
         let mut code = Code::default();

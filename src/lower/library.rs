@@ -90,6 +90,8 @@ pub(super) struct Shading<'a> {
     pub(super) workgroup_size: Id,
     /// The shared memory in which records are collected, if any.
     pub(super) staging: Option<Staging>,
+    /// Whether the invocations of a workgroup load their draw together.
+    pub(super) shares_draws: bool,
 }
 
 impl Define for CaptureStubs<'_> {
@@ -137,6 +139,12 @@ impl Define for CaptureStubs<'_> {
                 code.push(Op::ReturnValue, &[shading.workgroup_size.0]);
                 code
             }
+            (StubName::SharesDraws, Some(shading)) => {
+                let mut code = Code::default();
+                let value = linker.builder.constant_bool(shading.shares_draws);
+                code.push(Op::ReturnValue, &[value.0]);
+                code
+            }
             (StubName::PipelineTopology, _) => {
                 let uint = linker.builder.uint();
                 let default = [SpecIds::ANY_TOPOLOGY];
@@ -144,6 +152,8 @@ impl Define for CaptureStubs<'_> {
             }
             (StubName::MayRestart, _) => may_occur(linker, self.spec_ids.restart),
             (StubName::MayBeGeneral, _) => may_occur(linker, self.spec_ids.general),
+            (StubName::MayBeIndexed, _) => may_occur(linker, self.spec_ids.indexed),
+            (StubName::IsBatched, _) => is_of_class(linker, self.spec_ids.batched),
             (StubName::IsFused, _) => is_of_class(linker, self.spec_ids.fused),
             (StubName::IsPlain, _) => is_of_class(linker, self.spec_ids.plain),
             (StubName::MemoryBarrier, _) => memory_barrier(linker),
@@ -151,19 +161,21 @@ impl Define for CaptureStubs<'_> {
                 let [address] = stub.parameters()?;
                 return Ok(self.memory.arrive(&mut linker.builder, address));
             }
-            (StubName::WideAccesses, _) => {
-                let (uint, default) = (linker.builder.uint(), [WideAccesses::Tested as u32]);
-                spec_constant(linker, Op::SpecConstant, uint, &default, self.spec_ids.wide)
-            }
+            (StubName::WideLoads, _) => wide_accesses(linker, self.spec_ids.wide_loads),
+            (StubName::WideStores, _) => wide_accesses(linker, self.spec_ids.wide_stores),
             (StubName::MayLoop, _) => {
                 let mut code = Code::default();
                 code.push(Op::ReturnValue, &[linker.builder.constant_bool(true).0]);
                 code
             }
             // The vertex backend does not use these.
-            (StubName::SetInputs | StubName::Shade | StubName::WorkgroupSize, None) => {
-                return Ok(None);
-            }
+            (
+                StubName::SetInputs
+                | StubName::Shade
+                | StubName::SharesDraws
+                | StubName::WorkgroupSize,
+                None,
+            ) => return Ok(None),
             // Only kernels have a width; the other one is what it says.
             (StubName::KernelWidth | StubName::Uniformly, _) => return Ok(None),
         };
@@ -182,6 +194,12 @@ fn may_occur(linker: &mut Linker<'_, '_>, spec_id: u32) -> Code {
 fn is_of_class(linker: &mut Linker<'_, '_>, spec_id: u32) -> Code {
     let bool_type = linker.builder.bool();
     spec_constant(linker, Op::SpecConstantFalse, bool_type, &[], spec_id)
+}
+
+/// A specialisation constant of [`WideAccesses`].
+fn wide_accesses(linker: &mut Linker<'_, '_>, spec_id: u32) -> Code {
+    let (uint, default) = (linker.builder.uint(), [WideAccesses::Tested as u32]);
+    spec_constant(linker, Op::SpecConstant, uint, &default, spec_id)
 }
 
 /// A barrier between the invocations of a workgroup, for all buffers. naga's barrier for storage
@@ -235,7 +253,10 @@ pub(super) fn free_spec_ids(used: &BTreeSet<u32>) -> SpecIds {
         topology: next(),
         restart: next(),
         general: next(),
-        wide: next(),
+        indexed: next(),
+        batched: next(),
+        wide_loads: next(),
+        wide_stores: next(),
         fused: next(),
         plain: next(),
         workgroup_size: next(),

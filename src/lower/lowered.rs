@@ -5,6 +5,7 @@ use std::ops::Range;
 use spirv::ExecutionModel;
 use xxhash_rust::xxh3::Xxh3Default;
 
+use super::compute::WorkgroupSizes;
 use super::{Backend, ResourcePlan, SysvalsPlace, vertex};
 use crate::capture::Layout;
 use crate::vertex_input::{InputRate, VertexFormat};
@@ -73,13 +74,10 @@ pub struct LoweredCompute {
     pub resources: ResourcePlan,
     /// The attributes in the order of the descriptor slots of the sysvals.
     pub attributes: Vec<LoweredAttribute>,
-    /// Invocations per workgroup: the default of the constant
+    /// Invocations per workgroup: the values of the constant
     /// [`workgroup_size`](SpecIds::workgroup_size).
-    pub workgroup_size: u32,
-    /// The value of that constant for draws with primitive restart
-    /// ([`Restarted`](crate::runtime::DrawClass::Restarted)).
-    pub restarted_workgroup_size: u32,
-    /// Bytes of shared memory per workgroup of the larger size.
+    pub workgroup_sizes: WorkgroupSizes,
+    /// Bytes of shared memory per workgroup of the largest size.
     pub shared_memory: u32,
 }
 
@@ -104,18 +102,25 @@ pub struct SpecIds {
     pub topology: u32,
     /// A boolean: primitive restart may be enabled. Compute only.
     pub restart: u32,
-    /// A boolean: a dispatch may have several draws, an index buffer, or vertex buffers larger than
-    /// 4 GiB. Compute only.
+    /// A boolean: a dispatch may have draws that kernels place, or vertex buffers larger than 4 GiB.
+    /// Compute only.
     pub general: u32,
+    /// A boolean, by default false: the dispatch has [several draws that the CPU
+    /// lists](crate::runtime::DrawClass::Batched). Compute only.
+    pub batched: u32,
+    /// A boolean: a draw may have an index buffer. Compute only.
+    pub indexed: u32,
     /// A boolean, by default false: the dispatch is a [fused](crate::runtime::DrawClass::Fused)
     /// capture. Compute only.
     pub fused: u32,
-    /// A [`WideAccesses`]; the default is [`Tested`](WideAccesses::Tested).
-    pub wide: u32,
+    /// The [`WideAccesses`] that are loads; the default is [`Tested`](WideAccesses::Tested).
+    pub wide_loads: u32,
+    /// The same for stores.
+    pub wide_stores: u32,
     /// A boolean, by default false: the dispatch is a [plain](crate::runtime::DrawClass::Plain)
     /// capture. Compute only.
     pub plain: u32,
-    /// Invocations per workgroup; by default [`LoweredCompute::workgroup_size`]. Compute only.
+    /// Invocations per workgroup; by default [`WorkgroupSizes::others`]. Compute only.
     pub workgroup_size: u32,
 }
 

@@ -84,19 +84,18 @@ impl Staging {
             shapes[buffer] = Some(Shape::new(layout, buffer, stride / 4, target.resources)?);
         }
         let record: u32 = shapes.iter().flatten().map(Shape::bytes).sum();
-        let sizes = [target.workgroup_size, target.restarted_workgroup_size];
-        let listed_bytes =
-            sizes.into_iter().max()?.saturating_mul(RECORDS_PER_ITEM).checked_mul(4)?;
+        let sizes = target.workgroup_sizes;
+        let listed_bytes = sizes.largest().saturating_mul(RECORDS_PER_ITEM).checked_mul(4)?;
         let most_bytes = target.staging.checked_sub(listed_bytes)?;
         let bytes = most_bytes.min(BYTES.max(record.saturating_mul(VERTICES)));
         // An even number, because a fan has two for each rim vertex.
-        let room = target.workgroup_size.min(bytes.checked_div(record)?) & !1;
-        if room == 0 || !sizes.iter().all(|size| size.is_multiple_of(2)) {
+        let room = sizes.others.min(bytes.checked_div(record)?) & !1;
+        if room == 0 || !sizes.each().iter().all(|(size, _)| size.is_multiple_of(2)) {
             return None;
         }
         // As few rounds as there is room for, of the same size.
-        let rounds = target.workgroup_size.div_ceil(room);
-        let vertices = target.workgroup_size.div_ceil(rounds).next_multiple_of(2);
+        let rounds = sizes.others.div_ceil(room);
+        let vertices = sizes.others.div_ceil(rounds).next_multiple_of(2);
         let listed = {
             let uint = builder.uint();
             let per_item = builder.constant(RECORDS_PER_ITEM);

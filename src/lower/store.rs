@@ -87,7 +87,7 @@ pub(super) fn store_tested(
     let Some(widest) = widest(stores) else {
         return store_each(linker, code, address, stores, false);
     };
-    let function = Function::MayBeWide.id(linker)?;
+    let function = Function::MayStoreWide.id(linker)?;
     let builder = &mut linker.builder;
     let (bool_type, dwords) = (builder.bool(), builder.constant(widest));
     let is_aligned = code.call(builder, bool_type, function, &[tested, dwords]);

@@ -65,7 +65,7 @@ pub struct ArenaDesc {
 
 impl ArenaDesc {
     /// The most upload memory in bytes that a draw takes.
-    pub const UPLOAD_PER_DRAW: u64 = 176;
+    pub const UPLOAD_PER_DRAW: u64 = 192;
     /// The most scratch memory in bytes that a draw takes.
     pub const SCRATCH_PER_DRAW: u64 = 144;
     /// The most upload memory in bytes that a capture takes.
@@ -113,8 +113,12 @@ impl ArenaDesc {
 }
 
 // The most that a draw takes by way of the setup kernel: its input, its group and the range of its
-// restarts, and the resulting draw in a group of its own.
+// restarts, and the resulting draw in a group of its own; and the most that the CPU writes for one
+// which it places itself.
 const _: () = {
+    use super::recorder::{LISTED_BYTES, SMALL};
+    let placed = size_of::<crate::sysval::DrawSysvals>() as u64 + SMALL as u64 * LISTED_BYTES;
+    assert!(placed <= ArenaDesc::UPLOAD_PER_DRAW);
     use crate::sysval::setup::{BATCH_SIZE, Input, RestartRange, RestartedDraw};
     let upload = size_of::<Input>() + size_of::<u32>() + size_of::<RestartRange>();
     assert!(upload as u64 <= ArenaDesc::UPLOAD_PER_DRAW);

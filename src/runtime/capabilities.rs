@@ -15,7 +15,7 @@ use super::extensions::{
 };
 use super::workarounds::{DeviceIdentity, Effect};
 use crate::lower::Backend;
-use crate::lower::compute::DEFAULT_WORKGROUP_SIZE;
+use crate::lower::compute::WorkgroupSizes;
 
 /// Device extensions of the floor, see [`Capabilities::restrict_to_floor`].
 const FLOOR_EXTENSIONS: [&CStr; 8] = [
@@ -179,6 +179,12 @@ impl Capabilities {
         self.shader_int64 && self.identity().needs(Effect::Int64Accesses)
     }
 
+    /// Whether the invocations of a workgroup load the parameters of their draw together. Only
+    /// llvmpipe gains from it, see the [workaround](Effect::SharedDraws).
+    pub fn shared_draws(&self) -> bool {
+        self.identity().needs(Effect::SharedDraws)
+    }
+
     /// The bytes of shared memory in which a workgroup collects records, or 0 for devices that do
     /// not gain from it, see the [workaround](Effect::NoStaging). An NVIDIA H200 captures strips
     /// three times as fast with staging; other GPUs are assumed to gain too. Set another value in
@@ -192,15 +198,23 @@ impl Capabilities {
         }
     }
 
-    /// Invocations per workgroup of captures of draws with primitive restart: 64, or 128 on devices
-    /// that gain from it, see the [workaround](Effect::LargeRestartedWorkgroups). An NVIDIA H200
-    /// then captures them at 0.90 of the speed of a copy, and at 0.84 with 64 invocations. A grid
-    /// with indices and without primitive restart goes from 0.89 to 0.80 with 128.
-    pub fn restarted_workgroup_size(&self) -> u32 {
-        match self.identity().needs(Effect::LargeRestartedWorkgroups) {
-            true => 128,
-            false => DEFAULT_WORKGROUP_SIZE,
+    /// Invocations per workgroup: 64, and another number for draws that gain from it.
+    ///
+    /// Draws with primitive restart have [128 on some devices](Effect::LargeRestartedWorkgroups): an
+    /// NVIDIA H200 then captures them at 0.90 of the speed of a copy, and at 0.84 with 64 invocations.
+    /// A grid with indices and without primitive restart goes from 0.89 to 0.80 with 128.
+    ///
+    /// Several small draws in one dispatch have [32 on some devices](Effect::SmallBatchedWorkgroups):
+    /// llvmpipe then captures draws of 3 vertices 1.5 times as fast.
+    pub fn workgroup_sizes(&self) -> WorkgroupSizes {
+        let mut sizes = WorkgroupSizes::default();
+        if self.identity().needs(Effect::LargeRestartedWorkgroups) {
+            sizes.restarted = 128;
         }
+        if self.identity().needs(Effect::SmallBatchedWorkgroups) {
+            sizes.batched = 32;
+        }
+        sizes
     }
 
     /// Queries a physical device.

@@ -232,9 +232,10 @@ impl Context {
     pub fn compute_target(&self, application_sets: usize) -> Result<compute::Target, RuntimeError> {
         Ok(compute::Target {
             resources: self.resource_plan(application_sets)?,
-            restarted_workgroup_size: self.shared.capabilities.restarted_workgroup_size(),
+            workgroup_sizes: self.shared.capabilities.workgroup_sizes(),
             staging: self.shared.capabilities.staging(),
             int64_accesses: self.shared.enabled.shader_int64,
+            shared_draws: self.shared.capabilities.shared_draws(),
             ..Default::default()
         })
     }
@@ -275,6 +276,12 @@ impl Context {
     /// The limits of the descriptor plan, or `None` if this device uses addresses.
     pub(super) fn table(&self) -> Option<&TableLimits> {
         self.shared.table.as_ref()
+    }
+
+    /// Whether shaders test at run time whether accesses are aligned to their size, in the pipelines
+    /// that take all large draws without primitive restart.
+    pub(super) fn tests_alignment(&self) -> bool {
+        self.shared.table.is_none() && self.capabilities().wide_accesses()
     }
 
     /// The usage that a buffer needs so that shaders can reach it.

@@ -32,6 +32,7 @@ use super::context::ContextId;
 use super::pulling::PulledAttribute;
 use super::{Context, RuntimeError};
 use crate::capture::Layout;
+use crate::lower::compute::WorkgroupSizes;
 use crate::lower::{Backend, Lowered, SysvalsPlace};
 use crate::sysval::{AttributeDescriptor, INLINE_ATTRIBUTES};
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
@@ -41,26 +42,40 @@ use crate::vertex_input::VertexInput;
 ///
 /// Each class has a Vulkan pipeline of its own, which is created when a draw first needs it, or by
 /// [`Pipeline::prepare`]. If each draw [chooses its topology](PipelineDesc::dynamic_topology),
-/// [`Every`](Self::Every) has one for all, [`Restarted`](Self::Restarted) has one for all and one for
-/// each topology, and the others have one for each topology.
+/// [`Every`](Self::Every) has one for all, [`Batched`](Self::Batched),
+/// [`Restarted`](Self::Restarted) and [`SingleRestarted`](Self::SingleRestarted) have one for all and
+/// one for each topology, and the others have one for each topology.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DrawClass {
-    /// Any draw without primitive restart. It takes those that no other class takes: with indices,
-    /// indirect, several draws in one dispatch, captures whose position only the GPU knows, and
-    /// buffers that the other classes do not take.
+    /// Any draw without primitive restart. It takes those that no other class takes: small ones with
+    /// indices, indirect ones, captures whose position only the GPU knows, and buffers that the other
+    /// classes do not take.
     Every,
     /// Draws as in [`Every`](Self::Every), all of the same topology, in a dispatch that may need
     /// more than 64 workgroups. If the pipeline has one topology only, this class is the same as
     /// `Every`.
     OneTopology,
+    /// Several direct draws without primitive restart in one dispatch, of at most 64 workgroups each.
+    /// All elements of an attribute begin within 4 GiB. A dispatch of more than 64 workgroups has the
+    /// Vulkan pipeline of its topology, if all draws have the same.
+    Batched,
     /// Indexed draws for which primitive restart is enabled. A dispatch that may need more than 64
     /// workgroups has the Vulkan pipeline of its topology, if all draws have the same. If primitive
     /// restart is not enabled for the pipeline, this class is the same as `Every`.
     Restarted,
     /// A direct draw without indices that has a dispatch of its own, because it is large or the
-    /// only one. All elements of an attribute begin within 4 GiB. Under the descriptor plan it is
-    /// aligned as for [`Plain`](Self::Plain).
+    /// only one. It needs more than 64 workgroups, unless the pipeline has one topology only. All
+    /// elements of an attribute begin within 4 GiB. Under the descriptor plan, and on devices without
+    /// [wide accesses](super::Capabilities::wide_accesses), it is aligned as for
+    /// [`Plain`](Self::Plain).
     Single,
+    /// A draw as in [`Single`](Self::Single) with indices, but without primitive restart.
+    Indexed,
+    /// The only draw of a capture, if it is one as in [`Single`](Self::Single) of any size with
+    /// indices, primitive restart and one instance, all indices exist, and the capture begins where the
+    /// CPU knows. By device addresses only. If primitive restart is not enabled for the pipeline, this
+    /// class is the same as `Indexed`.
+    SingleRestarted,
     /// A draw as in [`Single`](Self::Single) that needs the least code, so that its pipeline
     /// compiles in a fraction of the time: one instance, no more workgroups than one axis may have,
     /// and all elements of attributes exist. Attributes of 8 bytes begin at multiples of 8, larger
@@ -78,8 +93,31 @@ pub enum DrawClass {
 
 impl DrawClass {
     /// All classes.
-    pub const ALL: [Self; 6] =
-        [Self::Every, Self::OneTopology, Self::Restarted, Self::Single, Self::Plain, Self::Fused];
+    pub const ALL: [Self; 9] = [
+        Self::Every,
+        Self::OneTopology,
+        Self::Batched,
+        Self::Restarted,
+        Self::Single,
+        Self::Indexed,
+        Self::SingleRestarted,
+        Self::Plain,
+        Self::Fused,
+    ];
+
+    /// Invocations per workgroup.
+    const fn workgroup_size(self, sizes: &WorkgroupSizes) -> u32 {
+        match self {
+            Self::Batched => sizes.batched,
+            Self::Restarted | Self::SingleRestarted => sizes.restarted,
+            Self::Every
+            | Self::OneTopology
+            | Self::Single
+            | Self::Indexed
+            | Self::Plain
+            | Self::Fused => sizes.others,
+        }
+    }
 }
 
 /// The description of a pipeline.
@@ -269,8 +307,7 @@ struct Shared {
     /// The attributes that a capture needs vertex buffers for: on the compute backend those that
     /// the shader reads, in slot order; on the others all attributes of the vertex input state.
     attributes: Vec<PulledAttribute>,
-    workgroup_size: u32,
-    restarted_workgroup_size: u32,
+    workgroup_sizes: WorkgroupSizes,
     is_staged: bool,
     /// The number of descriptor sets of the application, and the numbers of the sets that the
     /// shader reads.
@@ -530,10 +567,7 @@ impl Pipeline {
             provoking_vertex: desc.provoking_vertex,
             primitive_restart: desc.primitive_restart,
             attributes,
-            workgroup_size: shader.compute().map_or(0, |compute| compute.workgroup_size),
-            restarted_workgroup_size: shader
-                .compute()
-                .map_or(0, |compute| compute.restarted_workgroup_size),
+            workgroup_sizes: shader.compute().map(|c| c.workgroup_sizes).unwrap_or_default(),
             is_staged: shader.compute().is_some_and(|compute| compute.shared_memory > 0),
             set_count: desc.set_layouts.len() as u32,
             used_sets: shader.descriptor_sets.clone(),
@@ -627,13 +661,9 @@ impl Pipeline {
         &self.shared.attributes
     }
 
-    /// Invocations per workgroup of captures of draws, by whether primitive restart is enabled for
-    /// them.
-    pub(super) fn workgroup_size(&self, is_restarted: bool) -> u32 {
-        match is_restarted {
-            true => self.shared.restarted_workgroup_size,
-            false => self.shared.workgroup_size,
-        }
+    /// Invocations per workgroup of captures of a class of draws, on the compute backend.
+    pub(super) fn workgroup_size(&self, class: DrawClass) -> u32 {
+        class.workgroup_size(&self.shared.workgroup_sizes)
     }
 
     /// Whether workgroups collect records in shared memory, in the classes of draws that do so.

@@ -65,12 +65,18 @@ pub enum Effect {
     /// Captures access pairs of dwords as 64-bit integers, where `shaderInt64` is enabled:
     /// [`Capabilities::int64_accesses`](super::Capabilities::int64_accesses).
     Int64Accesses,
+    /// The invocations of a workgroup load the parameters of their draw together:
+    /// [`Capabilities::shared_draws`](super::Capabilities::shared_draws).
+    SharedDraws,
     /// Workgroups do not collect records in shared memory:
     /// [`Capabilities::staging`](super::Capabilities::staging).
     NoStaging,
     /// Captures of draws with primitive restart have workgroups of 128 invocations:
-    /// [`Capabilities::restarted_workgroup_size`](super::Capabilities::restarted_workgroup_size).
+    /// [`Capabilities::workgroup_sizes`](super::Capabilities::workgroup_sizes).
     LargeRestartedWorkgroups,
+    /// Captures of several small draws in one dispatch have workgroups of 32 invocations:
+    /// [`Capabilities::workgroup_sizes`](super::Capabilities::workgroup_sizes).
+    SmallBatchedWorkgroups,
 }
 
 impl Effect {
@@ -81,7 +87,11 @@ impl Effect {
             Self::NoIndirectDraws => "commands for indirect draws are refused",
             Self::NarrowAccesses => "accesses are not declared to be aligned",
             Self::Int64Accesses => "pairs of dwords are accessed as 64-bit integers",
+            Self::SharedDraws => "a workgroup loads the parameters of its draw together",
             Self::NoStaging => "records are not collected in shared memory",
+            Self::SmallBatchedWorkgroups => {
+                "workgroups of 32 invocations capture several small draws"
+            }
             Self::LargeRestartedWorkgroups => {
                 "workgroups of 128 invocations capture draws with primitive restart"
             }
@@ -115,7 +125,7 @@ impl Workaround {
 }
 
 /// All workarounds.
-pub static WORKAROUNDS: [Workaround; 8] = [
+pub static WORKAROUNDS: [Workaround; 10] = [
     Workaround {
         name: "panvk-direct-dispatch",
         effect: Effect::DirectDispatch,
@@ -176,6 +186,25 @@ pub static WORKAROUNDS: [Workaround; 8] = [
         reason: "each component of a vector is accessed separately, for one lane after the other",
         link: "https://docs.mesa3d.org/drivers/llvmpipe.html",
         removal: "lavapipe captures as fast with vectors of dwords",
+        applies: |device| device.driver_id == DriverId::MESA_LLVMPIPE,
+    },
+    Workaround {
+        name: "llvmpipe-shared-draws",
+        effect: Effect::SharedDraws,
+        devices: "llvmpipe, as lavapipe",
+        reason: "what all invocations load is loaded for one lane after the other, but for constant \
+                 places in shared memory",
+        link: "https://docs.mesa3d.org/drivers/llvmpipe.html",
+        removal: "lavapipe loads once what all lanes load from the same address",
+        applies: |device| device.driver_id == DriverId::MESA_LLVMPIPE,
+    },
+    Workaround {
+        name: "llvmpipe-small-batched-workgroups",
+        effect: Effect::SmallBatchedWorkgroups,
+        devices: "llvmpipe, as lavapipe",
+        reason: "all invocations of a workgroup are executed, also those that a small draw does not have",
+        link: "https://docs.mesa3d.org/drivers/llvmpipe.html",
+        removal: "lavapipe captures small draws as fast with workgroups of 64 invocations",
         applies: |device| device.driver_id == DriverId::MESA_LLVMPIPE,
     },
     Workaround {

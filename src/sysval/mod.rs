@@ -2,8 +2,9 @@
 //! structures with the same names in `shaders/*.wgsl`; a test compares the declarations.
 //!
 //! A capture has [`Sysvals`] in push constants: exactly the 128 bytes that every device supports.
-//! They contain the [`DrawSysvals`] of the draw that it captures, or point to a [`Batch`] of draws
-//! in memory.
+//! They contain the [`DrawSysvals`] of the draw that it captures, or point to draws in memory: to a
+//! [`Batch`], in which each workgroup searches for its draw, or to a list, which says the draw of each
+//! workgroup.
 
 #![forbid(unsafe_code)]
 
@@ -30,7 +31,10 @@ pub type Address = [u32; 2];
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Sysvals {
-    /// The draw, unless there is a batch.
+    /// The draw. If there is a batch, it is not read. If the CPU lists the draws
+    /// ([`Batched`](crate::runtime::DrawClass::Batched)), `index_address` is the address of an array of
+    /// them, and `item_count` their number; directly behind them follows a `u16` for each workgroup, the
+    /// number of its draw.
     pub draw: DrawSysvals,
     /// The address of each buffer's bound range; 0 if no buffer is bound.
     pub xfb_address: [Address; MAX_XFB_BUFFERS],
@@ -39,7 +43,8 @@ pub struct Sysvals {
     /// [`Lowered::push_constants`](crate::lower::Lowered::push_constants), followed by the
     /// descriptors of the attributes from [`INLINE_ATTRIBUTES`] on.
     pub table: Address,
-    /// The address of a [`Batch`], or 0.
+    /// The address of a [`Batch`], or 0. Of one with listed draws, only the limit and the positions are
+    /// read.
     pub batch: Address,
     /// The descriptors of the first attributes.
     pub attributes: [AttributeDescriptor; INLINE_ATTRIBUTES],
@@ -128,7 +133,7 @@ pub const fn draw_flags(topology: PrimitiveTopology, provoking: ProvokingVertex)
 /// [`Batch::draw_count`]: a bit that numbers of draws do not have.
 pub const RESTARTED_BATCH: u32 = 1 << 31;
 
-/// Draws that one dispatch captures.
+/// Draws that one dispatch captures, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Batch {

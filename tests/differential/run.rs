@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use vkxfb::capture::CaptureError;
+use vkxfb::lower::compute::WorkgroupSizes;
 use vkxfb::lower::{Backend, LowerError, Lowered, Shader, compute, native, vertex};
 use vkxfb::runtime::{Pipeline, PipelineDesc};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
@@ -258,7 +259,7 @@ fn lower(case: &Case, backend: Backend, target: compute::Target) -> Result<Lower
         Backend::Vertex => vertex::lower(shader),
         Backend::Compute => {
             let target = compute::Target {
-                workgroup_size: [64, 64, 20][case.seed as usize % 3],
+                workgroup_sizes: WorkgroupSizes::all([64, 64, 20][case.seed as usize % 3]),
                 staging: [0, 0, 0, 4096, 0, 0, 300, 0][case.seed as usize % 8],
                 ..target
             };

@@ -140,7 +140,7 @@ impl Case {
         let options = compute::Options {
             vertex_input: &vertex_input,
             target: compute::Target {
-                workgroup_size: self.workgroup_size,
+                workgroup_sizes: compute::WorkgroupSizes::all(self.workgroup_size),
                 staging: (self.words.len() as u32 % 4) << 10,
                 ..Default::default()
             },

@@ -5,6 +5,7 @@ use rspirv::binary::Assemble;
 use rspirv::dr::{Builder, Operand};
 use rspirv::spirv;
 use vkxfb::capture::{CapturedOutput, Layout};
+use vkxfb::lower::compute::WorkgroupSizes;
 use vkxfb::lower::{Lowered, LoweredAttribute, LoweredCompute, LoweredKind, ResourcePlan, SpecIds};
 use vkxfb::runtime::{Barrier, Draw, MemoryLocation, PipelineDesc};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
@@ -394,10 +395,13 @@ fn pipelines_are_refused_before_vulkan_is_called() {
             topology: 0,
             restart: 1,
             general: 2,
-            wide: 3,
-            fused: 4,
-            plain: 5,
-            workgroup_size: 6,
+            indexed: 3,
+            batched: 4,
+            wide_loads: 5,
+            wide_stores: 6,
+            fused: 7,
+            plain: 8,
+            workgroup_size: 9,
         },
         attributes: [0, 7]
             .map(|location| LoweredAttribute {
@@ -406,8 +410,7 @@ fn pipelines_are_refused_before_vulkan_is_called() {
                 input_rate: InputRate::Vertex,
             })
             .to_vec(),
-        workgroup_size: 64,
-        restarted_workgroup_size: 64,
+        workgroup_sizes: WorkgroupSizes::all(64),
         shared_memory: 0,
         resources: ResourcePlan::DeviceAddress,
     };
@@ -418,13 +421,13 @@ fn pipelines_are_refused_before_vulkan_is_called() {
         "the shader reads vertex attribute location 7, which the vertex input state does not \
          describe"
     );
-    for (large, draws) in [
-        (LoweredCompute { workgroup_size: 512, ..compute.clone() }, ""),
-        (
-            LoweredCompute { restarted_workgroup_size: 512, ..compute.clone() },
-            " for draws with primitive restart",
-        ),
+    let sizes = WorkgroupSizes::all(64);
+    for (workgroup_sizes, draws) in [
+        (WorkgroupSizes { others: 512, ..sizes }, ""),
+        (WorkgroupSizes { batched: 512, ..sizes }, " for several draws"),
+        (WorkgroupSizes { restarted: 512, ..sizes }, " for draws with primitive restart"),
     ] {
+        let large = LoweredCompute { workgroup_sizes, ..compute.clone() };
         assert_eq!(
             error(&desc(&gpu, &lowered(large), &input)),
             format!(

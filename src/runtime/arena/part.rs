@@ -280,6 +280,20 @@ impl Part {
         Ok(place)
     }
 
+    /// Takes upload memory of `bytes` bytes, which `write` writes.
+    ///
+    /// # Errors
+    /// As [`take`](Self::take).
+    pub(in crate::runtime) fn push_with(
+        &mut self,
+        bytes: usize,
+        write: impl FnOnce(&mut [u8]),
+    ) -> Result<Suballocation, RuntimeError> {
+        let (place, target) = self.take_mapped(bytes)?;
+        write(target);
+        Ok(place)
+    }
+
     /// Writes to upload memory that was taken, `offset` bytes from its start.
     ///
     /// # Safety

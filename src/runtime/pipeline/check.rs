@@ -54,10 +54,7 @@ pub(super) fn check(
     vertex_input::validate(desc.vertex_input)?;
     if let Some(compute) = shader.compute() {
         let limits = &caps.limits;
-        for (size, draws) in [
-            (compute.workgroup_size, ""),
-            (compute.restarted_workgroup_size, " for draws with primitive restart"),
-        ] {
+        for (size, draws) in compute.workgroup_sizes.each() {
             if size == 0 {
                 let what = format!("a workgroup of no invocations{draws}");
                 return Err(RuntimeError::InvalidShader(what));

@@ -12,7 +12,7 @@ use crate::runtime::{Context, RuntimeError};
 use crate::topology::{PrimitiveTopology, XfbTopology};
 
 /// The number of Vulkan pipelines: for some classes of draws one for each topology, and one for any.
-const PIPELINES: usize = 5 * (1 + XfbTopology::COUNT);
+const PIPELINES: usize = 8 * (1 + XfbTopology::COUNT);
 
 /// The Vulkan pipelines of a compute capture, and what they are made from when a draw first needs
 /// them.
@@ -33,8 +33,11 @@ fn index(class: DrawClass, topology: Option<PrimitiveTopology>) -> usize {
         DrawClass::Every | DrawClass::OneTopology => 0,
         DrawClass::Restarted => 1,
         DrawClass::Single => 2,
-        DrawClass::Plain => 3,
-        DrawClass::Fused => 4,
+        DrawClass::Indexed => 3,
+        DrawClass::Plain => 4,
+        DrawClass::Fused => 5,
+        DrawClass::SingleRestarted => 6,
+        DrawClass::Batched => 7,
     };
     let topology = topology.map_or(0, |topology| 1 + topology.xfb_topology() as usize);
     class * (1 + XfbTopology::COUNT) + topology
@@ -67,17 +70,20 @@ impl ComputePipelines {
         (class, topology): (DrawClass, Option<PrimitiveTopology>),
         cache: vk::PipelineCache,
     ) -> Result<vk::Pipeline, RuntimeError> {
+        let class = match class {
+            DrawClass::Restarted if !self.primitive_restart => DrawClass::Every,
+            DrawClass::SingleRestarted if !self.primitive_restart => DrawClass::Indexed,
+            class => class,
+        };
         let topology = match class {
             _ if !self.dynamic_topology => Some(self.topology),
             DrawClass::Every => None,
-            DrawClass::Restarted => topology,
-            DrawClass::OneTopology | DrawClass::Single | DrawClass::Plain | DrawClass::Fused => {
-                topology.or(Some(self.topology))
-            }
-        };
-        let class = match class {
-            DrawClass::Restarted if !self.primitive_restart => DrawClass::Every,
-            class => class,
+            DrawClass::Batched | DrawClass::Restarted | DrawClass::SingleRestarted => topology,
+            DrawClass::OneTopology
+            | DrawClass::Single
+            | DrawClass::Indexed
+            | DrawClass::Plain
+            | DrawClass::Fused => topology.or(Some(self.topology)),
         };
         self.pipelines[index(class, topology)].get_or_make(|| {
             let _span = tracing::debug_span!("variant", ?class, ?topology).entered();
@@ -91,8 +97,11 @@ impl ComputePipelines {
             let name = match class {
                 DrawClass::Every => "vkxfb compute",
                 DrawClass::OneTopology => "vkxfb compute of one topology",
+                DrawClass::Batched => "vkxfb compute of several draws",
                 DrawClass::Restarted => "vkxfb compute with restarts",
                 DrawClass::Single => "vkxfb compute without indices",
+                DrawClass::Indexed => "vkxfb compute of one indexed draw",
+                DrawClass::SingleRestarted => "vkxfb compute of one draw with restarts",
                 DrawClass::Plain => "vkxfb compute plain",
                 DrawClass::Fused => "vkxfb compute fused",
             };

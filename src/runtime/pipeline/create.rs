@@ -117,13 +117,13 @@ impl PipelineSpecialization {
         let mut constants = Self::default();
         let Some(ids) = shader.spec_ids() else { return constants };
         let wide = match (shader.resources(), class) {
-            (_, DrawClass::Plain) | (Some(ResourcePlan::Descriptors { .. }), DrawClass::Single) => {
+            (_, DrawClass::Plain) => WideAccesses::Aligned,
+            (_, DrawClass::Single | DrawClass::Indexed | DrawClass::SingleRestarted)
+                if !ctx.tests_alignment() =>
+            {
                 WideAccesses::Aligned
             }
-            (
-                Some(ResourcePlan::Descriptors { .. }),
-                DrawClass::Every | DrawClass::OneTopology | DrawClass::Restarted | DrawClass::Fused,
-            ) => {
+            (Some(ResourcePlan::Descriptors { .. }), _) => {
                 let captured: u32 = shader.layout.outputs.iter().map(|o| o.dwords()).sum();
                 match captured <= MOST_TESTED {
                     true => WideAccesses::Tested,
@@ -136,16 +136,24 @@ impl PipelineSpecialization {
         if let Some(topology) = topology {
             constants.push(ids.topology, topology.xfb_topology() as u32);
         }
-        constants.push(ids.wide, wide as u32);
+        // Both sides of the test are executed where pairs of dwords are 64-bit integers. Loads take
+        // so long there that they gain from it all the same.
+        let loads = match wide {
+            WideAccesses::Narrow if ctx.capabilities().int64_accesses() => WideAccesses::Tested,
+            wide => wide,
+        };
+        constants.push(ids.wide_loads, loads as u32);
+        constants.push(ids.wide_stores, wide as u32);
         if let Some(compute) = shader.compute() {
-            let is_restarted = class == DrawClass::Restarted;
+            let is_restarted = matches!(class, DrawClass::Restarted | DrawClass::SingleRestarted);
             constants.push(ids.restart, is_restarted.into());
-            if is_restarted {
-                constants.push(ids.workgroup_size, compute.restarted_workgroup_size);
-            }
+            constants.push(ids.workgroup_size, class.workgroup_size(&compute.workgroup_sizes));
             let is_general =
                 matches!(class, DrawClass::Every | DrawClass::OneTopology | DrawClass::Restarted);
             constants.push(ids.general, is_general.into());
+            let is_indexed = !matches!(class, DrawClass::Single | DrawClass::Plain);
+            constants.push(ids.indexed, is_indexed.into());
+            constants.push(ids.batched, (class == DrawClass::Batched).into());
             constants.push(ids.fused, (class == DrawClass::Fused).into());
             constants.push(ids.plain, (class == DrawClass::Plain).into());
         }

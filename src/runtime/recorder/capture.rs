@@ -17,7 +17,7 @@ use crate::lower::Backend;
 use crate::runtime::arena::Suballocation;
 use crate::runtime::descriptors::{MAX_ACCESS, Purpose, Table};
 use crate::runtime::parameters::{CounterBuffer, VertexBuffer};
-use crate::runtime::{ArenaAccess, Context, Kernels, Pipeline, RuntimeError};
+use crate::runtime::{ArenaAccess, Context, DrawClass, Kernels, Pipeline, RuntimeError};
 use crate::sysval::setup::{Input, MAX_DRAWS, Operation, kind};
 use crate::sysval::{Address, AttributeDescriptor, INLINE_ATTRIBUTES, flags, split};
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
@@ -153,6 +153,11 @@ impl PendingDraw {
 
     pub(super) const fn is_restarted(&self) -> bool {
         self.input.flags & flags::RESTART != 0
+    }
+
+    /// The class that takes the draw whatever else is drawn.
+    pub(super) const fn general_class(&self) -> DrawClass {
+        if self.is_restarted() { DrawClass::Restarted } else { DrawClass::Every }
     }
 }
 

@@ -1,24 +1,24 @@
 //! Records captures whose counts and positions the CPU knows: computes what `shaders/setup.wgsl`
 //! computes on the GPU.
 
-use super::capture::{Capture, PendingDraw, Position, TargetBuffer};
+use super::capture::{Attributes, Capture, PendingDraw, Position, TargetBuffer};
+use super::listed::{MAX_LISTED_DRAWS, listed_draws};
 use super::play::{After, Playback};
 use super::queries::{Order, operations_upload, place_operations};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::counts::{BoundBuffer, DrawCounts};
 use crate::lower::kernel::Kernel;
-use crate::runtime::arena::aligned;
 use crate::runtime::descriptors::User;
 use crate::runtime::fold::fold;
 use crate::runtime::{Barrier, Captured, DrawClass, RuntimeError};
 use crate::sysval::setup::{Input, Operation, operation};
-use crate::sysval::{Address, Batch, DrawSysvals, flags, offset, reciprocal, split};
+use crate::sysval::{Address, DrawSysvals, flags, offset, reciprocal, split};
 use crate::topology::{PrimitiveTopology, Shape};
 
 /// Draws of at most this many workgroups share a dispatch. A larger draw has a dispatch of its own:
 /// its invocations read the draw from push constants, not from memory. What a small draw would gain
 /// from staging does not make up for the time that its code takes to compile.
-const SMALL: u32 = 64;
+pub(in crate::runtime) const SMALL: u32 = 64;
 
 /// The most workgroups of a shared dispatch, if two axes allow that many.
 const SHARED: u32 = 1 << 20;
@@ -35,22 +35,26 @@ pub(super) struct Dispatch {
     class: DrawClass,
     /// The topology of the first draw, if all are decomposed like it.
     topology: Option<PrimitiveTopology>,
-    /// The address of the batch, if there is more than one draw.
-    batch: Address,
+    /// The workgroups of the draws in a dispatch that they share, or `None` if the first one shares
+    /// none.
+    shared: Option<u32>,
+    /// The address of the draws, if there is more than one.
+    listed: Address,
 }
 
 impl Dispatch {
     /// The class and the topology of the pipeline.
     fn pipeline_key(&self) -> (DrawClass, Option<PrimitiveTopology>) {
         match self.class {
-            DrawClass::Every => self.general_key(),
+            DrawClass::Every | DrawClass::Batched => self.general_key(),
             class => (class, self.topology),
         }
     }
 
-    /// The same if kernels place the draws.
+    /// The same if only the GPU knows where the draws are captured.
     pub(super) fn general_key(&self) -> (DrawClass, Option<PrimitiveTopology>) {
-        general_key(self.topology, self.workgroups.into())
+        let (class, topology) = general_key(self.topology, self.workgroups.into());
+        (if self.count > 1 { DrawClass::Batched } else { class }, topology)
     }
 }
 
@@ -188,7 +192,7 @@ impl Capture {
         if counts.output_limit == 0 {
             return Ok(());
         }
-        let size = self.workgroup_size_of(draw.state, false);
+        let size = self.workgroup_size_of(draw.state, DrawClass::Every);
         let [columns, rows] = self.dispatch_size(invocations(draw.topology, &counts), size)?;
         let placed = draw_sysvals(&draw.input, draw.topology, &counts, cursor.record);
         let class = self.class_of(draw, columns * rows);
@@ -205,33 +209,38 @@ impl Capture {
         workgroups: u32,
         class: DrawClass,
     ) {
+        let size = self.workgroup_size_of(draw.state, DrawClass::Batched).max(1);
+        let shared = match draw.input.flags & flags::FAR_ATTRIBUTES {
+            0 => Some(placed.invocations.div_ceil(size)).filter(|shared| *shared <= SMALL),
+            _ => None,
+        };
         let per_axis = self.ctx.max_workgroups_per_axis();
         let most = SHARED.min(per_axis.saturating_mul(per_axis));
         let plan = &mut self.plan;
         let first = plan.placed.len();
-        match plan.dispatches.last_mut() {
-            Some(last)
-                if last.state == draw.state
-                    && workgroups <= SMALL
-                    // Only small draws share a dispatch, so the first one must be small too.
-                    && (last.count > 1 || last.workgroups <= SMALL)
-                    && last.workgroups + workgroups <= most =>
-            {
-                placed.first_workgroup = last.workgroups;
-                last.count += 1;
-                last.class = DrawClass::Every;
-                last.topology = joined_topology(last.topology, draw.topology);
-                last.workgroups += workgroups;
-            }
-            _ => plan.dispatches.push(Dispatch {
+        let last = plan.dispatches.last_mut();
+        let last = last.filter(|last| last.state == draw.state && last.count < MAX_LISTED_DRAWS);
+        if let Some(last) = last
+            && let (Some(before), Some(more)) = (last.shared, shared)
+            && before + more <= most
+        {
+            placed.first_workgroup = before;
+            last.count += 1;
+            last.class = DrawClass::Batched;
+            last.topology = joined_topology(last.topology, draw.topology);
+            last.shared = Some(before + more);
+            last.workgroups = before + more;
+        } else {
+            plan.dispatches.push(Dispatch {
                 first,
                 count: 1,
                 state: draw.state,
                 workgroups,
+                shared,
                 class,
                 topology: Some(draw.topology),
-                batch: Address::default(),
-            }),
+                listed: Address::default(),
+            });
         }
         plan.placed.push(placed);
     }
@@ -260,9 +269,8 @@ impl Capture {
     /// The upload memory of the dispatches and operations.
     fn direct_upload(&self) -> u64 {
         let shared = self.plan.dispatches.iter().filter(|dispatch| dispatch.count > 1);
-        let batch = aligned(size_of::<Batch>() as u64);
-        let batches = shared.map(|d| aligned((d.count * size_of::<DrawSysvals>()) as u64) + batch);
-        batches.sum::<u64>() + operations_upload(self.plan.operations.len())
+        let lists = shared.map(|dispatch| self.listed_upload(dispatch));
+        lists.sum::<u64>() + operations_upload(self.plan.operations.len())
     }
 
     /// # Safety
@@ -288,19 +296,10 @@ impl Capture {
         // SAFETY: the caller's contract.
         unsafe { self.place_memory(playback, self.direct_upload(), 0, counters) }?;
         for i in 0..self.plan.dispatches.len() {
-            let Dispatch { first, count, .. } = self.plan.dispatches[i];
-            if count > 1 {
-                let placed = self.plan.placed[first..][..count].iter();
-                let draws =
-                    playback.arena.upload().push(placed.map(|draw| self.resolved_draw(*draw)))?;
-                let batch = Batch {
-                    draws: split(draws.address),
-                    draw_count: count as u32,
-                    record_limit: u32::MAX,
-                    ..Default::default()
-                };
-                let batch = playback.arena.upload().push([batch].into_iter())?;
-                self.plan.dispatches[i].batch = split(batch.address);
+            let dispatch = self.plan.dispatches[i];
+            if dispatch.count > 1 {
+                let listed = self.push_listed(playback.arena.upload(), &dispatch)?;
+                self.plan.dispatches[i].listed = split(listed.address);
             }
         }
         if !self.plan.operations.is_empty() {
@@ -339,10 +338,10 @@ impl Capture {
                     continue;
                 };
                 let mut sysvals = self.sysvals(dispatch.state);
-                match dispatch.count {
-                    1 => sysvals.draw = self.resolved_draw(self.plan.placed[dispatch.first]),
-                    _ => sysvals.batch = dispatch.batch,
-                }
+                sysvals.draw = match dispatch.count {
+                    1 => self.resolved_draw(self.plan.placed[dispatch.first]),
+                    count => listed_draws(dispatch.listed, count),
+                };
                 let (class, topology) = dispatch.pipeline_key();
                 // SAFETY: the caller's contract.
                 let raw = unsafe { pipeline.recorded(&self.ctx, class, topology) }?;
@@ -389,7 +388,9 @@ impl Capture {
         match (class, topology.map(PrimitiveTopology::shape), self.plan.placed.get(first)) {
             (DrawClass::Plain, Some(Shape::TriFan), Some(placed)) => {
                 let invocations = placed.item_count + placed.item_count.div_ceil(2);
-                invocations.div_ceil(self.workgroup_size_of(state, false)).min(workgroups)
+                invocations
+                    .div_ceil(self.workgroup_size_of(state, DrawClass::Plain))
+                    .min(workgroups)
             }
             _ => workgroups,
         }
@@ -404,12 +405,15 @@ impl Capture {
         let (Some(attributes), Some(pipeline)) = (attributes, pipeline) else {
             return DrawClass::Every;
         };
-        let is_aligned =
-            attributes.are_aligned && self.targets.iter().flatten().all(TargetBuffer::is_aligned);
-        if flags & (flags::INDEX_SIZE | flags::FAR_ATTRIBUTES) != 0
-            || !is_aligned && self.ctx.table().is_some()
-        {
+        let is_aligned = self.is_aligned(attributes);
+        if !self.is_single(draw) {
             return DrawClass::Every;
+        }
+        // For little work, a pipeline for each topology would not make up for the time that it takes
+        // to compile.
+        let is_specialized = workgroups > SMALL || pipeline.fixed_topology().is_some();
+        if flags & flags::INDEX_SIZE != 0 {
+            return if is_specialized { DrawClass::Indexed } else { DrawClass::Every };
         }
         let most = match pipeline.is_staged() {
             true => SMALL,
@@ -423,8 +427,23 @@ impl Capture {
             && first_instance < attributes.instances
         {
             true => DrawClass::Plain,
-            false => DrawClass::Single,
+            false if is_specialized => DrawClass::Single,
+            false => DrawClass::Every,
         }
+    }
+
+    /// Whether a pipeline for one draw takes this one: elements of attributes begin within 4 GiB, and
+    /// either all accesses are aligned to their size, or the pipeline tests that.
+    pub(super) fn is_single(&self, draw: &PendingDraw) -> bool {
+        let state = self.pending.states.get(draw.state);
+        let attributes = state.and_then(|state| self.pending.attributes.get(state.attributes));
+        draw.input.flags & flags::FAR_ATTRIBUTES == 0
+            && (self.ctx.tests_alignment() || attributes.is_some_and(|a| self.is_aligned(a)))
+    }
+
+    /// Whether accesses to attributes and records are aligned to their size.
+    fn is_aligned(&self, attributes: &Attributes) -> bool {
+        attributes.are_aligned && self.targets.iter().flatten().all(TargetBuffer::is_aligned)
     }
 
     /// Returns the draw with a resolved index buffer address.

@@ -35,7 +35,7 @@ impl Capture {
     /// The draw, if its workgroups can do everything. `counters` are those to end with.
     pub(super) fn fusible(&self, counters: &[Address; MAX_XFB_BUFFERS]) -> Option<Fusible> {
         let [draw] = self.pending.draws[..] else { return None };
-        let size = u64::from(self.workgroup_size_of(draw.state, false));
+        let size = u64::from(self.workgroup_size_of(draw.state, DrawClass::Fused));
         let workgroups = draw.invocations.div_ceil(size.max(1));
         // A workgroup must not write a counter that another one has yet to read. Counters at other
         // addresses may have the same memory.

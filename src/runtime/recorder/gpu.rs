@@ -79,8 +79,16 @@ struct Placed {
 #[derive(Debug, Clone, Copy)]
 struct KnownDraw {
     draw: DrawSysvals,
-    restarts: Address,
     workgroups: [u32; 2],
+    /// The topology of the pipeline, or `None` if it is one for any.
+    topology: Option<PrimitiveTopology>,
+}
+
+impl KnownDraw {
+    /// The class and the topology of the pipeline.
+    const fn pipeline_key(&self) -> (DrawClass, Option<PrimitiveTopology>) {
+        (DrawClass::SingleRestarted, self.topology)
+    }
 }
 
 impl Capture {
@@ -97,11 +105,13 @@ impl Capture {
         // Everything that can fail precedes the first command.
         let per_axis = self.ctx.max_workgroups_per_axis();
         let captures = self.captures() && self.plan.groups.iter().any(|g| g.workgroups != Some(0));
+        let known = self.known_restarted_draw();
         for group in &self.plan.groups {
             fold(group.workgroups.unwrap_or(1), per_axis)?;
             if captures && let Some(pipeline) = self.pipeline_of(&self.pending.states[group.state])
             {
-                let (class, topology) = group.pipeline_key();
+                let (class, topology) =
+                    known.map_or_else(|| group.pipeline_key(), |known| known.pipeline_key());
                 // SAFETY: the caller's contract.
                 unsafe { pipeline.recorded(&self.ctx, class, topology) }?;
             }
@@ -116,7 +126,7 @@ impl Capture {
         let (upload, scratch) = self.setup_memory();
         // SAFETY: the caller's contract.
         unsafe { self.place_memory(playback, upload, scratch, &counters) }?;
-        let placed = self.place_setup(playback, &counters)?;
+        let placed = Placed { known, ..self.place_setup(playback, &counters)? };
         // SAFETY: the caller's contract.
         let ends = unsafe { self.place_ends(playback) }?;
         // SAFETY: the caller's contract.
@@ -199,7 +209,7 @@ impl Capture {
         let indirect = self.ctx.has_indirect_dispatch();
         for number in 0..self.pending.draws.len() {
             let draw = self.pending.draws[number];
-            let size = self.workgroup_size_of(draw.state, draw.is_restarted());
+            let size = self.workgroup_size_of(draw.state, draw.general_class());
             let is_sized = draw.is_known() || !indirect;
             let most = most_workgroups(&draw, size);
             let workgroups = is_sized.then_some(most);
@@ -311,8 +321,8 @@ impl Capture {
             progress: self.progress(position, Some(new_state), new_counters),
         };
         let setup = upload.push([setup].into_iter())?;
-        let known = self.known_restarted_draw();
-        Ok(Placed { setup, batches, new_state, moved_state, restarts: restart_dispatches, known })
+        let restarts = restart_dispatches;
+        Ok(Placed { setup, batches, new_state, moved_state, restarts, known: None })
     }
 
     /// The only draw, if it has primitive restart and the CPU knows everything else that its capture
@@ -327,6 +337,7 @@ impl Capture {
         // By descriptors both reach the whole scratch memory, which the setup writes to.
         if self.ctx.table().is_some()
             || !draw.is_restarted()
+            || !self.is_single(&draw)
             || kind != kind::DIRECT
             || predicate != Address::default()
             || instance_count != 1
@@ -347,12 +358,12 @@ impl Capture {
             invocations,
             ..unclamped
         };
-        let size = u64::from(self.workgroup_size_of(draw.state, true).max(1));
+        let size = u64::from(self.workgroup_size_of(draw.state, DrawClass::SingleRestarted).max(1));
         let workgroups = u64::from(invocations).div_ceil(size);
         Some(KnownDraw {
             draw: self.resolved_draw(known),
-            restarts: draw.input.restart_table,
             workgroups: fold(workgroups, self.ctx.max_workgroups_per_axis()).ok()?,
+            topology: general_key(Some(draw.topology), workgroups).1,
         })
     }
 
@@ -431,14 +442,18 @@ impl Capture {
             let Some(pipeline) = pipeline.filter(|_| group.workgroups != Some(0)) else { continue };
             let offset = number as u64 * BATCH_SIZE;
             let mut sysvals = self.sysvals(group.state);
-            match placed.known {
-                Some(known) => (sysvals.draw, sysvals.batch) = (known.draw, known.restarts),
-                None => sysvals.batch = split(batches.address + offset),
+            let mut key = group.pipeline_key();
+            match (placed.known, self.pending.draws.first()) {
+                (Some(known), Some(draw)) => {
+                    (sysvals.draw, sysvals.batch) = (known.draw, draw.input.restart_table);
+                    key = known.pipeline_key();
+                }
+                _ => sysvals.batch = split(batches.address + offset),
             }
             // SAFETY: the caller's contract; the arguments lie in the scratch memory.
             unsafe {
                 self.scarce_barrier(playback, number > 0 && self.captures_overlap());
-                let (class, topology) = group.pipeline_key();
+                let (class, topology) = key;
                 let raw = pipeline.recorded(&self.ctx, class, topology)?;
                 self.prepare_dispatch(playback, group.state, &pipeline, raw, set, &sysvals);
                 let (device, cmd) = (self.ctx.device(), playback.cmd);

@@ -28,6 +28,7 @@ mod draw_commands;
 mod fused;
 mod gpu;
 mod graphics;
+mod listed;
 mod order;
 mod play;
 mod queries;
@@ -39,7 +40,9 @@ mod state;
 
 pub use self::capture::Capture;
 pub(super) use self::checks::check_byte_count;
+pub(super) use self::direct::SMALL;
 use self::graphics::Graphics;
+pub(super) use self::listed::LISTED_BYTES;
 pub use self::order::CaptureOrder;
 use self::play::Playback;
 pub(super) use self::resources::{address, resolve};

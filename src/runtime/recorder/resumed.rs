@@ -9,6 +9,7 @@
 use super::capture::{Capture, PendingDraw, Position};
 use super::direct::Cursor;
 use super::gpu::STATE_SIZE;
+use super::listed::listed_draws;
 use super::play::{After, Playback};
 use super::queries::Order;
 use crate::capture::MAX_XFB_BUFFERS;
@@ -17,7 +18,7 @@ use crate::runtime::arena::aligned;
 use crate::runtime::fold::fold;
 use crate::runtime::{Barrier, RuntimeError};
 use crate::sysval::setup::{Input, Resume};
-use crate::sysval::{Address, Batch, DrawSysvals, split};
+use crate::sysval::{Address, Batch, split};
 
 /// What all draws have in common.
 #[derive(Debug, Clone, Copy)]
@@ -84,9 +85,9 @@ impl Capture {
         }
         // SAFETY: the caller's contract.
         unsafe { self.make_kernels(&[Kernel::Resume]) }?;
-        let (draws, count) = (self.plan.placed.len() as u64, self.plan.dispatches.len() as u64);
+        let count = self.plan.dispatches.len() as u64;
         let batches = aligned(count * size_of::<Batch>() as u64);
-        let upload = aligned(draws * size_of::<DrawSysvals>() as u64)
+        let upload = self.plan.dispatches.iter().map(|d| self.listed_upload(d)).sum::<u64>()
             + batches
             + aligned(size_of::<Resume>() as u64);
         let scratch = batches + aligned(STATE_SIZE);
@@ -97,15 +98,18 @@ impl Capture {
             (scratch.take(count * size_of::<Batch>() as u64)?, scratch.take(STATE_SIZE)?)
         };
         let upload = playback.arena.upload();
-        let placed = self.plan.placed.iter();
-        let draws = upload.push(placed.map(|draw| self.resolved_draw(*draw)))?;
-        let known = upload.push(self.plan.dispatches.iter().map(|dispatch| Batch {
-            draws: split(draws.address + (dispatch.first * size_of::<DrawSysvals>()) as u64),
-            draw_count: dispatch.count as u32,
-            ..Default::default()
-        }))?;
+        let mut known = Vec::with_capacity(self.plan.dispatches.len());
+        for dispatch in &self.plan.dispatches {
+            let draws = self.push_listed(upload, dispatch)?;
+            known.push(Batch {
+                draws: split(draws.address),
+                draw_count: dispatch.count as u32,
+                ..Default::default()
+            });
+        }
+        let known_batches = upload.push(known.iter().copied())?;
         let resume = Resume {
-            known: split(known.address),
+            known: split(known_batches.address),
             batches: split(batches.address),
             count: count as u32,
             vertices: all.vertices,
@@ -135,6 +139,9 @@ impl Capture {
                     continue;
                 };
                 let mut sysvals = self.sysvals(dispatch.state);
+                if dispatch.count > 1 {
+                    sysvals.draw = listed_draws(known[number].draws, dispatch.count);
+                }
                 sysvals.batch = split(batches.address + (number * size_of::<Batch>()) as u64);
                 let (class, topology) = dispatch.general_key();
                 let raw = pipeline.recorded(&self.ctx, class, topology)?;

@@ -279,8 +279,7 @@ impl<'m> Values<'m> {
                     && self.is_known_at_start(base)
             }
             Op::Load => {
-                rest.is_empty()
-                    && self.place(base).is_some_and(|place| place & IN_START != 0)
+                rest.is_empty() && self.place(base).is_some_and(|place| place & IN_START != 0)
             }
             _ => false,
         }

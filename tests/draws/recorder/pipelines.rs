@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use ash::vk;
+use vkxfb::lower::compute::WorkgroupSizes;
 use vkxfb::lower::{Backend, Shader, compute, native, vertex};
 use vkxfb::runtime::{Pipeline, PipelineDesc};
 use vkxfb::topology::PrimitiveTopology;
@@ -46,8 +47,7 @@ impl Pipelines {
             Backend::Vertex => vertex::lower(&shader),
             Backend::Compute => {
                 let target = compute::Target {
-                    workgroup_size: key.workgroup_size,
-                    restarted_workgroup_size: key.restarted_workgroup_size,
+                    workgroup_sizes: key.workgroup_sizes,
                     staging: key.staging,
                     ..gpu.context().compute_target(set_layouts.len())?
                 };
@@ -85,8 +85,7 @@ impl Pipelines {
 struct Variant {
     state: State,
     specialize: bool,
-    workgroup_size: u32,
-    restarted_workgroup_size: u32,
+    workgroup_sizes: WorkgroupSizes,
     staging: u32,
 }
 
@@ -99,17 +98,16 @@ impl Variant {
         let topology = if specialize { state.topology } else { PrimitiveTopology::PointList };
         // What a workgroup stages: nothing, all that it captures, or in many rounds.
         let ways = if specialize { 2 } else { 4 };
-        let (workgroup_size, restarted_workgroup_size, staging) = match program.seed / 10 % ways {
-            0 => (32, 32, 0),
-            1 => (32, 64, 4096),
-            2 => (7, 4, 4096),
-            _ => (32, 8, 500),
+        let (others, restarted, batched, staging) = match program.seed / 10 % ways {
+            0 => (32, 32, 32, 0),
+            1 => (32, 64, 8, 4096),
+            2 => (7, 4, 5, 4096),
+            _ => (32, 8, 64, 500),
         };
         Self {
             state: State { topology, ..state },
             specialize,
-            workgroup_size,
-            restarted_workgroup_size,
+            workgroup_sizes: WorkgroupSizes { batched, restarted, others },
             staging,
         }
     }
