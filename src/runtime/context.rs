@@ -236,7 +236,6 @@ impl Context {
             staging: self.shared.capabilities.staging(),
             int64_accesses: self.shared.enabled.shader_int64,
             shared_draws: self.shared.capabilities.shared_draws(),
-            ..Default::default()
         })
     }
 

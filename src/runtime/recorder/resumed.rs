@@ -131,7 +131,7 @@ impl Capture {
             self.barrier(playback, Barrier::SetupToCapture);
             self.find_captured(after.position);
             self.remember(playback);
-            for number in 0..self.plan.dispatches.len() {
+            for (number, batch) in known.iter().enumerate() {
                 let dispatch = self.plan.dispatches[number];
                 let Some(pipeline) =
                     self.pipeline_of(&self.pending.states[dispatch.state]).cloned()
@@ -140,7 +140,7 @@ impl Capture {
                 };
                 let mut sysvals = self.sysvals(dispatch.state);
                 if dispatch.count > 1 {
-                    sysvals.draw = listed_draws(known[number].draws, dispatch.count);
+                    sysvals.draw = listed_draws(batch.draws, dispatch.count);
                 }
                 sysvals.batch = split(batches.address + (number * size_of::<Batch>()) as u64);
                 let (class, topology) = dispatch.general_key();
