@@ -37,11 +37,13 @@ const PLANS: [(&str, Resources); 2] =
     [("by address", Resources::Best), ("by descriptors", Resources::Descriptors)];
 
 /// Names, and the class of draws and primitive restart.
-const KINDS: [(&str, DrawClass, bool); 5] = [
+const KINDS: [(&str, DrawClass, bool); 7] = [
     ("plain", DrawClass::Plain, false),
     ("single", DrawClass::Single, false),
     ("indexed", DrawClass::Indexed, false),
+    ("batched", DrawClass::Batched, false),
     ("general", DrawClass::Every, false),
+    ("single restart", DrawClass::SingleRestarted, true),
     ("restart", DrawClass::Restarted, true),
 ];
 
@@ -56,7 +58,7 @@ const TOPOLOGIES: [(&str, Option<PrimitiveTopology>); 5] = [
 /// The most messages and cycles of arithmetic of some captures, and the threads that share a register
 /// file. The figures are those of Mesa 25.0.7, and little more. Those with restart count both ways to
 /// find a draw, of which each executes one.
-const MOST: [(&str, f64, f64, u32); 29] = [
+const MOST: [(&str, f64, f64, u32); 34] = [
     ("one attribute, by address, plain, lists", 3.0, 1.0, 2),
     ("one attribute, by address, plain, strips", 7.0, 2.6, 2),
     // Three invocations for two primitives: those of other classes have four.
@@ -67,6 +69,11 @@ const MOST: [(&str, f64, f64, u32); 29] = [
     ("one attribute, by address, single, line strips", 5.0, 3.3, 2),
     ("one attribute, by address, single, strips", 7.0, 4.3, 2),
     ("one attribute, by address, single, fans", 5.0, 3.8, 2),
+    ("one attribute, by address, indexed, lists", 4.0, 3.4, 2),
+    ("one attribute, by address, indexed, strips", 8.0, 5.0, 2),
+    ("one attribute, by address, batched, lists", 11.0, 5.0, 2),
+    ("one attribute, by address, single restart, strips", 11.0, 9.6, 2),
+    ("one attribute, by descriptors, indexed, lists", 8.0, 4.3, 2),
     ("one attribute, by address, general, lists", 11.0, 7.8, 2),
     ("mat4, by address, single, lists", 7.0, 3.7, 2),
     ("mat4, by address, general, strips", 23.0, 12.0, 2),

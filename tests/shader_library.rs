@@ -286,6 +286,7 @@ fn constants_have_one_value() {
         ("GROUP", 2),
         ("NO_RUN", 3),
         ("LIST_FAN", 4),
+        ("CACHED_ITEMS", 1 << 21),
     ]);
     assert_eq!(found, expected);
 
