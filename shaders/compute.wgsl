@@ -9,11 +9,11 @@
 // With primitive restart every index is an item, and only this shader finds out which of them
 // contribute.
 //
-// There are several pipelines of this shader (DrawClass). Two take one draw without indices, from push
-// constants; the plain one of them does what is left if nothing can go wrong: the CPU has checked
-// that all elements exist. The fused one (fused.wgsl) takes one small draw without kernels. Draws with
-// primitive restart have another one. The code that pipelines remove costs time in compilers, registers
-// on all devices, and time on devices that execute both sides of a branch.
+// There are several pipelines of this shader (DrawClass). Some take one draw, from push constants: with
+// or without indices, or with primitive restart; the plain one of them does what is left if nothing can
+// go wrong: the CPU has checked that all elements exist. One takes draws that the CPU lists. The fused
+// one (fused.wgsl) takes one small draw without kernels. The code that pipelines remove costs time in
+// compilers, registers on all devices, and time on devices that execute both sides of a branch.
 
 // What an invocation shades.
 struct Work {
@@ -50,7 +50,7 @@ fn begin_draw(workgroup: u32, local: u32) -> bool {
         use_draw_together(workgroup, local);
     } else if may_be_general() && is_address(sysvals.batch) {
         use_draw_of(workgroup);
-    } else if may_restart() {
+    } else if may_restart() && !may_be_general() {
         use_known_restarts();
     } else {
         use_pushed_draw();

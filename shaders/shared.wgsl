@@ -56,7 +56,7 @@ fn use_draw_together(workgroup: u32, local: u32) {
 }
 
 // Loads one pair of a draw of `size` bytes, or of the batch. Those that do not exist are the last one of
-// the draw.
+// the draw. By descriptors both are in one buffer: listed draws have a batch by addresses only.
 fn share_pair(i: u32, at: vec2<u32>, size: u32, has_batch: bool) {
     let of_draw = add_bytes(at, 8u * min(i, size / 8u - 1u));
     let of_batch = add_bytes(sysvals.batch, 8u * (i - SHARED_BATCH));

@@ -26,7 +26,7 @@ const DRAWS: u32 = 1000;
 const INDICES: u32 = 10_000;
 /// The sizes in bytes of the buffer that is read and of the capture buffer. Each flushed draw has
 /// room for a primitive.
-const SIZES: [u64; 2] = [1 << 16, 1 << 22];
+const SIZES: [u64; 2] = [1 << 16, 1 << 25];
 /// Bytes between dynamic offsets: the largest alignment that Vulkan allows a device to require.
 const OFFSET: u32 = 256;
 const STRIP: PrimitiveTopology = PrimitiveTopology::TriangleStrip;

@@ -63,7 +63,7 @@ fn pipeline(gpu: &Gpu, staging: u32, topology: Option<PrimitiveTopology>) -> Pip
     let target = compute::Target { staging, ..gpu.compute_target(COMPUTE).unwrap() };
     let options = compute::Options::new(&vertex_input).target(target);
     let lowered = compute::lower(&shader, &options).unwrap();
-    assert_eq!(lowered.compute().unwrap().shared_memory > 0, staging > 0);
+    assert_eq!(lowered.compute().unwrap().is_staged, staging > 0);
     let desc = PipelineDesc::new(&lowered, &vertex_input);
     let desc = topology.map_or(desc, |topology| desc.topology(topology));
     // SAFETY: the device of the context is live.

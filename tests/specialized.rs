@@ -70,7 +70,7 @@ fn lowered(words: &[u32]) -> Vec<Lowered> {
         target,
         compute::Target { resources: DESCRIPTORS, ..target },
         compute::Target { staging: 2048, ..target },
-        compute::Target { shared_draws: true, ..target },
+        compute::Target { shared_draws: true, staging: 1024, ..target },
     ];
     let by_compute = targets.map(|target| {
         let options = compute::Options { vertex_input: &vertex_input, target };

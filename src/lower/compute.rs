@@ -37,6 +37,8 @@ use crate::spirv::emit::Builder;
 use crate::spirv::entry_point::isolate;
 use crate::spirv::link::Linker;
 use crate::spirv::{Id, Module, Section};
+use crate::sysval::Batch;
+use crate::sysval::setup::RestartedDraw;
 use crate::vertex_input::VertexInput;
 
 /// The options of a compute lowering.
@@ -102,6 +104,9 @@ impl Default for Target {
 
 /// The default workgroup size, for devices without measurements.
 pub const DEFAULT_WORKGROUP_SIZE: u32 = 64;
+
+/// Bytes of shared memory for a draw that a workgroup loads together (`shaders/shared.wgsl`).
+const SHARED_DRAW_BYTES: u32 = (size_of::<RestartedDraw>() + size_of::<Batch>()) as u32;
 
 /// Invocations per workgroup, by the [class](crate::runtime::DrawClass) of the draws. Every device
 /// supports up to 128.
@@ -243,14 +248,18 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     let mut linker = Linker::new(&mut module, library()?);
     let default = workgroup_sizes.others;
     let size = declare_workgroup_size(&mut linker.builder, spec_ids.workgroup_size, default);
-    let staging = Staging::declare(&mut linker.builder, &layout, &options.target, size);
+    // As for staging, another memory model would need other barriers.
+    let shares_draws =
+        options.target.shared_draws && linker.builder.module.has_memory_model(MemoryModel::GLSL450);
+    let mut target = options.target;
+    if shares_draws {
+        target.staging = target.staging.saturating_sub(SHARED_DRAW_BYTES);
+    }
+    let staging = Staging::declare(&mut linker.builder, &layout, &target, size);
     let main = match staging {
         Some(_) => Function::XfbComputeStaged,
         None => Function::XfbCompute,
     };
-    // As for staging, another memory model would need other barriers.
-    let shares_draws =
-        options.target.shared_draws && linker.builder.module.has_memory_model(MemoryModel::GLSL450);
     let function = main.id(&mut linker)?;
     let mut io = linker.entry_interface(main.name())?;
     let mut stubs = CaptureStubs {
@@ -281,7 +290,8 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     let (inputs, staging) = stubs.shading.map(|s| (s.inputs, s.staging)).unzip();
     let (attributes, more_io) =
         inputs.map(|inputs| (inputs.attributes, inputs.interface)).unwrap_or_default();
-    let shared_memory = staging.flatten().map_or(0, |staging| staging.bytes());
+    let staged_bytes = staging.flatten().map_or(0, |staging| staging.bytes());
+    let shared_memory = staged_bytes + if shares_draws { SHARED_DRAW_BYTES } else { 0 };
     io.extend(more_io);
     explicit_layout::remove(&mut module);
 
@@ -312,6 +322,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
             attributes,
             workgroup_sizes,
             shared_memory,
+            is_staged: staged_bytes > 0,
         }),
         stage: entry.model,
         words: module.words(),

@@ -79,6 +79,8 @@ pub struct LoweredCompute {
     pub workgroup_sizes: WorkgroupSizes,
     /// Bytes of shared memory per workgroup of the largest size.
     pub shared_memory: u32,
+    /// Whether workgroups collect records in shared memory, in the classes of draws that do so.
+    pub is_staged: bool,
 }
 
 /// A vertex attribute that a compute shader was lowered to pull. Its binding, offset and stride are

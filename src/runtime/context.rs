@@ -278,7 +278,7 @@ impl Context {
     }
 
     /// Whether shaders test at run time whether accesses are aligned to their size, in the pipelines
-    /// that take all large draws without primitive restart.
+    /// for one large draw.
     pub(super) fn tests_alignment(&self) -> bool {
         self.shared.table.is_none() && self.capabilities().wide_accesses()
     }

@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicU32;
 
 use ash::vk;
 
+use super::arena::ALIGNMENT;
 use super::context::ContextId;
 use super::{Context, RuntimeError};
 
@@ -240,8 +241,8 @@ impl Buffer {
         let device = ctx.device();
         // SAFETY: `raw` is live.
         let mut requirements = unsafe { device.get_buffer_memory_requirements(raw) };
-        // Results of queries are stored 8 bytes at a time.
-        requirements.alignment = requirements.alignment.max(8);
+        // Shaders load parameters 16 bytes at a time.
+        requirements.alignment = requirements.alignment.max(ALIGNMENT);
         if desc.location == MemoryLocation::Readback {
             // Invalidation applies to whole atoms, which must belong to this buffer alone.
             let atom = ctx.capabilities().limits.non_coherent_atom.max(1);

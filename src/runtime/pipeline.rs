@@ -48,7 +48,7 @@ use crate::vertex_input::VertexInput;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DrawClass {
     /// Any draw without primitive restart. It takes those that no other class takes: small ones with
-    /// indices, indirect ones, captures whose position only the GPU knows, and buffers that the other
+    /// indices or several instances, indirect ones, captures whose position only the GPU knows, and buffers that the other
     /// classes do not take.
     Every,
     /// Draws as in [`Every`](Self::Every), all of the same topology, in a dispatch that may need
@@ -81,7 +81,7 @@ pub enum DrawClass {
     /// and all elements of attributes exist. Attributes of 8 bytes begin at multiples of 8, larger
     /// ones but those of 12 bytes at multiples of 16; records begin at multiples of the largest
     /// power of two, up to 16, that divides their size. Where other pipelines collect records in
-    /// [shared memory](crate::lower::LoweredCompute::shared_memory), which this one does not, the
+    /// [shared memory](crate::lower::LoweredCompute::is_staged), which this one does not, the
     /// draw has at most 64 workgroups.
     Plain,
     /// The only draw of a capture with counters or queries, if it is direct and has at most eight
@@ -458,7 +458,7 @@ impl Pipeline {
     }
 
     /// Returns the `VkPipeline` that recording binds for a class of draws with that topology, or with
-    /// any: the classes `Every` and `Restarted` take draws of any.
+    /// any, if the class takes draws of any.
     ///
     /// # Errors
     /// As [`prepare`](Self::prepare).
@@ -568,7 +568,7 @@ impl Pipeline {
             primitive_restart: desc.primitive_restart,
             attributes,
             workgroup_sizes: shader.compute().map(|c| c.workgroup_sizes).unwrap_or_default(),
-            is_staged: shader.compute().is_some_and(|compute| compute.shared_memory > 0),
+            is_staged: shader.compute().is_some_and(|compute| compute.is_staged),
             set_count: desc.set_layouts.len() as u32,
             used_sets: shader.descriptor_sets.clone(),
             push_constants: shader.push_constants.clone(),

@@ -31,7 +31,7 @@ pub type Address = [u32; 2];
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Sysvals {
-    /// The draw. If there is a batch, it is not read. If the CPU lists the draws
+    /// The draw. With a batch that kernels write, it is not read. If the CPU lists the draws
     /// ([`Batched`](crate::runtime::DrawClass::Batched)), `index_address` is the address of an array of
     /// them, and `item_count` their number; directly behind them follows a `u16` for each workgroup, the
     /// number of its draw.
@@ -44,7 +44,9 @@ pub struct Sysvals {
     /// descriptors of the attributes from [`INLINE_ATTRIBUTES`] on.
     pub table: Address,
     /// The address of a [`Batch`], or 0. Of one with listed draws, only the limit and the positions are
-    /// read.
+    /// read. For a [fused](crate::runtime::DrawClass::Fused) capture it is that of its parameters
+    /// ([`Fused`](setup::Fused)), for [one draw with primitive
+    /// restart](crate::runtime::DrawClass::SingleRestarted) that of its table.
     pub batch: Address,
     /// The descriptors of the first attributes.
     pub attributes: [AttributeDescriptor; INLINE_ATTRIBUTES],
@@ -85,7 +87,7 @@ pub struct DrawSysvals {
     /// The address of the first index of the draw.
     pub index_address: Address,
     /// The number of invocations that capture the draw, at most 2^32 - 1: one for each item of each
-    /// instance, and two for each item of a fan. Workgroups beyond them do nothing.
+    /// instance, and two for each item of a fan. Workgroups beyond them store nothing.
     pub invocations: u32,
     /// (2^32 - 1) / n rounded down, where n is the number of invocations that an instance has, see
     /// [`reciprocal`].

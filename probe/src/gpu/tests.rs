@@ -412,6 +412,7 @@ fn pipelines_are_refused_before_vulkan_is_called() {
             .to_vec(),
         workgroup_sizes: WorkgroupSizes::all(64),
         shared_memory: 0,
+        is_staged: false,
         resources: ResourcePlan::DeviceAddress,
     };
     let lowered = |compute| Lowered { kind: LoweredKind::Compute(compute), ..native.clone() };

@@ -138,8 +138,9 @@ impl PipelineSpecialization {
         }
         // Both sides of the test are executed where pairs of dwords are 64-bit integers. Loads take
         // so long there that they gain from it all the same.
+        let has_pairs = ctx.enabled().shader_int64 && ctx.capabilities().int64_accesses();
         let loads = match wide {
-            WideAccesses::Narrow if ctx.capabilities().int64_accesses() => WideAccesses::Tested,
+            WideAccesses::Narrow if has_pairs => WideAccesses::Tested,
             wide => wide,
         };
         constants.push(ids.wide_loads, loads as u32);

@@ -15,7 +15,8 @@ use crate::sysval::setup::{Input, Operation, operation};
 use crate::sysval::{Address, DrawSysvals, flags, offset, reciprocal, split};
 use crate::topology::{PrimitiveTopology, Shape};
 
-/// Draws of at most this many workgroups share a dispatch. A larger draw has a dispatch of its own:
+/// Draws of at most this many workgroups share a dispatch, counted in the workgroups that it has. A
+/// larger draw has a dispatch of its own:
 /// its invocations read the draw from push constants, not from memory. What a small draw would gain
 /// from staging does not make up for the time that its code takes to compile.
 pub(in crate::runtime) const SMALL: u32 = 64;
@@ -38,8 +39,8 @@ pub(super) struct Dispatch {
     /// The workgroups of the draws in a dispatch that they share, or `None` if the first one shares
     /// none.
     shared: Option<u32>,
-    /// The address of the draws, if there is more than one.
-    listed: Address,
+    /// The address of the draws, where they are in memory.
+    pub(super) listed: Address,
 }
 
 impl Dispatch {
@@ -195,33 +196,39 @@ impl Capture {
         let size = self.workgroup_size_of(draw.state, DrawClass::Every);
         let [columns, rows] = self.dispatch_size(invocations(draw.topology, &counts), size)?;
         let placed = draw_sysvals(&draw.input, draw.topology, &counts, cursor.record);
-        let class = self.class_of(draw, columns * rows);
-        self.place(placed, draw, columns * rows, class);
+        let shared = self.shared_workgroups(draw, &placed);
+        let class = self.class_of(draw, columns * rows, shared);
+        let dispatch = Dispatch {
+            first: self.plan.placed.len(),
+            count: 1,
+            state: draw.state,
+            workgroups: columns * rows,
+            shared,
+            class,
+            topology: Some(draw.topology),
+            listed: Address::default(),
+        };
+        self.place(placed, draw, dispatch);
         cursor.record += counts.output_limit;
         Ok(())
     }
 
-    /// Adds a draw to the last dispatch, or begins a new one.
-    fn place(
-        &mut self,
-        mut placed: DrawSysvals,
-        draw: &PendingDraw,
-        workgroups: u32,
-        class: DrawClass,
-    ) {
+    /// The workgroups of a draw in a dispatch that it shares, or `None` if it shares none.
+    fn shared_workgroups(&self, draw: &PendingDraw, placed: &DrawSysvals) -> Option<u32> {
         let size = self.workgroup_size_of(draw.state, DrawClass::Batched).max(1);
-        let shared = match draw.input.flags & flags::FAR_ATTRIBUTES {
-            0 => Some(placed.invocations.div_ceil(size)).filter(|shared| *shared <= SMALL),
-            _ => None,
-        };
+        let workgroups = placed.invocations.div_ceil(size);
+        (draw.input.flags & flags::FAR_ATTRIBUTES == 0 && workgroups <= SMALL).then_some(workgroups)
+    }
+
+    /// Adds a draw to the last dispatch, or begins with its own.
+    fn place(&mut self, mut placed: DrawSysvals, draw: &PendingDraw, own: Dispatch) {
         let per_axis = self.ctx.max_workgroups_per_axis();
         let most = SHARED.min(per_axis.saturating_mul(per_axis));
         let plan = &mut self.plan;
-        let first = plan.placed.len();
         let last = plan.dispatches.last_mut();
-        let last = last.filter(|last| last.state == draw.state && last.count < MAX_LISTED_DRAWS);
+        let last = last.filter(|last| last.state == own.state && last.count < MAX_LISTED_DRAWS);
         if let Some(last) = last
-            && let (Some(before), Some(more)) = (last.shared, shared)
+            && let (Some(before), Some(more)) = (last.shared, own.shared)
             && before + more <= most
         {
             placed.first_workgroup = before;
@@ -231,16 +238,7 @@ impl Capture {
             last.shared = Some(before + more);
             last.workgroups = before + more;
         } else {
-            plan.dispatches.push(Dispatch {
-                first,
-                count: 1,
-                state: draw.state,
-                workgroups,
-                shared,
-                class,
-                topology: Some(draw.topology),
-                listed: Address::default(),
-            });
+            plan.dispatches.push(own);
         }
         plan.placed.push(placed);
     }
@@ -397,7 +395,7 @@ impl Capture {
     }
 
     /// The class of a draw with a dispatch of its own.
-    fn class_of(&self, draw: &PendingDraw, workgroups: u32) -> DrawClass {
+    fn class_of(&self, draw: &PendingDraw, workgroups: u32, shared: Option<u32>) -> DrawClass {
         let Input { flags, base_vertex, count, instance_count, first_instance, .. } = draw.input;
         let state = self.pending.states.get(draw.state);
         let attributes = state.and_then(|state| self.pending.attributes.get(state.attributes));
@@ -411,7 +409,7 @@ impl Capture {
         }
         // For little work, a pipeline for each topology would not make up for the time that it takes
         // to compile.
-        let is_specialized = workgroups > SMALL || pipeline.fixed_topology().is_some();
+        let is_specialized = shared.is_none() || pipeline.fixed_topology().is_some();
         if flags & flags::INDEX_SIZE != 0 {
             return if is_specialized { DrawClass::Indexed } else { DrawClass::Every };
         }

@@ -126,7 +126,7 @@ impl Capture {
         let (upload, scratch) = self.setup_memory();
         // SAFETY: the caller's contract.
         unsafe { self.place_memory(playback, upload, scratch, &counters) }?;
-        let placed = Placed { known, ..self.place_setup(playback, &counters)? };
+        let placed = self.place_setup(playback, &counters, known)?;
         // SAFETY: the caller's contract.
         let ends = unsafe { self.place_ends(playback) }?;
         // SAFETY: the caller's contract.
@@ -287,8 +287,9 @@ impl Capture {
         &mut self,
         playback: &mut Playback<'_>,
         new_counters: &[Address; MAX_XFB_BUFFERS],
+        known: Option<KnownDraw>,
     ) -> Result<Placed, RuntimeError> {
-        let restart_dispatches = self.place_restart_tables(playback)?;
+        let restarts = self.place_restart_tables(playback)?;
         let scratch = playback.arena.scratch();
         let (input_count, group_count) = (self.pending.draws.len(), self.plan.groups.len());
         let draws = scratch.take(self.most_placed_draws() * u64::from(self.draw_stride()))?;
@@ -321,8 +322,7 @@ impl Capture {
             progress: self.progress(position, Some(new_state), new_counters),
         };
         let setup = upload.push([setup].into_iter())?;
-        let restarts = restart_dispatches;
-        Ok(Placed { setup, batches, new_state, moved_state, restarts, known: None })
+        Ok(Placed { setup, batches, new_state, moved_state, restarts, known })
     }
 
     /// The only draw, if it has primitive restart and the CPU knows everything else that its capture
@@ -341,6 +341,8 @@ impl Capture {
             || kind != kind::DIRECT
             || predicate != Address::default()
             || instance_count != 1
+            // It would have one workgroup all the same, which would run the shader.
+            || count == 0
             || count > unclamped.index_limit
         {
             return None;

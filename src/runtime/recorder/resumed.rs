@@ -98,18 +98,17 @@ impl Capture {
             (scratch.take(count * size_of::<Batch>() as u64)?, scratch.take(STATE_SIZE)?)
         };
         let upload = playback.arena.upload();
-        let mut known = Vec::with_capacity(self.plan.dispatches.len());
-        for dispatch in &self.plan.dispatches {
-            let draws = self.push_listed(upload, dispatch)?;
-            known.push(Batch {
-                draws: split(draws.address),
-                draw_count: dispatch.count as u32,
-                ..Default::default()
-            });
+        for i in 0..self.plan.dispatches.len() {
+            let listed = self.push_listed(upload, &self.plan.dispatches[i])?;
+            self.plan.dispatches[i].listed = split(listed.address);
         }
-        let known_batches = upload.push(known.iter().copied())?;
+        let known = upload.push(self.plan.dispatches.iter().map(|dispatch| Batch {
+            draws: dispatch.listed,
+            draw_count: dispatch.count as u32,
+            ..Default::default()
+        }))?;
         let resume = Resume {
-            known: split(known_batches.address),
+            known: split(known.address),
             batches: split(batches.address),
             count: count as u32,
             vertices: all.vertices,
@@ -131,7 +130,7 @@ impl Capture {
             self.barrier(playback, Barrier::SetupToCapture);
             self.find_captured(after.position);
             self.remember(playback);
-            for (number, batch) in known.iter().enumerate() {
+            for number in 0..self.plan.dispatches.len() {
                 let dispatch = self.plan.dispatches[number];
                 let Some(pipeline) =
                     self.pipeline_of(&self.pending.states[dispatch.state]).cloned()
@@ -140,7 +139,7 @@ impl Capture {
                 };
                 let mut sysvals = self.sysvals(dispatch.state);
                 if dispatch.count > 1 {
-                    sysvals.draw = listed_draws(batch.draws, dispatch.count);
+                    sysvals.draw = listed_draws(dispatch.listed, dispatch.count);
                 }
                 sysvals.batch = split(batches.address + (number * size_of::<Batch>()) as u64);
                 let (class, topology) = dispatch.general_key();
