@@ -171,10 +171,13 @@ fn pipelines_are_created_when_they_are_needed() {
             assert_eq!(created(), more, "{draws:?}");
         }
         // Those of other topologies can be prepared, too.
-        let class = DrawClass::Batched;
         let fan = PrimitiveTopology::TriangleFan;
-        pipeline.prepare_for(&ctx, class, fan, no_cache).unwrap();
-        assert_eq!(created(), 1);
+        for class in [DrawClass::Batched, DrawClass::OneTopology] {
+            for more in [1, 0] {
+                pipeline.prepare_for(&ctx, class, fan, no_cache).unwrap();
+                assert_eq!(created(), more, "{class:?}");
+            }
+        }
         assert_eq!(record_draws(&[(fan, 1000); 2], &pipeline).unwrap().captures, 1);
         assert_eq!(created(), 0);
 

@@ -164,10 +164,10 @@ impl Capabilities {
         }
     }
 
-    /// Whether captures declare to the device that accesses are aligned to their size. Most GPUs
-    /// split a vector access that is only aligned to 4 bytes: an NVIDIA H200 captures three times
-    /// as fast with the declaration. A [workaround](Effect::NarrowAccesses) disables it for devices
-    /// that do not gain from it.
+    /// Whether captures by address test at run time whether accesses are aligned to their size, and then
+    /// declare that to the device. Most GPUs split a vector access that is only aligned to 4 bytes: an
+    /// NVIDIA H200 captures three times as fast with the declaration. A [workaround](Effect::NarrowAccesses) disables it for devices
+    /// that do not gain from it. What needs no test is always declared.
     pub fn wide_accesses(&self) -> bool {
         !self.identity().needs(Effect::NarrowAccesses)
     }

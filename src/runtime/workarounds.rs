@@ -59,7 +59,7 @@ pub enum Effect {
     /// Captured vertices are not drawn by indirect draws:
     /// [`Context::set_indirect_draws`](super::Context::set_indirect_draws).
     NoIndirectDraws,
-    /// Captures do not declare to the device that accesses are aligned to their size:
+    /// Captures do not test at run time whether accesses are aligned to their size:
     /// [`Capabilities::wide_accesses`](super::Capabilities::wide_accesses).
     NarrowAccesses,
     /// Captures access pairs of dwords as 64-bit integers, where `shaderInt64` is enabled:
@@ -85,7 +85,7 @@ impl Effect {
         match self {
             Self::DirectDispatch => "captures are dispatched directly",
             Self::NoIndirectDraws => "commands for indirect draws are refused",
-            Self::NarrowAccesses => "accesses are not declared to be aligned",
+            Self::NarrowAccesses => "accesses are not tested for their alignment",
             Self::Int64Accesses => "pairs of dwords are accessed as 64-bit integers",
             Self::SharedDraws => "a workgroup loads the parameters of its draw together",
             Self::NoStaging => "records are not collected in shared memory",

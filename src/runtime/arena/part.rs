@@ -258,11 +258,11 @@ impl Part {
         values: impl ExactSizeIterator<Item = T>,
     ) -> Result<Suballocation, RuntimeError> {
         let size = size_of::<T>();
-        let (place, target) = self.take_mapped(values.len() * size)?;
-        for (target, value) in target.chunks_exact_mut(size).zip(values) {
-            target.copy_from_slice(bytemuck::bytes_of(&value));
-        }
-        Ok(place)
+        self.push_with(values.len() * size, |target| {
+            for (target, value) in target.chunks_exact_mut(size).zip(values) {
+                target.copy_from_slice(bytemuck::bytes_of(&value));
+            }
+        })
     }
 
     /// Copies two pieces into upload memory, one directly after the other.
@@ -274,10 +274,10 @@ impl Part {
         first: &[u8],
         second: &[u8],
     ) -> Result<Suballocation, RuntimeError> {
-        let (place, target) = self.take_mapped(first.len() + second.len())?;
-        let sources = first.iter().chain(second);
-        target.iter_mut().zip(sources).for_each(|(target, source)| *target = *source);
-        Ok(place)
+        self.push_with(first.len() + second.len(), |target| {
+            let sources = first.iter().chain(second);
+            target.iter_mut().zip(sources).for_each(|(target, source)| *target = *source);
+        })
     }
 
     /// Takes upload memory of `bytes` bytes, which `write` writes.
@@ -289,8 +289,12 @@ impl Part {
         bytes: usize,
         write: impl FnOnce(&mut [u8]),
     ) -> Result<Suballocation, RuntimeError> {
-        let (place, target) = self.take_mapped(bytes)?;
-        write(target);
+        let place = self.take(bytes as u64)?;
+        if let Some(block) = self.blocks.get_mut(self.current) {
+            // SAFETY: the device reads only what was taken before. It is not written again before
+            // `Arena::reset`, which requires that the device has finished reading.
+            write(unsafe { block.buffer.mapped_part_mut(place.offset, bytes as u64) });
+        }
         Ok(place)
     }
 
@@ -312,18 +316,6 @@ impl Part {
             None => &mut [],
         };
         target.iter_mut().zip(bytes).for_each(|(target, source)| *target = *source);
-    }
-
-    /// Takes mapped memory.
-    fn take_mapped(&mut self, bytes: usize) -> Result<(Suballocation, &mut [u8]), RuntimeError> {
-        let place = self.take(bytes as u64)?;
-        let target = match self.blocks.get_mut(self.current) {
-            // SAFETY: the device reads only what was taken before. It is not written again before
-            // `Arena::reset`, which requires that the device has finished reading.
-            Some(block) => unsafe { block.buffer.mapped_part_mut(place.offset, bytes as u64) },
-            None => &mut [],
-        };
-        Ok((place, target))
     }
 
     /// # Safety

@@ -51,10 +51,15 @@ pub(super) struct GpuGroup {
 }
 
 impl GpuGroup {
-    /// The class and the topology of the pipeline.
-    fn pipeline_key(&self) -> (DrawClass, Option<PrimitiveTopology>) {
+    /// The class and the topology of the pipeline. `known` is the only draw, if its capture needs
+    /// nothing from the setup.
+    fn pipeline_key(&self, known: Option<KnownDraw>) -> (DrawClass, Option<PrimitiveTopology>) {
         let (class, topology) = general_key(self.topology, self.most);
-        (if self.is_restarted { DrawClass::Restarted } else { class }, topology)
+        match known {
+            Some(_) => (DrawClass::SingleRestarted, topology),
+            None if self.is_restarted => (DrawClass::Restarted, topology),
+            None => (class, topology),
+        }
     }
 
     /// Whether a draw can be captured by the same pipeline with the same state.
@@ -80,15 +85,6 @@ struct Placed {
 struct KnownDraw {
     draw: DrawSysvals,
     workgroups: [u32; 2],
-    /// The topology of the pipeline, or `None` if it is one for any.
-    topology: Option<PrimitiveTopology>,
-}
-
-impl KnownDraw {
-    /// The class and the topology of the pipeline.
-    const fn pipeline_key(&self) -> (DrawClass, Option<PrimitiveTopology>) {
-        (DrawClass::SingleRestarted, self.topology)
-    }
 }
 
 impl Capture {
@@ -110,8 +106,7 @@ impl Capture {
             fold(group.workgroups.unwrap_or(1), per_axis)?;
             if captures && let Some(pipeline) = self.pipeline_of(&self.pending.states[group.state])
             {
-                let (class, topology) =
-                    known.map_or_else(|| group.pipeline_key(), |known| known.pipeline_key());
+                let (class, topology) = group.pipeline_key(known);
                 // SAFETY: the caller's contract.
                 unsafe { pipeline.recorded(&self.ctx, class, topology) }?;
             }
@@ -365,7 +360,6 @@ impl Capture {
         Some(KnownDraw {
             draw: self.resolved_draw(known),
             workgroups: fold(workgroups, self.ctx.max_workgroups_per_axis()).ok()?,
-            topology: general_key(Some(draw.topology), workgroups).1,
         })
     }
 
@@ -444,18 +438,16 @@ impl Capture {
             let Some(pipeline) = pipeline.filter(|_| group.workgroups != Some(0)) else { continue };
             let offset = number as u64 * BATCH_SIZE;
             let mut sysvals = self.sysvals(group.state);
-            let mut key = group.pipeline_key();
             match (placed.known, self.pending.draws.first()) {
                 (Some(known), Some(draw)) => {
                     (sysvals.draw, sysvals.batch) = (known.draw, draw.input.restart_table);
-                    key = known.pipeline_key();
                 }
                 _ => sysvals.batch = split(batches.address + offset),
             }
             // SAFETY: the caller's contract; the arguments lie in the scratch memory.
             unsafe {
                 self.scarce_barrier(playback, number > 0 && self.captures_overlap());
-                let (class, topology) = key;
+                let (class, topology) = group.pipeline_key(placed.known);
                 let raw = pipeline.recorded(&self.ctx, class, topology)?;
                 self.prepare_dispatch(playback, group.state, &pipeline, raw, set, &sysvals);
                 let (device, cmd) = (self.ctx.device(), playback.cmd);

@@ -276,21 +276,15 @@ impl<'m> Values<'m> {
                 };
                 storage == StorageClass::PushConstant as u32
                     && rest.iter().all(|index| self.uint(Id(*index)).is_some())
-                    && self.is_known_at_start(base)
+                    && (self.constants.contains_key(&base) || self.is_in_start(base))
             }
-            Op::Load => {
-                rest.is_empty() && self.place(base).is_some_and(|place| place & IN_START != 0)
-            }
+            Op::Load => rest.is_empty() && self.is_in_start(base),
             _ => false,
         }
     }
 
-    /// Whether an id is declared outside of functions, or in the start.
-    fn is_known_at_start(&self, id: Id) -> bool {
-        match self.place(id) {
-            None | Some(0) => self.constants.contains_key(&id),
-            Some(place) => place & IN_START != 0,
-        }
+    fn is_in_start(&self, id: Id) -> bool {
+        self.place(id).is_some_and(|place| place & IN_START != 0)
     }
 
     /// The result of a pure operation: a value that is known already, or a new one.
