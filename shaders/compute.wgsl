@@ -4,7 +4,8 @@
 // again and stores it for this primitive only, so that no invocation has to store to all
 // primitives. The two are neighbours, and so are the records that they write. In plain captures
 // there are three for two primitives: the hub's invocation stores it for both, and like that of a
-// rim vertex it stores two records, so that none waits for its neighbours.
+// rim vertex it stores two records, so that none waits for its neighbours. Where the hub is repeated,
+// there is one for each primitive, which shades both vertices.
 //
 // With primitive restart every index is an item, and only this shader finds out which of them
 // contribute.
@@ -24,6 +25,7 @@ struct Work {
     // The number of the item in the segment, or NONE. The hub's invocation of a fan has the item of
     // the rim vertex next to it.
     item: u32,
+    // Whether an invocation of its own shades the hub.
     is_hub: bool,
 }
 
@@ -84,6 +86,9 @@ fn instance_and_lane(index: u32, per_instance: u32) -> vec2<u32> {
 
 // The invocations of a fan's instance.
 fn fan_invocations(items: u32) -> u32 {
+    if repeats_hub() {
+        return items;
+    }
     return items + select(items, (items + 1u) / 2u, is_plain());
 }
 
@@ -101,10 +106,12 @@ fn begin_work(workgroup: u32, local: u32) -> Work {
     let instance = select(0u, place.x, work.in_draw);
     let lane = select(0u, place.y, work.in_draw);
 
-    // In plain captures a rim vertex, the hub, and the next rim vertex.
-    let rim = select(lane / 2u, 2u * lane / 3u, is_plain());
-    work.is_hub = is_fan & select(lane % 2u == 1u, 2u * lane - 3u * rim == 2u, is_plain());
-    let element = select(lane, rim, is_fan);
+    var element = lane;
+    if is_fan && !repeats_hub() {
+        // In plain captures a rim vertex, the hub, and the next rim vertex.
+        element = select(lane / 2u, 2u * lane / 3u, is_plain());
+        work.is_hub = select(lane % 2u == 1u, 2u * lane - 3u * element == 2u, is_plain());
+    }
     var vertex = 0u;
     if is_restarted() {
         // Only the hub of a fan has the index of another element, which the place tells.
@@ -152,5 +159,12 @@ fn xfb_compute(
     shade();
     if work.exists {
         emit_all(work.segment, records_of(work));
+    }
+    if repeats_hub() && is_tri_fan() {
+        set_inputs(draw.base_vertex, draw.first_instance);
+        shade();
+        if work.exists {
+            emit(work.segment, 3u * work.item + hub_slot());
+        }
     }
 }

@@ -7,10 +7,11 @@ mod common;
 
 use vkxfb::lower::kernel::{self, Kernel, MAX_WORKGROUP_SIZE, MIN_WORKGROUP_SIZE};
 use vkxfb::lower::reflect::vertex_reads;
-use vkxfb::lower::{Lowered, ResourcePlan, Shader, SpecIds, compute, vertex};
+use vkxfb::lower::{Lowered, ResourcePlan, Shader, SpecIds, WideAccesses, compute, vertex};
 use vkxfb::spirv::headers::{Op, StorageClass};
 use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb::spirv::{Module, Section};
+use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::shaders::ProbeShader;
 
 const DESCRIPTORS: ResourcePlan = ResourcePlan::Descriptors { set: 3, reads: 12, writes: 4 };
@@ -25,6 +26,8 @@ fn count(words: &[u32], op: Op) -> usize {
 enum Draws {
     /// One draw without indices.
     Single,
+    /// The same, of which the CPU knows that nothing can go wrong.
+    Plain,
     Indexed,
     SingleRestarted,
     Batched,
@@ -33,8 +36,9 @@ enum Draws {
 }
 
 impl Draws {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::Single,
+        Self::Plain,
         Self::Indexed,
         Self::SingleRestarted,
         Self::Batched,
@@ -48,11 +52,20 @@ fn specialized(lowered: &Lowered, topology: u32, draws: Draws) -> Vec<u32> {
     let ids = lowered.spec_ids().unwrap();
     let restart = matches!(draws, Draws::SingleRestarted | Draws::Restarted);
     let general = matches!(draws, Draws::Every | Draws::Restarted);
+    let is_plain = matches!(draws, Draws::Plain);
+    let is_indexed = !is_plain && !matches!(draws, Draws::Single);
+    let wide = match is_plain {
+        true => WideAccesses::Aligned,
+        false => WideAccesses::Tested,
+    };
     let values = [
         (ids.topology, topology.to_ne_bytes()),
         (ids.restart, u32::from(restart).to_ne_bytes()),
         (ids.general, u32::from(general).to_ne_bytes()),
-        (ids.indexed, u32::from(!matches!(draws, Draws::Single)).to_ne_bytes()),
+        (ids.indexed, u32::from(is_indexed).to_ne_bytes()),
+        (ids.plain, u32::from(is_plain).to_ne_bytes()),
+        (ids.wide_loads, (wide as u32).to_ne_bytes()),
+        (ids.wide_stores, (wide as u32).to_ne_bytes()),
         (ids.batched, u32::from(matches!(draws, Draws::Batched)).to_ne_bytes()),
     ];
     let constants: Vec<_> = values
@@ -71,12 +84,17 @@ fn lowered(words: &[u32]) -> Vec<Lowered> {
         compute::Target { resources: DESCRIPTORS, ..target },
         compute::Target { staging: 2048, ..target },
         compute::Target { shared_draws: true, staging: 1024, ..target },
+        compute::Target { plain_resources: Some(DESCRIPTORS), int64_accesses: true, ..target },
     ];
     let by_compute = targets.map(|target| {
         let options = compute::Options { vertex_input: &vertex_input, target };
         compute::lower(&shader, &options).unwrap()
     });
-    by_compute.into_iter().chain([vertex::lower(&shader).unwrap()]).collect()
+    let by_compute = by_compute.into_iter();
+    let plain = by_compute.clone().filter_map(|lowered| lowered.compute()?.plain.clone());
+    let plain: Vec<Lowered> = plain.map(|plain| *plain).collect();
+    assert_eq!(plain.len(), 1);
+    by_compute.chain(plain).chain([vertex::lower(&shader).unwrap()]).collect()
 }
 
 #[test]
@@ -187,5 +205,62 @@ fn kernels_are_valid() {
                 assert_eq!(count(&words, Op::Function), functions, "{kernel:?}");
             }
         }
+    }
+}
+
+/// Invocations shade the hub of a plain fan as well only where a second run does what a first one does.
+#[test]
+fn hubs_are_repeated_where_shaders_may_run_twice() {
+    let plan = ResourcePlan::Descriptors { set: 1, reads: 12, writes: 4 };
+    let target = compute::Target { plain_resources: Some(plan), ..Default::default() };
+    let input = VertexInput::default();
+    let options = compute::Options { vertex_input: &input, target };
+    let shader = |declared: &str, body: &str| {
+        common::compile(
+            &format!(
+                "#version 450
+                layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out flat uint captured;
+                {declared}
+                void main() {{ {body}; captured = gl_VertexIndex; gl_Position = vec4(0.0); }}"
+            ),
+            &[],
+        )
+    };
+    let counter = "layout(set = 0, binding = 0) buffer Counter { uint count; };";
+    for (words, is_repeated) in [
+        (shader("", ""), true),
+        (shader("uint kept;", "kept = 1u"), true),
+        // Reads are no side effects.
+        (shader(counter, "gl_PointSize = float(count)"), true),
+        (shader(counter, "atomicAdd(count, 1u)"), false),
+    ] {
+        let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
+        let compute = lowered.compute().unwrap();
+        assert!(!compute.repeats_hub);
+        let plain = compute.plain.as_ref().unwrap();
+        common::validate(&plain.words, "vulkan1.0");
+        assert_eq!(plain.resources(), Some(plan));
+        assert_eq!(plain.compute().unwrap().repeats_hub, is_repeated);
+
+        // A global variable with an initializer, which GLSL compilers do not make.
+        let zero = "%uint = OpTypeInt 32 0\n %zero = OpConstantNull %uint";
+        let output = "OpVariable %_ptr_Output_uint Output";
+        let text = common::disassemble(&words).replace("%uint = OpTypeInt 32 0", zero);
+        let text = text.replace(output, &format!("{output} %zero"));
+        let initialized = common::assemble(&text, "vulkan1.0");
+        let lowered = compute::lower(&Shader::new(&initialized), &options).unwrap();
+        let plain = lowered.compute().unwrap().plain.as_ref().unwrap();
+        common::validate(&plain.words, "vulkan1.0");
+        assert!(!plain.compute().unwrap().repeats_hub);
+
+        // A set of the shader where that of the plan would be.
+        let target = compute::Target {
+            plain_resources: Some(ResourcePlan::Descriptors { set: 0, reads: 12, writes: 4 }),
+            ..Default::default()
+        };
+        let options = compute::Options { vertex_input: &input, target };
+        let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
+        let has_sets = !lowered.descriptor_sets.is_empty();
+        assert_eq!(lowered.compute().unwrap().plain.is_none(), has_sets);
     }
 }

@@ -26,6 +26,7 @@ fn desc<'a>(words: &'a [u32], vertex_input: &'a VertexInput) -> VariantDesc<'a> 
         shader: Shader::new(words),
         vertex_input,
         set_layouts: &[],
+        storage_buffers: None,
         topology: None,
         provoking_vertex: ProvokingVertex::First,
         primitive_restart: false,

@@ -64,7 +64,7 @@ impl Recording {
         get: vk::PFN_vkGetDeviceProcAddr,
         emulation: Emulation,
     ) -> Self {
-        let usages = Usages::emulating(emulation.context().has_addresses());
+        let usages = Usages::emulating(emulation.context().enabled());
         // SAFETY: the caller's contract.
         let this = unsafe { self.translating(device, get, usages) };
         let emulation = emulation.with_templates(&this.templates);

@@ -244,6 +244,9 @@ impl Gpu {
             state: State::Idle,
             instance,
         };
+        if let Some(most) = options.max_shared_workgroups {
+            gpu.set_max_shared_workgroups(most);
+        }
         gpu.create_objects()?;
         tracing::debug!(device = gpu.context.capabilities().device_name, "opened");
         Ok(gpu)
@@ -304,6 +307,11 @@ impl Gpu {
     /// [`Context::set_max_workgroups_per_axis`]
     pub fn set_max_workgroups_per_axis(&mut self, workgroups: u32) {
         self.context.set_max_workgroups_per_axis(workgroups);
+    }
+
+    /// [`Context::set_max_shared_workgroups`]
+    pub fn set_max_shared_workgroups(&mut self, workgroups: u32) {
+        self.context.set_max_shared_workgroups(workgroups);
     }
 
     /// [`Context::omit_barrier`]

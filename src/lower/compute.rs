@@ -72,6 +72,11 @@ pub struct Target {
     pub workgroup_sizes: WorkgroupSizes,
     /// How shaders reach memory.
     pub resources: ResourcePlan,
+    /// The descriptors by which [plain draws](crate::runtime::DrawClass::PlainByDescriptors) reach
+    /// memory where `resources` is by device addresses, for devices on which that is faster: the
+    /// shader is lowered a second time, [for them](super::LoweredCompute::plain). `None` if they use
+    /// addresses as well. A shader whose own descriptors conflict with these has no such draws.
+    pub plain_resources: Option<ResourcePlan>,
     /// The most bytes of shared memory in which a workgroup collects records before it stores them,
     /// so that neighbouring invocations store neighbouring bytes. At most
     /// `maxComputeSharedMemorySize`; 0 disables staging. A shader may use less, so that more
@@ -80,8 +85,8 @@ pub struct Target {
     /// Records with more than four gaps are never staged, nor are those of modules with the memory
     /// model `Vulkan`, nor any if one of the workgroup sizes is odd.
     pub staging: u32,
-    /// Whether two dwords that are aligned to 8 bytes are accessed by device address as one 64-bit
-    /// integer, for devices that access each component of a vector separately. The device must have
+    /// Whether two dwords that are aligned to 8 bytes are accessed as one 64-bit integer, for devices
+    /// that access each component of a vector separately. The device must have
     /// `shaderInt64` enabled.
     pub int64_accesses: bool,
     /// Whether the invocations of a workgroup load the parameters of their draw together, where they
@@ -95,6 +100,7 @@ impl Default for Target {
         Self {
             workgroup_sizes: WorkgroupSizes::default(),
             resources: ResourcePlan::DeviceAddress,
+            plain_resources: None,
             staging: 0,
             int64_accesses: false,
             shared_draws: false,
@@ -118,6 +124,10 @@ pub struct WorkgroupSizes {
     /// For draws with primitive restart ([`Restarted`](crate::runtime::DrawClass::Restarted) and
     /// [`SingleRestarted`](crate::runtime::DrawClass::SingleRestarted)).
     pub restarted: u32,
+    /// For large plain draws by descriptors
+    /// ([`PlainByDescriptors`](crate::runtime::DrawClass::PlainByDescriptors)), which do not collect
+    /// records in shared memory.
+    pub plain_by_descriptors: u32,
     /// For all others.
     pub others: u32,
 }
@@ -131,22 +141,23 @@ impl Default for WorkgroupSizes {
 impl WorkgroupSizes {
     /// The same size for all draws.
     pub const fn all(size: u32) -> Self {
-        Self { batched: size, restarted: size, others: size }
+        Self { batched: size, restarted: size, plain_by_descriptors: size, others: size }
     }
 
     /// The sizes, each with the draws that it is for.
-    pub(crate) const fn each(self) -> [(u32, &'static str); 3] {
-        let Self { batched, restarted, others } = self;
+    pub(crate) const fn each(self) -> [(u32, &'static str); 4] {
+        let Self { batched, restarted, plain_by_descriptors, others } = self;
         [
             (others, ""),
             (batched, " for several draws"),
             (restarted, " for draws with primitive restart"),
+            (plain_by_descriptors, " for plain draws by descriptors"),
         ]
     }
 
-    /// The largest size.
-    pub(crate) fn largest(self) -> u32 {
-        self.batched.max(self.restarted).max(self.others)
+    /// The sizes for draws whose records may be collected in shared memory.
+    pub(super) const fn staged(self) -> [u32; 3] {
+        [self.batched, self.restarted, self.others]
     }
 }
 
@@ -221,6 +232,31 @@ const INTERFACE_EXTENSIONS: [&str; 3] =
 /// the plan has too few or too many storage buffers.
 #[tracing::instrument(name = "lower", level = "debug", skip_all, fields(backend = "compute"))]
 pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, LowerError> {
+    let mut lowered = lower_for(shader, options, Draws::Any)?;
+    if let (ResourcePlan::DeviceAddress, Some(resources @ ResourcePlan::Descriptors { .. })) =
+        (options.target.resources, options.target.plain_resources)
+        && let LoweredKind::Compute(compute) = &mut lowered.kind
+    {
+        let target = Target { resources, staging: 0, shared_draws: false, ..options.target };
+        let plain = lower_for(shader, &Options { target, ..*options }, Draws::Plain);
+        compute.plain = plain.ok().map(Box::new);
+    }
+    Ok(lowered)
+}
+
+/// What a lowered shader captures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Draws {
+    Any,
+    /// Plain draws by descriptors, on a device with addresses.
+    Plain,
+}
+
+fn lower_for(
+    shader: &Shader<'_>,
+    options: &Options<'_>,
+    draws: Draws,
+) -> Result<Lowered, LowerError> {
     let Target { workgroup_sizes, resources, int64_accesses, .. } = options.target;
     if workgroup_sizes.each().iter().any(|(size, _)| *size == 0) {
         return Err(LowerError::WorkgroupSize);
@@ -256,6 +292,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
         target.staging = target.staging.saturating_sub(SHARED_DRAW_BYTES);
     }
     let staging = Staging::declare(&mut linker.builder, &layout, &target, size);
+    let repeats_hub = draws == Draws::Plain && uses.is_repeatable;
     let main = match staging {
         Some(_) => Function::XfbComputeStaged,
         None => Function::XfbCompute,
@@ -284,6 +321,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
             workgroup_size: size,
             staging,
             shares_draws,
+            repeats_hub,
         }),
     };
     linker.finish(&mut stubs)?;
@@ -319,10 +357,12 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
         kind: LoweredKind::Compute(LoweredCompute {
             spec_ids,
             resources,
+            plain: None,
             attributes,
             workgroup_sizes,
             shared_memory,
             is_staged: staged_bytes > 0,
+            repeats_hub,
         }),
         stage: entry.model,
         words: module.words(),

@@ -2,8 +2,9 @@
 //!
 //! An address consists of a byte offset and the number of a buffer in the upper 32 bits, counted
 //! from 1, so that address 0 is not in any buffer. Accesses begin at any multiple of 4 bytes, which
-//! arrays of vectors do not support, so they are single dwords. Only captures have accesses of four
-//! dwords that are aligned: a second view of the same buffers, as arrays of vectors, is for them.
+//! arrays of vectors do not support, so they are single dwords. Only captures have accesses of two or
+//! four dwords that are aligned: further views of the same buffers, as arrays of vectors or of 64-bit
+//! integers, are for them.
 //!
 //! | | loads | stores |
 //! |---|---|---|
@@ -16,7 +17,7 @@ use std::ops::Range;
 
 use spirv::{Capability, Decoration, Op, StorageClass};
 
-use super::resources::{Access, Source, User};
+use super::resources::{Access, Source, User, ulongs};
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::{Id, Module, Section};
 
@@ -32,6 +33,8 @@ pub(super) fn declare(module: &mut Module) {
 #[derive(Debug)]
 pub(super) struct Descriptors {
     user: User,
+    /// Whether aligned accesses move pairs of dwords as 64-bit integers.
+    int64: bool,
     set: u32,
     reads: Array,
     writes: Array,
@@ -43,19 +46,24 @@ struct Array {
     binding: u32,
     count: u32,
     is_read_only: bool,
-    /// The views that were declared already: as dwords, and as vectors of four.
-    views: [Option<View>; 2],
+    /// The views that were declared already: as dwords, as pairs, and as vectors of four.
+    views: [Option<View>; 3],
 }
 
 /// A variable for an array of storage buffers.
 #[derive(Debug, Clone, Copy)]
 struct View {
     variable: Id,
-    /// The components of an element.
+    /// The dwords of an element.
     width: u32,
+    /// The type of an element.
+    element: Id,
+    /// Whether that type differs from the vector of dwords that it stands for.
+    is_converted: bool,
 }
 
-/// The components of a vector that is accessed as a whole.
+/// The dwords of a pair, and of a vector of four.
+const PAIR: u32 = 2;
 const VECTOR: u32 = 4;
 
 /// A value, and the block that it comes from.
@@ -65,73 +73,88 @@ struct Case {
 }
 
 impl Descriptors {
-    pub(super) const fn new(user: User, set: u32, reads: u32, writes: u32) -> Self {
+    pub(super) const fn new(user: User, set: u32, [reads, writes]: [u32; 2], int64: bool) -> Self {
         Self {
             user,
+            int64,
             set,
-            reads: Array { binding: 0, count: reads, is_read_only: true, views: [None; 2] },
-            writes: Array { binding: 1, count: writes, is_read_only: false, views: [None; 2] },
+            reads: Array { binding: 0, count: reads, is_read_only: true, views: [None; 3] },
+            writes: Array { binding: 1, count: writes, is_read_only: false, views: [None; 3] },
         }
     }
 
-    /// The body of a stub.
-    pub(super) fn define(&mut self, builder: &mut Builder<'_>, access: Access) -> Code {
-        let mut code = Code::default();
+    /// The dwords of the elements of the view for an access of so many dwords.
+    const fn width(&self, components: u32, is_aligned: bool) -> u32 {
+        match (components, self.int64) {
+            (VECTOR, _) if is_aligned => VECTOR,
+            (PAIR, true) if is_aligned => PAIR,
+            _ => 1,
+        }
+    }
+
+    /// Adds the code of an access, and returns its value unless it is a store.
+    pub(super) fn access(
+        &mut self,
+        builder: &mut Builder<'_>,
+        code: &mut Code,
+        access: Access,
+    ) -> Option<Id> {
+        let (set, int64) = (self.set, self.int64);
         match access {
             Access::Load { address, components, source } => {
+                let width = self.width(components, source == Source::Aligned);
                 let array = match (source, self.user) {
                     (Source::Any, _) | (Source::Uniform | Source::Aligned, User::Kernel) => None,
                     (Source::Written, _) => Some(&mut self.writes),
                     (Source::Uniform | Source::Aligned, User::Capture) => Some(&mut self.reads),
                 };
-                let value = match array {
+                Some(match array {
                     Some(array) => {
-                        let is_whole = source == Source::Aligned && components == VECTOR;
-                        let array = array.view(builder, self.set, is_whole);
-                        let buffer = buffer_index(builder, &mut code, address);
-                        let first = element_index(builder, &mut code, address, array.width);
-                        load(builder, &mut code, array, buffer, first, components)
+                        let array = array.view(builder, set, width, int64);
+                        let buffer = buffer_index(builder, code, address);
+                        let first = element_index(builder, code, address, array.width);
+                        load(builder, code, array, buffer, first, components)
                     }
                     None if source == Source::Any => {
-                        self.load_from_any(builder, &mut code, address, components)
+                        self.load_from_any(builder, code, address, components)
                     }
-                    None => self.load_from_either(builder, &mut code, address, components),
-                };
-                code.push(Op::ReturnValue, &[value.0]);
+                    None => self.load_from_either(builder, code, address, components),
+                })
             }
             Access::Store { address, index, value, components, any, aligned } => {
-                let is_whole = aligned && components == VECTOR;
-                let writes = self.writes.view(builder, self.set, is_whole);
-                let buffer = (!any).then(|| buffer_index(builder, &mut code, address));
+                let width = self.width(components, aligned);
+                let writes = self.writes.view(builder, set, width, int64);
+                let buffer = (!any).then(|| buffer_index(builder, code, address));
                 let uint = builder.uint();
-                let element = element_index(builder, &mut code, address, writes.width);
+                let element = element_index(builder, code, address, writes.width);
                 let width = builder.constant(writes.width);
                 let index = code.value(builder, Op::UDiv, uint, &[index.0, width.0]);
                 let first = code.value(builder, Op::IAdd, uint, &[element.0, index.0]);
                 match buffer {
                     Some(buffer) => {
-                        store(builder, &mut code, writes, buffer, [first, value], components);
+                        store(builder, code, writes, buffer, [first, value], components);
                     }
                     None => {
                         let buffers = (writes, self.writes.count);
                         let operands = [address, first, value];
-                        store_to_any(builder, &mut code, buffers, operands, components);
+                        store_to_any(builder, code, buffers, operands, components);
                     }
                 }
-                code.push(Op::Return, &[]);
+                None
             }
-            Access::AddBytes { address, bytes } => {
-                let result = add_bytes(builder, &mut code, address, bytes);
-                code.push(Op::ReturnValue, &[result.0]);
-            }
+            Access::AddBytes { address, bytes } => Some(add_bytes(builder, code, address, bytes)),
             Access::MultiplyAdd { address, a, b } => {
                 let uint = builder.uint();
                 let product = code.value(builder, Op::IMul, uint, &[a.0, b.0]);
-                let result = add_bytes(builder, &mut code, address, product);
-                code.push(Op::ReturnValue, &[result.0]);
+                Some(add_bytes(builder, code, address, product))
             }
         }
-        code
+    }
+
+    /// The views of dwords: of what is written, and of what is only read.
+    fn views_of_dwords(&mut self, builder: &mut Builder<'_>) -> [View; 2] {
+        let (set, int64) = (self.set, self.int64);
+        [&mut self.writes, &mut self.reads].map(|array| array.view(builder, set, 1, int64))
     }
 
     /// A kernel reads the buffers that it also writes through binding 1.
@@ -142,8 +165,7 @@ impl Descriptors {
         address: Id,
         components: u32,
     ) -> Id {
-        let arrays =
-            [&mut self.writes, &mut self.reads].map(|array| array.view(builder, self.set, false));
+        let arrays = self.views_of_dwords(builder);
         let bool_type = builder.bool();
         let buffer = buffer_index(builder, code, address);
         let dword = element_index(builder, code, address, 1);
@@ -172,8 +194,7 @@ impl Descriptors {
         components: u32,
     ) -> Id {
         let ty = builder.uvec(components);
-        let [writes, reads] =
-            [&mut self.writes, &mut self.reads].map(|array| array.view(builder, self.set, false));
+        let [writes, reads] = self.views_of_dwords(builder);
         let written = match self.user {
             User::Kernel => self.writes.count,
             User::Capture => 0,
@@ -229,13 +250,17 @@ fn for_each_buffer<T>(
 
 impl Array {
     /// `layout(set = set, binding = binding) buffer { uint dwords[]; } variable[count];`, or the
-    /// same with `uvec4`.
-    fn view(&mut self, builder: &mut Builder<'_>, set: u32, of_vectors: bool) -> View {
-        if let Some(view) = self.views[usize::from(of_vectors)] {
+    /// same with elements of `width` dwords.
+    fn view(&mut self, builder: &mut Builder<'_>, set: u32, width: u32, int64: bool) -> View {
+        let number = width.trailing_zeros() as usize;
+        if let Some(view) = self.views[number] {
             return view;
         }
-        let width = if of_vectors { VECTOR } else { 1 };
-        let element = builder.uvec(width);
+        let is_converted = int64 && width > 1;
+        let element = match is_converted {
+            true => ulongs(builder, width / PAIR),
+            false => builder.uvec(width),
+        };
         let contents = builder.declare_new(Op::TypeRuntimeArray, &[element.0]);
         builder.decorate(contents, Decoration::ArrayStride, &[4 * width]);
         let block = builder.declare_new(Op::TypeStruct, &[contents.0]);
@@ -247,18 +272,18 @@ impl Array {
             let decoration = [block.0, 0, Decoration::NonWritable as u32];
             builder.module.push(Section::Annotations, Op::MemberDecorate, &decoration);
         }
-        let name = format!("{name}_{}", if of_vectors { "vectors" } else { "dwords" });
+        let name = format!("{name}_{}", ["dwords", "pairs", "vectors"][number]);
         builder.name(block, &name);
         let count = builder.constant(self.count);
         let array = builder.declare_new(Op::TypeArray, &[block.0, count.0]);
         let variable = builder.variable(StorageClass::StorageBuffer, array);
         builder.decorate(variable, Decoration::DescriptorSet, &[set]);
         builder.decorate(variable, Decoration::Binding, &[self.binding]);
-        // Both views may be of one buffer.
+        // All views may be of one buffer.
         builder.decorate(variable, Decoration::Aliased, &[]);
         builder.name(variable, &name);
-        let view = View { variable, width };
-        self.views[usize::from(of_vectors)] = Some(view);
+        let view = View { variable, width, element, is_converted };
+        self.views[number] = Some(view);
         view
     }
 }
@@ -321,8 +346,7 @@ fn element(
             code.value(builder, Op::IAdd, uint, &[first.0, number.0])
         }
     };
-    let element = builder.uvec(buffers.width);
-    let pointer = builder.pointer(StorageClass::StorageBuffer, element);
+    let pointer = builder.pointer(StorageClass::StorageBuffer, buffers.element);
     let member = builder.constant(0);
     // One chain, although Mesa loads the descriptor for each: with a chain of a chain, Debian's
     // validation layer takes the store for a load.
@@ -338,19 +362,17 @@ fn load(
     first: Id,
     components: u32,
 ) -> Id {
-    let element_type = builder.uvec(buffers.width);
     let elements: Vec<u32> = (0..components / buffers.width)
         .map(|number| {
             let pointer = element(builder, code, buffers, buffer, first, number);
-            code.value(builder, Op::Load, element_type, &[pointer.0]).0
+            code.value(builder, Op::Load, buffers.element, &[pointer.0]).0
         })
         .collect();
+    let vector = builder.uvec(components);
     match elements.as_slice() {
-        [element] => Id(*element),
-        _ => {
-            let vector = builder.uvec(components);
-            code.value(builder, Op::CompositeConstruct, vector, &elements)
-        }
+        [element] if !buffers.is_converted => Id(*element),
+        [element] => code.value(builder, Op::Bitcast, vector, &[*element]),
+        _ => code.value(builder, Op::CompositeConstruct, vector, &elements),
     }
 }
 
@@ -364,6 +386,9 @@ fn store(
 ) {
     for number in 0..components / buffers.width {
         let part = match components == buffers.width {
+            true if buffers.is_converted => {
+                code.value(builder, Op::Bitcast, buffers.element, &[value.0])
+            }
             true => value,
             false => extract(builder, code, value, number),
         };

@@ -5,7 +5,7 @@ use spirv::{
     StorageClass,
 };
 
-use super::resources::{Access, Source};
+use super::resources::{Access, Source, ulongs};
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::{Id, Module, Section};
 
@@ -13,11 +13,8 @@ use crate::spirv::{Id, Module, Section};
 const DWORD: u32 = 4;
 
 /// Declares what accesses through device addresses need.
-pub(super) fn declare(module: &mut Module, int64: bool) {
+pub(super) fn declare(module: &mut Module) {
     module.add_capability(Capability::PhysicalStorageBufferAddresses);
-    if int64 {
-        module.add_capability(Capability::Int64);
-    }
     module.add_extension("SPV_KHR_physical_storage_buffer");
     module.edit(Section::MemoryModel, |op, operands| {
         if op == Op::MemoryModel
@@ -43,32 +40,40 @@ impl DeviceAddress {
         Self { int64, dwords: None }
     }
 
-    /// The body of a stub.
-    pub(super) fn define(&mut self, builder: &mut Builder<'_>, access: Access) -> Code {
+    /// Adds the code of an access, and returns its value unless it is a store.
+    pub(super) fn access(
+        &mut self,
+        builder: &mut Builder<'_>,
+        code: &mut Code,
+        access: Access,
+    ) -> Option<Id> {
         match access {
             Access::Load { address, components, source } => {
                 let shape = self.shape(builder, components, source == Source::Aligned);
-                load(builder, address, components, &shape)
+                Some(load(builder, code, address, components, &shape))
             }
             Access::Store { address, index, value, components, aligned, any: _ } => {
                 let shape = self.shape(builder, components, aligned);
-                self.store(builder, [address, index, value], components, &shape)
+                self.store(builder, code, [address, index, value], components, &shape);
+                None
             }
-            Access::AddBytes { address, bytes } => add_bytes(builder, address, bytes),
-            Access::MultiplyAdd { address, a, b } => multiply_add(builder, address, a, b),
+            Access::AddBytes { address, bytes } => {
+                let zero = builder.constant(0);
+                Some(add(builder, code, address, [bytes, zero]))
+            }
+            Access::MultiplyAdd { address, a, b } => {
+                Some(multiply_add(builder, code, address, [a, b]))
+            }
         }
     }
 
     /// How so many dwords are accessed.
     fn shape(&self, builder: &mut Builder<'_>, components: u32, aligned: bool) -> Shape {
         let alignment = if aligned { 4 * components } else { DWORD };
-        let (ty, is_converted) = match (self.int64 && aligned, components) {
-            (true, 2) => (ulong(builder), true),
-            (true, 4) => {
-                let ulong = ulong(builder);
-                (builder.declare(Op::TypeVector, &[ulong.0, 2]), true)
-            }
-            _ => (builder.uvec(components), false),
+        let is_converted = self.int64 && aligned && components.is_multiple_of(2);
+        let ty = match is_converted {
+            true => ulongs(builder, components / 2),
+            false => builder.uvec(components),
         };
         Shape { ty, is_converted, alignment }
     }
@@ -76,11 +81,11 @@ impl DeviceAddress {
     fn store(
         &mut self,
         builder: &mut Builder<'_>,
+        code: &mut Code,
         [address, index, value]: [Id; 3],
         components: u32,
         shape: &Shape,
-    ) -> Code {
-        let mut code = Code::default();
+    ) {
         let dwords = *self.dwords.get_or_insert_with(|| dword_array_pointer(builder));
         let base = code.value(builder, Op::Bitcast, dwords, &[address.0]);
         let uint = builder.uint();
@@ -98,8 +103,6 @@ impl DeviceAddress {
         };
         let aligned = [MemoryAccess::ALIGNED.bits(), shape.alignment];
         code.push(Op::Store, &[pointer.0, value.0, aligned[0], aligned[1]]);
-        code.push(Op::Return, &[]);
-        code
     }
 }
 
@@ -112,23 +115,22 @@ struct Shape {
     alignment: u32,
 }
 
-/// `u64`
-fn ulong(builder: &mut Builder<'_>) -> Id {
-    builder.declare(Op::TypeInt, &[64, 0])
-}
-
-fn load(builder: &mut Builder<'_>, address: Id, components: u32, shape: &Shape) -> Code {
-    let mut code = Code::default();
+fn load(
+    builder: &mut Builder<'_>,
+    code: &mut Code,
+    address: Id,
+    components: u32,
+    shape: &Shape,
+) -> Id {
     let pointer_type = builder.pointer(StorageClass::PhysicalStorageBuffer, shape.ty);
     let pointer = code.value(builder, Op::Bitcast, pointer_type, &[address.0]);
     let aligned = [pointer.0, MemoryAccess::ALIGNED.bits(), shape.alignment];
-    let mut value = code.value(builder, Op::Load, shape.ty, &aligned);
-    if shape.is_converted {
-        let dwords = builder.uvec(components);
-        value = code.value(builder, Op::Bitcast, dwords, &[value.0]);
+    let value = code.value(builder, Op::Load, shape.ty, &aligned);
+    if !shape.is_converted {
+        return value;
     }
-    code.push(Op::ReturnValue, &[value.0]);
-    code
+    let dwords = builder.uvec(components);
+    code.value(builder, Op::Bitcast, dwords, &[value.0])
 }
 
 /// Increments the dword at an address, and returns the value before.
@@ -151,25 +153,13 @@ pub(super) fn arrive(builder: &mut Builder<'_>, address: Id) -> Code {
     code
 }
 
-/// address + bytes.
-fn add_bytes(builder: &mut Builder<'_>, address: Id, bytes: Id) -> Code {
-    let mut code = Code::default();
-    let zero = builder.constant(0);
-    let sum = add(builder, &mut code, address, [bytes, zero]);
-    code.push(Op::ReturnValue, &[sum.0]);
-    code
-}
-
 /// address + a * b.
-fn multiply_add(builder: &mut Builder<'_>, address: Id, a: Id, b: Id) -> Code {
-    let mut code = Code::default();
+fn multiply_add(builder: &mut Builder<'_>, code: &mut Code, address: Id, [a, b]: [Id; 2]) -> Id {
     let uint = builder.uint();
     let pair = builder.declare(Op::TypeStruct, &[uint.0, uint.0]);
     let product = code.value(builder, Op::UMulExtended, pair, &[a.0, b.0]);
-    let halves = [0, 1].map(|half| extract(builder, &mut code, product, half));
-    let sum = add(builder, &mut code, address, halves);
-    code.push(Op::ReturnValue, &[sum.0]);
-    code
+    let halves = [0, 1].map(|half| extract(builder, code, product, half));
+    add(builder, code, address, halves)
 }
 
 /// A sum in 64 bits with a 32-bit carry, so that shaderInt64 is not needed.

@@ -180,6 +180,7 @@ names! {
         MayRestart "may_restart",
         MemoryBarrier "memory_barrier",
         PipelineTopology "pipeline_topology",
+        RepeatsHub "repeats_hub",
         SetInputs "set_inputs",
         SharesDraws "shares_draws",
         Shade "shade",

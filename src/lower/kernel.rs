@@ -177,6 +177,7 @@ impl Define for KernelStubs {
             | StubName::IsPlain
             | StubName::MemoryBarrier
             | StubName::PipelineTopology
+            | StubName::RepeatsHub
             | StubName::SetInputs
             | StubName::Shade
             | StubName::SharesDraws

@@ -92,6 +92,8 @@ pub(super) struct Shading<'a> {
     pub(super) staging: Option<Staging>,
     /// Whether the invocations of a workgroup load their draw together.
     pub(super) shares_draws: bool,
+    /// Whether each invocation of a plain fan shades the hub as well.
+    pub(super) repeats_hub: bool,
 }
 
 impl Define for CaptureStubs<'_> {
@@ -145,6 +147,12 @@ impl Define for CaptureStubs<'_> {
                 code.push(Op::ReturnValue, &[value.0]);
                 code
             }
+            (StubName::RepeatsHub, Some(shading)) => {
+                let mut code = Code::default();
+                let value = linker.builder.constant_bool(shading.repeats_hub);
+                code.push(Op::ReturnValue, &[value.0]);
+                code
+            }
             (StubName::PipelineTopology, _) => {
                 let uint = linker.builder.uint();
                 let default = [SpecIds::ANY_TOPOLOGY];
@@ -173,6 +181,7 @@ impl Define for CaptureStubs<'_> {
                 StubName::SetInputs
                 | StubName::Shade
                 | StubName::SharesDraws
+                | StubName::RepeatsHub
                 | StubName::WorkgroupSize,
                 None,
             ) => return Ok(None),

@@ -1,7 +1,7 @@
 //! How generated code reaches memory: the resource plans, and the stubs of `shaders/stubs.wgsl`
 //! that depend on them.
 
-use spirv::Op;
+use spirv::{Capability, Op};
 
 use super::LowerError;
 use super::descriptors::{self, Descriptors};
@@ -90,7 +90,7 @@ pub(super) enum User {
     Kernel,
 }
 
-/// The bodies of the memory stubs.
+/// How the memory stubs reach memory.
 #[derive(Debug)]
 pub(super) enum Memory {
     DeviceAddress(DeviceAddress),
@@ -106,14 +106,17 @@ impl Memory {
         user: User,
         int64: bool,
     ) -> Self {
+        if int64 {
+            module.add_capability(Capability::Int64);
+        }
         match plan {
             ResourcePlan::DeviceAddress => {
-                device_address::declare(module, int64);
+                device_address::declare(module);
                 Self::DeviceAddress(DeviceAddress::new(int64))
             }
             ResourcePlan::Descriptors { set, reads, writes } => {
                 descriptors::declare(module);
-                Self::Descriptors(Descriptors::new(user, set, reads, writes))
+                Self::Descriptors(Descriptors::new(user, set, [reads, writes], int64))
             }
         }
     }
@@ -137,10 +140,25 @@ impl Memory {
         let Some(access) = Access::of(name, stub)? else {
             return Ok(product(builder, stub.parameters()?));
         };
-        Ok(match self {
-            Self::DeviceAddress(memory) => memory.define(builder, access),
-            Self::Descriptors(memory) => memory.define(builder, access),
-        })
+        let mut code = Code::default();
+        let value = match self {
+            Self::DeviceAddress(memory) => memory.access(builder, &mut code, access),
+            Self::Descriptors(memory) => memory.access(builder, &mut code, access),
+        };
+        match value {
+            Some(value) => code.push(Op::ReturnValue, &[value.0]),
+            None => code.push(Op::Return, &[]),
+        }
+        Ok(code)
+    }
+}
+
+/// One or more 64-bit integers.
+pub(super) fn ulongs(builder: &mut Builder<'_>, count: u32) -> Id {
+    let ulong = builder.declare(Op::TypeInt, &[64, 0]);
+    match count {
+        1 => ulong,
+        _ => builder.declare(Op::TypeVector, &[ulong.0, count]),
     }
 }
 

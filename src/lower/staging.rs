@@ -85,12 +85,13 @@ impl Staging {
         }
         let record: u32 = shapes.iter().flatten().map(Shape::bytes).sum();
         let sizes = target.workgroup_sizes;
-        let listed_bytes = sizes.largest().saturating_mul(RECORDS_PER_ITEM).checked_mul(4)?;
+        let largest = sizes.staged().into_iter().fold(0, u32::max);
+        let listed_bytes = largest.saturating_mul(RECORDS_PER_ITEM).checked_mul(4)?;
         let most_bytes = target.staging.checked_sub(listed_bytes)?;
         let bytes = most_bytes.min(BYTES.max(record.saturating_mul(VERTICES)));
         // An even number, because a fan has two for each rim vertex.
         let room = sizes.others.min(bytes.checked_div(record)?) & !1;
-        if room == 0 || !sizes.each().iter().all(|(size, _)| size.is_multiple_of(2)) {
+        if room == 0 || !sizes.staged().iter().all(|size| size.is_multiple_of(2)) {
             return None;
         }
         // As few rounds as there is room for, of the same size.

@@ -59,7 +59,9 @@ pub struct ArenaDesc {
     pub upload: u64,
     /// Bytes of device memory.
     pub scratch: u64,
-    /// The number of descriptor sets. None are created if the device uses addresses.
+    /// The number of descriptor sets. None are created if the device uses addresses, unless [plain
+    /// draws use descriptors](super::Capabilities::plain_descriptors), which are recorded with
+    /// addresses if no set is left.
     pub descriptor_sets: u32,
 }
 
@@ -132,7 +134,7 @@ const _: () = {
 pub struct Arena {
     upload: Part,
     scratch: Part,
-    /// Pools of descriptor sets. Empty if the device uses addresses.
+    /// Pools of descriptor sets. Empty if no capture uses any.
     sets: Vec<Sets>,
     context: ContextId,
 }
@@ -232,7 +234,7 @@ impl Arena {
     /// # Safety
     /// The device of `ctx` is live.
     unsafe fn add_sets(&mut self, ctx: &Context, count: u32) -> Result<(), RuntimeError> {
-        if let Some(limits) = ctx.table() {
+        if let Some(limits) = ctx.table().or(ctx.plain_table()) {
             // SAFETY: the caller's contract.
             self.sets.push(unsafe { Sets::new(ctx, limits, count) }?);
         }
@@ -346,6 +348,11 @@ impl ArenaAccess<'_> {
     /// The blocks that upload and scratch memory are taken from.
     pub(super) fn windows(&self) -> [Window; 2] {
         [self.arena.upload.window(), self.arena.scratch.window()]
+    }
+
+    /// The address of the first byte of the block that upload memory is taken from.
+    pub(super) fn upload_address(&self) -> u64 {
+        self.arena.upload.block_address()
     }
 
     /// Takes an unused descriptor set.

@@ -10,6 +10,7 @@ use ash::{ext, vk};
 use super::barrier::{Barrier, ConsumerScope, Scope};
 use super::descriptors::TableLimits;
 use super::extensions::{AddressFn, DrawIndirectCountFn, TransformFeedbackFn};
+use super::recorder::SMALL;
 use super::workarounds::Effect;
 use super::{Capabilities, RequiredFeatures, RuntimeError, required_features};
 use crate::counts::MAX_BUFFER_SIZE;
@@ -75,9 +76,11 @@ struct Shared {
     enabled: RequiredFeatures,
     addresses: Option<AddressFn>,
     table: Option<TableLimits>,
+    plain_table: Option<TableLimits>,
     transform_feedback: Option<TransformFeedbackFn>,
     draw_indirect_count: Option<DrawIndirectCountFn>,
     max_workgroups_per_axis: u32,
+    max_shared_workgroups: u32,
     indirect_dispatch: bool,
     indirect_draws: bool,
     omitted: Option<Barrier>,
@@ -123,13 +126,15 @@ impl Context {
             .then(|| DrawIndirectCountFn::load(instance, device))
             .transpose()?;
         let limits = &capabilities.limits;
-        let table = enabled.uses_descriptors().then(|| {
+        let table_limits = |storage_buffers: u32| {
             TableLimits::new(
-                enabled.storage_buffers.min(limits.max_storage_buffers),
+                storage_buffers.min(limits.max_storage_buffers),
                 limits.max_storage_buffer_range,
                 limits.min_storage_buffer_offset_alignment,
             )
-        });
+        };
+        let table = enabled.uses_descriptors().then(|| table_limits(enabled.storage_buffers));
+        let plain_table = enabled.plain_storage_buffers().map(&table_limits);
         let [x, y, _] = capabilities.limits.max_workgroups;
         let shared = Shared {
             id: ContextId::next(),
@@ -137,9 +142,11 @@ impl Context {
             enabled,
             addresses,
             table,
+            plain_table,
             transform_feedback,
             draw_indirect_count,
             max_workgroups_per_axis: x.min(y).min(WORKGROUPS_EVERYWHERE),
+            max_shared_workgroups: SMALL,
             indirect_dispatch: !capabilities.identity().needs(Effect::DirectDispatch),
             indirect_draws: !capabilities.identity().needs(Effect::NoIndirectDraws),
             omitted: None,
@@ -224,7 +231,8 @@ impl Context {
     }
 
     /// The target to lower shaders for, for compute captures on this device with a pipeline layout
-    /// that has `application_sets` descriptor set layouts of the application.
+    /// that has `application_sets` descriptor set layouts of the application. Where it has some,
+    /// [`Target::plain_resources`](compute::Target::plain_resources) is left to the application.
     ///
     /// # Errors
     /// [`RuntimeError::FeatureNotEnabled`] if the device was not created for the compute backend;
@@ -232,6 +240,10 @@ impl Context {
     pub fn compute_target(&self, application_sets: usize) -> Result<compute::Target, RuntimeError> {
         Ok(compute::Target {
             resources: self.resource_plan(application_sets)?,
+            plain_resources: match application_sets {
+                0 => self.plain_resource_plan(0),
+                _ => None,
+            },
             workgroup_sizes: self.shared.capabilities.workgroup_sizes(),
             staging: self.shared.capabilities.staging(),
             int64_accesses: self.shared.enabled.shader_int64,
@@ -267,6 +279,18 @@ impl Context {
         }
     }
 
+    /// The [descriptors](compute::Target::plain_resources) by which plain draws reach memory with a
+    /// pipeline layout that has so many sets of the application, if the device [gains from
+    /// them](Capabilities::plain_descriptors) and a set is left. They have
+    /// [`RequiredFeatures::storage_buffers`] storage buffers, which count against
+    /// `maxPerStageDescriptorStorageBuffers` together with those of the application's set layouts.
+    pub fn plain_resource_plan(&self, application_sets: usize) -> Option<ResourcePlan> {
+        let limits = self.plain_table()?;
+        let set = u32::try_from(application_sets).ok()?;
+        let fits = set < self.shared.capabilities.limits.max_descriptor_sets;
+        fits.then(|| limits.plan(set))
+    }
+
     /// Size in bytes of the largest range that a compute capture may write to.
     pub fn max_capture_buffer(&self) -> u64 {
         self.table().map_or(MAX_BUFFER_SIZE, |table| table.max_range.min(MAX_BUFFER_SIZE))
@@ -275,6 +299,12 @@ impl Context {
     /// The limits of the descriptor plan, or `None` if this device uses addresses.
     pub(super) fn table(&self) -> Option<&TableLimits> {
         self.shared.table.as_ref()
+    }
+
+    /// The limits of the descriptors for plain draws, if this device uses them in addition to
+    /// addresses.
+    pub(super) fn plain_table(&self) -> Option<&TableLimits> {
+        self.shared.plain_table.as_ref()
     }
 
     /// Whether shaders test at run time whether accesses are aligned to their size, in the pipelines
@@ -287,6 +317,9 @@ impl Context {
     pub(super) fn shader_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
         match (&self.shared.table, backend) {
             (Some(_), Backend::Compute) => vk::BufferUsageFlags::STORAGE_BUFFER,
+            (None, Backend::Compute) if self.shared.plain_table.is_some() => {
+                vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS | vk::BufferUsageFlags::STORAGE_BUFFER
+            }
             _ => vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS,
         }
     }
@@ -332,6 +365,18 @@ impl Context {
         let [x, y, _] = self.shared.capabilities.limits.max_workgroups;
         Arc::make_mut(&mut self.shared).max_workgroups_per_axis =
             workgroups.min(x).min(y).min(WORKGROUPS_EVERYWHERE);
+    }
+
+    /// The most workgroups of a draw that shares a dispatch with other draws: 64. A larger draw has a
+    /// dispatch of its own, and the pipelines of its topology.
+    pub fn max_shared_workgroups(&self) -> u32 {
+        self.shared.max_shared_workgroups
+    }
+
+    /// Lowers [`max_shared_workgroups`](Self::max_shared_workgroups). For tests: small draws are then
+    /// captured as large ones are otherwise.
+    pub fn set_max_shared_workgroups(&mut self, workgroups: u32) {
+        Arc::make_mut(&mut self.shared).max_shared_workgroups = workgroups.min(SMALL);
     }
 
     /// Whether captures may use `vkCmdDispatchIndirect`.

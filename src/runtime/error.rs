@@ -277,7 +277,7 @@ pub enum RuntimeError {
     /// Kernels disturb a descriptor set that the application bound itself and that the captures
     /// read.
     #[error(
-        "kernels that are recorded before the draws disturb descriptor set {set}, which the shader reads: \
+        "what is recorded before the draws disturbs descriptor set {set}, which the shader reads: \
          bind it with Recorder::bind_descriptor_sets"
     )]
     DescriptorSetUnknown {

@@ -4,6 +4,7 @@ use std::ffi::CStr;
 
 use ash::{ext, khr, vk};
 
+use super::descriptors::TableLimits;
 use super::extensions::{self, AddressSource, ChainedFeature, CreateInfoAdditions};
 use super::{Capabilities, Unavailable};
 use crate::lower::{Backend, ResourcePlan};
@@ -24,6 +25,8 @@ pub struct RequiredFeatures {
     descriptors: bool,
     below_1_1: bool,
     storage_buffer_storage_class: bool,
+    /// [`Capabilities::plain_descriptors`]
+    plain_descriptors: bool,
     portability_subset: bool,
     /// Whether [`draw_indirect_count`](Self::draw_indirect_count) requires the extension.
     has_draw_indirect_count: bool,
@@ -57,7 +60,9 @@ pub struct RequiredFeatures {
     /// need it.
     pub shader_int64: bool,
     /// The number of storage buffers that a compute capture can reach under the descriptor plan, 4
-    /// to 24; 0 if the device uses addresses. A quarter of them is for capture buffers, another
+    /// to 24. If the device uses addresses, it is 16 where [large plain draws use
+    /// descriptors](Capabilities::plain_descriptors), and 0 elsewhere; a lower number has them use
+    /// addresses. A quarter of them is for capture buffers, another
     /// quarter for buffers that kernels write: the scratch memory of the arena, counters, queries.
     /// The rest is for buffers that are read: the upload memory of the arena, vertices, indices,
     /// arguments of draws.
@@ -88,12 +93,14 @@ pub fn required_features(
     let provoking = caps.provoking_vertex.as_ref().filter(|_| native);
     let divisor = caps.vertex_divisor.as_ref().filter(|_| graphics);
     let descriptors = backends.contains(&Backend::Compute) && caps.buffer_device_address.is_none();
+    let plain_descriptors = backends.contains(&Backend::Compute) && caps.plain_descriptors();
     let below_1_1 = caps.api_version < vk::API_VERSION_1_1;
     let has_draw_indirect_count = caps.has_extension(khr::draw_indirect_count::NAME);
     Ok(RequiredFeatures {
         address_source: caps.buffer_device_address.filter(|_| addresses),
         descriptors,
         below_1_1,
+        plain_descriptors,
         storage_buffer_storage_class: below_1_1
             && addresses
             && caps.has_extension(khr::storage_buffer_storage_class::NAME),
@@ -108,8 +115,11 @@ pub fn required_features(
         multi_draw_indirect: native && caps.multi_draw_indirect,
         draw_indirect_count: native && has_draw_indirect_count,
         shader_int64: backends.contains(&Backend::Compute) && caps.int64_accesses(),
-        storage_buffers: match descriptors {
-            true => caps.limits.max_storage_buffers.min(ResourcePlan::MAX_STORAGE_BUFFERS),
+        storage_buffers: match plain_descriptors {
+            _ if descriptors => {
+                caps.limits.max_storage_buffers.min(ResourcePlan::MAX_STORAGE_BUFFERS)
+            }
+            true => TableLimits::PLAIN_STORAGE_BUFFERS,
             false => 0,
         },
         backends,
@@ -135,6 +145,19 @@ impl RequiredFeatures {
     /// Whether the compute backend uses the descriptor plan.
     pub const fn uses_descriptors(&self) -> bool {
         self.descriptors
+    }
+
+    /// The storage buffers for plain draws, if the compute backend uses descriptors for them in
+    /// addition to addresses.
+    pub(super) fn plain_storage_buffers(&self) -> Option<u32> {
+        let least = TableLimits::PLAIN_STORAGE_BUFFERS;
+        (self.plain_descriptors && self.storage_buffers >= least).then_some(least)
+    }
+
+    /// Whether captures reach memory by storage buffers: all of them under the descriptor plan, or
+    /// [large plain draws](Capabilities::plain_descriptors).
+    pub fn uses_storage_buffers(&self) -> bool {
+        self.descriptors || self.plain_storage_buffers().is_some()
     }
 
     /// The instance extensions that the device extensions depend on. They are needed for an
@@ -213,7 +236,7 @@ impl RequiredFeatures {
             (self.multi_draw_indirect, "multiDrawIndirect", |features| {
                 &mut features.multi_draw_indirect
             }),
-            (self.descriptors, "shaderStorageBufferArrayDynamicIndexing", |features| {
+            (self.uses_storage_buffers(), "shaderStorageBufferArrayDynamicIndexing", |features| {
                 &mut features.shader_storage_buffer_array_dynamic_indexing
             }),
         ];
@@ -315,6 +338,26 @@ impl RequiredFeatures {
 mod tests {
     use super::*;
     use crate::runtime::capabilities::tests::full;
+
+    /// An application that needs all storage buffers itself has plain draws use addresses.
+    #[test]
+    fn plain_draws_need_descriptors_where_they_gain_from_them() {
+        let dynamic_indexing = "shaderStorageBufferArrayDynamicIndexing";
+        let mut caps = full();
+        let required = required_features(&caps, &[Backend::Compute]).unwrap();
+        assert!(!required.uses_storage_buffers() && required.storage_buffers == 0);
+        caps.driver_id = vk::DriverId::MESA_LLVMPIPE;
+        let mut required = required_features(&caps, &[Backend::Compute]).unwrap();
+        assert!(required.uses_storage_buffers() && !required.uses_descriptors());
+        assert!(required.features().contains(&dynamic_indexing));
+        assert_eq!(required.plain_storage_buffers(), Some(required.storage_buffers));
+        required.storage_buffers -= 1;
+        assert!(!required.uses_storage_buffers());
+        assert!(!required.features().contains(&dynamic_indexing));
+        caps.limits.max_storage_buffers = 15;
+        let required = required_features(&caps, &[Backend::Compute]).unwrap();
+        assert!(!required.uses_storage_buffers());
+    }
 
     #[test]
     fn the_floor_needs_device_addresses_and_what_they_depend_on() {

@@ -26,6 +26,10 @@ pub struct VariantDesc<'a> {
     /// The set layouts of the pipeline layout. Bindings that the shader uses must be visible to the
     /// compute stage: see [`SetLayoutInfo`](super::vulkan::SetLayoutInfo).
     pub set_layouts: &'a [vk::DescriptorSetLayout],
+    /// The number of storage buffers in these layouts. Captures use
+    /// [descriptors of their own](Context::plain_resource_plan) where the limits leave room for them;
+    /// `None` if the number is not known, and then they do not, unless there are no layouts.
+    pub storage_buffers: Option<u32>,
     /// The topology, or `None` if each draw chooses.
     pub topology: Option<PrimitiveTopology>,
     /// The provoking vertex, unless a draw sets another one.
@@ -95,6 +99,7 @@ impl<'a> VariantDesc<'a> {
             shader,
             vertex_input,
             set_layouts: &[],
+            storage_buffers: None,
             topology: None,
             provoking_vertex: ProvokingVertex::First,
             primitive_restart: false,
@@ -104,6 +109,12 @@ impl<'a> VariantDesc<'a> {
     /// Sets [`set_layouts`](field@Self::set_layouts).
     pub const fn set_layouts(mut self, set_layouts: &'a [vk::DescriptorSetLayout]) -> Self {
         self.set_layouts = set_layouts;
+        self
+    }
+
+    /// Sets [`storage_buffers`](field@Self::storage_buffers).
+    pub const fn storage_buffers(mut self, storage_buffers: u32) -> Self {
+        self.storage_buffers = Some(storage_buffers);
         self
     }
 
@@ -170,7 +181,13 @@ impl<'a> VariantDesc<'a> {
         ctx: &Context,
         cache: vk::PipelineCache,
     ) -> Result<Pipeline, VariantError> {
-        let target = ctx.compute_target(self.set_layouts.len())?;
+        let mut target = ctx.compute_target(self.set_layouts.len())?;
+        if let Some(storage_buffers) = self.storage_buffers {
+            let all = storage_buffers.saturating_add(ctx.enabled().storage_buffers);
+            let fits = all <= ctx.capabilities().limits.max_storage_buffers;
+            let plan = ctx.plain_resource_plan(self.set_layouts.len());
+            target.plain_resources = plan.filter(|_| fits);
+        }
         let options = compute::Options { vertex_input: self.vertex_input, target };
         let shader = compute::lower(&self.shader, &options)?;
         let desc = PipelineDesc::new(&shader, self.vertex_input)

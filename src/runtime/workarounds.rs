@@ -65,6 +65,10 @@ pub enum Effect {
     /// Captures access pairs of dwords as 64-bit integers, where `shaderInt64` is enabled:
     /// [`Capabilities::int64_accesses`](super::Capabilities::int64_accesses).
     Int64Accesses,
+    /// Large plain draws reach memory by descriptors, where all other captures do so by device
+    /// addresses:
+    /// [`Capabilities::plain_descriptors`](super::Capabilities::plain_descriptors).
+    PlainDescriptors,
     /// The invocations of a workgroup load the parameters of their draw together:
     /// [`Capabilities::shared_draws`](super::Capabilities::shared_draws).
     SharedDraws,
@@ -87,6 +91,7 @@ impl Effect {
             Self::NoIndirectDraws => "commands for indirect draws are refused",
             Self::NarrowAccesses => "accesses are not tested for their alignment",
             Self::Int64Accesses => "pairs of dwords are accessed as 64-bit integers",
+            Self::PlainDescriptors => "large plain draws reach memory by descriptors",
             Self::SharedDraws => "a workgroup loads the parameters of its draw together",
             Self::NoStaging => "records are not collected in shared memory",
             Self::SmallBatchedWorkgroups => {
@@ -125,7 +130,7 @@ impl Workaround {
 }
 
 /// All workarounds.
-pub static WORKAROUNDS: [Workaround; 10] = [
+pub static WORKAROUNDS: [Workaround; 11] = [
     Workaround {
         name: "panvk-direct-dispatch",
         effect: Effect::DirectDispatch,
@@ -186,6 +191,16 @@ pub static WORKAROUNDS: [Workaround; 10] = [
         reason: "each component of a vector is accessed separately, for one lane after the other",
         link: "https://docs.mesa3d.org/drivers/llvmpipe.html",
         removal: "lavapipe captures as fast with vectors of dwords",
+        applies: |device| device.driver_id == DriverId::MESA_LLVMPIPE,
+    },
+    Workaround {
+        name: "llvmpipe-plain-descriptors",
+        effect: Effect::PlainDescriptors,
+        devices: "llvmpipe, as lavapipe",
+        reason: "by device address each component of a vector is accessed separately, by descriptors \
+                 all are accessed together",
+        link: "https://docs.mesa3d.org/drivers/llvmpipe.html",
+        removal: "lavapipe captures as fast by device addresses",
         applies: |device| device.driver_id == DriverId::MESA_LLVMPIPE,
     },
     Workaround {

@@ -12,6 +12,7 @@ use vkxfb::runtime::{Pipeline, PipelineDesc};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb_probe::gpu::{CaptureRequest, CaptureTarget, Gpu, OpenOptions, Resources, VertexData};
 
+use crate::BATCH;
 use crate::case::{Case, Target};
 use crate::common::batches::{Report, Worker};
 use crate::common::settings::{has_tools, has_validation};
@@ -118,11 +119,13 @@ impl ShaderWorker {
                 return self.fail(case, backend.name(), &case.shader.words, &error.to_string());
             }
         };
+        let plain = lowered.compute().and_then(|compute| compute.plain.as_deref());
         // Native is the module itself, which was validated.
-        if backend != Backend::Native
-            && let Err(error) = self.validate(&lowered.words, case.shader.target())
-        {
-            return self.fail(case, backend.name(), &lowered.words, &error);
+        let modules = Some(&lowered).filter(|_| backend != Backend::Native);
+        for Lowered { words, .. } in modules.into_iter().chain(plain) {
+            if let Err(error) = self.validate(words, case.shader.target()) {
+                return self.fail(case, backend.name(), words, &error);
+            }
         }
         if let Some(reason) = known::excluded(&self.gpu, backend, &case.shader, case.topology) {
             self.report.exclude(backend, reason);
@@ -189,6 +192,9 @@ impl ShaderWorker {
                 buffers: &bound[i],
             })
             .collect();
+        // Every other time small draws are captured as large ones are.
+        let are_large = jobs.first().is_some_and(|job| (job.case.seed / BATCH) % 2 == 1);
+        self.gpu.set_max_shared_workgroups(if are_large { 0 } else { u32::MAX });
         // SAFETY: the pipelines are of this device; the vertex data holds every vertex.
         let results = self.timed("capture", |worker| unsafe { worker.gpu.capture(&requests) });
         let seeds: Vec<u64> = jobs.iter().map(|j| j.case.seed).collect();

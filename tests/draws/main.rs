@@ -120,6 +120,13 @@ fn random_draws_hold_by_vertex_shaders() {
     hold_by_recorder(Backend::Vertex);
 }
 
+/// The same with a dispatch for each draw, as large draws have. On devices where large plain draws are by
+/// descriptors, so are these.
+#[test]
+fn random_draws_hold_as_large_ones() {
+    hold_by_compute(&OpenOptions { max_shared_workgroups: Some(0), ..Default::default() });
+}
+
 /// The same with nothing but what a Mali-G52 has, and no indirect dispatch.
 #[test]
 fn random_draws_hold_on_the_floor() {

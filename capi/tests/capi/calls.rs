@@ -165,7 +165,7 @@ fn a_device_below_vulkan_1_2_has_addresses() {
     let objects = Objects::new(vk::API_VERSION_1_1);
     // SAFETY: the context is live.
     let usage = unsafe { vkxfb_context_buffer_usage(objects.context) };
-    assert_eq!(usage, vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS);
+    assert!(usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS), "{usage:?}");
 }
 
 #[test]

@@ -34,7 +34,7 @@ unsafe fn ask(
             let activity = instance.activity(device);
             match (activity.means(&instance), info.as_ref()) {
                 (Some(means), Some(given)) => Arena::with(|arena| {
-                    let usages = Usages::emulating(!means.required.uses_descriptors());
+                    let usages = Usages::emulating(&means.required);
                     let info = usages.external_buffer_info(given, arena);
                     next(device, &raw const info, properties);
                 }),

@@ -4,6 +4,7 @@
 use std::ffi::c_void;
 
 use ash::vk;
+use vkxfb::runtime::RequiredFeatures;
 
 use super::memory::Arena;
 use crate::chain::{all_of, slice};
@@ -47,9 +48,13 @@ pub(crate) unsafe fn usage_of_buffer(info: &vk::BufferCreateInfo<'_>) -> vk::Buf
 }
 
 impl Usages {
-    /// Returns the usages for the layer's captures, with addresses or with descriptors.
-    pub(crate) const fn emulating(addresses: bool) -> Self {
-        Self { addresses, descriptors: !addresses, results: true }
+    /// Returns the usages for the captures of a device that is created with these features.
+    pub(crate) fn emulating(required: &RequiredFeatures) -> Self {
+        Self {
+            addresses: required.address_source().is_some(),
+            descriptors: required.uses_storage_buffers(),
+            results: true,
+        }
     }
 
     /// Translates the usage of a buffer: removes the extension's usages and adds those that

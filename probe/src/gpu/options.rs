@@ -88,6 +88,9 @@ pub struct OpenOptions {
     /// Invocations of a workgroup at most, as if the device took no more:
     /// [`Limits::workgroup_invocations`](vkxfb::runtime::Limits::workgroup_invocations).
     pub workgroup_invocations: Option<u32>,
+    /// Workgroups of a draw that shares a dispatch at most:
+    /// [`Context::set_max_shared_workgroups`](vkxfb::runtime::Context::set_max_shared_workgroups).
+    pub max_shared_workgroups: Option<u32>,
     /// Bytes of shared memory in which captures by compute collect records, in place of
     /// [what pays](vkxfb::runtime::Capabilities::staging) on the device.
     pub staging: Option<u32>,

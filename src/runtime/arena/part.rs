@@ -170,6 +170,11 @@ impl Part {
         })
     }
 
+    /// The address for shaders of the first byte of the current block.
+    pub(super) fn block_address(&self) -> u64 {
+        self.blocks.get(self.current).map_or(0, |block| block.address)
+    }
+
     /// Moves to a block with `bytes` left: the current one, a later one, or a new one from the
     /// allocator.
     ///

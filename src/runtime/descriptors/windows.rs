@@ -28,7 +28,7 @@ impl Window {
         Self { start, end, ..self }
     }
 
-    pub(super) const fn size(&self) -> u64 {
+    pub(in crate::runtime) const fn size(&self) -> u64 {
         self.end - self.start
     }
 }

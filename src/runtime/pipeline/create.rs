@@ -33,7 +33,7 @@ pub(super) fn push_constant_range(shader: &Lowered) -> vk::PushConstantRange {
 }
 
 /// Creates the layout for a [checked](super::check) description: push constants and the set layouts
-/// of the application, and after them that of the buffers under the descriptor plan.
+/// of the application, and after them that of the buffers where captures use descriptors.
 ///
 /// # Safety
 /// The device of `ctx` is live, and the set layouts belong to it.
@@ -51,8 +51,13 @@ pub(super) unsafe fn create_layout(
         unsafe { device.create_pipeline_layout(&info, None) }
             .map_err(RuntimeError::vulkan("vkCreatePipelineLayout"))
     };
-    match (ctx.table(), shader.resources()) {
-        (Some(limits), Some(ResourcePlan::Descriptors { .. })) => {
+    let limits = match shader.resources() {
+        Some(ResourcePlan::Descriptors { .. }) => ctx.table(),
+        Some(ResourcePlan::DeviceAddress) if has_plain_descriptors(ctx, desc) => ctx.plain_table(),
+        _ => None,
+    };
+    match limits {
+        Some(limits) => {
             let mut set_layouts = desc.set_layouts.to_vec();
             // SAFETY: the caller's contract.
             unsafe {
@@ -62,8 +67,15 @@ pub(super) unsafe fn create_layout(
                 })
             }
         }
-        _ => create(desc.set_layouts),
+        None => create(desc.set_layouts),
     }
+}
+
+/// Whether plain draws may reach memory by descriptors, in addition to device addresses.
+pub(super) fn has_plain_descriptors(ctx: &Context, desc: &PipelineDesc<'_>) -> bool {
+    let plain = desc.shader.compute().and_then(|compute| compute.plain.as_deref());
+    let lowered = plain.and_then(Lowered::resources);
+    lowered.is_some() && lowered == ctx.plain_resource_plan(desc.set_layouts.len())
 }
 
 /// Creates the pipeline for a [checked](super::check) description of the native or the vertex
@@ -117,7 +129,7 @@ impl PipelineSpecialization {
         let mut constants = Self::default();
         let Some(ids) = shader.spec_ids() else { return constants };
         let wide = match (shader.resources(), class) {
-            (_, DrawClass::Plain) => WideAccesses::Aligned,
+            (_, DrawClass::Plain | DrawClass::PlainByDescriptors) => WideAccesses::Aligned,
             (_, DrawClass::Single | DrawClass::Indexed | DrawClass::SingleRestarted)
                 if !ctx.tests_alignment() =>
             {
@@ -152,11 +164,12 @@ impl PipelineSpecialization {
             let is_general =
                 matches!(class, DrawClass::Every | DrawClass::OneTopology | DrawClass::Restarted);
             constants.push(ids.general, is_general.into());
-            let is_indexed = !matches!(class, DrawClass::Single | DrawClass::Plain);
+            let is_plain = matches!(class, DrawClass::Plain | DrawClass::PlainByDescriptors);
+            let is_indexed = !is_plain && class != DrawClass::Single;
             constants.push(ids.indexed, is_indexed.into());
             constants.push(ids.batched, (class == DrawClass::Batched).into());
             constants.push(ids.fused, (class == DrawClass::Fused).into());
-            constants.push(ids.plain, (class == DrawClass::Plain).into());
+            constants.push(ids.plain, is_plain.into());
         }
         constants
     }

@@ -7,6 +7,7 @@ use ash::vk;
 use super::checks::{check_capture_buffers, check_counters, check_distinct};
 use super::constants::Constants;
 use super::order::{CaptureOrder, Ranges};
+use super::plain::BoundRange;
 use super::play::{After, Plan, Playback};
 use super::queries::ActiveQuery;
 use super::sets::BoundSets;
@@ -117,6 +118,8 @@ pub(super) struct Pending {
     pub(super) attributes: Vec<Attributes>,
     /// The descriptors beyond the inline ones of all [`Attributes`].
     pub(super) attribute_table: Vec<AttributeDescriptor>,
+    /// The vertex buffers of all [`Attributes`].
+    pub(super) ranges: Vec<BoundRange>,
     /// The descriptor sets of the application.
     pub(super) sets: BoundSets,
     pub(super) vertex_buffers: Vec<VertexBuffer>,
@@ -180,6 +183,9 @@ pub(super) struct Attributes {
     pub(super) inline: [AttributeDescriptor; INLINE_ATTRIBUTES],
     /// The first of the other descriptors in [`Pending::attribute_table`], and their number.
     pub(super) others: (usize, usize),
+    /// The first of the ranges in [`Pending::ranges`] that contain the elements, and their number.
+    /// There are none unless [plain draws](super::plain) may use descriptors.
+    pub(super) ranges: (usize, usize),
     /// Whether any of them [reaches far](AttributeDescriptor::reaches_far).
     pub(super) reach_far: bool,
     /// Whether every element is aligned to [what it is accessed by](crate::runtime::pulling::PulledAttribute::access).
@@ -196,6 +202,7 @@ pub(super) struct TargetBuffer {
     pub(super) buffer: BoundBuffer,
     /// The address of the bound range, which must be [resolved](Capture::resolve).
     pub(super) address: Address,
+    pub(super) range: BoundRange,
 }
 
 impl TargetBuffer {
@@ -277,7 +284,8 @@ impl Capture {
             let address =
                 unsafe { self.address(Purpose::Capture, what, bound.buffer, bound.offset, size) }?;
             let buffer = BoundBuffer { size: bound.size, position: 0, stride };
-            self.targets[number] = Some(TargetBuffer { buffer, address: split(address) });
+            let range = BoundRange { address, buffer: bound.buffer, offset: bound.offset, size };
+            self.targets[number] = Some(TargetBuffer { buffer, address: split(address), range });
         }
         // SAFETY: the caller's contract.
         self.counters = unsafe { self.counter_addresses(desc.counters) }?;
@@ -399,8 +407,8 @@ impl Capture {
     /// bytes, count for the same queries and resume from their counters, and may pull vertices,
     /// indices and arguments of draws that they captured. Barriers are recorded only where they are
     /// needed for that, also in captures with counters and queries: before the first capture after
-    /// [`CaptureOrder::new`] or [`forget`](CaptureOrder::forget), and between captures that touch
-    /// the same bytes.
+    /// [`CaptureOrder::new`] or [`forget`](CaptureOrder::forget), between captures that touch the same
+    /// bytes, and before captures by descriptors.
     ///
     /// Buffers that alias the same memory, and what shaders reach by the application's descriptors
     /// and addresses, are not known: where it depends on earlier captures, the application records a
@@ -470,6 +478,7 @@ impl Capture {
         pending.pipelines.drain(..pending.pipelines.len().saturating_sub(1));
         pending.attributes.clear();
         pending.attribute_table.clear();
+        pending.ranges.clear();
         self.bound.has_attributes = false;
         self.bound.constants.forget_snapshots();
     }
@@ -532,6 +541,7 @@ impl Pending {
         self.pipelines.clear();
         self.attributes.clear();
         self.attribute_table.clear();
+        self.ranges.clear();
         self.sets.restart();
         self.vertex_buffers.clear();
         self.ended_queries.clear();

@@ -10,14 +10,14 @@ use crate::counts::{BoundBuffer, DrawCounts};
 use crate::lower::kernel::Kernel;
 use crate::runtime::descriptors::User;
 use crate::runtime::fold::fold;
-use crate::runtime::{Barrier, Captured, DrawClass, RuntimeError};
+use crate::runtime::{Barrier, Captured, DrawClass, Pipeline, RuntimeError};
 use crate::sysval::setup::{Input, Operation, operation};
 use crate::sysval::{Address, DrawSysvals, flags, offset, reciprocal, split};
 use crate::topology::{PrimitiveTopology, Shape};
 
-/// Draws of at most this many workgroups share a dispatch, counted in the workgroups that it has. A
-/// larger draw has a dispatch of its own:
-/// its invocations read the draw from push constants, not from memory. What a small draw would gain
+/// [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups), by default:
+/// draws of at most this many workgroups share a dispatch, counted in the workgroups that it has. A
+/// larger draw has a dispatch of its own: its invocations read the draw from push constants, not from memory. What a small draw would gain
 /// from staging does not make up for the time that its code takes to compile.
 pub(in crate::runtime) const SMALL: u32 = 64;
 
@@ -44,17 +44,27 @@ pub(super) struct Dispatch {
 }
 
 impl Dispatch {
-    /// The class and the topology of the pipeline.
-    fn pipeline_key(&self) -> (DrawClass, Option<PrimitiveTopology>) {
+    pub(super) fn is_plain(&self) -> bool {
+        self.class == DrawClass::Plain
+    }
+
+    /// The same for a plain draw by descriptors.
+    pub(super) const fn by_descriptors(&self) -> Self {
+        Self { class: DrawClass::PlainByDescriptors, ..*self }
+    }
+
+    /// The class and the topology of the pipeline. `small` is
+    /// [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups).
+    fn pipeline_key(&self, small: u32) -> (DrawClass, Option<PrimitiveTopology>) {
         match self.class {
-            DrawClass::Every | DrawClass::Batched => self.general_key(),
+            DrawClass::Every | DrawClass::Batched => self.general_key(small),
             class => (class, self.topology),
         }
     }
 
     /// The same if only the GPU knows where the draws are captured.
-    pub(super) fn general_key(&self) -> (DrawClass, Option<PrimitiveTopology>) {
-        let (class, topology) = general_key(self.topology, self.workgroups.into());
+    pub(super) fn general_key(&self, small: u32) -> (DrawClass, Option<PrimitiveTopology>) {
+        let (class, topology) = general_key(self.topology, self.workgroups.into(), small);
         (if self.count > 1 { DrawClass::Batched } else { class }, topology)
     }
 }
@@ -68,14 +78,16 @@ pub(super) fn joined_topology(
 }
 
 /// The class and the topology of the pipeline for a dispatch of any draws. `topology` is that
-/// of one of them if all are decomposed like it, and `most` the most workgroups.
+/// of one of them if all are decomposed like it, and `most` the most workgroups. `small` is
+/// [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups).
 pub(super) fn general_key(
     topology: Option<PrimitiveTopology>,
     most: u64,
+    small: u32,
 ) -> (DrawClass, Option<PrimitiveTopology>) {
     // For little work, a pipeline for each topology would not make up for the time that it takes to
     // compile.
-    match topology.filter(|_| most > SMALL.into()) {
+    match topology.filter(|_| most > small.into()) {
         Some(topology) => (DrawClass::OneTopology, Some(topology)),
         None => (DrawClass::Every, None),
     }
@@ -217,7 +229,8 @@ impl Capture {
     fn shared_workgroups(&self, draw: &PendingDraw, placed: &DrawSysvals) -> Option<u32> {
         let size = self.workgroup_size_of(draw.state, DrawClass::Batched).max(1);
         let workgroups = placed.invocations.div_ceil(size);
-        (draw.input.flags & flags::FAR_ATTRIBUTES == 0 && workgroups <= SMALL).then_some(workgroups)
+        let is_small = workgroups <= self.ctx.max_shared_workgroups();
+        (draw.input.flags & flags::FAR_ATTRIBUTES == 0 && is_small).then_some(workgroups)
     }
 
     /// Adds a draw to the last dispatch, or begins with its own.
@@ -279,11 +292,21 @@ impl Capture {
         after: &After,
         counters: &[Address; MAX_XFB_BUFFERS],
     ) -> Result<(), RuntimeError> {
+        self.plan.is_plain = self.is_plain();
+        // SAFETY: the caller's contract.
+        unsafe { self.place_memory(playback, self.direct_upload(), 0, counters) }?;
+        if self.plan.windows.set().is_some() {
+            for dispatch in &mut self.plan.dispatches {
+                *dispatch = dispatch.by_descriptors();
+            }
+            self.note_layouts(playback);
+        }
         // Everything that can fail precedes the first command.
-        let per_axis = self.ctx.max_workgroups_per_axis();
+        let (per_axis, small) =
+            (self.ctx.max_workgroups_per_axis(), self.ctx.max_shared_workgroups());
         for dispatch in &self.plan.dispatches {
             fold(dispatch.workgroups.into(), per_axis)?;
-            let (class, topology) = dispatch.pipeline_key();
+            let (class, topology) = dispatch.pipeline_key(small);
             if self.captures()
                 && let Some(pipeline) = self.pipeline_of(&self.pending.states[dispatch.state])
             {
@@ -291,8 +314,6 @@ impl Capture {
                 unsafe { pipeline.recorded(&self.ctx, class, topology) }?;
             }
         }
-        // SAFETY: the caller's contract.
-        unsafe { self.place_memory(playback, self.direct_upload(), 0, counters) }?;
         for i in 0..self.plan.dispatches.len() {
             let dispatch = self.plan.dispatches[i];
             if dispatch.count > 1 {
@@ -311,10 +332,10 @@ impl Capture {
         let ends = unsafe { self.place_ends(playback) }?;
 
         let captures = self.captures() && !self.plan.dispatches.is_empty();
-        let (mut for_captures, mut for_kernels) = (None, None);
+        let (mut for_captures, mut for_kernels) = (self.plan.windows.set(), None);
         // SAFETY: the caller's contract.
         unsafe {
-            if captures {
+            if captures && for_captures.is_none() {
                 for_captures = self.descriptor_set(playback, User::DirectCaptures)?;
             }
             if finish.is_some() {
@@ -340,7 +361,7 @@ impl Capture {
                     1 => self.resolved_draw(self.plan.placed[dispatch.first]),
                     count => listed_draws(dispatch.listed, count),
                 };
-                let (class, topology) = dispatch.pipeline_key();
+                let (class, topology) = dispatch.pipeline_key(small);
                 // SAFETY: the caller's contract.
                 let raw = unsafe { pipeline.recorded(&self.ctx, class, topology) }?;
                 let workgroups = self.workgroups_of(&dispatch);
@@ -379,19 +400,24 @@ impl Capture {
         unsafe { self.record_ends(playback, &ends, Order::Last) }
     }
 
-    /// The number of workgroups of a dispatch. A plain fan has fewer than in a dispatch that it
-    /// shares: three invocations for two items.
-    fn workgroups_of(&self, dispatch: &Dispatch) -> u32 {
+    /// The number of workgroups of a dispatch. Plain draws may have fewer than in other classes: a
+    /// fan has three invocations for two items, or one for each where the hub is repeated.
+    pub(super) fn workgroups_of(&self, dispatch: &Dispatch) -> u32 {
         let Dispatch { first, state, workgroups, class, topology, .. } = *dispatch;
-        match (class, topology.map(PrimitiveTopology::shape), self.plan.placed.get(first)) {
-            (DrawClass::Plain, Some(Shape::TriFan), Some(placed)) => {
-                let invocations = placed.item_count + placed.item_count.div_ceil(2);
-                invocations
-                    .div_ceil(self.workgroup_size_of(state, DrawClass::Plain))
-                    .min(workgroups)
-            }
-            _ => workgroups,
-        }
+        let by_descriptors = match class {
+            DrawClass::Plain => false,
+            DrawClass::PlainByDescriptors => true,
+            _ => return workgroups,
+        };
+        let Some(placed) = self.plan.placed.get(first) else { return workgroups };
+        let pipeline = self.pending.states.get(state).and_then(|state| self.pipeline_of(state));
+        let repeats_hub = by_descriptors && pipeline.is_some_and(Pipeline::repeats_hub);
+        let invocations = match topology.map(PrimitiveTopology::shape) {
+            Some(Shape::TriFan) if repeats_hub => placed.item_count,
+            Some(Shape::TriFan) => placed.item_count + placed.item_count.div_ceil(2),
+            _ => placed.invocations,
+        };
+        invocations.div_ceil(self.workgroup_size_of(state, class).max(1))
     }
 
     /// The class of a draw with a dispatch of its own.
@@ -414,7 +440,7 @@ impl Capture {
             return if is_specialized { DrawClass::Indexed } else { DrawClass::Every };
         }
         let most = match pipeline.is_staged() {
-            true => SMALL,
+            true => self.ctx.max_shared_workgroups(),
             false => self.ctx.max_workgroups_per_axis(),
         };
         let end = u64::from(base_vertex) + u64::from(count);

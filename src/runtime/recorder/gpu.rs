@@ -52,9 +52,14 @@ pub(super) struct GpuGroup {
 
 impl GpuGroup {
     /// The class and the topology of the pipeline. `known` is the only draw, if its capture needs
-    /// nothing from the setup.
-    fn pipeline_key(&self, known: Option<KnownDraw>) -> (DrawClass, Option<PrimitiveTopology>) {
-        let (class, topology) = general_key(self.topology, self.most);
+    /// nothing from the setup; `small` is
+    /// [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups).
+    fn pipeline_key(
+        &self,
+        known: Option<KnownDraw>,
+        small: u32,
+    ) -> (DrawClass, Option<PrimitiveTopology>) {
+        let (class, topology) = general_key(self.topology, self.most, small);
         match known {
             Some(_) => (DrawClass::SingleRestarted, topology),
             None if self.is_restarted => (DrawClass::Restarted, topology),
@@ -106,7 +111,7 @@ impl Capture {
             fold(group.workgroups.unwrap_or(1), per_axis)?;
             if captures && let Some(pipeline) = self.pipeline_of(&self.pending.states[group.state])
             {
-                let (class, topology) = group.pipeline_key(known);
+                let (class, topology) = group.pipeline_key(known, self.ctx.max_shared_workgroups());
                 // SAFETY: the caller's contract.
                 unsafe { pipeline.recorded(&self.ctx, class, topology) }?;
             }
@@ -447,7 +452,8 @@ impl Capture {
             // SAFETY: the caller's contract; the arguments lie in the scratch memory.
             unsafe {
                 self.scarce_barrier(playback, number > 0 && self.captures_overlap());
-                let (class, topology) = group.pipeline_key(placed.known);
+                let (class, topology) =
+                    group.pipeline_key(placed.known, self.ctx.max_shared_workgroups());
                 let raw = pipeline.recorded(&self.ctx, class, topology)?;
                 self.prepare_dispatch(playback, group.state, &pipeline, raw, set, &sysvals);
                 let (device, cmd) = (self.ctx.device(), playback.cmd);

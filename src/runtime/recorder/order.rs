@@ -197,14 +197,18 @@ impl Capture {
     }
 
     /// Records a barrier before commands with the accesses that were found, unless these commands
-    /// are known to touch nothing that earlier ones touched. Under the descriptor plan commands
-    /// count as accessing all that their set covers, so there always is a barrier.
+    /// are known to touch nothing that earlier ones touched. Commands with a set of buffers count as
+    /// accessing all that it covers, so there always is a barrier.
     ///
     /// # Safety
     /// As [`play`](Self::play).
     pub(super) unsafe fn barrier_before(&self, playback: &mut Playback<'_>, which: Barrier) {
         let needs_barrier = match &playback.order {
-            Some(order) => self.ctx.table().is_some() || order.precludes(&self.plan.accesses),
+            Some(order) => {
+                let has_windows =
+                    which == Barrier::BetweenCaptures && self.plan.windows.set().is_some();
+                has_windows || self.ctx.table().is_some() || order.precludes(&self.plan.accesses)
+            }
             None => true,
         };
         if needs_barrier {

@@ -10,6 +10,7 @@ use super::capture::{Attributes, Capture, DrawState, PendingDraw, Position, Targ
 use super::direct::Dispatch;
 use super::gpu::GpuGroup;
 use super::order::{Accesses, CaptureOrder};
+use super::plain::Windows;
 use super::queries::operations_upload;
 use super::restarts::RestartTables;
 use super::sets::SetArguments;
@@ -17,7 +18,7 @@ use super::{Captured, Recorded};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::lower::kernel::Kernel;
 use crate::runtime::arena::{Suballocation, aligned};
-use crate::runtime::descriptors::{LastSets, User};
+use crate::runtime::descriptors::{LastSets, Purpose, TableLimits, User};
 use crate::runtime::{ArenaAccess, Barrier, Pipeline, RuntimeError};
 use crate::sysval::setup::{Operation, operation};
 use crate::sysval::{Address, AttributeDescriptor, DrawSysvals, Sysvals, join, split};
@@ -33,9 +34,12 @@ pub(super) struct Plan {
     pub(super) restarts: RestartTables,
     /// What the next commands access.
     pub(super) accesses: Accesses,
+    pub(super) windows: Windows,
+    /// Whether the recording is of [plain](Capture::is_plain) draws only.
+    pub(super) is_plain: bool,
     /// The [`DrawState`]s that captures use, each with the [table](Sysvals::table) that was written
     /// for it.
-    used_states: Vec<(usize, Address)>,
+    pub(super) used_states: Vec<(usize, Address)>,
     /// Temporary memory for the descriptors in a table, and for all addresses that are reached.
     descriptors: Vec<AttributeDescriptor>,
     addresses: Vec<Address>,
@@ -49,6 +53,8 @@ impl Plan {
         self.groups.clear();
         self.restarts.clear();
         self.accesses.clear();
+        self.windows.clear();
+        self.is_plain = false;
         self.used_states.clear();
         self.addresses.clear();
     }
@@ -81,7 +87,8 @@ pub(super) struct Playback<'a> {
     pub(super) order: Option<CaptureOrder>,
     /// Whether kernels, or sets of buffers, have disturbed the application's descriptor sets.
     pub(super) sets_disturbed: bool,
-    /// The layout of the last pipeline, with which the set of the buffers was bound.
+    /// The layout of the last pipeline, with which the set of the buffers was bound; `None` if it was
+    /// not bound.
     pub(super) layout: Option<vk::PipelineLayout>,
     last_sets: LastSets,
     /// What is bound for the next dispatch.
@@ -203,24 +210,28 @@ impl Capture {
         self.plan.used_states.dedup_by_key(|(state, _)| *state);
     }
 
-    /// Checks the pipeline layouts under the descriptor plan. The set of the buffers comes after
-    /// those of a pipeline. Binding it with another layout may disturb sets that the application
-    /// bound itself.
+    /// Checks the pipeline layouts where the set of the buffers is bound, or was in an earlier
+    /// recording. It comes after those of a pipeline. Binding it with another layout may disturb sets
+    /// that the application bound itself.
     ///
     /// # Errors
     /// As [`check_sets`](Self::check_sets).
     fn check_layouts(&self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
-        if self.ctx.table().is_none() {
+        if self.ctx.table().is_none() && playback.layout.is_none() {
             return Ok(());
         }
-        let states = self.plan.used_states.iter();
-        for (state, _) in states {
+        self.note_layouts(playback);
+        if playback.sets_disturbed { self.refuse_unbound_sets() } else { Ok(()) }
+    }
+
+    /// Notes the pipeline layouts that the set of the buffers is bound with.
+    pub(super) fn note_layouts(&self, playback: &mut Playback<'_>) {
+        for (state, _) in &self.plan.used_states {
             let pipeline = self.pending.states.get(*state).and_then(|s| self.pipeline_of(s));
             let layout = pipeline.map(Pipeline::raw_layout).unwrap_or_default();
             playback.sets_disturbed |=
                 playback.layout.replace(layout).is_some_and(|last| last != layout);
         }
-        if playback.sets_disturbed { self.check_sets() } else { Ok(()) }
     }
 
     /// Whether anything is captured.
@@ -259,6 +270,9 @@ impl Capture {
             let [upload, scratch] = playback.arena.windows();
             self.table.set_arena(upload, scratch);
             self.assign(counters);
+        } else if self.plan.is_plain {
+            // SAFETY: the caller's contract.
+            unsafe { self.assign_windows(playback) };
         }
         self.place_tables(playback)
     }
@@ -305,7 +319,7 @@ impl Capture {
         let mut others = std::mem::take(&mut self.plan.descriptors);
         others.clear();
         let table = &self.pending.attribute_table[first..first + count];
-        others.extend(table.iter().map(|attribute| self.resolve_attribute(*attribute)));
+        others.extend(table.iter().map(|attribute| self.reached_attribute(*attribute)));
         let len = self.pipeline_of(&state).map_or(0, |p| p.push_constants().len());
         let constants = self.bound.constants.bytes(state.constants, len);
         let place = playback.arena.upload().push_both(constants, bytemuck::cast_slice(&others));
@@ -361,9 +375,26 @@ impl Capture {
         user: User,
     ) -> Result<Option<vk::DescriptorSet>, RuntimeError> {
         let Some(limits) = self.ctx.table() else { return Ok(None) };
+        // SAFETY: the caller's contract.
+        unsafe { self.set_of_windows(playback, limits, user) }.map(Some)
+    }
+
+    /// The descriptor set of the windows that were assigned for a user.
+    ///
+    /// # Errors
+    /// [`RuntimeError::NoDescriptorSet`].
+    ///
+    /// # Safety
+    /// As [`play`](Self::play).
+    pub(super) unsafe fn set_of_windows(
+        &self,
+        playback: &mut Playback<'_>,
+        limits: &TableLimits,
+        user: User,
+    ) -> Result<vk::DescriptorSet, RuntimeError> {
         let Playback { arena, last_sets, .. } = playback;
         // SAFETY: the caller's contract.
-        unsafe { last_sets.get(&self.ctx, limits, &self.table, arena, user) }.map(Some)
+        unsafe { last_sets.get(&self.ctx, limits, &self.table, arena, user) }
     }
 
     /// Under the descriptor plan kernels disturb all sets. Checks that the recorder bound every set
@@ -372,31 +403,41 @@ impl Capture {
     /// # Errors
     /// [`RuntimeError::DescriptorSetUnknown`].
     pub(super) fn check_sets(&self) -> Result<(), RuntimeError> {
-        if self.ctx.table().is_none() {
-            return Ok(());
+        if self.ctx.table().is_none() { Ok(()) } else { self.refuse_unbound_sets() }
+    }
+
+    /// # Errors
+    /// [`RuntimeError::DescriptorSetUnknown`] for a set that a draw reads and that the recorder did not
+    /// bind.
+    fn refuse_unbound_sets(&self) -> Result<(), RuntimeError> {
+        match self.unbound_set() {
+            Some(set) => Err(RuntimeError::DescriptorSetUnknown { set }),
+            None => Ok(()),
         }
-        for (number, _) in &self.plan.used_states {
+    }
+
+    /// A set that a draw reads and that the recorder did not bind.
+    pub(super) fn unbound_set(&self) -> Option<u32> {
+        self.plan.used_states.iter().find_map(|(number, _)| {
             let state = &self.pending.states[*number];
             let used = self.pipeline_of(state).map(Pipeline::used_sets).unwrap_or_default();
-            let is_bound = |set: &&u32| self.pending.sets.is_set_bound(state.sets, **set);
-            if let Some(&set) = used.iter().find(|set| !is_bound(set)) {
-                return Err(RuntimeError::DescriptorSetUnknown { set });
-            }
-        }
-        Ok(())
+            let is_bound = |set: u32| self.pending.sets.is_set_bound(state.sets, set);
+            used.iter().copied().find(|set| !is_bound(*set))
+        })
     }
 
     /// The sysvals of a state, without the members for a draw or a batch.
     pub(super) fn sysvals(&self, number: usize) -> Sysvals {
-        let target =
-            |t: Option<TargetBuffer>| t.map_or(Address::default(), |t| self.resolve(t.address));
+        let target = |t: Option<TargetBuffer>| {
+            t.map_or(Address::default(), |t| self.reached(Purpose::Capture, t.address))
+        };
         let attributes = self.pending.attributes[self.pending.states[number].attributes];
         Sysvals {
             draw: DrawSysvals::default(),
             xfb_address: self.targets.map(target),
-            table: self.plan.table_of(number),
+            table: self.reached(Purpose::Read, self.plan.table_of(number)),
             batch: Address::default(),
-            attributes: attributes.inline.map(|a| self.resolve_attribute(a)),
+            attributes: attributes.inline.map(|a| self.reached_attribute(a)),
         }
     }
 

@@ -9,7 +9,7 @@ use super::sets::SetArguments;
 use crate::runtime::checks::multiple_of;
 use crate::runtime::descriptors::{Purpose, Table};
 use crate::runtime::{Context, RuntimeError};
-use crate::sysval::{Address, AttributeDescriptor, join, split};
+use crate::sysval::{Address, join, split};
 
 /// The smallest access of shaders, in bytes.
 const DWORD: u64 = 4;
@@ -111,10 +111,6 @@ impl Capture {
     /// Calls [`resolve`] for an address of this capture.
     pub(super) fn resolve(&self, address: Address) -> Address {
         resolve(&self.ctx, &self.table, address)
-    }
-
-    pub(super) fn resolve_attribute(&self, attribute: AttributeDescriptor) -> AttributeDescriptor {
-        AttributeDescriptor { address: self.resolve(attribute.address), ..attribute }
     }
 
     /// Whether captures must be ordered after each other:

@@ -77,7 +77,7 @@ impl Capture {
         let per_axis = self.ctx.max_workgroups_per_axis();
         for dispatch in &self.plan.dispatches {
             fold(dispatch.workgroups.into(), per_axis)?;
-            let (class, topology) = dispatch.general_key();
+            let (class, topology) = dispatch.general_key(self.ctx.max_shared_workgroups());
             if let Some(pipeline) = self.pipeline_of(&self.pending.states[dispatch.state]) {
                 // SAFETY: the caller's contract.
                 unsafe { pipeline.recorded(&self.ctx, class, topology) }?;
@@ -142,7 +142,7 @@ impl Capture {
                     sysvals.draw = listed_draws(dispatch.listed, dispatch.count);
                 }
                 sysvals.batch = split(batches.address + (number * size_of::<Batch>()) as u64);
-                let (class, topology) = dispatch.general_key();
+                let (class, topology) = dispatch.general_key(self.ctx.max_shared_workgroups());
                 let raw = pipeline.recorded(&self.ctx, class, topology)?;
                 let [x, y] = fold(dispatch.workgroups.into(), per_axis)?;
                 self.prepare_dispatch(playback, dispatch.state, &pipeline, raw, None, &sysvals);

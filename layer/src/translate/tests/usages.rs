@@ -12,6 +12,7 @@ use crate::chain::structures;
 
 const ADDRESSES: Usages = Usages { addresses: true, descriptors: false, results: false };
 const DESCRIPTORS: Usages = Usages { addresses: false, descriptors: true, results: true };
+const BOTH: Usages = Usages { addresses: true, descriptors: true, results: true };
 
 fn types(chain: *const c_void) -> Vec<vk::StructureType> {
     unsafe { structures(chain).map(|structure| structure.as_ref().s_type).collect() }
@@ -23,7 +24,7 @@ proptest! {
         use vk::BufferUsageFlags as Usage;
         let xfb = Usage::TRANSFORM_FEEDBACK_BUFFER_EXT | Usage::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT;
         let old = Usage::from_raw(bits as u32);
-        for usages in [ADDRESSES, DESCRIPTORS] {
+        for usages in [ADDRESSES, DESCRIPTORS, BOTH] {
             let new = usages.buffer(old);
             prop_assert!(!new.intersects(xfb));
             prop_assert!(new.contains(old & !xfb));
@@ -47,6 +48,8 @@ fn buffers_get_what_captures_need() {
     ] {
         assert_eq!(ADDRESSES.buffer(reached), reached | Usage::SHADER_DEVICE_ADDRESS);
         assert_eq!(DESCRIPTORS.buffer(reached), reached | Usage::STORAGE_BUFFER);
+        let both = Usage::SHADER_DEVICE_ADDRESS | Usage::STORAGE_BUFFER;
+        assert_eq!(BOTH.buffer(reached), reached | both);
     }
     let counters = Usage::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT;
     assert_eq!(ADDRESSES.buffer(counters), Usage::SHADER_DEVICE_ADDRESS);
