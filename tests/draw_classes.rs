@@ -13,6 +13,7 @@ use vkxfb::runtime::{
     IndexType, MemoryLocation, Pipeline, PipelineDesc, Recorder, VertexBuffer,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::{Gpu, OpenOptions, Resources};
 
 const COMPUTE: Backend = Backend::Compute;
@@ -295,4 +296,108 @@ fn plain_draws_use_descriptors_where_they_fit() {
         }
     }
     gpu.destroy_buffer(vertices);
+}
+
+/// A shader that counts how often it is run.
+const COUNTING_SHADER: &str = "#version 450
+    #extension GL_EXT_buffer_reference : require
+    layout(buffer_reference, std430) buffer Runs { uint count; };
+    layout(push_constant) uniform Pushed { Runs runs; };
+    layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out flat uint captured;
+    void main() {
+        atomicAdd(runs.count, 1);
+        captured = gl_VertexIndex;
+        gl_Position = vec4(0.0);
+    }";
+
+/// Whatever class they are of: with indices or without, with primitive restart, alone or with others.
+#[test]
+fn draws_of_nothing_run_no_shader() {
+    for max_shared_workgroups in [None, Some(0)] {
+        let options = OpenOptions { max_shared_workgroups, ..Default::default() };
+        let mut gpu = Gpu::open(&options).unwrap();
+        if !gpu.context().has_addresses() {
+            continue;
+        }
+        for (restart, topology) in [(false, None), (true, None), (true, Some(STRIP))] {
+            for times in [1, 2] {
+                let nothing = [(0, 1), (VERTICES, 0)];
+                for (vertices, instances) in nothing.into_iter().chain([(VERTICES, 1)]) {
+                    for is_indexed in [false, true] {
+                        let drawn = Drawn { vertices, instances, first: 0, is_indexed };
+                        let runs = runs(&mut gpu, (restart, topology), drawn, times);
+                        let is_nothing = vertices == 0 || instances == 0;
+                        assert_eq!(
+                            runs == 0,
+                            is_nothing,
+                            "{runs} runs: {drawn:?} {restart} {topology:?} {times}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// How often so many draws of a capture run their shader.
+fn runs(
+    gpu: &mut Gpu,
+    (restart, topology): (bool, Option<PrimitiveTopology>),
+    drawn: Drawn,
+    times: u32,
+) -> u32 {
+    let words = common::compile(COUNTING_SHADER, &["--target-env", "vulkan1.1"]);
+    let vertex_input = VertexInput::default();
+    let options = compute::Options::new(&vertex_input).target(gpu.compute_target(COMPUTE).unwrap());
+    let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
+    let desc = PipelineDesc::new(&lowered, &vertex_input).primitive_restart(restart);
+    let desc = topology.map_or(desc, |topology| desc.topology(topology));
+    // SAFETY: the device of the context is live.
+    let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
+    let ctx = gpu.context();
+    let usage = ctx.capture_buffer_usage(COMPUTE) | ctx.index_buffer_usage(COMPUTE);
+    let mut buffer = |size| gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
+    let (target, indices, counter) = (buffer(1 << 16), buffer(4 * u64::from(VERTICES)), buffer(4));
+    let all: Vec<u32> = (0..VERTICES).collect();
+    gpu.write(&indices, 0, bytemuck::cast_slice(&all)).unwrap();
+    gpu.write(&counter, 0, &[0; 4]).unwrap();
+    let kernels = gpu.kernels();
+    let arena = ArenaDesc::for_draws(1, 2).with_pipeline(&pipeline, 2);
+    let arena = ArenaDesc {
+        scratch: arena.scratch + 2 * ArenaDesc::restart_scratch(VERTICES.into()),
+        ..arena
+    };
+    let mut arena = gpu.create_arena(&arena).unwrap();
+    gpu.submit(|ctx, cmd| {
+        let buffers = [Some(CaptureBuffer::new(target.raw(), target.size()))];
+        let desc = CaptureDesc::new(&pipeline).buffers(&buffers);
+        // SAFETY: everything outlives the submission, which is waited for, and the draws read only what
+        // the index buffer has.
+        unsafe {
+            let mut capture = Capture::new(ctx, &kernels);
+            let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+            recorder.push_constants(0, &counter.address().to_ne_bytes())?;
+            let (raw, size) = (indices.raw(), indices.size());
+            recorder.bind_index_buffer(&IndexBuffer::new(raw, size, IndexType::Uint32))?;
+            for _ in 0..times {
+                if drawn.is_indexed {
+                    let draw = DrawIndexed::new(drawn.vertices);
+                    recorder.draw_indexed(STRIP, &draw.instance_count(drawn.instances))?;
+                } else {
+                    let draw = Draw::new(drawn.vertices);
+                    recorder.draw(STRIP, &draw.instance_count(drawn.instances))?;
+                }
+            }
+            recorder.end(&[])?;
+        }
+        Ok(())
+    })
+    .unwrap();
+    let bytes = gpu.read(&counter, 0..4).unwrap();
+    gpu.destroy_arena(arena);
+    gpu.destroy_pipeline(pipeline);
+    for buffer in [target, indices, counter] {
+        gpu.destroy_buffer(buffer);
+    }
+    u32::from_le_bytes(bytes.try_into().unwrap())
 }
