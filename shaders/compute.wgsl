@@ -140,7 +140,7 @@ fn begin_work(workgroup: u32, local: u32) -> Work {
 
 // The records of the shaded vertex.
 fn records_of(work: Work) -> vec3<u32> {
-    let first = 3u * work.item + hub_slot();
+    let first = hub_record(work.item);
     let hub = vec3<u32>(first, select(NONE, first + 3u, is_plain()), NONE);
     return select(records_of_item(work.item), hub, work.is_hub);
 }
@@ -164,7 +164,7 @@ fn xfb_compute(
         set_inputs(draw.base_vertex, draw.first_instance);
         shade();
         if work.exists {
-            emit(work.segment, 3u * work.item + hub_slot());
+            emit(work.segment, hub_record(work.item));
         }
     }
 }

@@ -93,9 +93,9 @@ fn most_records_of_item() -> u32 {
     return select(1u, 2u, is_line_strip() | is_line_strip_adj() | is_tri_fan());
 }
 
-// The slot of the hub in each primitive of a fan.
-fn hub_slot() -> u32 {
-    return select(2u, 0u, is_last_vertex() == 1u);
+// The record of the hub in the primitive of a fan that begins with an item.
+fn hub_record(k: u32) -> u32 {
+    return 3u * k + select(2u, 0u, is_last_vertex() == 1u);
 }
 
 // Consecutive records that are decomposed together: those of an instance, or with primitive restart

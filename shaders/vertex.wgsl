@@ -13,7 +13,7 @@ fn xfb_vertex(vertex_index: u32, instance_index: u32) {
             emit_all(segment, records_of_item(item));
         }
         if is_tri_fan() & (vertex == 0u) {
-            for (var record = hub_slot(); record < draw.output_count; record += 3u) {
+            for (var record = hub_record(0u); record < draw.output_count; record += 3u) {
                 emit(segment, record);
             }
         }

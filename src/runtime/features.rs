@@ -115,12 +115,12 @@ pub fn required_features(
         multi_draw_indirect: native && caps.multi_draw_indirect,
         draw_indirect_count: native && has_draw_indirect_count,
         shader_int64: backends.contains(&Backend::Compute) && caps.int64_accesses(),
-        storage_buffers: match plain_descriptors {
-            _ if descriptors => {
-                caps.limits.max_storage_buffers.min(ResourcePlan::MAX_STORAGE_BUFFERS)
-            }
-            true => TableLimits::PLAIN_STORAGE_BUFFERS,
-            false => 0,
+        storage_buffers: if descriptors {
+            caps.limits.max_storage_buffers.min(ResourcePlan::MAX_STORAGE_BUFFERS)
+        } else if plain_descriptors {
+            TableLimits::PLAIN_STORAGE_BUFFERS
+        } else {
+            0
         },
         backends,
     })

@@ -17,8 +17,9 @@ use crate::topology::{PrimitiveTopology, Shape};
 
 /// [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups), by default:
 /// draws of at most this many workgroups share a dispatch, counted in the workgroups that it has. A
-/// larger draw has a dispatch of its own: its invocations read the draw from push constants, not from memory. What a small draw would gain
-/// from staging does not make up for the time that its code takes to compile.
+/// larger draw has a dispatch of its own: its invocations read the draw from push constants, not from
+/// memory. What a small draw would gain from staging does not make up for the time that its code takes
+/// to compile.
 pub(in crate::runtime) const SMALL: u32 = 64;
 
 /// The most workgroups of a shared dispatch, if two axes allow that many.
