@@ -320,32 +320,22 @@ fn draws_of_nothing_run_no_shader() {
             continue;
         }
         for (restart, topology) in [(false, None), (true, None), (true, Some(STRIP))] {
-            for times in [1, 2] {
-                let nothing = [(0, 1), (VERTICES, 0)];
-                for (vertices, instances) in nothing.into_iter().chain([(VERTICES, 1)]) {
-                    for is_indexed in [false, true] {
-                        let drawn = Drawn { vertices, instances, first: 0, is_indexed };
-                        let runs = runs(&mut gpu, (restart, topology), drawn, times);
-                        let is_nothing = vertices == 0 || instances == 0;
-                        assert_eq!(
-                            runs == 0,
-                            is_nothing,
-                            "{runs} runs: {drawn:?} {restart} {topology:?} {times}"
-                        );
-                    }
+            let pipeline = counting_pipeline(&gpu, restart, topology);
+            for (vertices, instances) in [(0, 1), (VERTICES, 0), (VERTICES, 1)] {
+                for (is_indexed, times) in [(false, 1), (false, 2), (true, 1), (true, 2)] {
+                    let drawn = Drawn { vertices, instances, first: 0, is_indexed };
+                    let runs = runs(&mut gpu, &pipeline, drawn, times);
+                    let is_nothing = vertices == 0 || instances == 0;
+                    let what = format!("{runs} runs: {drawn:?} {restart} {topology:?} {times}");
+                    assert_eq!(runs == 0, is_nothing, "{what}");
                 }
             }
+            gpu.destroy_pipeline(pipeline);
         }
     }
 }
 
-/// How often so many draws of a capture run their shader.
-fn runs(
-    gpu: &mut Gpu,
-    (restart, topology): (bool, Option<PrimitiveTopology>),
-    drawn: Drawn,
-    times: u32,
-) -> u32 {
+fn counting_pipeline(gpu: &Gpu, restart: bool, topology: Option<PrimitiveTopology>) -> Pipeline {
     let words = common::compile(COUNTING_SHADER, &["--target-env", "vulkan1.1"]);
     let vertex_input = VertexInput::default();
     let options = compute::Options::new(&vertex_input).target(gpu.compute_target(COMPUTE).unwrap());
@@ -353,7 +343,11 @@ fn runs(
     let desc = PipelineDesc::new(&lowered, &vertex_input).primitive_restart(restart);
     let desc = topology.map_or(desc, |topology| desc.topology(topology));
     // SAFETY: the device of the context is live.
-    let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
+    unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
+}
+
+/// How often so many draws of a capture run their shader.
+fn runs(gpu: &mut Gpu, pipeline: &Pipeline, drawn: Drawn, times: u32) -> u32 {
     let ctx = gpu.context();
     let usage = ctx.capture_buffer_usage(COMPUTE) | ctx.index_buffer_usage(COMPUTE);
     let mut buffer = |size| gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
@@ -362,7 +356,7 @@ fn runs(
     gpu.write(&indices, 0, bytemuck::cast_slice(&all)).unwrap();
     gpu.write(&counter, 0, &[0; 4]).unwrap();
     let kernels = gpu.kernels();
-    let arena = ArenaDesc::for_draws(1, 2).with_pipeline(&pipeline, 2);
+    let arena = ArenaDesc::for_draws(1, 2).with_pipeline(pipeline, 2);
     let arena = ArenaDesc {
         scratch: arena.scratch + 2 * ArenaDesc::restart_scratch(VERTICES.into()),
         ..arena
@@ -370,7 +364,7 @@ fn runs(
     let mut arena = gpu.create_arena(&arena).unwrap();
     gpu.submit(|ctx, cmd| {
         let buffers = [Some(CaptureBuffer::new(target.raw(), target.size()))];
-        let desc = CaptureDesc::new(&pipeline).buffers(&buffers);
+        let desc = CaptureDesc::new(pipeline).buffers(&buffers);
         // SAFETY: everything outlives the submission, which is waited for, and the draws read only what
         // the index buffer has.
         unsafe {
@@ -395,7 +389,6 @@ fn runs(
     .unwrap();
     let bytes = gpu.read(&counter, 0..4).unwrap();
     gpu.destroy_arena(arena);
-    gpu.destroy_pipeline(pipeline);
     for buffer in [target, indices, counter] {
         gpu.destroy_buffer(buffer);
     }
