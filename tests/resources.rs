@@ -274,8 +274,8 @@ fn limits_of_descriptors_are_named() {
         // SAFETY: as `capture` says.
         unsafe { recorder.draw_indirect(STRIP, &draw(buffers[0])) }
     });
-    let unknown = "kernels that are recorded before the draws disturb descriptor set 0, which the \
-                   shader reads: bind it with Recorder::bind_descriptor_sets";
+    let unknown = "what is recorded before the draws disturbs descriptor set 0, which the shader \
+                   reads: bind it with Recorder::bind_descriptor_sets";
     assert_eq!(refused(found), unknown);
     let pool = bench.gpu.create_query_pool(QueryKind::PrimitivesGenerated, 1).unwrap();
     let found = bench.capture(&arena, |recorder| {
