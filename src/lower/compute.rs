@@ -86,8 +86,7 @@ pub struct Target {
     /// model `Vulkan`, nor any if one of the workgroup sizes is odd.
     pub staging: u32,
     /// Whether two dwords that are aligned to 8 bytes are accessed as one 64-bit integer, for devices
-    /// that access each component of a vector separately. The device must have
-    /// `shaderInt64` enabled.
+    /// that access each component of a vector separately. The device must have `shaderInt64` enabled.
     pub int64_accesses: bool,
     /// Whether the invocations of a workgroup load the parameters of their draw together, where they
     /// are in memory, and pass them on through shared memory: for devices on which each invocation
@@ -238,8 +237,10 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
         && let LoweredKind::Compute(compute) = &mut lowered.kind
     {
         let target = Target { resources, staging: 0, shared_draws: false, ..options.target };
-        let plain = lower_for(shader, &Options { target, ..*options }, Draws::Plain);
-        compute.plain = plain.ok().map(Box::new);
+        compute.plain = match lower_for(shader, &Options { target, ..*options }, Draws::Plain) {
+            Err(LowerError::DescriptorSet { .. }) => None,
+            plain => Some(Box::new(plain?)),
+        };
     }
     Ok(lowered)
 }

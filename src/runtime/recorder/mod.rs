@@ -181,9 +181,9 @@ pub struct Recorded {
 /// # Memory
 /// Draws are stored in the memory of the [`Capture`], which grows to the size of its largest
 /// recording. Later recordings up to that size make no heap allocations, except with descriptors
-/// ([for all draws, or for large plain ones](crate::guide::resource_plans)): there, a recording makes a few dozen allocations and each
-/// [`flush`](Self::flush) up to 40, independent of the number of draws. Data for the device is
-/// stored in an [`Arena`](super::Arena). Its memory is reserved at once when draws are recorded;
+/// ([for all draws, or for large plain ones](crate::guide::resource_plans)): there, a recording
+/// makes a few dozen allocations and each [`flush`](Self::flush) up to 40, independent of the
+/// number of draws. Data for the device is stored in an [`Arena`](super::Arena). Its memory is reserved at once when draws are recorded;
 /// [`Arena::growing`](super::Arena::growing) lets the arena grow.
 ///
 /// # Dropping
