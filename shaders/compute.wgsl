@@ -18,8 +18,7 @@
 
 // What an invocation shades.
 struct Work {
-    // Whether the invocation belongs to the draw, and whether it stores anything.
-    in_draw: bool,
+    // Whether there is such a vertex in the draw, of which a record may be stored.
     exists: bool,
     segment: Segment,
     // The number of the item in the segment, or NONE. The hub's invocation of a fan has the item of
@@ -50,7 +49,7 @@ fn begin_draw(workgroup: u32, local: u32) -> bool {
         }
     } else if may_be_general() && shares_draws() {
         use_draw_together(workgroup, local);
-    } else if may_be_general() && is_address(sysvals.batch) {
+    } else if may_be_general() && has_batch() {
         use_draw_of(workgroup);
     } else if may_restart() && !may_be_general() {
         use_known_restarts();
@@ -99,12 +98,11 @@ fn begin_work(workgroup: u32, local: u32) -> Work {
     let is_fan = is_tri_fan();
     let per_instance = select(draw.item_count, fan_invocations(draw.item_count), is_fan);
     let place = instance_and_lane(index, per_instance);
-    work.in_draw = (is_plain() | (place.x < draw.instance_count)) & (place.y < per_instance);
-    work.exists = work.in_draw;
-    // The shader always runs, on an existing vertex: subgroup operations and barriers in it stay
-    // uniform, and nothing is read that the draw would not read.
-    let instance = select(0u, place.x, work.in_draw);
-    let lane = select(0u, place.y, work.in_draw);
+    work.exists = (is_plain() | (place.x < draw.instance_count)) & (place.y < per_instance);
+    // Without a vertex of its own an invocation has the inputs of the first one, so that nothing is read
+    // that the draw would not read.
+    let instance = select(0u, place.x, work.exists);
+    let lane = select(0u, place.y, work.exists);
 
     var element = lane;
     if is_fan && !repeats_hub() {
@@ -138,6 +136,14 @@ fn begin_work(workgroup: u32, local: u32) -> Work {
     return work;
 }
 
+// Runs the shader. One that has side effects or subgroup operations only runs where there is a vertex. Any
+// other may run everywhere, which takes no branch.
+fn shade_work(work: Work) {
+    if work.exists | !shades_existing_only() {
+        shade();
+    }
+}
+
 // The records of the shaded vertex.
 fn records_of(work: Work) -> vec3<u32> {
     let first = hub_record(work.item);
@@ -156,13 +162,13 @@ fn xfb_compute(
         return;
     }
     let work = begin_work(workgroup, local);
-    shade();
+    shade_work(work);
     if work.exists {
         emit_all(work.segment, records_of(work));
     }
     if repeats_hub() && is_tri_fan() {
         set_inputs(draw.base_vertex, draw.first_instance);
-        shade();
+        shade_work(work);
         if work.exists {
             emit(work.segment, hub_record(work.item));
         }

@@ -1,7 +1,9 @@
 // Vertex pulling: extracts elements from memory like fixed-function vertex input, before their
 // conversion.
 //
-// An element that is not completely within the binding is read as zeros.
+// An element that is not completely within the binding is read as zeros. Its address is that of element 0,
+// which can be read even if the binding has no element: an invocation may execute a load although it has
+// skipped it (see address_or).
 
 const INLINE_ATTRIBUTES: u32 = 1u;
 
@@ -17,10 +19,11 @@ fn attribute_descriptor(slot: u32) -> AttributeDescriptor {
 
 // The last readable element begins less than 4 GiB after the first, unless the draw says otherwise.
 fn element_address(descriptor: AttributeDescriptor, element: u32) -> vec2<u32> {
+    let readable = select(element, 0u, is_beyond(descriptor, element));
     if uniformly(may_be_general() && (draw.flags & FAR_ATTRIBUTES) != 0u) {
-        return multiply_add(descriptor.address, element, descriptor.stride);
+        return multiply_add(descriptor.address, readable, descriptor.stride);
     }
-    return add_bytes(descriptor.address, element * descriptor.stride);
+    return add_bytes(descriptor.address, readable * descriptor.stride);
 }
 
 // Whether an element is not completely within the binding. Those of plain captures are.
@@ -37,52 +40,58 @@ fn divided_instance(instance_index: u32, divisor: u32) -> u32 {
 
 fn fetch1(slot: u32, element: u32) -> u32 {
     let descriptor = attribute_descriptor(slot);
+    let address = element_address(descriptor, element);
     if is_beyond(descriptor, element) {
         return 0u;
     }
-    return load1(element_address(descriptor, element));
+    return load1(address);
 }
 
 fn fetch2(slot: u32, element: u32) -> vec2<u32> {
     let descriptor = attribute_descriptor(slot);
+    let address = element_address(descriptor, element);
     if is_beyond(descriptor, element) {
         return vec2<u32>();
     }
-    return load2_wide(element_address(descriptor, element));
+    return load2_wide(address);
 }
 
 fn fetch3(slot: u32, element: u32) -> vec3<u32> {
     let descriptor = attribute_descriptor(slot);
+    let address = element_address(descriptor, element);
     if is_beyond(descriptor, element) {
         return vec3<u32>();
     }
-    return load3(element_address(descriptor, element));
+    return load3(address);
 }
 
 fn fetch4(slot: u32, element: u32) -> vec4<u32> {
     let descriptor = attribute_descriptor(slot);
+    let address = element_address(descriptor, element);
     if is_beyond(descriptor, element) {
         return vec4<u32>();
     }
-    return load4_wide(element_address(descriptor, element));
+    return load4_wide(address);
 }
 
 // The dwords after the first four, of elements of 24 and of 32 bytes.
 
 fn fetch2_behind4(slot: u32, element: u32) -> vec2<u32> {
     let descriptor = attribute_descriptor(slot);
+    let address = element_address(descriptor, element);
     if is_beyond(descriptor, element) {
         return vec2<u32>();
     }
-    return load2_wide(add_bytes(element_address(descriptor, element), 16u));
+    return load2_wide(add_bytes(address, 16u));
 }
 
 fn fetch4_behind4(slot: u32, element: u32) -> vec4<u32> {
     let descriptor = attribute_descriptor(slot);
+    let address = element_address(descriptor, element);
     if is_beyond(descriptor, element) {
         return vec4<u32>();
     }
-    return load4_wide(add_bytes(element_address(descriptor, element), 16u));
+    return load4_wide(add_bytes(address, 16u));
 }
 
 // -- Elements that begin at any byte. The first byte is shifted to the lowest bits. The bits above
@@ -101,25 +110,27 @@ fn first_bit_in_dword(address: vec2<u32>) -> u32 {
 // Elements within one dword: 1 byte, or 2 bytes that are aligned to 2.
 fn fetch_within_dword(slot: u32, element: u32) -> vec2<u32> {
     let descriptor = attribute_descriptor(slot);
+    let address = element_address(descriptor, element);
     if is_beyond(descriptor, element) {
         return vec2<u32>();
     }
-    let address = element_address(descriptor, element);
     return vec2<u32>(load1(dword_address(address)) >> first_bit_in_dword(address), 0u);
 }
 
 // Elements of 2 to 4 bytes.
 fn fetch_bytes(slot: u32, element: u32, size: u32) -> vec2<u32> {
     let descriptor = attribute_descriptor(slot);
+    let address = element_address(descriptor, element);
     if is_beyond(descriptor, element) {
         return vec2<u32>();
     }
-    let address = element_address(descriptor, element);
     let first = dword_address(address);
     let shift = first_bit_in_dword(address);
+    let is_split = shift + 8u * size > 32u;
+    let next = add_bytes(first, select(0u, 4u, is_split));
     var value = load1(first) >> shift;
-    if shift + 8u * size > 32u {
-        value |= load1(add_bytes(first, 4u)) << (32u - shift);
+    if is_split {
+        value |= load1(next) << (32u - shift);
     }
     return vec2<u32>(value, 0u);
 }
@@ -127,19 +138,21 @@ fn fetch_bytes(slot: u32, element: u32, size: u32) -> vec2<u32> {
 // Elements of 6 or 8 bytes that are aligned to 2.
 fn fetch_halves(slot: u32, element: u32, size: u32) -> vec2<u32> {
     let descriptor = attribute_descriptor(slot);
+    let address = element_address(descriptor, element);
     if is_beyond(descriptor, element) {
         return vec2<u32>();
     }
-    let address = element_address(descriptor, element);
     let first = dword_address(address);
     let shift = first_bit_in_dword(address);
+    let is_split = shift + 8u * size > 64u;
+    let last = add_bytes(first, select(0u, 8u, is_split));
     let value = load2(first);
     if shift == 0u {
         return value;
     }
     var next = 0u;
-    if shift + 8u * size > 64u {
-        next = load1(add_bytes(first, 8u));
+    if is_split {
+        next = load1(last);
     }
     return (value >> vec2<u32>(shift)) | (vec2<u32>(value.y, next) << vec2<u32>(32u - shift));
 }

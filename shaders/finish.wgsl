@@ -32,14 +32,16 @@ fn xfb_finish(
     if number >= finish.z {
         return;
     }
-    let at = multiply_add(finish.xy, number, OPERATION_SIZE);
+    let at = multiply_add(finish.xy, min(number, finish.z - 1u), OPERATION_SIZE);
     let head = load4(at);
     let values = load4(add_bytes(at, 16u));
+    // Only what is added to has as many dwords to read.
+    let sum = select(kernel.parameters, head.xy, head.z == ADD);
     switch head.z {
         case STORE: { store1(head.xy, 0u, values.x); }
         case END: { end_query(head.xy, values.xy); }
         default: {
-            let before = load4(head.xy);
+            let before = load4(sum);
             store4(head.xy, 0u, vec4<u32>(add64(before.xy, values.xy), add64(before.zw, values.zw)));
         }
     }
@@ -53,8 +55,9 @@ const QUERY_RESULT: u32 = 16u;
 
 // Adds to the two 64-bit integers of a query.
 fn add_to_query(query: vec2<u32>, counted: vec4<u32>) {
+    let at = address_or(query, kernel.parameters);
     if is_address(query) {
-        store4_to_any(query, 0u, add_pairs(load4_from_any(query), counted));
+        store4_to_any(query, 0u, add_pairs(load4_from_any(at), counted));
     }
 }
 

@@ -24,7 +24,7 @@ fn use_fused_draw(workgroup: u32, local: u32) {
     use_pushed_draw();
     let progress = load_progress(sysvals.batch);
     let queries = load4(add_bytes(sysvals.batch, FUSED_QUERIES));
-    let positions = start_positions(progress);
+    let positions = start_positions(progress, sysvals.batch);
     // A constant in a pipeline with one topology.
     draw.xfb_topology = draw_topology();
     let vertices = vertices_per_primitive(draw.flags);
@@ -65,7 +65,8 @@ fn is_writer(workgroup: u32) -> bool {
 
 // The same as add_to_query, for a single invocation.
 fn count_for_query(query: vec2<u32>, counted: vec4<u32>) {
+    let at = address_or(query, sysvals.batch);
     if is_address(query) {
-        store4(query, 0u, add_pairs(load4_written(query), counted));
+        store4(query, 0u, add_pairs(load4_written(at), counted));
     }
 }

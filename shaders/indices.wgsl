@@ -1,13 +1,15 @@
 // Index buffers.
 
 // Loads index `position` of a buffer with `limit` indices of `size` bytes (1, 2 or 4). Returns 0
-// beyond the end. The whole dword that contains the index is loaded, because no memory protection
+// beyond the end, and has the address of the first index there, which can be read even if there is none
+// (see address_or). The whole dword that contains the index is loaded, because no memory protection
 // has a finer granularity.
 fn load_index(address: vec2<u32>, limit: u32, size: u32, position: u32) -> u32 {
+    let readable = select(0u, position, position < limit);
     if position >= limit {
         return 0u;
     }
-    return load_bound_index(address, size, position);
+    return load_bound_index(address, size, readable);
 }
 
 // The same for a position that is within the buffer.

@@ -95,21 +95,30 @@ const MOST_DRAWS: u32 = 0xffffffu;
 // so that the draws before and after it find its group and queries.
 fn draws_of_input(input: Input) -> u32 {
     var draws = min(input.draw_count, MOST_DRAWS);
+    let count_address = address_or(input.count_address, kernel.parameters);
     if is_address(input.count_address) {
-        draws = min(draws, load1_from_any(input.count_address));
+        draws = min(draws, load1_from_any(count_address));
     }
     return max(1u, select(draws, 0u, is_discarded(input)));
 }
 
 fn is_discarded(input: Input) -> bool {
+    let predicate = address_or(input.predicate, kernel.parameters);
     if !is_address(input.predicate) {
         return false;
     }
-    return (load1_from_any(input.predicate) == 0u) != ((input.flags & INVERTED) != 0u);
+    return (load1_from_any(predicate) == 0u) != ((input.flags & INVERTED) != 0u);
 }
 
 fn is_address(address: vec2<u32>) -> bool {
     return (address.x | address.y) != 0u;
+}
+
+// An address, or `readable` if there is none. Every load takes its address from here where there may be
+// none, before the condition that it is behind: a driver may execute the load where the condition is false
+// (lavapipe 26.2.6 does), so it must have an address that can be read.
+fn address_or(address: vec2<u32>, readable: vec2<u32>) -> vec2<u32> {
+    return select(readable, address, is_address(address));
 }
 
 // The arguments of a draw from any source.
@@ -135,36 +144,40 @@ fn arguments_of(input: Input) -> Arguments {
     var first = input.first;
     var base_vertex = input.base_vertex;
     var first_instance = input.first_instance;
+    let arguments = address_or(input.arguments, kernel.parameters);
+    let count_address = address_or(input.count_address, kernel.parameters);
     if input.kind == INDIRECT {
-        let a = load4_from_any(input.arguments);
+        let a = load4_from_any(arguments);
         count = a.x;
         instance_count = a.y;
         first = a.z;
         base_vertex = a.w;
         first_instance = a.w;
         if is_indexed {
-            first_instance = load1_from_any(add_bytes(input.arguments, 16u));
+            first_instance = load1_from_any(add_bytes(arguments, 16u));
         }
     }
     if input.kind == BYTE_COUNT {
-        count = vertices_of_bytes(load1_from_any(input.arguments), input.first, input.base_vertex);
+        count = vertices_of_bytes(load1_from_any(arguments), input.first, input.base_vertex);
         first = 0u;
         base_vertex = 0u;
     }
     if is_address(input.count_address) {
-        count = select(0u, count, input.draw_index < load1_from_any(input.count_address));
+        count = select(0u, count, input.draw_index < load1_from_any(count_address));
     }
     count = select(count, 0u, is_discarded(input));
     if !is_indexed {
-        return Arguments(count, instance_count, first, first_instance, vec2<u32>(), 0u);
+        return Arguments(count, instance_count, first, first_instance, input.index_address, 0u);
     }
-    let skipped = min(first, input.index_limit);
+    // If the draw begins beyond the last index, its address is that of the first one, which can be read.
+    let left = input.index_limit - min(first, input.index_limit);
+    let skipped = select(0u, first, left != 0u);
     return Arguments(
         count,
         instance_count,
         base_vertex,
         first_instance,
         multiply_add(input.index_address, skipped, input.flags & INDEX_SIZE),
-        input.index_limit - skipped,
+        left,
     );
 }

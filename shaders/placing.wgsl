@@ -46,14 +46,17 @@ fn load_progress(at: vec2<u32>) -> Progress {
 }
 
 // Bytes from the start of each bound range. A counter that is not a multiple of 4 is rounded down.
-fn start_positions(progress: Progress) -> vec4<u32> {
+// 16 bytes can be read at `readable`.
+fn start_positions(progress: Progress, readable: vec2<u32>) -> vec4<u32> {
+    let state = address_or(progress.state, readable);
     if is_address(progress.state) {
-        return load4_written(progress.state);
+        return load4_written(state);
     }
     var positions = progress.positions;
     for (var b = 0u; b < 4u; b++) {
+        let counter = address_or(progress.counters[b], readable);
         if is_address(progress.counters[b]) {
-            positions[b] = load1_written(progress.counters[b]) & ~3u;
+            positions[b] = load1_written(counter) & ~3u;
         }
     }
     return positions;

@@ -250,11 +250,15 @@ fn run_of_block(range: RestartRange, vertices: u32, blocks: u32, first_block: u3
 
 // Finds the restarts among the indices of a workgroup. Neighbouring invocations load neighbouring
 // indices. Indices beyond the range are not restarts.
+//
+// All invocations leave a loop together, so that none of them comes to the barrier behind it alone: Mesa's
+// compiler for Mali before v9 (25.0) makes invocations wait for each other where branches join, which is not
+// the case where a loop has a single exit. Those without an index of their own take the last one again.
 fn find_restarts(range: RestartRange, start: u32, local: u32) {
     let count = min(BLOCKS * BLOCK, range.limit - min(range.limit, start));
     let width = kernel_width();
-    for (var i = local; i < BLOCKS; i += width) {
-        atomicStore(&restarts[i], 0u);
+    for (var first = 0u; first < BLOCKS; first += width) {
+        atomicStore(&restarts[first + local], 0u);
     }
     clear_marks(local);
     workgroupBarrier();
@@ -265,7 +269,8 @@ fn find_restarts(range: RestartRange, start: u32, local: u32) {
         // Sixteen indices per iteration, whose loads do not wait for each other.
         let at = multiply_add(indices, start, 4u);
         let quads = count / 4u;
-        for (var i = local; i < quads; i += 4u * width) {
+        for (var first = 0u; first < quads; first += 4u * width) {
+            let i = first + local;
             let places = min(vec4<u32>(i, i + width, i + 2u * width, i + 3u * width), vec4<u32>(quads - 1u));
             let a = load4_wide(add_bytes(at, 16u * places.x));
             let b = load4_wide(add_bytes(at, 16u * places.y));
@@ -279,15 +284,16 @@ fn find_restarts(range: RestartRange, start: u32, local: u32) {
         }
         scanned = 4u * quads;
     }
-    for (var i = scanned + local; i < count; i += width) {
+    for (var first = scanned; first < count; first += width) {
+        let i = min(first + local, count - 1u);
         if load_bound_index(indices, size, start + i) == range.restart_index {
             atomicOr(&restarts[i / BLOCK], 1u << (i % BLOCK));
         }
     }
     workgroupBarrier();
-    for (var i = local; i < BLOCKS; i += width) {
-        if atomicLoad(&restarts[i]) != 0u {
-            mark(i);
+    for (var first = 0u; first < BLOCKS; first += width) {
+        if atomicLoad(&restarts[first + local]) != 0u {
+            mark(first + local);
         }
     }
     workgroupBarrier();
@@ -580,9 +586,11 @@ fn place_of_index(offset: u32) -> Place {
 
     // The number of indices that follow in the segment, up to REACH. Before the state, which needs
     // registers.
+    let last_block = block_count(draw_restarts.limit) - 1u;
+    let next_entry = entry_address(table, block_entry(min(position.block + 1u, last_block)));
     var next = 0u;
-    if position.block + 1u < block_count(draw_restarts.limit) {
-        next = load1(entry_address(table, block_entry(position.block + 1u)));
+    if position.block < last_block {
+        next = load1(next_entry);
     }
     let bit = min(position.number, 31u);
     let following = ((entry.x >> bit) >> 1u) | (next << (31u - bit));

@@ -31,7 +31,7 @@ fn xfb_resume(@builtin(local_invocation_index) local: u32) {
     let b = load4(add_bytes(at, 16u));
     let queries = load4(add_bytes(at, 32u));
     let progress = load_progress(add_bytes(at, RESUME_PROGRESS));
-    let positions = start_positions(progress);
+    let positions = start_positions(progress, kernel.parameters);
     let written = min(saturated(b.zw), room_at(progress, positions) / b.y);
     // Every invocation reads the counters before one of them writes counters.
     storageBarrier();

@@ -66,7 +66,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
     // One invocation reads and writes the counters.
     if local == 0u {
         let progress = load_progress(progress_address());
-        let positions = start_positions(progress);
+        let positions = start_positions(progress, kernel.parameters);
         start_position = positions;
         start_room = room_at(progress, positions);
         ends = array<vec4<u32>, 4>();

@@ -10,7 +10,7 @@ const SHARED_PAIRS: u32 = 16u;
 
 // The same as use_listed_draw.
 fn use_listed_draw_together(workgroup: u32, local: u32) {
-    let has_batch = is_address(sysvals.batch);
+    let has_batch = has_batch();
     let pairs = select(DRAW_SIZE / 8u, SHARED_PAIRS, has_batch);
     for (var i = local; i < pairs; i += workgroup_size()) {
         share_pair(i, listed_draw(workgroup), DRAW_SIZE, has_batch);
@@ -22,9 +22,9 @@ fn use_listed_draw_together(workgroup: u32, local: u32) {
 
 // The same as use_draw_of, or as use_pushed_draw if there is no batch.
 fn use_draw_together(workgroup: u32, local: u32) {
-    let has_batch = is_address(sysvals.batch);
+    let has_batch = has_batch();
     for (var i = select(SHARED_PAIRS, local, has_batch); i < SHARED_PAIRS; i += workgroup_size()) {
-        let head = load4_aligned(sysvals.batch);
+        let head = load_batch_head();
         let size = select(DRAW_SIZE, RESTARTED_DRAW_SIZE, head.z >= RESTARTED_BATCH);
         share_pair(i, find_draw(head, workgroup), size, true);
     }
@@ -55,8 +55,9 @@ fn use_draw_together(workgroup: u32, local: u32) {
     }
 }
 
-// Loads one pair of a draw of `size` bytes, or of the batch. Those that do not exist are the last one of
-// the draw. By descriptors both are in one buffer: listed draws have a batch by addresses only.
+// Loads one pair of dwords of a draw of `size` bytes, or of the batch behind it. Pairs between the end of a
+// shorter draw and the batch are never read: the last pair of the draw is loaded for them. By descriptors
+// draw and batch are in one buffer, because listed draws have a batch by addresses only.
 fn share_pair(i: u32, at: vec2<u32>, size: u32, has_batch: bool) {
     let of_draw = add_bytes(at, 8u * min(i, size / 8u - 1u));
     let of_batch = add_bytes(sysvals.batch, 8u * (i - SHARED_BATCH));

@@ -66,7 +66,7 @@ fn xfb_compute_staged(
         return;
     }
     let work = begin_work(workgroup, local);
-    shade();
+    shade_work(work);
     if is_fused() || is_plain() {
         // These captures are small: their shader compiles faster without staging.
         if work.exists {

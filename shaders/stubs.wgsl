@@ -114,6 +114,10 @@ fn set_inputs(vertex_index: u32, instance_index: u32) {}
 // Runs the shader.
 fn shade() {}
 
+// Whether it must not run for an invocation without a vertex, because that would show: in its side effects,
+// or in its subgroup operations.
+fn shades_existing_only() -> bool { return false; }
+
 // Stores the shader's outputs as vertex `record` of the draw, in every bound buffer.
 fn store_record(record: u32) {}
 

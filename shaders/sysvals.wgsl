@@ -53,6 +53,7 @@ const DRAW_FIRST_WORKGROUP: u32 = 40u;
 const INDEX_SIZE: u32 = 7u; // size of an index in bytes, 0 without an index buffer
 const RESTART: u32 = 8u;
 const LAST_VERTEX: u32 = 16u; // the last vertex of a primitive is the provoking one
+const HAS_BATCH: u32 = 128u; // in the push constants: the draws are in a batch
 const FAR_ATTRIBUTES: u32 = 64u; // an attribute may have elements 4 GiB behind the first one
 const VERTICES_PER_PRIMITIVE_SHIFT: u32 = 8u;
 
@@ -89,17 +90,31 @@ fn find_draw(head: vec4<u32>, workgroup: u32) -> vec2<u32> {
     return multiply_add(head.xy, low, stride);
 }
 
+// Whether the draws are in a batch. Without one, there are bytes at its address that can be read (see
+// address_or).
+fn has_batch() -> bool {
+    return (sysvals.draw.flags & HAS_BATCH) != 0u;
+}
+
+// The beginning of the batch. Without one, that of a batch whose only draw is at the same address.
+fn load_batch_head() -> vec4<u32> {
+    let head = load4_aligned(sysvals.batch);
+    return select(vec4<u32>(sysvals.batch, 1u, NONE), head, has_batch());
+}
+
 // Uses the draw of the batch that a workgroup belongs to.
 fn use_draw_of(workgroup: u32) {
-    let head = load4_aligned(sysvals.batch);
+    let head = load_batch_head();
     first_bytes = load4_aligned(add_bytes(sysvals.batch, 16u));
     let at = find_draw(head, workgroup);
     draw = draw_at(at);
     limit_records(head.w);
     // These are loaded without waiting for the flags of the draw.
-    if may_restart() & (head.z >= RESTARTED_BATCH) {
-        let words = load4_aligned(add_bytes(at, DRAW_SIZE));
-        let table = load2_aligned(add_bytes(at, DRAW_SIZE + 16u));
+    let are_restarted = head.z >= RESTARTED_BATCH;
+    let restarts = add_bytes(at, select(0u, DRAW_SIZE, are_restarted));
+    if may_restart() & are_restarted {
+        let words = load4_aligned(restarts);
+        let table = load2_aligned(add_bytes(restarts, 16u));
         draw_restarts = DrawRestarts(words.x, words.y, words.z, words.w, table, vec2<u32>());
     }
 }
@@ -124,7 +139,7 @@ fn listed_draw(workgroup: u32) -> vec2<u32> {
 fn use_listed_draw(workgroup: u32) {
     draw = draw_at(listed_draw(workgroup));
     first_bytes = vec4<u32>();
-    if is_address(sysvals.batch) {
+    if has_batch() {
         limit_records(load4_aligned(sysvals.batch).w);
         first_bytes = load4_aligned(add_bytes(sysvals.batch, 16u));
     }

@@ -413,6 +413,7 @@ fn defaults_and_draw_parameters_are_supplied() {
             lowered: &lowered,
             vertex_input: &vertex_input,
             vertex_data: &[data, 77u32.to_le_bytes().to_vec()],
+            sets: &[],
             push_constants: &[],
             topology: PrimitiveTopology::PointList,
             draws: &[Draw {

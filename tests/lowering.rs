@@ -9,7 +9,9 @@ use vkxfb::capture::CaptureError;
 use vkxfb::lower::SpecIds;
 use vkxfb::lower::compute::WorkgroupSizes;
 use vkxfb::lower::kernel::Kernel;
-use vkxfb::lower::{LowerError, Lowered, ResourcePlan, Shader, compute, native, reflect, vertex};
+use vkxfb::lower::{
+    Effects, LowerError, Lowered, ResourcePlan, Shader, compute, native, reflect, vertex,
+};
 use vkxfb::spirv::entry_point::EntryPointError;
 use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb::spirv::{Module, Section, words_from_bytes};
@@ -272,26 +274,33 @@ fn native_leaves_the_words_alone() {
 }
 
 #[test]
-fn side_effects_are_reported() {
-    let shader = |body: &str| {
+fn effects_are_reported() {
+    let effects = |body: &str| {
         let source = format!(
             "#version 450
+             #extension GL_KHR_shader_subgroup_arithmetic : require
              layout(set = 0, binding = 0) buffer Storage {{ uint counter; uint data[]; }};
              layout(set = 0, binding = 1, r32ui) uniform uimage2D image;
              layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) flat out uint a;
              void main() {{ a = data[0]; {body} }}"
         );
-        let words = common::compile(&source, &[]);
+        let words = common::compile(&source, &["--target-env", "vulkan1.1"]);
         let shader = Shader::new(&words);
-        let has_side_effects = native::lower(&shader).unwrap().has_side_effects;
-        assert_eq!(shader.has_side_effects(), Ok(has_side_effects));
-        has_side_effects
+        let effects = native::lower(&shader).unwrap().effects;
+        assert_eq!(shader.effects(), Ok(effects));
+        effects
     };
-    assert!(!shader(""));
-    assert!(!shader("uint local[2]; local[gl_VertexIndex & 1] = 3; a += local[0];"));
-    assert!(shader("data[gl_VertexIndex] = 1;"));
-    assert!(shader("atomicAdd(counter, 1);"));
-    assert!(shader("imageStore(image, ivec2(0), uvec4(1));"));
+    let none = Effects::default();
+    let stores = Effects { side_effects: true, ..none };
+    let depends = Effects { atomic_results: true, ..stores };
+    assert_eq!(effects(""), none);
+    assert_eq!(effects("uint local[2]; local[gl_VertexIndex & 1] = 3; a += local[0];"), none);
+    assert_eq!(effects("data[gl_VertexIndex] = 1;"), stores);
+    assert_eq!(effects("atomicAdd(counter, 1);"), stores);
+    assert_eq!(effects("imageStore(image, ivec2(0), uvec4(1));"), stores);
+    assert_eq!(effects("a += atomicAdd(counter, 1);"), depends);
+    assert_eq!(effects("data[imageAtomicMax(image, ivec2(0), 3)] = 1;"), depends);
+    assert_eq!(effects("a = subgroupAdd(a);"), Effects { subgroup_operations: true, ..none });
 }
 
 /// A module with two vertex shaders and a fragment shader, whose inputs and outputs share types.

@@ -106,6 +106,7 @@ fn capture(gpu: &mut Gpu, backend: Backend, push_constants: &[Vec<u8>]) -> Vec<u
         lowered: &lowered,
         vertex_input,
         vertex_data: &[],
+        sets: &[],
         push_constants,
         topology: PrimitiveTopology::LineList,
         draws: &[draw; DRAWS as usize],

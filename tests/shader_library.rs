@@ -238,6 +238,7 @@ fn constants_have_one_value() {
         ("LAST_VERTEX", flags::LAST_VERTEX.into()),
         ("INVERTED", flags::INVERTED.into()),
         ("FAR_ATTRIBUTES", flags::FAR_ATTRIBUTES.into()),
+        ("HAS_BATCH", flags::HAS_BATCH.into()),
         ("NARROW", WideAccesses::Narrow as u64),
         ("TESTED", WideAccesses::Tested as u64),
         ("ALIGNED", WideAccesses::Aligned as u64),

@@ -5,6 +5,7 @@
 
 mod common;
 
+use common::divergence::barriers_behind_divergent_exits;
 use vkxfb::lower::kernel::{self, Kernel, MAX_WORKGROUP_SIZE, MIN_WORKGROUP_SIZE};
 use vkxfb::lower::reflect::vertex_reads;
 use vkxfb::lower::{Lowered, ResourcePlan, Shader, SpecIds, WideAccesses, compute, vertex};
@@ -204,6 +205,17 @@ fn kernels_are_valid() {
                 let functions = 1 + usize::from(is_called);
                 assert_eq!(count(&words, Op::Function), functions, "{kernel:?}");
             }
+        }
+    }
+}
+
+/// See tests/common/divergence.rs.
+#[test]
+fn invocations_come_to_barriers_of_kernels_together() {
+    for kernel in Kernel::ALL {
+        for size in [MIN_WORKGROUP_SIZE, MAX_WORKGROUP_SIZE] {
+            let words = kernel::lower(kernel, ResourcePlan::DeviceAddress, size).unwrap();
+            assert_eq!(barriers_behind_divergent_exits(&words), [], "{kernel:?}");
         }
     }
 }

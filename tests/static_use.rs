@@ -201,17 +201,17 @@ fn other_entry_points_count_for_nothing() {
         let words = common::assemble(&source, target);
         common::validate(&words, target);
         let shader = Shader::new(&words);
-        assert!(!native::lower(&shader).unwrap().has_side_effects);
+        assert!(!native::lower(&shader).unwrap().effects.side_effects);
         let [vertex, computes @ ..] = all(&shader).map(Result::unwrap);
         common::validate(&vertex.words, target);
-        assert!(!vertex.has_side_effects);
+        assert!(!vertex.effects.side_effects);
         let text = common::disassemble(&vertex.words);
         assert!(text.contains("OpVariable %_ptr_PushConstant__struct"), "{text}");
         let interface = text.lines().find(|line| line.contains("\"vertex\"")).unwrap();
         assert!(!interface.contains("%params"), "{interface}");
         for lowered in computes {
             common::validate(&lowered.words, target);
-            assert!(!lowered.has_side_effects);
+            assert!(!lowered.effects.side_effects);
             let text = common::disassemble(&lowered.words);
             // The fragment shader's block, the function that nobody calls.
             assert!(

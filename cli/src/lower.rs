@@ -121,6 +121,8 @@ struct Report<'a> {
     /// The stride in bytes of each of the four buffers.
     strides: &'a [Option<u32>],
     has_side_effects: bool,
+    uses_atomic_results: bool,
+    has_subgroup_operations: bool,
     resources: Option<String>,
     /// The descriptor sets that the shader itself uses.
     descriptor_sets: &'a [u32],
@@ -177,7 +179,9 @@ impl<'a> Report<'a> {
             entry_point: &lowered.entry_point,
             cache_key: format!("{:032x}", lowered.cache_key()),
             strides: &lowered.layout.strides,
-            has_side_effects: lowered.has_side_effects,
+            has_side_effects: lowered.effects.side_effects,
+            uses_atomic_results: lowered.effects.atomic_results,
+            has_subgroup_operations: lowered.effects.subgroup_operations,
             resources: lowered.resources().map(|plan| plan.to_string()),
             descriptor_sets: &lowered.descriptor_sets,
             push_constants: Some(&lowered.push_constants).filter(|range| !range.is_empty()),

@@ -247,6 +247,7 @@ impl Gpu {
         if let Some(most) = options.max_shared_workgroups {
             gpu.set_max_shared_workgroups(most);
         }
+        gpu.context.set_optimizes_shaders(!options.unoptimized);
         gpu.create_objects()?;
         tracing::debug!(device = gpu.context.capabilities().device_name, "opened");
         Ok(gpu)

@@ -162,7 +162,7 @@ impl Subject {
         let reads = vertex_reads(shader).map_err(lower)?;
         let contents = Contents::of(shader, given, Missing::MakeUp)
             .map_err(|source| SubjectError::Contents { name: name.clone(), source })?;
-        if lowered.has_side_effects {
+        if lowered.effects.side_effects {
             return Err(SubjectError::SideEffects { name });
         }
         let constants = shader.specialization.iter();

@@ -323,6 +323,7 @@ fn lower_for(
             staging,
             shares_draws,
             repeats_hub,
+            existing_only: uses.effects.show_invocations(),
         }),
     };
     linker.finish(&mut stubs)?;
@@ -351,7 +352,7 @@ fn lower_for(
         ?workgroup_sizes,
         shared_memory,
         ?attributes,
-        has_side_effects = uses.has_side_effects,
+        effects = ?uses.effects,
         "lowered"
     );
     Ok(Lowered {
@@ -369,7 +370,7 @@ fn lower_for(
         words: module.words(),
         entry_point: entry.name,
         layout,
-        has_side_effects: uses.has_side_effects,
+        effects: uses.effects,
         descriptor_sets: uses.descriptor_sets,
         push_constants: push_constants.range,
         unwritten: undefined.outputs,

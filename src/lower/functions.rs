@@ -184,6 +184,7 @@ names! {
         SetInputs "set_inputs",
         SharesDraws "shares_draws",
         Shade "shade",
+        ShadesExistingOnly "shades_existing_only",
         StoreRecord "store_record",
         Uniformly "uniformly",
         WideLoads "wide_loads",

@@ -9,7 +9,7 @@ use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::emit::Code;
 use crate::spirv::entry_point::{EntryPoint, remove_annotations, remove_debug_info};
 use crate::spirv::static_use::StaticUse;
-use crate::spirv::{Id, Instruction, Module, Section, ids_of, result_of, string_words};
+use crate::spirv::{Id, Instruction, Module, Section, ids_of, string_words};
 
 /// The name of a variable in messages.
 pub(super) fn label(declarations: &Declarations, variable: Id) -> String {
@@ -206,44 +206,6 @@ pub(super) fn set_entry_point(
     Ok(())
 }
 
-/// Whether the shader writes memory that is visible to others.
-pub(super) fn has_side_effects(
-    module: &Module,
-    declarations: &Declarations,
-    used: &StaticUse,
-) -> bool {
-    const SHARED: [StorageClass; 4] = [
-        StorageClass::StorageBuffer,
-        StorageClass::Uniform,
-        StorageClass::PhysicalStorageBuffer,
-        StorageClass::Image,
-    ];
-    let types: FxHashSet<Id> = declarations.pointers(&SHARED).collect();
-    let variables = SHARED.iter().flat_map(|storage| declarations.variables(*storage));
-    let mut pointers: FxHashSet<Id> = variables.map(|variable| variable.id).collect();
-    let mut is_used = false;
-    module.section(Section::Functions).any(|i| {
-        if i.is(Op::Function) {
-            is_used = used.contains(i.id(1));
-        }
-        if !is_used {
-            return false;
-        }
-        // Most shaders have no such type, so this avoids many lookups.
-        if !types.is_empty()
-            && let (Some(ty), Some(id)) = result_of(i)
-            && types.contains(&ty)
-        {
-            pointers.insert(id);
-        }
-        match i.op() {
-            Some(Op::Store | Op::CopyMemory | Op::CopyMemorySized) => pointers.contains(&i.id(0)),
-            Some(op) => op == Op::ImageWrite || is_atomic_write(op),
-            None => false,
-        }
-    })
-}
-
 /// The structure types of other variables and pointers. The decorations of their members do not
 /// apply to `variable` alone.
 pub(super) fn structures_of_others(
@@ -258,32 +220,4 @@ pub(super) fn structures_of_others(
         .map(|other| other.pointee)
         .chain(declarations.pointees(&BUFFER_STORAGES));
     structures(declarations, others.collect())
-}
-
-/// Whether an atomic instruction changes memory.
-fn is_atomic_write(op: Op) -> bool {
-    use Op::*;
-    matches!(
-        op,
-        AtomicStore
-            | AtomicExchange
-            | AtomicCompareExchange
-            | AtomicCompareExchangeWeak
-            | AtomicIIncrement
-            | AtomicIDecrement
-            | AtomicIAdd
-            | AtomicISub
-            | AtomicSMin
-            | AtomicUMin
-            | AtomicSMax
-            | AtomicUMax
-            | AtomicAnd
-            | AtomicOr
-            | AtomicXor
-            | AtomicFlagTestAndSet
-            | AtomicFlagClear
-            | AtomicFMinEXT
-            | AtomicFMaxEXT
-            | AtomicFAddEXT
-    )
 }

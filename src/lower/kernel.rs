@@ -121,6 +121,16 @@ pub fn lower(
     resources: ResourcePlan,
     max_invocations: u32,
 ) -> Result<Vec<u32>, LowerError> {
+    for_pipeline(kernel, resources, max_invocations, true)
+}
+
+/// The same, where the optimizer may be [off](crate::runtime::Context::set_optimizes_shaders).
+pub(crate) fn for_pipeline(
+    kernel: Kernel,
+    resources: ResourcePlan,
+    max_invocations: u32,
+    optimizes: bool,
+) -> Result<Vec<u32>, LowerError> {
     let mut module = Module::parse(&EMPTY)?;
     resources.check(&Declarations::of(&module))?;
     let memory = Memory::declare(&mut module, resources, User::Kernel, false);
@@ -139,7 +149,9 @@ pub fn lower(
     operands.extend(io.iter().map(|id| id.0));
     module.push(Section::EntryPoints, Op::EntryPoint, &operands);
     let entry = find_entry_point(&module, ExecutionModel::GLCompute, Some(name))?;
-    optimize(&mut module, &entry);
+    if optimizes {
+        optimize(&mut module, &entry);
+    }
     Ok(module.words())
 }
 
@@ -180,6 +192,7 @@ impl Define for KernelStubs {
             | StubName::RepeatsHub
             | StubName::SetInputs
             | StubName::Shade
+            | StubName::ShadesExistingOnly
             | StubName::SharesDraws
             | StubName::StoreRecord
             | StubName::Uniformly

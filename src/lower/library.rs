@@ -94,6 +94,8 @@ pub(super) struct Shading<'a> {
     pub(super) shares_draws: bool,
     /// Whether each invocation of a plain fan shades the hub as well.
     pub(super) repeats_hub: bool,
+    /// Whether the shader must not run for invocations without a vertex.
+    pub(super) existing_only: bool,
 }
 
 impl Define for CaptureStubs<'_> {
@@ -141,18 +143,9 @@ impl Define for CaptureStubs<'_> {
                 code.push(Op::ReturnValue, &[shading.workgroup_size.0]);
                 code
             }
-            (StubName::SharesDraws, Some(shading)) => {
-                let mut code = Code::default();
-                let value = linker.builder.constant_bool(shading.shares_draws);
-                code.push(Op::ReturnValue, &[value.0]);
-                code
-            }
-            (StubName::RepeatsHub, Some(shading)) => {
-                let mut code = Code::default();
-                let value = linker.builder.constant_bool(shading.repeats_hub);
-                code.push(Op::ReturnValue, &[value.0]);
-                code
-            }
+            (StubName::SharesDraws, Some(shading)) => fixed(linker, shading.shares_draws),
+            (StubName::RepeatsHub, Some(shading)) => fixed(linker, shading.repeats_hub),
+            (StubName::ShadesExistingOnly, Some(shading)) => fixed(linker, shading.existing_only),
             (StubName::PipelineTopology, _) => {
                 let uint = linker.builder.uint();
                 let default = [SpecIds::ANY_TOPOLOGY];
@@ -171,15 +164,12 @@ impl Define for CaptureStubs<'_> {
             }
             (StubName::WideLoads, _) => wide_accesses(linker, self.spec_ids.wide_loads),
             (StubName::WideStores, _) => wide_accesses(linker, self.spec_ids.wide_stores),
-            (StubName::MayLoop, _) => {
-                let mut code = Code::default();
-                code.push(Op::ReturnValue, &[linker.builder.constant_bool(true).0]);
-                code
-            }
+            (StubName::MayLoop, _) => fixed(linker, true),
             // The vertex backend does not use these.
             (
                 StubName::SetInputs
                 | StubName::Shade
+                | StubName::ShadesExistingOnly
                 | StubName::SharesDraws
                 | StubName::RepeatsHub
                 | StubName::WorkgroupSize,
@@ -190,6 +180,13 @@ impl Define for CaptureStubs<'_> {
         };
         Ok(Some(code))
     }
+}
+
+/// The body of a stub whose answer is fixed when the shader is lowered.
+fn fixed(linker: &mut Linker<'_, '_>, value: bool) -> Code {
+    let mut code = Code::default();
+    code.push(Op::ReturnValue, &[linker.builder.constant_bool(value).0]);
+    code
 }
 
 /// A boolean specialisation constant, true by default, that the pipeline may set to false.

@@ -6,6 +6,7 @@ use spirv::ExecutionModel;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use super::compute::WorkgroupSizes;
+use super::effects::Effects;
 use super::{Backend, ResourcePlan, SysvalsPlace, vertex};
 use crate::capture::Layout;
 use crate::vertex_input::{InputRate, VertexFormat};
@@ -23,9 +24,8 @@ pub struct Lowered {
     pub entry_point: String,
     /// The layout of the captured outputs.
     pub layout: Layout,
-    /// Whether the shader writes storage buffers or images, or uses atomics. If the application
-    /// draws with it in addition to a compute capture, that happens twice.
-    pub has_side_effects: bool,
+    /// What the shader does beyond its outputs.
+    pub effects: Effects,
     /// The numbers of the descriptor sets that the shader itself uses, ascending. A pipeline needs
     /// their layouts. [`reflect::resource_interface`](super::reflect::resource_interface) returns
     /// their contents.
@@ -86,7 +86,7 @@ pub struct LoweredCompute {
     pub is_staged: bool,
     /// Whether in plain captures each invocation of a fan shades the hub as well, and no other
     /// invocations do. Only in the shader for [plain draws by descriptors](Self::plain), and only for
-    /// shaders without side effects, which do the same each time that they are run.
+    /// shaders without side effects and subgroup operations, which do the same each time that they are run.
     pub repeats_hub: bool,
 }
 

@@ -20,6 +20,7 @@ pub mod broadcast;
 pub mod compute;
 mod descriptors;
 mod device_address;
+mod effects;
 mod error;
 mod explicit_layout;
 mod functions;
@@ -45,6 +46,7 @@ mod widen;
 
 use std::collections::BTreeSet;
 
+pub use self::effects::Effects;
 pub use self::error::LowerError;
 pub use self::lowered::{
     Lowered, LoweredAttribute, LoweredCompute, LoweredKind, LoweredVertex, SpecIds, WideAccesses,
@@ -173,14 +175,14 @@ impl<'a> Shader<'a> {
         find_captured_shader(module, self.stage, self.entry_point)
     }
 
-    /// Returns the value that [`Lowered::has_side_effects`] will have when the shader is lowered.
+    /// Returns the value that [`Lowered::effects`] will have when the shader is lowered.
     ///
     /// # Errors
     /// As [`module`](Self::module) and [`find`](Self::find).
-    pub fn has_side_effects(&self) -> Result<bool, LowerError> {
+    pub fn effects(&self) -> Result<Effects, LowerError> {
         let module = self.module()?;
         let used = StaticUse::of(&module, self.find(&module)?.function);
-        Ok(interface::has_side_effects(&module, &Declarations::of(&module), &used))
+        Ok(Effects::of(&module, &Declarations::of(&module), &used))
     }
 
     /// The same for backends that support only vertex shaders.

@@ -129,7 +129,7 @@ impl Report {
             words,
             entry_point: entry.name,
             layout,
-            has_side_effects: uses.has_side_effects,
+            effects: uses.effects,
             descriptor_sets: uses.descriptor_sets,
             push_constants,
             unwritten: undefined.outputs,

@@ -46,10 +46,20 @@ impl Lowered {
     /// # Errors
     /// [`LowerError::Parse`] and [`LowerError::EntryPoint`] for words that lowering did not make;
     /// [`LowerError::Specialization`].
-    #[tracing::instrument(name = "specialize", level = "debug", skip_all)]
     pub fn specialized(
         &self,
         constants: &[SpecializationConstant<'_>],
+    ) -> Result<Vec<u32>, LowerError> {
+        self.for_pipeline(constants, true)
+    }
+
+    /// The same, where the optimizer may be [off](crate::runtime::Context::set_optimizes_shaders): the
+    /// constants then have their values, and all else is as it was lowered.
+    #[tracing::instrument(name = "specialize", level = "debug", skip_all)]
+    pub(crate) fn for_pipeline(
+        &self,
+        constants: &[SpecializationConstant<'_>],
+        optimizes: bool,
     ) -> Result<Vec<u32>, LowerError> {
         let mut module = Module::parse(&self.words)?;
         specialize(&mut module, constants)?;
@@ -58,7 +68,7 @@ impl Lowered {
             Backend::Native | Backend::Vertex => self.stage,
         };
         let entry = find_entry_point(&module, model, Some(&self.entry_point))?;
-        let is_inlined = optimize(&mut module, &entry);
+        let is_inlined = optimizes && optimize(&mut module, &entry);
         let words = module.words();
         tracing::debug!(is_inlined, from = self.words.len(), to = words.len(), "specialized");
         Ok(words)

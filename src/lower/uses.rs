@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use spirv::{Decoration, Op, StorageClass};
 
-use super::interface;
+use super::effects::Effects;
 use crate::spirv::declarations::Declarations;
 use crate::spirv::static_use::StaticUse;
 use crate::spirv::{Module, Section};
@@ -16,8 +16,8 @@ pub(super) const DESCRIPTORS: [StorageClass; 3] =
 /// What a shader uses apart from its inputs and outputs.
 #[derive(Debug)]
 pub(super) struct Uses {
-    /// [`Lowered::has_side_effects`](super::Lowered::has_side_effects)
-    pub(super) has_side_effects: bool,
+    /// [`Lowered::effects`](super::Lowered::effects)
+    pub(super) effects: Effects,
     /// Whether an invocation may run the shader a second time, for other inputs.
     pub(super) is_repeatable: bool,
     /// [`Lowered::descriptor_sets`](super::Lowered::descriptor_sets)
@@ -26,10 +26,10 @@ pub(super) struct Uses {
 
 impl Uses {
     pub(super) fn of(module: &Module, declarations: &Declarations, used: &StaticUse) -> Self {
-        let has_side_effects = interface::has_side_effects(module, declarations, used);
+        let effects = Effects::of(module, declarations, used);
         Self {
-            has_side_effects,
-            is_repeatable: !has_side_effects && !has_initializers(module),
+            effects,
+            is_repeatable: !effects.show_invocations() && !has_initializers(module),
             descriptor_sets: descriptor_sets(declarations, used),
         }
     }

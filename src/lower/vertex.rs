@@ -141,14 +141,14 @@ pub fn lower_at(shader: &Shader<'_>, sysvals: SysvalsPlace) -> Result<Lowered, L
         io,
     )?;
 
-    tracing::debug!(resources = %RESOURCES, has_side_effects = uses.has_side_effects, "lowered");
+    tracing::debug!(resources = %RESOURCES, effects = ?uses.effects, "lowered");
     Ok(Lowered {
         kind: LoweredKind::Vertex(LoweredVertex { spec_ids, sysvals }),
         stage: entry.model,
         words: module.words(),
         entry_point: entry.name,
         layout,
-        has_side_effects: uses.has_side_effects,
+        effects: uses.effects,
         descriptor_sets: uses.descriptor_sets,
         push_constants: push_constants.range,
         unwritten: undefined.outputs,

@@ -37,7 +37,7 @@ pub struct CaptureNeeds {
     /// The number of vertices per instance of the largest triangle fan; 0 if no fans are drawn.
     pub fan_vertices: u32,
     /// The shader has side effects: it writes storage buffers or images, or uses atomics
-    /// ([`Lowered::has_side_effects`](crate::lower::Lowered::has_side_effects)). If the application
+    /// ([`Effects::side_effects`](crate::lower::Effects::side_effects)). If the application
     /// also draws with the shader, a compute capture causes them a second time.
     pub side_effects: bool,
 }

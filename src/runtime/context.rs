@@ -81,6 +81,7 @@ struct Shared {
     draw_indirect_count: Option<DrawIndirectCountFn>,
     max_workgroups_per_axis: u32,
     max_shared_workgroups: u32,
+    optimizes_shaders: bool,
     indirect_dispatch: bool,
     indirect_draws: bool,
     omitted: Option<Barrier>,
@@ -147,6 +148,7 @@ impl Context {
             draw_indirect_count,
             max_workgroups_per_axis: x.min(y).min(WORKGROUPS_EVERYWHERE),
             max_shared_workgroups: SMALL,
+            optimizes_shaders: true,
             indirect_dispatch: !capabilities.identity().needs(Effect::DirectDispatch),
             indirect_draws: !capabilities.identity().needs(Effect::NoIndirectDraws),
             omitted: None,
@@ -377,6 +379,19 @@ impl Context {
     /// captured as large ones are otherwise.
     pub fn set_max_shared_workgroups(&mut self, workgroups: u32) {
         Arc::make_mut(&mut self.shared).max_shared_workgroups = workgroups.min(SMALL);
+    }
+
+    /// Whether shaders are [optimized](crate::lower::Lowered::specialized) before the driver compiles
+    /// them: true.
+    pub fn optimizes_shaders(&self) -> bool {
+        self.shared.optimizes_shaders
+    }
+
+    /// Sets whether shaders are optimized, for all pipelines and [`Kernels`](super::Kernels) that are made
+    /// from then on. What they capture is the same. Without it drivers take longer to compile them, and some
+    /// make slower code of them. It is for whoever suspects the optimizer, to rule it out.
+    pub fn set_optimizes_shaders(&mut self, optimizes: bool) {
+        Arc::make_mut(&mut self.shared).optimizes_shaders = optimizes;
     }
 
     /// Whether captures may use `vkCmdDispatchIndirect`.

@@ -163,7 +163,8 @@ impl Pipelines {
             let _span = tracing::debug_span!("kernel", ?kernel).entered();
             let resources = ctx.resource_plan(0)?;
             let max_invocations = ctx.capabilities().limits.workgroup_invocations();
-            let words = kernel::lower(kernel, resources, max_invocations)
+            let optimizes = ctx.optimizes_shaders();
+            let words = kernel::for_pipeline(kernel, resources, max_invocations, optimizes)
                 .map_err(|error| RuntimeError::InvalidShader(error.to_string()))?;
             let (none, entry) = (vk::SpecializationInfo::default(), kernel.entry_point());
             // SAFETY: the caller's contract; the words are a valid module with that entry point.

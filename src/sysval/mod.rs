@@ -22,6 +22,10 @@ pub const INLINE_ATTRIBUTES: usize = 1;
 /// Bytes of push constants that a lowered shader declares.
 pub const SYSVALS_SIZE: u32 = size_of::<Sysvals>() as u32;
 
+/// Bytes that shaders can read at any address that they have in place of none: as many as a draw of a
+/// [`Batch`] has, which are more than those of the widest attribute.
+pub const READABLE: u64 = size_of::<setup::RestartedDraw>() as u64;
+
 /// An address for shaders. The [`ResourcePlan`](crate::lower::ResourcePlan) determines its meaning:
 /// a device address, low dword first, or an offset in bytes and the number of a storage buffer,
 /// counted from 1. Both are used as 64-bit integers, and 0 means no address.
@@ -31,25 +35,34 @@ pub type Address = [u32; 2];
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Sysvals {
-    /// The draw. With a batch that kernels write, it is not read. If the CPU lists the draws
+    /// The draw. With a batch that kernels write, only its flags are read. If the CPU lists the draws
     /// ([`Batched`](crate::runtime::DrawClass::Batched)), `index_address` is the address of an array of
     /// them, and `item_count` their number; directly behind them follows a `u16` for each workgroup, the
     /// number of its draw.
     pub draw: DrawSysvals,
     /// The address of each buffer's bound range; 0 if no buffer is bound.
     pub xfb_address: [Address; MAX_XFB_BUFFERS],
-    /// The address of data that does not fit here, a multiple of 16, or 0 if there is none. It
-    /// begins with the application's push constants in the range
+    /// The address of data that does not fit here, a multiple of 16, or 0 if there is none. It begins with the application's push constants in the range
     /// [`Lowered::push_constants`](crate::lower::Lowered::push_constants), followed by the
     /// descriptors of the attributes from [`INLINE_ATTRIBUTES`] on.
     pub table: Address,
-    /// The address of a [`Batch`], or 0. Of one with listed draws, only the limit and the positions are
-    /// read. For a [fused](crate::runtime::DrawClass::Fused) capture it is that of its parameters
+    /// The address of a [`Batch`] if the draw's flags say [`HAS_BATCH`](flags::HAS_BATCH). Of one with
+    /// listed draws, only the limit and the positions are read. Without a batch it is that of
+    /// [`READABLE`] bytes that can be read: a driver may execute a load behind a condition that is false. For a
+    /// [fused](crate::runtime::DrawClass::Fused) capture it is that of its parameters
     /// ([`Fused`](setup::Fused)), for [one draw with primitive
     /// restart](crate::runtime::DrawClass::SingleRestarted) that of its table.
     pub batch: Address,
     /// The descriptors of the first attributes.
     pub attributes: [AttributeDescriptor; INLINE_ATTRIBUTES],
+}
+
+impl Sysvals {
+    /// Sets the address of the [`Batch`] that the draws are in.
+    pub const fn set_batch(&mut self, address: Address) {
+        self.batch = address;
+        self.draw.flags |= flags::HAS_BATCH;
+    }
 }
 
 /// The parameters for the capture of one draw (`Draw` in the shaders).
@@ -84,7 +97,8 @@ pub struct DrawSysvals {
     pub first_workgroup: u32,
     /// The number of indices that can be read from `index_address` on; further indices are 0.
     pub index_limit: u32,
-    /// The address of the first index of the draw.
+    /// The address of the first index of the draw. If there is none, that of [`READABLE`] bytes
+    /// that can be read.
     pub index_address: Address,
     /// The number of invocations that capture the draw, at most 2^32 - 1: one for each item of each
     /// instance, and two for each item of a fan. Workgroups beyond them store nothing.
@@ -119,6 +133,8 @@ pub mod flags {
     /// [`OneTopology`](crate::runtime::DrawClass::OneTopology) and
     /// [`Restarted`](crate::runtime::DrawClass::Restarted) may have it.
     pub const FAR_ATTRIBUTES: u32 = 64;
+    /// In push constants: the draws are in a [`Batch`](super::Batch).
+    pub const HAS_BATCH: u32 = 128;
     /// The number of vertices that a primitive is captured as, from this bit on.
     pub const VERTICES_PER_PRIMITIVE_SHIFT: u32 = 8;
 }
@@ -155,7 +171,8 @@ pub struct Batch {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct AttributeDescriptor {
-    /// The address of element 0, including the attribute's offset.
+    /// The address of element 0, including the attribute's offset. If there is no element, shaders get that
+    /// of [`READABLE`] bytes that can be read.
     pub address: Address,
     /// The number of elements that lie completely within the binding; other elements are read as
     /// zeros. At most 2^32 - 1: the element with that number never lies within the binding.

@@ -15,6 +15,7 @@ use vkxfb_probe::sentinel;
 use vkxfb_probe::shaders::ProbeShader;
 use vkxfb_probe::subject::Subject;
 
+use super::descriptor_set::DescriptorSet;
 use super::settings::has_validation;
 
 /// Bytes on either side of a bound range.
@@ -355,6 +356,8 @@ pub struct Draws<'a> {
     pub vertex_input: &'a VertexInput,
     /// By the number of the binding.
     pub vertex_data: &'a [Vec<u8>],
+    /// The sets from 0 on.
+    pub sets: &'a [&'a DescriptorSet],
     /// By the number of the draw; or none at all.
     pub push_constants: &'a [Vec<u8>],
     pub topology: PrimitiveTopology,
@@ -365,13 +368,15 @@ impl Draws<'_> {
     /// Captures them into buffers of just their size: each buffer, from `0xa5` on.
     pub fn capture(&self, gpu: &mut Gpu) -> Vec<Option<Vec<u8>>> {
         let &Draws { lowered, vertex_input, topology, push_constants, .. } = self;
+        let set_layouts: Vec<_> = self.sets.iter().map(|set| set.layout).collect();
+        let sets: Vec<_> = self.sets.iter().map(|set| set.raw).collect();
         let desc = PipelineDesc {
             shader: lowered,
             topology,
             provoking_vertex: ProvokingVertex::First,
             primitive_restart: false,
             vertex_input,
-            set_layouts: &[],
+            set_layouts: &set_layouts,
             dynamic_topology: true,
             render_pass: gpu.render_pass(),
             prepared: &[],
@@ -402,7 +407,7 @@ impl Draws<'_> {
         let request = CaptureRequest {
             pipeline: &pipeline,
             vertex_data: &vertex_data,
-            descriptor_sets: &[],
+            descriptor_sets: &sets,
             push_constants,
             draws: &draws,
             buffers: &targets,
@@ -421,6 +426,7 @@ pub fn capture(gpu: &mut Gpu, lowered: &Lowered) -> Vec<Option<Vec<u8>>> {
         lowered,
         vertex_input: &VertexInput::default(),
         vertex_data: &[],
+        sets: &[],
         push_constants: &[],
         topology: PrimitiveTopology::TriangleStrip,
         draws: &[Draw { vertex_count: 7, instance_count: 2, first_vertex: 3, first_instance: 1 }],

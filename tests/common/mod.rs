@@ -9,6 +9,7 @@ pub mod batches;
 pub mod descriptor_set;
 pub mod device;
 pub mod discard;
+pub mod divergence;
 pub mod layer;
 pub mod pipelines;
 pub mod render;

@@ -1,6 +1,7 @@
 //! Random programs. The model runs at the same time, so that choices can depend on the values of
 //! the counters.
 
+mod counters;
 mod draws;
 mod passes;
 mod space;
@@ -8,6 +9,7 @@ mod state;
 
 use vkxfb_probe::sentinel;
 
+pub use self::counters::counter_combinations;
 pub use self::space::Space;
 use crate::common::rng::Rng;
 use crate::model::{Fact, Model};

@@ -63,6 +63,27 @@ fn random_draws_capture_what_the_model_says() {
     run_programs(&OpenOptions::default()).check();
 }
 
+/// Counters at Begin, at End, at both, of some of the buffers: a capture that begins without a counter has
+/// no address of one.
+#[test]
+fn every_combination_of_counters_holds() {
+    let every_draw_is_large = OpenOptions { max_shared_workgroups: Some(0), ..Default::default() };
+    let floor = OpenOptions { profile: Profile::Bifrost, ..Default::default() };
+    let descriptors = by_descriptors(Profile::Full, None);
+    for options in [OpenOptions::default(), every_draw_is_large, floor, descriptors] {
+        let mut worker = DrawWorker::new(&options);
+        worker.run_counter_combinations();
+        let report = worker.finish();
+        eprintln!("{report}");
+        hold(&report);
+    }
+}
+
+#[test]
+fn every_combination_of_counters_holds_on_the_layer() {
+    common::layer::run_on_it("every_combination_of_counters_holds", &[]);
+}
+
 /// The Vulkan layer in the place of the driver's own captures.
 #[test]
 fn random_draws_hold_on_the_layer() {

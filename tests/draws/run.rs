@@ -7,9 +7,10 @@ use vkxfb::lower::{Backend, ResourcePlan};
 use vkxfb::runtime::Barrier;
 use vkxfb_probe::gpu::{Gpu, GpuError, Message, OpenOptions, Profile, Resources};
 
+use crate::BATCH;
 use crate::common::batches::{Report, Worker};
 use crate::common::settings::has_validation;
-use crate::generate::{Space, generate};
+use crate::generate::{Space, counter_combinations, generate};
 use crate::known::{self, Fault};
 use crate::model::{self, Fact};
 use crate::native::{self, Native};
@@ -88,7 +89,32 @@ impl Worker for DrawWorker {
         let programs: Vec<Program> = self.timed("generate", |worker| {
             seeds.iter().map(|seed| generate(*seed, &worker.space)).collect()
         });
-        for program in &programs {
+        self.run_programs(&programs);
+    }
+
+    fn report(&mut self) -> &mut Report {
+        &mut self.report
+    }
+
+    fn finish(mut self) -> Report {
+        for executor in self.executors {
+            executor.destroy(&self.gpu);
+        }
+        let messages = self.gpu.close();
+        self.report.failures.extend(messages.iter().map(|m| format!("at the end: {m}")));
+        self.report
+    }
+}
+
+impl DrawWorker {
+    /// Runs a program of a capture with each combination of counters on every backend, and compares.
+    pub fn run_counter_combinations(&mut self) {
+        let programs = counter_combinations(&self.space);
+        programs.chunks(BATCH as usize).for_each(|programs| self.run_programs(programs));
+    }
+
+    fn run_programs(&mut self, programs: &[Program]) {
+        for program in programs {
             self.report.count("programs", 1);
             for name in program.draws() {
                 self.report.count(name, 1);
@@ -109,21 +135,6 @@ impl Worker for DrawWorker {
         }
     }
 
-    fn report(&mut self) -> &mut Report {
-        &mut self.report
-    }
-
-    fn finish(mut self) -> Report {
-        for executor in self.executors {
-            executor.destroy(&self.gpu);
-        }
-        let messages = self.gpu.close();
-        self.report.failures.extend(messages.iter().map(|m| format!("at the end: {m}")));
-        self.report
-    }
-}
-
-impl DrawWorker {
     /// The compute backend by the recorder, and native captures if the device is opened for both.
     /// With descriptors only the compute backend, because they make no difference for native
     /// captures.

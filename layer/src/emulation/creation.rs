@@ -401,9 +401,7 @@ unsafe fn capturing(
         let compiles = !flags_of(info).contains(FAIL_ON_COMPILE);
         match Pipeline::new(emulation.context(), &parts, layout())? {
             Some(pipeline) if pipeline.prepare(cache, compiles)? => {
-                if pipeline.repeats_side_effects()? {
-                    objects.repeat_side_effects();
-                }
+                objects.repeat_effects(pipeline.repeated_effects()?);
                 Ok(Own::Pipeline(pipeline))
             }
             _ => Ok(Own::Nothing),

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use ash::vk;
+use vkxfb::lower::Effects;
 
 use super::pipelines::{Parts, Pipeline};
 use super::queries::Queries;
@@ -101,12 +102,18 @@ impl Objects {
         }
     }
 
-    /// A pipeline was created that captures, rasterizes, and stores to memory.
-    pub(super) fn repeat_side_effects(&self) {
-        if !self.side_effects.swap(true, Ordering::Relaxed) {
+    /// A pipeline was created that captures and rasterizes, and whose shader has these effects.
+    pub(super) fn repeat_effects(&self, effects: Effects) {
+        if effects.side_effects && !self.side_effects.swap(true, Ordering::Relaxed) {
             tracing::warn!(
-                "a shader that is captured stores to memory: it runs twice for each vertex of \
-                 draws that rasterize"
+                "a shader that is captured stores to memory: where a draw also rasterizes, it does so \
+                 for the capture and again for the draw"
+            );
+        }
+        if effects.atomic_results {
+            tracing::warn!(
+                "a shader that is captured uses the results of atomic operations: what a pipeline \
+                 captures may differ from what it draws"
             );
         }
     }

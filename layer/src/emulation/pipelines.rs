@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use ash::vk;
 use vkxfb::capture::{CaptureError, Layout};
-use vkxfb::lower::{Captures, LowerError, Shader};
+use vkxfb::lower::{Captures, Effects, LowerError, Shader};
 use vkxfb::runtime::{
     Context, DrawClass, RuntimeError, VariantDesc, VariantError, Variants, vulkan,
 };
@@ -317,16 +317,16 @@ impl Pipeline {
         check().map_err(|error: LowerError| PipelineError::Variant(error.into()))
     }
 
-    /// Whether captured draws run the shader twice, although it stores to memory.
+    /// What the shader does beyond its outputs, if captured draws also run it in the driver.
     ///
     /// # Errors
     /// The error of lowering, for an invalid module.
-    pub(super) fn repeats_side_effects(&self) -> Result<bool, PipelineError> {
+    pub(super) fn repeated_effects(&self) -> Result<Effects, PipelineError> {
         if self.discard && !self.dynamic.discard {
-            return Ok(false);
+            return Ok(Effects::default());
         }
         let specialization = self.specialization();
-        let found = self.shader(&specialization).has_side_effects();
+        let found = self.shader(&specialization).effects();
         found.map_err(|error| PipelineError::Variant(error.into()))
     }
 

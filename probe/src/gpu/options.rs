@@ -91,6 +91,9 @@ pub struct OpenOptions {
     /// Workgroups of a draw that shares a dispatch at most:
     /// [`Context::set_max_shared_workgroups`](vkxfb::runtime::Context::set_max_shared_workgroups).
     pub max_shared_workgroups: Option<u32>,
+    /// Whether shaders go to the driver as they were lowered:
+    /// [`Context::set_optimizes_shaders`](vkxfb::runtime::Context::set_optimizes_shaders).
+    pub unoptimized: bool,
     /// Bytes of shared memory in which captures by compute collect records, in place of
     /// [what pays](vkxfb::runtime::Capabilities::staging) on the device.
     pub staging: Option<u32>,

@@ -6,7 +6,9 @@ use rspirv::dr::{Builder, Operand};
 use rspirv::spirv;
 use vkxfb::capture::{CapturedOutput, Layout};
 use vkxfb::lower::compute::WorkgroupSizes;
-use vkxfb::lower::{Lowered, LoweredAttribute, LoweredCompute, LoweredKind, ResourcePlan, SpecIds};
+use vkxfb::lower::{
+    Effects, Lowered, LoweredAttribute, LoweredCompute, LoweredKind, ResourcePlan, SpecIds,
+};
 use vkxfb::runtime::{Barrier, Draw, MemoryLocation, PipelineDesc};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::{
@@ -87,7 +89,7 @@ fn echo() -> Lowered {
             }],
             varyings: vec![],
         },
-        has_side_effects: false,
+        effects: Effects::default(),
         descriptor_sets: vec![],
         push_constants: 0..0,
         unwritten: vec![],

@@ -5,6 +5,7 @@ use ash::vk;
 use super::ALIGNMENT;
 use crate::runtime::descriptors::{Purpose, Window};
 use crate::runtime::{Buffer, BufferDesc, Context, MemoryAllocator, MemoryLocation, RuntimeError};
+use crate::sysval::READABLE;
 
 /// The smallest block that an arena grows by, in bytes.
 const MIN_GROWTH: u64 = 64 << 10;
@@ -130,7 +131,7 @@ impl Part {
         size: u64,
     ) -> Result<Self, RuntimeError> {
         // If there is no such multiple, the allocation fails: no device has that much memory.
-        let size = size.checked_next_multiple_of(ALIGNMENT).unwrap_or(size).max(ALIGNMENT);
+        let size = size.checked_next_multiple_of(ALIGNMENT).unwrap_or(size).max(READABLE);
         check_size(ctx, kind, size)?;
         // SAFETY: the caller's contract.
         let block = unsafe { Block::new(ctx, allocator, kind, size) }?;

@@ -98,7 +98,7 @@ impl ComputePipelines {
                 _ => &self.shader,
             };
             let constants = PipelineSpecialization::new(ctx, shader, topology, class);
-            let words = specialized(shader, &constants)?;
+            let words = specialized(ctx, shader, &constants)?;
             let none = vk::SpecializationInfo::default();
             // SAFETY: the caller's contract.
             let made = unsafe {

@@ -91,7 +91,7 @@ pub(super) unsafe fn graphics_pipeline(
 ) -> Result<vk::Pipeline, RuntimeError> {
     let (device, shader) = (ctx.device(), desc.shader);
     let words = match shader.backend() {
-        Backend::Vertex => Cow::from(specialized(shader, &desc.specialization(ctx))?),
+        Backend::Vertex => Cow::from(specialized(ctx, shader, &desc.specialization(ctx))?),
         Backend::Native | Backend::Compute => Cow::from(&shader.words),
     };
     // SAFETY: the caller's contract.
@@ -202,10 +202,11 @@ impl PipelineSpecialization {
 
 /// The words of a shader for a pipeline with these constants.
 pub(super) fn specialized(
+    ctx: &Context,
     shader: &Lowered,
     constants: &PipelineSpecialization,
 ) -> Result<Vec<u32>, RuntimeError> {
-    let words = shader.specialized(&constants.constants());
+    let words = shader.for_pipeline(&constants.constants(), ctx.optimizes_shaders());
     words.map_err(|error| RuntimeError::InvalidShader(error.to_string()))
 }
 

@@ -14,9 +14,6 @@ use crate::runtime::{Pipeline, RuntimeError, pulling};
 use crate::sysval::{AttributeDescriptor, INLINE_ATTRIBUTES, split};
 use crate::vertex_input::InputRate;
 
-/// An address that is not null but contains nothing.
-const NOWHERE: u64 = 16;
-
 impl Capture {
     /// # Errors
     /// As [`Recorder::bind_pipeline`](super::Recorder::bind_pipeline).
@@ -169,7 +166,7 @@ impl Capture {
         // A null buffer contains no indices, and must not be queried.
         let bytes = if raw == vk::Buffer::null() { 0 } else { bytes };
         let address = match raw == vk::Buffer::null() && self.ctx.table().is_none() {
-            true => NOWHERE,
+            true => 0,
             // SAFETY: the usage and the memory are the caller's contract.
             false => unsafe {
                 self.address(Purpose::Read, format_args!("the index buffer"), raw, offset, bytes)

@@ -473,7 +473,8 @@ impl Capture {
 
     /// Returns the draw with a resolved index buffer address.
     pub(super) fn resolved_draw(&self, draw: DrawSysvals) -> DrawSysvals {
-        DrawSysvals { index_address: self.resolve(draw.index_address), ..draw }
+        let index_address = self.readable(draw.index_address, draw.index_limit);
+        DrawSysvals { index_address, ..draw }
     }
 }
 

@@ -422,9 +422,12 @@ impl Capture {
 
     /// Returns an input with resolved addresses.
     fn resolved_input(&self, mut input: Input) -> Input {
+        let index_address = input.index_address;
         for address in input.buffers_mut() {
             *address = self.resolve(*address);
         }
+        // Draws without indices may share a pipeline with others.
+        input.index_address = self.readable(index_address, input.index_limit);
         input
     }
 
@@ -447,7 +450,7 @@ impl Capture {
                 (Some(known), Some(draw)) => {
                     (sysvals.draw, sysvals.batch) = (known.draw, draw.input.restart_table);
                 }
-                _ => sysvals.batch = split(batches.address + offset),
+                _ => sysvals.set_batch(split(batches.address + offset)),
             }
             // SAFETY: the caller's contract; the arguments lie in the scratch memory.
             unsafe {

@@ -76,7 +76,8 @@ impl Capture {
     }
 
     pub(super) fn reached_attribute(&self, attribute: AttributeDescriptor) -> AttributeDescriptor {
-        AttributeDescriptor { address: self.reached(Purpose::Read, attribute.address), ..attribute }
+        let address = self.readable(attribute.address, attribute.limit);
+        AttributeDescriptor { address, ..attribute }
     }
 
     /// Whether all dispatches of a recording are of large plain draws with pipelines that can reach

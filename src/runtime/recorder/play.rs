@@ -37,6 +37,8 @@ pub(super) struct Plan {
     pub(super) windows: Windows,
     /// Whether the recording is of [plain](Capture::is_plain) draws only.
     pub(super) is_plain: bool,
+    /// Memory that shaders can read where they have no address: the arena has [`READABLE`] bytes at least.
+    readable: Address,
     /// The [`DrawState`]s that captures use, each with the [table](Sysvals::table) that was written
     /// for it.
     pub(super) used_states: Vec<(usize, Address)>,
@@ -266,6 +268,7 @@ impl Capture {
         let upload = upload + tables + operations_upload(self.pending.ends.len());
         // SAFETY: the caller's contract.
         unsafe { playback.arena.reserve(&self.ctx, upload, scratch) }?;
+        self.plan.readable = split(playback.arena.upload_address());
         if self.ctx.table().is_some() {
             let [upload, scratch] = playback.arena.windows();
             self.table.set_arena(upload, scratch);
@@ -426,6 +429,11 @@ impl Capture {
         })
     }
 
+    /// The address by which shaders read something of which `limit` elements exist.
+    pub(super) fn readable(&self, address: Address, limit: u32) -> Address {
+        self.reached(Purpose::Read, if limit == 0 { self.plan.readable } else { address })
+    }
+
     /// The sysvals of a state, without the members for a draw or a batch.
     pub(super) fn sysvals(&self, number: usize) -> Sysvals {
         let target = |t: Option<TargetBuffer>| {
@@ -436,7 +444,7 @@ impl Capture {
             draw: DrawSysvals::default(),
             xfb_address: self.targets.map(target),
             table: self.reached(Purpose::Read, self.plan.table_of(number)),
-            batch: Address::default(),
+            batch: self.readable(Address::default(), 0),
             attributes: attributes.inline.map(|a| self.reached_attribute(a)),
         }
     }

@@ -141,7 +141,8 @@ impl Capture {
                 if dispatch.count > 1 {
                     sysvals.draw = listed_draws(dispatch.listed, dispatch.count);
                 }
-                sysvals.batch = split(batches.address + (number * size_of::<Batch>()) as u64);
+                let offset = (number * size_of::<Batch>()) as u64;
+                sysvals.set_batch(split(batches.address + offset));
                 let (class, topology) = dispatch.general_key(self.ctx.max_shared_workgroups());
                 let raw = pipeline.recorded(&self.ctx, class, topology)?;
                 let [x, y] = fold(dispatch.workgroups.into(), per_axis)?;

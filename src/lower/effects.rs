@@ -1,0 +1,133 @@
+//! What a shader does beyond its outputs.
+
+use rustc_hash::FxHashSet;
+use spirv::{Capability, Op, StorageClass};
+
+use crate::spirv::declarations::Declarations;
+use crate::spirv::static_use::StaticUse;
+use crate::spirv::{Id, Module, Section, ids_of, result_of};
+
+/// What a shader does beyond its outputs, by which it shows how often it runs, and together with what.
+///
+/// [`vkxfb::guide::limits`](crate::guide::limits#how-often-a-vertex-is-shaded) says how often that is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Effects {
+    /// It writes storage buffers or images, or uses atomic operations. If the application draws with it
+    /// in addition to a compute capture, that happens for both.
+    pub side_effects: bool,
+    /// It uses what an atomic operation returns. If the application draws with it in addition to a
+    /// compute capture, the two find different values, so that what is captured may differ from what is
+    /// drawn.
+    pub atomic_results: bool,
+    /// Its module has subgroup operations. A compute capture groups other invocations, and in another
+    /// order, than a draw does.
+    pub subgroup_operations: bool,
+}
+
+impl Effects {
+    /// The effects of the functions that an entry point uses.
+    pub(super) fn of(module: &Module, declarations: &Declarations, used: &StaticUse) -> Self {
+        let mut effects =
+            Self { subgroup_operations: declares_subgroup_operations(module), ..Self::default() };
+        let types: FxHashSet<Id> = declarations.pointers(&SHARED).collect();
+        let variables = SHARED.iter().flat_map(|storage| declarations.variables(*storage));
+        let mut pointers: FxHashSet<Id> = variables.map(|variable| variable.id).collect();
+        let mut atomics: FxHashSet<Id> = FxHashSet::default();
+        let mut is_used = false;
+        for i in module.section(Section::Functions) {
+            if i.is(Op::Function) {
+                is_used = used.contains(i.id(1));
+            }
+            if !is_used {
+                continue;
+            }
+            // Most shaders have neither, so this avoids many lookups.
+            if !types.is_empty()
+                && let (Some(ty), Some(id)) = result_of(i)
+                && types.contains(&ty)
+            {
+                pointers.insert(id);
+            }
+            if !atomics.is_empty() && !effects.atomic_results {
+                effects.atomic_results = ids_of(i).iter().any(|id| atomics.contains(id));
+            }
+            match i.op() {
+                Some(Op::Store | Op::CopyMemory | Op::CopyMemorySized) => {
+                    effects.side_effects |= pointers.contains(&i.id(0));
+                }
+                Some(Op::ImageWrite) => effects.side_effects = true,
+                Some(op) if is_atomic_write(op) => {
+                    effects.side_effects = true;
+                    atomics.extend(result_of(i).1);
+                }
+                _ => {}
+            }
+        }
+        effects
+    }
+
+    /// Whether an invocation without a vertex would show.
+    pub(super) const fn show_invocations(self) -> bool {
+        self.side_effects || self.subgroup_operations
+    }
+}
+
+/// The storage classes of memory that others see.
+const SHARED: [StorageClass; 4] = [
+    StorageClass::StorageBuffer,
+    StorageClass::Uniform,
+    StorageClass::PhysicalStorageBuffer,
+    StorageClass::Image,
+];
+
+/// Whether the module declares a capability for operations between the invocations of a subgroup.
+fn declares_subgroup_operations(module: &Module) -> bool {
+    use Capability::*;
+    const SUBGROUPS: [Capability; 14] = [
+        Groups,
+        GroupNonUniform,
+        GroupNonUniformVote,
+        GroupNonUniformArithmetic,
+        GroupNonUniformBallot,
+        GroupNonUniformShuffle,
+        GroupNonUniformShuffleRelative,
+        GroupNonUniformClustered,
+        GroupNonUniformQuad,
+        GroupNonUniformRotateKHR,
+        GroupNonUniformPartitionedEXT,
+        GroupUniformArithmeticKHR,
+        SubgroupBallotKHR,
+        SubgroupVoteKHR,
+    ];
+    module
+        .section(Section::Capabilities)
+        .any(|i| SUBGROUPS.iter().any(|capability| *capability as u32 == i.operand(0)))
+}
+
+/// Whether an atomic instruction changes memory.
+fn is_atomic_write(op: Op) -> bool {
+    use Op::*;
+    matches!(
+        op,
+        AtomicStore
+            | AtomicExchange
+            | AtomicCompareExchange
+            | AtomicCompareExchangeWeak
+            | AtomicIIncrement
+            | AtomicIDecrement
+            | AtomicIAdd
+            | AtomicISub
+            | AtomicSMin
+            | AtomicUMin
+            | AtomicSMax
+            | AtomicUMax
+            | AtomicAnd
+            | AtomicOr
+            | AtomicXor
+            | AtomicFlagTestAndSet
+            | AtomicFlagClear
+            | AtomicFMinEXT
+            | AtomicFMaxEXT
+            | AtomicFAddEXT
+    )
+}
