@@ -44,8 +44,7 @@ pub(crate) enum Forward {
     No,
     /// A `vkCmdDrawIndirect` with one draw instead.
     DrawIndirect(vk::Buffer, u64),
-    /// A `vkCmdBeginQuery` instead: the driver may not have the indexed command, which programs may
-    /// use for the driver's own queries.
+    /// A `vkCmdBeginQuery` instead: the driver may not have the indexed command.
     BeginQuery(vk::QueryPool, u32, vk::QueryControlFlags),
     /// A `vkCmdEndQuery` instead, likewise.
     EndQuery(vk::QueryPool, u32),
@@ -56,6 +55,7 @@ pub(crate) struct Captures {
     emulation: Arc<Emulation>,
     pub(super) state: State,
     active: Option<Active>,
+    /// The active query of each kind.
     queries: [Option<ActiveQuery>; 2],
     /// The number of active queries of the driver. Draws count for them even with rasterizer
     /// discard.

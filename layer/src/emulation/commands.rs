@@ -392,18 +392,25 @@ observed! {
         c.state.conditional_rendering = None;
         c.state.changed.conditional_rendering = true;
     };
-    always begin_query(pool: vk::QueryPool, query: u32, flags: vk::QueryControlFlags) |c, _cmd| {
-        c.query_begins(pool, query, flags)
+    always begin_query(pool: vk::QueryPool, query: u32, _flags: vk::QueryControlFlags) |c, _cmd| {
+        c.query_begins(pool, query, 0)
     };
     always begin_query_indexed_ext(
         pool: vk::QueryPool,
         query: u32,
         flags: vk::QueryControlFlags,
-        _index: u32,
-    ) |c, _cmd| c.query_begins(pool, query, flags);
+        index: u32,
+    ) |c, _cmd| match c.query_begins(pool, query, index) {
+        // Programs may use the indexed command for all queries, and the driver may not have it.
+        Forward::Yes if index == 0 => Forward::BeginQuery(pool, query, flags),
+        forward => forward,
+    };
     always end_query(pool: vk::QueryPool, query: u32) |c, cmd| c.query_ends(cmd, pool, query);
-    always end_query_indexed_ext(pool: vk::QueryPool, query: u32, _index: u32) |c, cmd| {
-        c.query_ends(cmd, pool, query)
+    always end_query_indexed_ext(pool: vk::QueryPool, query: u32, index: u32) |c, cmd| {
+        match c.query_ends(cmd, pool, query) {
+            Forward::Yes if index == 0 => Forward::EndQuery(pool, query),
+            forward => forward,
+        }
     };
     always execute_commands(count: u32, command_buffers: *const vk::CommandBuffer) |c, _cmd| {
         for secondary in slice(command_buffers, count) {

@@ -1,44 +1,60 @@
 //! The layer's queries that are active in a command buffer.
+//!
+//! One query of a kind can be active [for each vertex
+//! stream](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBeginQueryIndexedEXT.html).
+//! Captures write to stream 0, so they count for its query alone. Queries of other streams count
+//! nothing, and become available when they end.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
-use vkxfb::runtime::{Capture, QueryKind, RuntimeError};
+use vkxfb::runtime::{Capture, QueryPool, RuntimeError};
 
 use super::passes::Pass;
 use super::{Captures, Forward, Hoisted};
 use crate::emulation::queries::Queries;
 
-/// An active query.
+/// The vertex stream that captures write to.
+const CAPTURED_STREAM: u32 = 0;
+
+/// An active query of the stream that captures write to.
 pub(super) struct ActiveQuery {
     pub(super) queries: Arc<Queries>,
     pub(super) query: u32,
 }
 
+impl ActiveQuery {
+    fn is(&self, queries: &Arc<Queries>, query: u32) -> bool {
+        Arc::ptr_eq(&self.queries, queries) && self.query == query
+    }
+}
+
 impl Captures {
     /// # Safety
-    /// The contract of `vkCmdBeginQuery`.
+    /// The contract of `vkCmdBeginQueryIndexedEXT`.
     pub(in crate::emulation) unsafe fn query_begins(
         &mut self,
         pool: vk::QueryPool,
         query: u32,
-        flags: vk::QueryControlFlags,
+        stream: u32,
     ) -> Forward {
         match self.emulation().objects().queries.get(pool) {
             Some(queries) => {
-                // SAFETY: the caller's contract.
-                unsafe { self.begin_query(queries, query) };
+                if stream == CAPTURED_STREAM {
+                    // SAFETY: the caller's contract.
+                    unsafe { self.begin_query(queries, query) };
+                }
                 Forward::No
             }
             None => {
                 self.other_queries += 1;
-                Forward::BeginQuery(pool, query, flags)
+                Forward::Yes
             }
         }
     }
 
     /// # Safety
-    /// The contract of `vkCmdEndQuery`.
+    /// The contract of `vkCmdEndQueryIndexedEXT`.
     pub(in crate::emulation) unsafe fn query_ends(
         &mut self,
         cmd: vk::CommandBuffer,
@@ -53,16 +69,16 @@ impl Captures {
             }
             None => {
                 self.other_queries = self.other_queries.saturating_sub(1);
-                Forward::EndQuery(pool, query)
+                Forward::Yes
             }
         }
     }
 
-    /// One of the layer's queries begins.
+    /// One of the layer's queries begins, which captures count for.
     ///
     /// # Safety
     /// The contract of `vkCmdBeginQuery`.
-    pub(in crate::emulation) unsafe fn begin_query(&mut self, queries: Arc<Queries>, query: u32) {
+    unsafe fn begin_query(&mut self, queries: Arc<Queries>, query: u32) {
         let Some(pool) = queries.pool() else { return };
         let kind = pool.kind() as usize;
         let mut result = Ok(());
@@ -81,17 +97,12 @@ impl Captures {
     ///
     /// # Safety
     /// The contract of `vkCmdEndQuery`.
-    pub(in crate::emulation) unsafe fn end_query(
-        &mut self,
-        cmd: vk::CommandBuffer,
-        queries: &Arc<Queries>,
-        query: u32,
-    ) {
+    unsafe fn end_query(&mut self, cmd: vk::CommandBuffer, queries: &Arc<Queries>, query: u32) {
         let Some(pool) = queries.pool() else { return };
         let kind = pool.kind();
-        self.queries[kind as usize] = None;
+        let active = self.queries[kind as usize].take_if(|active| active.is(queries, query));
         // SAFETY: the caller's contract.
-        let result = unsafe { self.end_query_of(pool, kind, query) };
+        let result = unsafe { self.end_query_of(pool, query, active.is_some()) };
         if let Err(error) = result {
             self.refuse("vkCmdEndQuery", error);
         }
@@ -103,15 +114,18 @@ impl Captures {
         }
     }
 
+    /// `is_counted`: whether captures count for the query.
+    ///
     /// # Safety
     /// As [`end_query`](Self::end_query).
     unsafe fn end_query_of(
         &mut self,
-        pool: &vkxfb::runtime::QueryPool,
-        kind: QueryKind,
+        pool: &QueryPool,
         query: u32,
+        is_counted: bool,
     ) -> Result<(), RuntimeError> {
-        if let Some(active) = &mut self.active
+        let kind = pool.kind();
+        if let Some(active) = self.active.as_mut().filter(|_| is_counted)
             && std::mem::take(&mut active.counts[kind as usize])
         {
             return active.capture.recorder().end_query(kind);
