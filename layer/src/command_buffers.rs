@@ -115,7 +115,7 @@ pub(crate) unsafe fn with(handle: vk::CommandBuffer, command: impl FnOnce(&mut R
 pub(crate) unsafe fn track<'a>(
     handle: vk::CommandBuffer,
     change: impl FnOnce(&mut Captures),
-) -> Option<Straight<'a>> {
+) -> Option<Commands<'a>> {
     // SAFETY: the caller's contract; the state lives until the application frees the command
     // buffer.
     let Some(recorded) = (unsafe { table::find(handle).as_mut() }).and_then(Option::as_mut) else {
@@ -131,17 +131,19 @@ pub(crate) unsafe fn track<'a>(
         recorded.failed.get_or_insert(vk::Result::ERROR_UNKNOWN);
     }
     Some(match recorded.is_withheld {
-        true => Straight::Withheld(&mut recorded.withheld),
-        false => Straight::Driver(&recorded.functions),
+        true => Commands::Withheld(&mut recorded.withheld),
+        false => Commands::Functions(&recorded.functions),
     })
 }
 
-/// Where a command goes.
+/// Where a command goes. It can be copied, so it cannot lend out the state of the command buffer,
+/// which a command that is withheld [settles](Recorded::record).
+#[derive(Clone, Copy)]
 pub(crate) enum Straight<'a> {
     /// To the driver's function.
     Driver(&'a Functions),
     /// To the withheld commands.
-    Withheld(&'a mut WithheldCommands),
+    Withheld,
 }
 
 /// Returns where a command goes that captures need not see. `None` if the caller must look at the
@@ -154,10 +156,10 @@ pub(crate) unsafe fn straight<'a>(handle: vk::CommandBuffer) -> Option<Straight<
     let found = table::find_recent(handle);
     // SAFETY: the caller's contract; the state lives until the application frees the command
     // buffer, and a slot with a handle that is not null, as Vulkan requires, is not free.
-    let recorded = unsafe { found.as_mut()?.as_mut().unwrap_unchecked() };
+    let recorded = unsafe { found.as_ref()?.as_ref().unwrap_unchecked() };
     match recorded.destination {
         Destination::Driver => Some(Straight::Driver(&recorded.functions)),
-        Destination::Withheld => Some(Straight::Withheld(&mut recorded.withheld)),
+        Destination::Withheld => Some(Straight::Withheld),
         Destination::Unsettled => None,
     }
 }
@@ -171,16 +173,6 @@ fn unknown() {
             "a command buffer was not allocated through the layer: its commands are lost"
         );
     });
-}
-
-/// So many commands of a pass are withheld that it is worth an attempt to withhold no more.
-///
-/// # Safety
-/// As [`with`].
-#[cold]
-pub(crate) unsafe fn settle(handle: vk::CommandBuffer) {
-    // SAFETY: the caller's contract; the driver has not seen the pass, because it is withheld.
-    unsafe { with(handle, |found| found.settle(handle)) };
 }
 
 /// Recording. `command` either withholds a command or calls the driver, depending on its argument.
@@ -204,11 +196,19 @@ impl Recorded {
     #[inline]
     pub(crate) fn record(
         &mut self,
-        _: vk::CommandBuffer,
+        handle: vk::CommandBuffer,
         command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
     ) {
         match self.is_withheld {
-            true => self.withhold(command),
+            true => {
+                self.withhold(command);
+                // So many commands are withheld that it is worth an attempt to withhold no more.
+                if self.withheld.is_long() && self.destination == Destination::Withheld {
+                    // SAFETY: the command buffer is being recorded, and the driver has not seen the
+                    // pass, because it is withheld.
+                    unsafe { self.settle(handle) };
+                }
+            }
             // Calling the driver needs no memory and does not fail.
             false => _ = command(Commands::Functions(&self.functions)),
         }
@@ -254,6 +254,7 @@ impl Recorded {
     ///
     /// # Safety
     /// As [`replay`](Self::replay).
+    #[cold]
     unsafe fn settle(&mut self, handle: vk::CommandBuffer) {
         // SAFETY: the caller's contract.
         let settle = |captures: &mut Captures| unsafe { captures.settle(handle) };

@@ -13,11 +13,11 @@ use super::query_commands::{
 };
 use super::state::BUFFERS;
 use crate::chain::slice;
-use crate::command_buffers::{Recorded, Straight, fail, hoisted, track, with};
+use crate::command_buffers::{Recorded, fail, hoisted, track, with};
 use crate::device::DeviceData;
 use crate::translate::Around;
-use crate::withheld::OutOfMemory;
 use crate::withheld::macros::direct;
+use crate::withheld::{Commands, OutOfMemory};
 
 /// Says what the layer passes on for a command.
 trait Outcome {
@@ -88,8 +88,8 @@ macro_rules! tracked {
             // SAFETY: Vulkan's contract, which is the caller's.
             unsafe {
                 let recorded = match track(command_buffer, |$captures| $body) {
-                    Some(Straight::Withheld(withheld)) => withheld.$name($($parameter),*),
-                    Some(Straight::Driver(functions)) => {
+                    Some(Commands::Withheld(withheld)) => withheld.$name($($parameter),*),
+                    Some(Commands::Functions(functions)) => {
                         if let Some(function) = functions.$name {
                             function(command_buffer, $($parameter),*);
                         }

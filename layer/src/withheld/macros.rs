@@ -144,26 +144,18 @@ macro_rules! command {
 /// need more.
 macro_rules! direct {
     (record $name:ident ($command_buffer:ident, $($parameter:ident: $of:ty),*)) => {
-        // A separate function, so that the path to the driver need not save registers. Its first
-        // parameters are those of the command, so that the arguments stay where they are.
+        // A separate function, so that the path to the driver need not save registers.
         #[inline(never)]
-        #[allow(clippy::too_many_arguments, reason = "as the command has them, and one more")]
         unsafe extern "system" fn withhold(
             $command_buffer: ash::vk::CommandBuffer,
             $($parameter: $of,)*
-            withheld: &mut crate::withheld::WithheldCommands,
         ) {
             // SAFETY: the application's arguments are valid, and it synchronizes access to the
             // command buffer.
             unsafe {
-                match withheld.$name($($parameter),*) {
-                    Ok(()) if withheld.is_long() => crate::command_buffers::settle($command_buffer),
-                    Ok(()) => {}
-                    Err(_) => crate::command_buffers::fail(
-                        $command_buffer,
-                        crate::withheld::OutOfMemory::RESULT,
-                    ),
-                }
+                crate::command_buffers::with($command_buffer, |recorded| {
+                    recorded.$name($command_buffer, $($parameter),*);
+                });
             }
         }
         match crate::command_buffers::straight($command_buffer) {
@@ -172,8 +164,8 @@ macro_rules! direct {
                     return function($command_buffer, $($parameter),*);
                 }
             }
-            Some(crate::command_buffers::Straight::Withheld(withheld)) => {
-                return withhold($command_buffer, $($parameter,)* withheld);
+            Some(crate::command_buffers::Straight::Withheld) => {
+                return withhold($command_buffer, $($parameter),*);
             }
             None => {}
         }
