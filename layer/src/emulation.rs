@@ -7,6 +7,7 @@ mod creation;
 mod descriptor_pools;
 mod memory;
 mod objects;
+mod pipeline_batches;
 mod pipelines;
 mod push_descriptors;
 mod queries;

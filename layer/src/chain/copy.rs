@@ -10,13 +10,53 @@ use crate::error::Error;
 use crate::interface::LayerDeviceCreateInfo;
 
 /// Returns the size in bytes of a structure that may be in the chain of `VkDeviceCreateInfo`,
-/// `VkPipelineRasterizationStateCreateInfo` or `VkPipelineShaderStageCreateInfo`.
+/// `VkGraphicsPipelineCreateInfo`, `VkPipelineRasterizationStateCreateInfo` or
+/// `VkPipelineShaderStageCreateInfo`.
 fn size(s_type: vk::StructureType) -> Option<usize> {
     use vk::StructureType as Type;
     Some(match s_type {
         Type::LOADER_DEVICE_CREATE_INFO => size_of::<LayerDeviceCreateInfo>(),
         Type::PHYSICAL_DEVICE_FEATURES_2 => size_of::<vk::PhysicalDeviceFeatures2<'_>>(),
         Type::DEVICE_GROUP_DEVICE_CREATE_INFO => size_of::<vk::DeviceGroupDeviceCreateInfo<'_>>(),
+        Type::ATTACHMENT_SAMPLE_COUNT_INFO_AMD => size_of::<vk::AttachmentSampleCountInfoAMD<'_>>(),
+        Type::GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT => {
+            size_of::<vk::GraphicsPipelineLibraryCreateInfoEXT<'_>>()
+        }
+        Type::MULTIVIEW_PER_VIEW_ATTRIBUTES_INFO_NVX => {
+            size_of::<vk::MultiviewPerViewAttributesInfoNVX<'_>>()
+        }
+        Type::PIPELINE_COMPILER_CONTROL_CREATE_INFO_AMD => {
+            size_of::<vk::PipelineCompilerControlCreateInfoAMD<'_>>()
+        }
+        Type::PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR => {
+            size_of::<vk::PipelineCreateFlags2CreateInfoKHR<'_>>()
+        }
+        Type::PIPELINE_CREATION_FEEDBACK_CREATE_INFO => {
+            size_of::<vk::PipelineCreationFeedbackCreateInfo<'_>>()
+        }
+        Type::PIPELINE_DISCARD_RECTANGLE_STATE_CREATE_INFO_EXT => {
+            size_of::<vk::PipelineDiscardRectangleStateCreateInfoEXT<'_>>()
+        }
+        Type::PIPELINE_FRAGMENT_SHADING_RATE_ENUM_STATE_CREATE_INFO_NV => {
+            size_of::<vk::PipelineFragmentShadingRateEnumStateCreateInfoNV<'_>>()
+        }
+        Type::PIPELINE_FRAGMENT_SHADING_RATE_STATE_CREATE_INFO_KHR => {
+            size_of::<vk::PipelineFragmentShadingRateStateCreateInfoKHR<'_>>()
+        }
+        Type::PIPELINE_LIBRARY_CREATE_INFO_KHR => size_of::<vk::PipelineLibraryCreateInfoKHR<'_>>(),
+        Type::PIPELINE_RENDERING_CREATE_INFO => size_of::<vk::PipelineRenderingCreateInfo<'_>>(),
+        Type::PIPELINE_REPRESENTATIVE_FRAGMENT_TEST_STATE_CREATE_INFO_NV => {
+            size_of::<vk::PipelineRepresentativeFragmentTestStateCreateInfoNV<'_>>()
+        }
+        Type::PIPELINE_ROBUSTNESS_CREATE_INFO_EXT => {
+            size_of::<vk::PipelineRobustnessCreateInfoEXT<'_>>()
+        }
+        Type::RENDERING_ATTACHMENT_LOCATION_INFO_KHR => {
+            size_of::<vk::RenderingAttachmentLocationInfoKHR<'_>>()
+        }
+        Type::RENDERING_INPUT_ATTACHMENT_INDEX_INFO_KHR => {
+            size_of::<vk::RenderingInputAttachmentIndexInfoKHR<'_>>()
+        }
         Type::DEVICE_DEVICE_MEMORY_REPORT_CREATE_INFO_EXT => {
             size_of::<vk::DeviceDeviceMemoryReportCreateInfoEXT<'_>>()
         }

@@ -10,6 +10,7 @@ use vkxfb::lower::strip::strip_xfb;
 
 use super::Emulation;
 use super::objects::{Buffer, PipelineLayout, SetLayout};
+use super::pipeline_batches::create_graphics_pipelines;
 use super::pipelines::{InputPart, Parts, Pipeline, PipelineError, ShaderPart};
 use super::queries::{Queries, kind_of};
 use crate::chain::{Chain, all_of, slice};
@@ -18,11 +19,11 @@ use crate::guard::guard;
 use crate::translate;
 
 /// What a command returns for an unknown device, or after a panic.
-const FAILED: vk::Result = vk::Result::ERROR_UNKNOWN;
+pub(super) const FAILED: vk::Result = vk::Result::ERROR_UNKNOWN;
 
 /// # Safety
 /// The device is live.
-unsafe fn with<R: Copy>(
+pub(super) unsafe fn with<R: Copy>(
     name: &'static str,
     otherwise: R,
     device: vk::Device,
@@ -235,7 +236,9 @@ unsafe extern "system" fn create_query_pool(
 /// The parts of a pipeline's create info that are changed for the driver. The create info points
 /// into them.
 #[derive(Default)]
-struct Below {
+pub(super) struct Below {
+    /// In place of the create info's own chain.
+    pub(super) chain: Option<Chain>,
     /// Stages with a `VkShaderModuleCreateInfo` in the chain, with the changed chains and the words
     /// without transform feedback.
     stages: Vec<vk::PipelineShaderStageCreateInfo<'static>>,
@@ -244,55 +247,11 @@ struct Below {
     dynamic: Option<(Box<vk::PipelineDynamicStateCreateInfo<'static>>, Vec<vk::DynamicState>)>,
 }
 
-unsafe extern "system" fn create_graphics_pipelines(
-    device: vk::Device,
-    cache: vk::PipelineCache,
-    count: u32,
-    infos: *const vk::GraphicsPipelineCreateInfo<'_>,
-    allocator: *const vk::AllocationCallbacks<'_>,
-    pipelines: *mut vk::Pipeline,
-) -> vk::Result {
-    // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe {
-        with("vkCreateGraphicsPipelines", FAILED, device, |emulation| {
-            let given = slice(infos.cast::<vk::GraphicsPipelineCreateInfo<'static>>(), count);
-            // A driver may leave an element unchanged if it fails to create that pipeline.
-            std::slice::from_raw_parts_mut(pipelines, count as usize).fill(vk::Pipeline::null());
-            let mut own = Vec::with_capacity(given.len());
-            for info in given {
-                match capturing(emulation, info, cache) {
-                    Ok(found) => own.push(found),
-                    Err(error) => {
-                        tracing::error!("vkCreateGraphicsPipelines: {error}");
-                        return error.result();
-                    }
-                }
-            }
-            let mut below: Vec<_> = given.to_vec();
-            let kept: Vec<Below> = below.iter_mut().map(|info| translated(info)).collect();
-            let next = emulation.context().device().fp_v1_0().create_graphics_pipelines;
-            let result = next(device, cache, count, below.as_ptr(), allocator, pipelines);
-            drop(kept);
-            // Even if some pipelines failed, the others can be used.
-            for (pipeline, own) in slice(pipelines.cast_const(), count).iter().zip(own) {
-                let objects = emulation.objects();
-                match own {
-                    _ if *pipeline == vk::Pipeline::null() => {}
-                    Own::Nothing => {}
-                    Own::Library(parts) => _ = objects.libraries.insert(*pipeline, parts),
-                    Own::Pipeline(own) => _ = objects.pipelines.insert(*pipeline, Arc::new(own)),
-                }
-            }
-            result
-        })
-    }
-}
-
 /// Removes everything from a pipeline that belongs to the extension.
 ///
 /// # Safety
 /// The structure is valid.
-unsafe fn translated(info: &mut vk::GraphicsPipelineCreateInfo<'static>) -> Below {
+pub(super) unsafe fn translated(info: &mut vk::GraphicsPipelineCreateInfo<'static>) -> Below {
     // SAFETY: the caller's contract.
     unsafe {
         let mut below = Below::default();
@@ -349,7 +308,7 @@ unsafe fn translated(info: &mut vk::GraphicsPipelineCreateInfo<'static>) -> Belo
 }
 
 /// What the layer keeps for a pipeline.
-enum Own {
+pub(super) enum Own {
     Nothing,
     Library(Parts),
     Pipeline(Pipeline),
@@ -362,7 +321,7 @@ enum Own {
 ///
 /// # Safety
 /// The structure is valid for `vkCreateGraphicsPipelines`.
-unsafe fn capturing(
+pub(super) unsafe fn capturing(
     emulation: &Emulation,
     info: &vk::GraphicsPipelineCreateInfo<'_>,
     cache: vk::PipelineCache,
@@ -419,7 +378,9 @@ const FAIL_ON_COMPILE: vk::PipelineCreateFlags2KHR =
 ///
 /// # Safety
 /// The structure is valid for `vkCreateGraphicsPipelines`.
-unsafe fn flags_of(info: &vk::GraphicsPipelineCreateInfo<'_>) -> vk::PipelineCreateFlags2KHR {
+pub(super) unsafe fn flags_of(
+    info: &vk::GraphicsPipelineCreateInfo<'_>,
+) -> vk::PipelineCreateFlags2KHR {
     // SAFETY: the caller's contract.
     let chained =
         unsafe { all_of::<vk::PipelineCreateFlags2CreateInfoKHR<'_>>(info.p_next) }.next();

@@ -45,6 +45,9 @@ pub(super) enum PipelineError {
          indirect usage was created, or was suspended in another command buffer"
     )]
     LateByteCount,
+    /// A structure in the chain has to be changed.
+    #[error(transparent)]
+    Chain(crate::error::Error),
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
     #[error(transparent)]

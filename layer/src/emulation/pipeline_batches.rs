@@ -1,0 +1,164 @@
+//! `vkCreateGraphicsPipelines`, which creates several pipelines at once. Where the layer refuses
+//! some of them, the driver creates [the others](https://docs.vulkan.org/spec/latest/chapters/pipelines.html#pipelines-multiple).
+
+use std::sync::Arc;
+
+use ash::vk;
+
+use super::Emulation;
+use super::creation::{Below, FAILED, Own, capturing, flags_of, translated, with};
+use super::objects::Objects;
+use super::pipelines::PipelineError;
+use crate::chain::{Chain, all_of, slice};
+
+type Info = vk::GraphicsPipelineCreateInfo<'static>;
+type Flags = vk::PipelineCreateFlags2KHR;
+type FlagsInfo = vk::PipelineCreateFlags2CreateInfoKHR<'static>;
+
+pub(super) unsafe extern "system" fn create_graphics_pipelines(
+    device: vk::Device,
+    cache: vk::PipelineCache,
+    count: u32,
+    infos: *const vk::GraphicsPipelineCreateInfo<'_>,
+    allocator: *const vk::AllocationCallbacks<'_>,
+    pipelines: *mut vk::Pipeline,
+) -> vk::Result {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with("vkCreateGraphicsPipelines", FAILED, device, |emulation| {
+            let given = slice(infos.cast::<Info>(), count);
+            let pipelines = std::slice::from_raw_parts_mut(pipelines, count as usize);
+            pipelines.fill(vk::Pipeline::null());
+            let mut batch = Batch::default();
+            let mut refused = None;
+            for (number, info) in given.iter().enumerate() {
+                if let Err(error) = batch.add(emulation, number, info, cache) {
+                    tracing::error!("vkCreateGraphicsPipelines: pipeline {number}: {error}");
+                    refused.get_or_insert(error.result());
+                    if flags_of(info).contains(Flags::EARLY_RETURN_ON_FAILURE) {
+                        break;
+                    }
+                }
+            }
+            let next = emulation.context().device().fp_v1_0().create_graphics_pipelines;
+            let result = batch.create(
+                |count, infos, made| next(device, cache, count, infos, allocator, made),
+                emulation.objects(),
+                pipelines,
+            );
+            // A positive result says that some pipelines were not created, which is no error.
+            refused.filter(|_| result >= vk::Result::SUCCESS).unwrap_or(result)
+        })
+    }
+}
+
+/// The pipelines of a call that the driver creates.
+#[derive(Default)]
+struct Batch {
+    /// What the driver gets.
+    infos: Vec<Info>,
+    /// What the structures point to.
+    below: Vec<Below>,
+    /// The numbers of the pipelines in the program's array, in ascending order.
+    numbers: Vec<usize>,
+    own: Vec<Own>,
+}
+
+impl Batch {
+    /// Adds the pipeline with a number in the program's array.
+    ///
+    /// # Errors
+    /// It is refused.
+    ///
+    /// # Safety
+    /// The structure is valid for `vkCreateGraphicsPipelines`, and outlives the batch.
+    unsafe fn add(
+        &mut self,
+        emulation: &Emulation,
+        number: usize,
+        info: &Info,
+        cache: vk::PipelineCache,
+    ) -> Result<(), PipelineError> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            let own = capturing(emulation, info, cache)?;
+            let mut info = *info;
+            let mut below = translated(&mut info);
+            rebase(&mut info, &mut below, &self.numbers)?;
+            self.infos.push(info);
+            self.below.push(below);
+            self.numbers.push(number);
+            self.own.push(own);
+        }
+        Ok(())
+    }
+
+    /// Creates the pipelines by `create`, which gets their number, their structures, and room for
+    /// the handles. Even if some are not created, the others can be used.
+    fn create(
+        self,
+        create: impl FnOnce(u32, *const Info, *mut vk::Pipeline) -> vk::Result,
+        objects: &Objects,
+        pipelines: &mut [vk::Pipeline],
+    ) -> vk::Result {
+        if self.infos.is_empty() {
+            return vk::Result::SUCCESS;
+        }
+        // A driver may leave an element unchanged if it fails to create that pipeline.
+        let mut made = vec![vk::Pipeline::null(); self.infos.len()];
+        let result = create(made.len() as u32, self.infos.as_ptr(), made.as_mut_ptr());
+        for ((pipeline, number), own) in made.into_iter().zip(self.numbers).zip(self.own) {
+            pipelines[number] = pipeline;
+            match own {
+                _ if pipeline == vk::Pipeline::null() => {}
+                Own::Nothing => {}
+                Own::Library(parts) => _ = objects.libraries.insert(pipeline, parts),
+                Own::Pipeline(own) => _ = objects.pipelines.insert(pipeline, Arc::new(own)),
+            }
+        }
+        result
+    }
+}
+
+/// Lets a [derivative](https://docs.vulkan.org/spec/latest/chapters/pipelines.html#pipelines-pipeline-derivatives)
+/// name its base by the index that the base has for the driver. `numbers` has the program's indices
+/// of the pipelines that the driver creates. If the base is not among them, the pipeline becomes one
+/// without a base, which is the same but for the time that its creation takes.
+///
+/// # Errors
+/// The flags have to be changed, but are behind a structure of an unknown type.
+///
+/// # Safety
+/// The structure is valid for `vkCreateGraphicsPipelines`.
+unsafe fn rebase(
+    info: &mut Info,
+    below: &mut Below,
+    numbers: &[usize],
+) -> Result<(), PipelineError> {
+    // SAFETY: the caller's contract.
+    let flags = unsafe { flags_of(info) };
+    let Ok(base) = usize::try_from(info.base_pipeline_index) else { return Ok(()) };
+    if !flags.contains(Flags::DERIVATIVE) {
+        return Ok(());
+    }
+    if let Ok(index) = numbers.binary_search(&base) {
+        info.base_pipeline_index = index as i32;
+        return Ok(());
+    }
+    info.base_pipeline_index = -1;
+    info.flags &= !vk::PipelineCreateFlags::DERIVATIVE;
+    // SAFETY: the caller's contract.
+    unsafe {
+        if all_of::<FlagsInfo>(info.p_next).next().is_some() {
+            let mut chain = Chain::copy(info.p_next);
+            chain.remove::<FlagsInfo>().map_err(PipelineError::Chain)?;
+            chain.push(&FlagsInfo::default().flags(flags & !Flags::DERIVATIVE));
+            info.p_next = chain.link();
+            below.chain = Some(chain);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
