@@ -9,6 +9,7 @@ use ash::{ext, vk};
 use crate::activity::{Activity, Reason};
 use crate::chain;
 use crate::emulation::Means;
+use crate::features::put_features;
 use crate::guard::guard;
 use crate::instance::InstanceData;
 use crate::withheld::KNOWN_EXTENSIONS;

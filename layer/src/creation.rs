@@ -37,13 +37,6 @@ impl<'a> Wishes<'a> {
         self.extensions.contains(&ext::transform_feedback::NAME)
     }
 
-    /// Whether the program can capture: it enables the extension and the feature.
-    pub(crate) fn captures(&self) -> bool {
-        // SAFETY: the contract of [`Self::new`].
-        let mut features = unsafe { chain::all_of::<TransformFeedback>(self.info.p_next) };
-        self.has_extension() && features.any(|features| features.transform_feedback == vk::TRUE)
-    }
-
     /// Whether the driver may see all of it, so that the create info need not be changed.
     fn is_the_drivers(&self) -> bool {
         // SAFETY: the contract of [`Self::new`].

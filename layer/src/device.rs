@@ -12,6 +12,7 @@ use crate::creation::{Creation, Wishes};
 use crate::dispatch_keys::{Key, Registry};
 use crate::emulation::Emulation;
 use crate::error::Error;
+use crate::features::check_features;
 use crate::guard::guard;
 use crate::instance::InstanceData;
 use crate::recording::Recording;
@@ -115,7 +116,13 @@ unsafe fn create(
     // SAFETY: the caller's contract.
     unsafe { check_extensions(&instance, &activity, physical_device, &wishes) }?;
     let means = activity.means(&instance);
-    let emulated = means.filter(|_| wishes.captures());
+    if let Some(means) = means {
+        // SAFETY: the caller's contract.
+        unsafe { check_features(create_info.p_next, means) }?;
+    }
+    // Without the feature, too: the commands of the extension exist then, and queries of an index
+    // need no feature.
+    let emulated = means.filter(|_| wishes.has_extension());
 
     // SAFETY: the caller's contract; the link does not leave this call.
     let mut own = unsafe { chain::device_link(create_info.p_next) }?;

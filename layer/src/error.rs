@@ -21,11 +21,14 @@ pub(crate) enum Error {
     /// A program enables a device extension that the layer does not show.
     #[error("{0} is enabled, but the layer does not show it on this device")]
     Extension(String),
+    /// A program enables a feature that the layer does not report.
+    #[error("the feature {0} is enabled, but the layer does not report it on this device")]
+    Feature(&'static str),
     /// A structure has to be changed, but the chain cannot be copied up to it because it comes
     /// after an unknown structure.
     #[error(
-        "the structure {structure:?} in the chain of VkDeviceCreateInfo has to be changed, but \
-         comes after the unknown structure {unknown:?}"
+        "the structure {structure:?} in a chain has to be changed, but comes after the unknown \
+         structure {unknown:?}"
     )]
     Behind { structure: vk::StructureType, unknown: vk::StructureType },
     /// The objects that captures use cannot be created on a new device.
@@ -54,6 +57,7 @@ impl Error {
                 tracing::error!(command, "{error}");
                 match error {
                     Self::Extension(_) => vk::Result::ERROR_EXTENSION_NOT_PRESENT,
+                    Self::Feature(_) => vk::Result::ERROR_FEATURE_NOT_PRESENT,
                     Self::Runtime(_, result) => result,
                     _ => FAILED,
                 }

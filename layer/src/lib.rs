@@ -3,7 +3,7 @@
 //!
 //! The layer decides for each physical device whether it is active, and reports that through
 //! `VK_EXT_tooling_info`. Where it is active, programs see the extension with its features and
-//! properties, and its commands work on devices that enable the feature. Captures are compute
+//! properties, and its commands work on devices that enable it. Captures are compute
 //! dispatches, which the layer records outside of the render pass in which the program recorded the
 //! draws. If nothing in the pass can depend on its captures, they are recorded after it. Otherwise
 //! the layer withholds the commands of the pass until it ends, and records the captures before it.
@@ -24,10 +24,10 @@
 //!   dispatchable object begins with, and that it shares with its child objects. The layer never
 //!   wraps handles: programs see those of the driver.
 //! * `activity` decides, once for each physical device, whether the layer is active. There,
-//!   `advertise` changes what programs see, and `creation` what the driver's device is created
-//!   with. `properties` has the commands that enumerate layers, extensions and tools; `settings`
-//!   reads the user's settings; `log` has the log; `guard` turns a panic into a Vulkan error at
-//!   every entry point.
+//!   `advertise` and `features` change what programs see, and `creation` what the driver's device is
+//!   created with. `properties` has the commands that enumerate layers, extensions and tools;
+//!   `settings` reads the user's settings; `log` has the log; `guard` turns a panic into a Vulkan
+//!   error at every entry point.
 //! * `emulation` has the commands of the extension, and those on which captures depend: the
 //!   creation of pipelines and descriptors, the state of a command buffer, captures and queries.
 //! * `withheld` stores the commands of a pass that is withheld; it is generated from the registry
@@ -80,6 +80,7 @@ mod device;
 mod dispatch_keys;
 mod emulation;
 mod error;
+mod features;
 mod guard;
 mod hooks;
 mod identity;

@@ -171,7 +171,7 @@ fn creates(program: &Program, means: &Means) -> Result<(Seen, bool), Error> {
     // SAFETY: the create info is valid.
     let result = unsafe {
         let wishes = Wishes::new(&info);
-        let captures = wishes.captures();
+        let captures = wishes.has_extension();
         Creation::new(&wishes, captures.then_some(&means.required)).map(|mut creation| {
             let is_unchanged = creation.is_unchanged();
             let below = creation.info();
@@ -231,8 +231,7 @@ proptest! {
         let at = at.min(program.structures.len());
         program.structures.insert(at, (UNKNOWN, false));
         let bit_behind = |kind, set| program.structures[at..].contains(&(kind, set));
-        let captures = program.extensions.contains(&ext::transform_feedback::NAME)
-            && program.structures.contains(&(0, true));
+        let captures = program.extensions.contains(&ext::transform_feedback::NAME);
         let refused = bit_behind(0, false) || bit_behind(0, true) || bit_behind(1, true)
             || captures && (bit_behind(2, false) || bit_behind(3, false));
         match creates(&program, &by_addresses()) {

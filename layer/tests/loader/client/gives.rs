@@ -34,6 +34,11 @@ pub fn sees_the_extension(api_version: u32) -> Value {
         let mut alone = enabled();
         let mut together = enabled();
         let mut told = enabled();
+        // Features that are not reported. Programs enable geometryStreams all the same.
+        let mut streams =
+            vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().geometry_streams(true);
+        let mut inherited = vk::PhysicalDeviceConditionalRenderingFeaturesEXT::default()
+            .inherited_conditional_rendering(true);
         let mut vulkan12 = vk::PhysicalDeviceVulkan12Features::default().timeline_semaphore(true);
         let mut captures = plain().push_next(&mut alone);
         if api_version >= vk::API_VERSION_1_2 {
@@ -53,6 +58,8 @@ pub fn sees_the_extension(api_version: u32) -> Value {
                 true => create(&[], plain()),
                 false => create(&[], plain().push_next(&mut told)),
             },
+            "streams": create(&[feedback], plain().push_next(&mut streams)),
+            "inherited": create(&[ext::conditional_rendering::NAME], plain().push_next(&mut inherited)),
             "hidden": create(&[ext::shader_module_identifier::NAME], plain()),
             "unknown": create(&[c"VK_EXT_of_tomorrow"], plain()),
         });
@@ -103,8 +110,11 @@ unsafe fn asks(
     let mut preserves = vk::PhysicalDeviceProvokingVertexFeaturesEXT::default();
     let mut feedback =
         vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().geometry_streams(true);
-    let mut features =
-        vk::PhysicalDeviceFeatures2::default().push_next(&mut feedback).push_next(&mut preserves);
+    let mut conditional = vk::PhysicalDeviceConditionalRenderingFeaturesEXT::default();
+    let mut features = vk::PhysicalDeviceFeatures2::default()
+        .push_next(&mut feedback)
+        .push_next(&mut preserves)
+        .push_next(&mut conditional);
     let mut fans = vk::PhysicalDeviceProvokingVertexPropertiesEXT::default();
     let mut limits = vk::PhysicalDeviceTransformFeedbackPropertiesEXT::default();
     let mut properties =
@@ -124,6 +134,8 @@ unsafe fn asks(
         feedback.transform_feedback,
         feedback.geometry_streams,
         preserves.transform_feedback_preserves_provoking_vertex,
+        conditional.conditional_rendering,
+        conditional.inherited_conditional_rendering,
     ]);
     let properties = json!([
         limits.max_transform_feedback_streams,
@@ -164,7 +176,7 @@ unsafe fn external_buffer(
     json!(properties.external_memory_properties.compatible_handle_types.as_raw())
 }
 
-/// Creates a device, and reports whether it has a core command and a command of the extension.
+/// Creates a device, and reports whether it has a core command, and how many of the extension.
 ///
 /// # Safety
 /// Vulkan's contract, except for the enabled features.
@@ -186,7 +198,16 @@ unsafe fn create_device(
         };
         let has =
             |name: &CStr| instance.get_device_proc_addr(device.handle(), name.as_ptr()).is_some();
-        let report = json!([has(c"vkCmdDraw"), has(c"vkCmdBeginTransformFeedbackEXT")]);
+        let commands = [
+            c"vkCmdBeginQueryIndexedEXT",
+            c"vkCmdBeginTransformFeedbackEXT",
+            c"vkCmdBindTransformFeedbackBuffersEXT",
+            c"vkCmdDrawIndirectByteCountEXT",
+            c"vkCmdEndQueryIndexedEXT",
+            c"vkCmdEndTransformFeedbackEXT",
+        ];
+        let found = commands.into_iter().filter(|name| has(name)).count();
+        let report = json!([has(c"vkCmdDraw"), found]);
         device.device_wait_idle().unwrap();
         device.destroy_device(None);
         report

@@ -1,0 +1,135 @@
+//! The features whose values programs get from the layer instead of the driver.
+
+use std::ffi::c_void;
+use std::ptr::NonNull;
+
+use ash::{ext, vk};
+
+use crate::chain;
+use crate::emulation::Means;
+use crate::error::Error;
+
+/// A feature of a structure in a chain.
+struct Feature {
+    /// The name that Vulkan gives it.
+    name: &'static str,
+    /// Where the structure has it.
+    place: *mut vk::Bool32,
+    /// What programs get to know.
+    reported: bool,
+    /// Whether programs may enable it all the same.
+    is_tolerated: bool,
+}
+
+/// Returns the features of a structure whose values are the layer's.
+fn features_of(structure: NonNull<vk::BaseInStructure<'_>>, means: &Means) -> Vec<Feature> {
+    use vk::StructureType as Type;
+    macro_rules! feature {
+        ($name:literal $ty:ident $member:ident $reported:expr) => {{
+            let structure = structure.cast::<vk::$ty<'_>>().as_ptr();
+            // SAFETY: the caller found a structure of that type. This only computes an address.
+            let place = unsafe { &raw mut (*structure).$member };
+            Feature { name: $name, place, reported: $reported, is_tolerated: false }
+        }};
+    }
+    // SAFETY: every structure of a chain begins with its type.
+    match unsafe { structure.as_ref() }.s_type {
+        Type::PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_FEATURES_EXT => vec![
+            feature!(
+                "transformFeedback"
+                PhysicalDeviceTransformFeedbackFeaturesEXT transform_feedback true
+            ),
+            Feature {
+                // DXVK 1.10 to 2.6 enable it without a query.
+                is_tolerated: true,
+                ..feature!(
+                    "geometryStreams"
+                    PhysicalDeviceTransformFeedbackFeaturesEXT geometry_streams false
+                )
+            },
+        ],
+        // Captures in a secondary command buffer would not know the inherited condition.
+        Type::PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT => vec![feature!(
+            "inheritedConditionalRendering"
+            PhysicalDeviceConditionalRenderingFeaturesEXT inherited_conditional_rendering false
+        )],
+        // Captures use the order of vertices that the specification defines for each mode.
+        Type::PHYSICAL_DEVICE_PROVOKING_VERTEX_FEATURES_EXT
+            if means.capabilities.has_extension(ext::provoking_vertex::NAME) =>
+        {
+            vec![feature!(
+                "transformFeedbackPreservesProvokingVertex"
+                PhysicalDeviceProvokingVertexFeaturesEXT
+                transform_feedback_preserves_provoking_vertex true
+            )]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Changes the features that a program queries, after the next in the chain has filled them in.
+///
+/// # Safety
+/// The chain is valid, and may be written.
+pub(crate) unsafe fn put_features(chain: *mut vk::BaseOutStructure<'_>, means: &Means) {
+    // SAFETY: the caller's contract.
+    for structure in unsafe { chain::structures(chain.cast_const().cast()) } {
+        for feature in features_of(structure, means) {
+            // SAFETY: the caller's contract.
+            unsafe { feature.place.write(feature.reported.into()) };
+        }
+    }
+}
+
+/// Checks that a program enables [only features that it may
+/// enable](https://docs.vulkan.org/refpages/latest/refpages/source/vkCreateDevice.html), of those
+/// whose values are the layer's.
+///
+/// # Errors
+/// [`Error::Feature`]
+///
+/// # Safety
+/// The chain is that of a valid `VkDeviceCreateInfo`.
+pub(crate) unsafe fn check_features(chain: *const c_void, means: &Means) -> Result<(), Error> {
+    // SAFETY: the caller's contract.
+    let all = unsafe { chain::structures(chain) };
+    let mut refused = all.flat_map(|structure| features_of(structure, means)).filter(|feature| {
+        // SAFETY: the caller's contract.
+        let is_enabled = unsafe { feature.place.read() } != vk::FALSE;
+        is_enabled && !feature.reported && !feature.is_tolerated
+    });
+    refused.next().map_or(Ok(()), |feature| Err(Error::Feature(feature.name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emulation::tests::capabilities;
+
+    /// What is reported may be enabled, and what is not reported may not.
+    #[test]
+    fn what_is_reported_can_be_enabled() {
+        let means = Means::new(capabilities()).unwrap();
+        let mut feedback = vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default()
+            .transform_feedback(true)
+            .geometry_streams(true);
+        let mut conditional = vk::PhysicalDeviceConditionalRenderingFeaturesEXT::default()
+            .conditional_rendering(true)
+            .inherited_conditional_rendering(true);
+        let mut provoking = vk::PhysicalDeviceProvokingVertexFeaturesEXT::default();
+        // SAFETY: the chains are valid.
+        unsafe {
+            let first = (&raw const conditional).cast();
+            let refused = Error::Feature("inheritedConditionalRendering");
+            assert_eq!(check_features(first, &means), Err(refused));
+            // As DXVK does.
+            assert_eq!(check_features((&raw const feedback).cast(), &means), Ok(()));
+            provoking.p_next = (&raw mut feedback).cast();
+            conditional.p_next = (&raw mut provoking).cast();
+            put_features((&raw mut conditional).cast(), &means);
+            assert_eq!(check_features((&raw const conditional).cast(), &means), Ok(()));
+        }
+        assert_eq!(conditional.conditional_rendering, vk::TRUE);
+        assert_eq!(provoking.transform_feedback_preserves_provoking_vertex, vk::TRUE);
+    }
+}
