@@ -5,10 +5,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use ash::{ext, vk};
-use vkxfb::runtime::{Capabilities, RuntimeError};
+use vkxfb::runtime::{Capabilities, RuntimeError, TransformFeedbackSupport};
 
 use crate::emulation::Means;
 use crate::instance::InstanceData;
+use crate::settings::Settings;
 
 /// Whether the layer is active on a physical device.
 #[derive(Debug, Clone)]
@@ -20,34 +21,73 @@ pub(crate) enum Activity {
 }
 
 /// Why the layer is active.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Cause {
     /// The driver has no transform feedback.
     Missing,
+    /// The driver's extension is partial, and the user wants it replaced then.
+    Partial(Lacks),
     /// The user forces it, whether or not the driver has the extension.
-    Forced,
+    Forced(Lacks),
 }
 
 /// Why the layer is dormant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Reason {
     /// The driver has the extension, and its feature.
-    DriverHasIt,
+    DriverHasIt(Lacks),
     /// The device lacks something that captures need, which the text names.
     Incapable(String),
     /// The driver could not be asked.
     Unknown(vk::Result),
 }
 
+/// What the driver's own extension lacks, by Vulkan's names. Empty if the extension is complete, or
+/// not there.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Lacks(Vec<&'static str>);
+
+impl Lacks {
+    fn of(support: &TransformFeedbackSupport) -> Self {
+        let parts = [
+            (support.queries, "transformFeedbackQueries"),
+            (support.draw, "transformFeedbackDraw"),
+            (support.geometry_streams, "geometryStreams"),
+        ];
+        Self(parts.into_iter().filter_map(|(has_it, name)| (!has_it).then_some(name)).collect())
+    }
+
+    const fn is_partial(&self) -> bool {
+        !self.0.is_empty()
+    }
+}
+
+/// The end of a sentence.
+impl fmt::Display for Lacks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.is_partial() {
+            true => write!(f, ", without {}", self.0.join(", ")),
+            false => Ok(()),
+        }
+    }
+}
+
 impl fmt::Display for Activity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const DRIVER_HAS_IT: &str = "the driver has VK_EXT_transform_feedback";
         match self {
             Self::Active(Cause::Missing, _) => {
                 f.write_str("active: the driver has no VK_EXT_transform_feedback")
             }
-            Self::Active(Cause::Forced, _) => f.write_str("active: by force_enable"),
-            Self::Dormant(Reason::DriverHasIt) => {
-                f.write_str("dormant: the driver has VK_EXT_transform_feedback")
+            Self::Active(Cause::Partial(lacks), _) => {
+                write!(f, "active: by replace_partial; {DRIVER_HAS_IT}{lacks}")
+            }
+            Self::Active(Cause::Forced(lacks), _) if lacks.is_partial() => {
+                write!(f, "active: by force_enable; {DRIVER_HAS_IT}{lacks}")
+            }
+            Self::Active(Cause::Forced(_), _) => f.write_str("active: by force_enable"),
+            Self::Dormant(Reason::DriverHasIt(lacks)) => {
+                write!(f, "dormant: {DRIVER_HAS_IT}{lacks}")
             }
             Self::Dormant(Reason::Incapable(missing)) => write!(f, "dormant: {missing}"),
             Self::Dormant(Reason::Unknown(result)) => {
@@ -63,20 +103,20 @@ impl Activity {
     /// # Safety
     /// The physical device belongs to the instance, which is live.
     pub(crate) unsafe fn decide(instance: &InstanceData, device: vk::PhysicalDevice) -> Self {
-        let forced = instance.settings.force_enable;
+        let settings = &instance.settings;
         // SAFETY: the caller's contract.
         let asked = match unsafe { instance.capabilities(device) } {
             Ok(capabilities) => Ok(capabilities),
             Err(RuntimeError::Vulkan { result, .. }) => Err(Reason::Unknown(result)),
             // SAFETY: the caller's contract.
             Err(error) => Err(match unsafe { lists_it(instance, device) } {
-                Ok(true) if !forced => Reason::DriverHasIt,
+                Ok(true) if !settings.force_enable => Reason::DriverHasIt(Lacks::default()),
                 Ok(_) => Reason::Incapable(error.to_string()),
                 Err(result) => Reason::Unknown(result),
             }),
         };
         match asked {
-            Ok(capabilities) => Self::of(capabilities, forced),
+            Ok(capabilities) => Self::of(capabilities, settings),
             Err(reason) => Self::Dormant(reason),
         }
     }
@@ -86,11 +126,13 @@ impl Activity {
     /// The list of extensions alone is not enough: the loader adds the extensions that the
     /// manifests of implicit layers promise, including this layer's. The feature is what the driver
     /// reports.
-    pub(crate) fn of(mut capabilities: Capabilities, forced: bool) -> Self {
-        let cause = match (forced, &capabilities.transform_feedback) {
-            (true, _) => Cause::Forced,
-            (false, Some(_)) => return Self::Dormant(Reason::DriverHasIt),
-            (false, None) => Cause::Missing,
+    pub(crate) fn of(mut capabilities: Capabilities, settings: &Settings) -> Self {
+        let lacks = capabilities.transform_feedback.as_ref().map(Lacks::of);
+        let cause = match lacks {
+            lacks if settings.force_enable => Cause::Forced(lacks.unwrap_or_default()),
+            None => Cause::Missing,
+            Some(lacks) if settings.replace_partial && lacks.is_partial() => Cause::Partial(lacks),
+            Some(lacks) => return Self::Dormant(Reason::DriverHasIt(lacks)),
         };
         // Tests use this to capture with descriptors: synchronization validation does not see
         // accesses by device address.

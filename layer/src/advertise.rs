@@ -73,56 +73,17 @@ fn shown(
             // This fails only if the name is too long.
             found.extend(extension.extension_name(NAME));
         }
-        Activity::Dormant(Reason::DriverHasIt) => {}
+        Activity::Dormant(Reason::DriverHasIt(_)) => {}
         // If the extension is listed, the loader added it from the manifest.
         Activity::Dormant(_) => keep(&|name| name != NAME),
     }
     found
 }
 
-/// Changes the features that a program queries, after the next in the chain has filled them in.
+/// Changes the properties that a program queries, after the next in the chain has filled them in.
 ///
 /// # Safety
 /// The chain is valid, and may be written.
-unsafe fn put_features(chain: *mut vk::BaseOutStructure<'_>, means: &Means) {
-    let has_provoking = means.capabilities.has_extension(ext::provoking_vertex::NAME);
-    // SAFETY: the caller's contract; the type of a structure is what its sType says.
-    unsafe {
-        for structure in chain::structures(chain.cast_const().cast()) {
-            match structure.as_ref().s_type {
-                vk::StructureType::PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_FEATURES_EXT => {
-                    let features = structure
-                        .cast::<vk::PhysicalDeviceTransformFeedbackFeaturesEXT<'_>>()
-                        .as_mut();
-                    features.transform_feedback = vk::TRUE;
-                    features.geometry_streams = vk::FALSE;
-                }
-                // Captures in a secondary command buffer would not know the inherited condition.
-                vk::StructureType::PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT => {
-                    let features = structure
-                        .cast::<vk::PhysicalDeviceConditionalRenderingFeaturesEXT<'_>>()
-                        .as_mut();
-                    features.inherited_conditional_rendering = vk::FALSE;
-                }
-                // Captures use the order of vertices that the specification defines for each mode.
-                vk::StructureType::PHYSICAL_DEVICE_PROVOKING_VERTEX_FEATURES_EXT
-                    if has_provoking =>
-                {
-                    let features = structure
-                        .cast::<vk::PhysicalDeviceProvokingVertexFeaturesEXT<'_>>()
-                        .as_mut();
-                    features.transform_feedback_preserves_provoking_vertex = vk::TRUE;
-                }
-                _ => {}
-            }
-        }
-    }
-}
-
-/// As [`put_features`], for properties.
-///
-/// # Safety
-/// As [`put_features`].
 unsafe fn put_properties(chain: *mut vk::BaseOutStructure<'_>, means: &Means) {
     let has_provoking = means.capabilities.has_extension(ext::provoking_vertex::NAME);
     // SAFETY: the caller's contract; the type of a structure is what its sType says.

@@ -215,7 +215,7 @@ unsafe fn check_extensions(
             };
             wishes.extensions.iter().find(|name| !is_shown(name)).copied()
         }
-        Activity::Dormant(Reason::DriverHasIt) => None,
+        Activity::Dormant(Reason::DriverHasIt(_)) => None,
         // The driver could not be asked, so whether the layer is active is not known.
         Activity::Dormant(Reason::Unknown(result)) if wishes.has_extension() => {
             return Err(Error::Below(*result));

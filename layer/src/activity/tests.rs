@@ -1,5 +1,15 @@
 use super::*;
-use crate::emulation::tests::capabilities;
+use crate::emulation::tests::{capabilities, support};
+
+fn settings(force_enable: bool, replace_partial: bool) -> Settings {
+    Settings { force_enable, replace_partial, ..Settings::default() }
+}
+
+fn partial() -> Capabilities {
+    let mut support = support();
+    (support.queries, support.draw, support.geometry_streams) = (false, false, false);
+    Capabilities { transform_feedback: Some(support), ..capabilities() }
+}
 
 /// `VkPhysicalDeviceToolProperties` has 256 bytes for it, and the command shows it.
 #[test]
@@ -8,10 +18,13 @@ fn every_activity_is_told_in_a_line() {
     incapable.buffer_device_address = None;
     incapable.storage_buffer_indexing = false;
     for activity in [
-        Activity::of(capabilities(), false),
-        Activity::of(capabilities(), true),
-        Activity::of(incapable, false),
-        Activity::Dormant(Reason::DriverHasIt),
+        Activity::of(capabilities(), &settings(false, false)),
+        Activity::of(capabilities(), &settings(true, false)),
+        Activity::of(partial(), &settings(false, false)),
+        Activity::of(partial(), &settings(true, false)),
+        Activity::of(partial(), &settings(false, true)),
+        Activity::of(incapable, &settings(false, false)),
+        Activity::Dormant(Reason::DriverHasIt(Lacks::default())),
         Activity::Dormant(Reason::Unknown(vk::Result::ERROR_INITIALIZATION_FAILED)),
     ] {
         let text = activity.to_string();
@@ -22,9 +35,11 @@ fn every_activity_is_told_in_a_line() {
 #[test]
 fn it_is_active_where_it_is_missing_and_can_be() {
     let mut capabilities = capabilities();
-    let of = |capabilities: &Capabilities, forced| Activity::of(capabilities.clone(), forced);
+    let of = |capabilities: &Capabilities, forced| {
+        Activity::of(capabilities.clone(), &settings(forced, true))
+    };
     assert!(matches!(of(&capabilities, false), Activity::Active(Cause::Missing, _)));
-    assert!(matches!(of(&capabilities, true), Activity::Active(Cause::Forced, _)));
+    assert!(matches!(of(&capabilities, true), Activity::Active(Cause::Forced(_), _)));
 
     // Without addresses, captures use descriptors.
     capabilities.buffer_device_address = None;
@@ -39,7 +54,38 @@ fn it_is_active_where_it_is_missing_and_can_be() {
         assert!(missing.contains("bufferDeviceAddress"), "{missing}");
     }
 
-    capabilities.transform_feedback = Some(crate::emulation::tests::support());
+    capabilities.transform_feedback = Some(support());
     let dormant = of(&capabilities, false);
-    assert!(matches!(dormant, Activity::Dormant(Reason::DriverHasIt)));
+    assert!(matches!(dormant, Activity::Dormant(Reason::DriverHasIt(_))));
+}
+
+/// A driver's extension that lacks something is told of, and replaced where the user wants that.
+#[test]
+fn a_partial_extension_is_told_of_and_replaced_on_request() {
+    type Part = fn(&mut TransformFeedbackSupport) -> &mut bool;
+    let parts: [(&str, Part); 3] = [
+        ("transformFeedbackQueries", |support| &mut support.queries),
+        ("transformFeedbackDraw", |support| &mut support.draw),
+        ("geometryStreams", |support| &mut support.geometry_streams),
+    ];
+    for lacking in 0_usize..1 << parts.len() {
+        let lacks = |number: usize| lacking >> number & 1 != 0;
+        let mut support = support();
+        for (number, (_, part)) in parts.iter().enumerate() {
+            *part(&mut support) = !lacks(number);
+        }
+        let capabilities = Capabilities { transform_feedback: Some(support), ..capabilities() };
+        let of = |force_enable, replace_partial| {
+            Activity::of(capabilities.clone(), &settings(force_enable, replace_partial))
+        };
+        let is_active = |activity: &Activity| matches!(activity, Activity::Active(..));
+        assert!(!is_active(&of(false, false)) && is_active(&of(true, false)));
+        assert_eq!(is_active(&of(false, true)), lacking != 0);
+        for activity in [of(false, false), of(true, false), of(false, true), of(true, true)] {
+            let text = activity.to_string();
+            for (number, (name, _)) in parts.iter().enumerate() {
+                assert_eq!(text.contains(name), lacks(number), "{text}");
+            }
+        }
+    }
 }

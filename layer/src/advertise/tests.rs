@@ -2,6 +2,11 @@ use std::ptr;
 
 use super::*;
 use crate::emulation::tests::{capabilities, support};
+use crate::settings::Settings;
+
+fn forced() -> Settings {
+    Settings { force_enable: true, ..Settings::default() }
+}
 
 fn listed(names: &[&CStr]) -> Vec<vk::ExtensionProperties> {
     let extension =
@@ -30,7 +35,7 @@ const ALL: [&CStr; 12] = [
 
 #[test]
 fn an_active_layer_shows_the_extension_once_and_hides_what_does_not_go_with_it() {
-    let active = Activity::of(capabilities(), false);
+    let active = Activity::of(capabilities(), &Settings::default());
     let shown = super::shown(listed(&ALL), &active, false);
     assert_eq!(names(&shown), [c"VK_KHR_swapchain", c"VK_EXT_primitives_generated_query", NAME]);
     assert_eq!(shown[2].spec_version, 1);
@@ -39,20 +44,21 @@ fn an_active_layer_shows_the_extension_once_and_hides_what_does_not_go_with_it()
     // Captures without addresses do not conflict with the old extension.
     let mut capabilities = capabilities();
     capabilities.buffer_device_address = None;
-    let shown = super::shown(listed(&ALL), &Activity::of(capabilities, false), false);
+    let shown =
+        super::shown(listed(&ALL), &Activity::of(capabilities, &Settings::default()), false);
     assert!(names(&shown).contains(&c"VK_EXT_buffer_device_address"));
 }
 
 #[test]
 fn descriptors_that_are_pushed_are_shown() {
     let found = listed(&[c"VK_KHR_push_descriptor", c"VK_KHR_maintenance6"]);
-    let shown = super::shown(found, &Activity::of(capabilities(), false), false);
+    let shown = super::shown(found, &Activity::of(capabilities(), &Settings::default()), false);
     assert_eq!(names(&shown), [c"VK_KHR_push_descriptor", c"VK_KHR_maintenance6", NAME]);
 }
 
 #[test]
 fn a_test_of_passes_shows_the_drivers_own() {
-    let forced = Activity::of(capabilities(), true);
+    let forced = Activity::of(capabilities(), &forced());
     let shown = super::shown(listed(&ALL), &forced, true);
     assert_eq!(shown[0].spec_version, 7);
     assert_eq!(names(&shown).iter().filter(|name| **name == NAME).count(), 1);
@@ -64,7 +70,8 @@ fn a_test_of_passes_shows_the_drivers_own() {
 fn a_dormant_layer_shows_what_the_driver_has() {
     let mut capabilities = capabilities();
     capabilities.transform_feedback = Some(support());
-    let shown = super::shown(listed(&ALL), &Activity::of(capabilities, false), false);
+    let shown =
+        super::shown(listed(&ALL), &Activity::of(capabilities, &Settings::default()), false);
     assert_eq!(names(&shown), ALL[..11]);
     let incapable = Activity::Dormant(Reason::Incapable(String::new()));
     let shown = super::shown(listed(&ALL), &incapable, false);

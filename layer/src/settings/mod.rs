@@ -29,9 +29,10 @@ use self::file::SettingsFile;
 use crate::identity::SETTINGS_NAME;
 
 /// Every setting, as the manifest lists them.
-pub(crate) const NAMES: [&str; 3] = [FORCE_ENABLE, LOG, WITHHOLD_PASSES];
+pub(crate) const NAMES: [&str; 4] = [FORCE_ENABLE, LOG, REPLACE_PARTIAL, WITHHOLD_PASSES];
 const FORCE_ENABLE: &str = "force_enable";
 const LOG: &str = "log";
+const REPLACE_PARTIAL: &str = "replace_partial";
 const WITHHOLD_PASSES: &str = "withhold_passes";
 
 /// The settings of an instance.
@@ -42,6 +43,9 @@ pub(crate) struct Settings {
     /// What is logged: a filter of `tracing_subscriber`. Only the setting of the first instance of
     /// a process counts, because all instances share the log.
     pub(crate) log: String,
+    /// The layer is active where the driver's extension lacks queries, draws of what was captured,
+    /// or the streams of geometry shaders.
+    pub(crate) replace_partial: bool,
     /// On devices where the layer is active, all passes are withheld and recorded when they end,
     /// and the driver captures. For tests, and to measure the cost of withholding.
     pub(crate) withhold_passes: bool,
@@ -49,7 +53,12 @@ pub(crate) struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { force_enable: false, log: "warn".to_owned(), withhold_passes: false }
+        Self {
+            force_enable: false,
+            log: "warn".to_owned(),
+            replace_partial: false,
+            withhold_passes: false,
+        }
     }
 }
 
@@ -224,6 +233,8 @@ impl Settings {
             force_enable: first(&found, FORCE_ENABLE, &mut problems)
                 .unwrap_or(default.force_enable),
             log: first(&found, LOG, &mut problems).map_or(default.log, |Filter(text)| text),
+            replace_partial: first(&found, REPLACE_PARTIAL, &mut problems)
+                .unwrap_or(default.replace_partial),
             withhold_passes: first(&found, WITHHOLD_PASSES, &mut problems)
                 .unwrap_or(default.withhold_passes),
         };

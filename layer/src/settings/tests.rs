@@ -157,7 +157,7 @@ fn what_makes_no_sense_is_told_of_and_passed_over() {
     assert_eq!(
         problems,
         [
-            format!("no setting colour ({file}:3); there are force_enable, log, withhold_passes"),
+            format!("no setting colour ({file}:3); there are force_enable, log, replace_partial, withhold_passes"),
             "force_enable cannot be \"perhaps\" (environment variable VKXFB_FORCE_ENABLE): it takes \
              true or false"
                 .to_owned(),
