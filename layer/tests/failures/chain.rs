@@ -3,7 +3,7 @@
 
 use std::ffi::{CStr, c_char, c_void};
 use std::mem::transmute;
-use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{LazyLock, Mutex};
 
 use ash::{Entry, StaticFn, vk};
@@ -27,6 +27,22 @@ static FAILING: AtomicU64 = AtomicU64::new(u64::MAX);
 static RESULT: AtomicI32 = AtomicI32::new(0);
 /// The command that failed.
 static FAILED: Mutex<Option<&'static str>> = Mutex::new(None);
+
+/// Whether the device is lost.
+static LOST: AtomicBool = AtomicBool::new(false);
+/// What the driver was asked for since the device is lost.
+static ASKED: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
+
+/// Loses the device: from now on commands that report that do so.
+pub fn lose() {
+    LOST.store(true, Ordering::Relaxed);
+}
+
+/// Returns the commands that reported that the device is lost, and finds it again.
+pub fn find() -> Vec<&'static str> {
+    LOST.store(false, Ordering::Relaxed);
+    std::mem::take(&mut *ASKED.lock().unwrap())
+}
 
 /// Lets the call with the number `call` fail, counted from 0 from now on.
 pub fn fail(call: u64, result: vk::Result) {
@@ -61,6 +77,11 @@ unsafe fn no_pipelines(count: u32, pipelines: Out) {
 
 /// Returns the error of the call, if it is the one that fails.
 fn count(name: &'static str) -> Option<vk::Result> {
+    let reports_loss = ["vkGetFenceStatus", "vkGetQueryPoolResults", "vkWaitForFences"];
+    if LOST.load(Ordering::Relaxed) && reports_loss.contains(&name) {
+        ASKED.lock().unwrap().push(name);
+        return Some(vk::Result::ERROR_DEVICE_LOST);
+    }
     if CALLS.fetch_add(1, Ordering::Relaxed) != FAILING.load(Ordering::Relaxed) {
         return None;
     }
@@ -140,6 +161,7 @@ failing! {
         device: vk::PhysicalDevice, layer: *const c_char, count: *mut u32, properties: Out
     );
     vkEnumeratePhysicalDevices(instance: vk::Instance, count: *mut u32, devices: Out);
+    vkGetFenceStatus(device: vk::Device, fence: vk::Fence);
     vkFlushMappedMemoryRanges(device: vk::Device, count: u32, ranges: In);
     vkGetQueryPoolResults(
         device: vk::Device, pool: vk::QueryPool, first: u32, count: u32, size: usize, data: Out,
@@ -174,6 +196,7 @@ unsafe extern "system" fn get_instance_proc_addr(
             b"vkGetDeviceProcAddr" => get_device_proc_addr as _,
             b"vkCreateInstance" => create_instance as _,
             b"vkCreateDevice" => create_device as _,
+            b"vkGetPhysicalDeviceProperties2" => get_properties2 as _,
             _ => {
                 let function = DRIVER.static_fn().get_instance_proc_addr;
                 return in_front(name, function(instance, name.as_ptr()));
@@ -206,17 +229,54 @@ unsafe extern "system" fn get_device_proc_addr(
 /// The current instance.
 static INSTANCE: Mutex<u64> = Mutex::new(0);
 
-/// Returns a chain without the loader's structures for layers, because the validation layer does
-/// not know all of them.
+/// Whether the driver's transform feedback lacks queries and draws of what was captured.
+static PARTIAL: AtomicBool = AtomicBool::new(false);
+
+/// Makes the driver's transform feedback partial, or complete.
+pub fn be_partial(is_partial: bool) {
+    PARTIAL.store(is_partial, Ordering::Relaxed);
+}
+
+/// The driver's `vkGetPhysicalDeviceProperties2`.
+unsafe extern "system" fn get_properties2(
+    physical_device: vk::PhysicalDevice,
+    properties: *mut vk::PhysicalDeviceProperties2<'_>,
+) {
+    // SAFETY: Vulkan's contract, which is the caller's; the function has the type of the command,
+    // and a structure is of the type that its sType says.
+    unsafe {
+        let instance = vk::Handle::from_raw(*INSTANCE.lock().unwrap());
+        let find = DRIVER.static_fn().get_instance_proc_addr;
+        let function = find(instance, c"vkGetPhysicalDeviceProperties2".as_ptr());
+        let function: vk::PFN_vkGetPhysicalDeviceProperties2 = transmute(function.unwrap());
+        function(physical_device, properties);
+        let mut next = (*properties).p_next.cast::<vk::BaseOutStructure<'_>>();
+        while let Some(structure) = next.as_mut() {
+            type Limits<'a> = vk::PhysicalDeviceTransformFeedbackPropertiesEXT<'a>;
+            let ty = vk::StructureType::PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_PROPERTIES_EXT;
+            if structure.s_type == ty && PARTIAL.load(Ordering::Relaxed) {
+                let limits = &mut *next.cast::<Limits<'_>>();
+                limits.transform_feedback_queries = vk::FALSE;
+                limits.transform_feedback_draw = vk::FALSE;
+            }
+            next = (*next).p_next;
+        }
+    }
+}
+
+/// Returns a chain without what the driver must not see: the loader's structures for layers, because
+/// the validation layer does not know all of them.
 ///
 /// # Safety
-/// The chain is valid, and the structures for layers come first.
+/// The chain is valid, and these structures come first.
 unsafe fn for_driver(mut chain: *const c_void) -> *const c_void {
     use vk::StructureType as Type;
     let for_layers = [
         Type::LOADER_INSTANCE_CREATE_INFO,
         Type::LOADER_DEVICE_CREATE_INFO,
         Type::LAYER_SETTINGS_CREATE_INFO_EXT,
+        // So that the driver has all of its features.
+        Type::PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT,
     ];
     // SAFETY: the caller's contract.
     unsafe {

@@ -13,12 +13,16 @@ mod program;
 
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use ash::vk;
 
 /// The results of commands that run out of memory.
 const MEMORY: [vk::Result; 2] =
     [vk::Result::ERROR_OUT_OF_HOST_MEMORY, vk::Result::ERROR_OUT_OF_DEVICE_MEMORY];
+
+/// One test at a time: the driver that fails is that of the process.
+static ONE: Mutex<()> = Mutex::new(());
 
 /// The number of panics, including those that are caught.
 static PANICS: AtomicUsize = AtomicUsize::new(0);
@@ -67,6 +71,7 @@ fn run(words: &[u32], validates: bool, context: &str) -> program::Report {
 
 #[test]
 fn a_call_that_fails_is_an_error_and_nothing_is_lost() {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let (Some(words), Some(validates)) = (compile(), survey()) else {
         return eprintln!("skipped: no device, or no compiler of GLSL");
     };
@@ -94,6 +99,61 @@ fn a_call_that_fails_is_an_error_and_nothing_is_lost() {
             _ => false,
         };
         assert!(is_right, "{context} ({failed}): {:?}", report.failures);
+    }
+}
+
+/// Who waits for a query on a lost device gets to know that. The results of the driver's pool,
+/// whose queries are never reset, are not asked for (VUID-vkGetQueryPoolResults-None-09401).
+#[test]
+fn a_lost_device_ends_the_wait_for_a_query() {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(validates) = survey() else { return eprintln!("skipped: no device") };
+    chain::fail(u64::MAX, vk::Result::SUCCESS);
+    let (result, messages) = program::waits_for_a_query(validates, chain::lose);
+    assert_eq!(result, Err(vk::Result::ERROR_DEVICE_LOST));
+    assert_eq!(chain::find(), ["vkGetFenceStatus"]);
+    assert!(messages.is_empty(), "{messages:#?}");
+}
+
+/// A feature that the driver has and the layer does not report.
+#[test]
+fn a_feature_that_is_not_reported_cannot_be_enabled() {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(validates) = survey() else { return eprintln!("skipped: no device") };
+    chain::fail(u64::MAX, vk::Result::SUCCESS);
+    for is_inherited in [false, true] {
+        let features = vk::PhysicalDeviceConditionalRenderingFeaturesEXT::default()
+            .conditional_rendering(true)
+            .inherited_conditional_rendering(is_inherited);
+        let created = program::creates_a_device(validates, (&raw const features).cast());
+        let refused = Err(vk::Result::ERROR_FEATURE_NOT_PRESENT);
+        assert_eq!(created, if is_inherited { refused } else { Ok(()) });
+    }
+}
+
+/// Where the driver's own extension is partial, the layer says what it lacks, and takes its place if
+/// that is wanted.
+#[test]
+fn a_partial_extension_is_told_of_and_replaced() {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    if survey().is_none() {
+        return eprintln!("skipped: no device");
+    }
+    chain::fail(u64::MAX, vk::Result::SUCCESS);
+    let lacks = ", without transformFeedbackQueries, transformFeedbackDraw";
+    for (setting, is_partial, state) in [
+        (None, false, "dormant"),
+        (None, true, "dormant"),
+        (Some(c"replace_partial"), false, "dormant"),
+        (Some(c"replace_partial"), true, "active"),
+        (Some(c"force_enable"), false, "active"),
+        (Some(c"force_enable"), true, "active"),
+    ] {
+        chain::be_partial(is_partial);
+        let text = program::describes(setting);
+        chain::be_partial(false);
+        assert!(text.starts_with(state), "{setting:?}: {text}");
+        assert_eq!(text.ends_with(lacks), is_partial, "{setting:?}: {text}");
     }
 }
 

@@ -83,9 +83,91 @@ unsafe extern "system" fn collect(
 
 /// Runs the program.
 pub fn run(words: &[u32], validates: bool) -> Report {
+    let mut attempts = Attempts(Vec::new());
+    let ((captured, queries), messages) =
+        with_device(validates, &mut attempts, |program, attempts| {
+            // SAFETY: the device is live.
+            unsafe { program.run(words, attempts) }
+        });
+    Report { failures: attempts.0, messages, captured, queries }
+}
+
+/// Waits for a query that never ends. Calls `before` before. Returns what the program gets, and the
+/// messages of the validation layer.
+pub fn waits_for_a_query(
+    validates: bool,
+    before: impl FnOnce(),
+) -> (Result<(), vk::Result>, Vec<String>) {
+    with_device(validates, &mut Attempts(Vec::new()), |program, _| {
+        let info = vk::QueryPoolCreateInfo::default()
+            .query_type(vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT)
+            .query_count(1);
+        // SAFETY: the device is live, and the query was reset.
+        unsafe {
+            let pool = program.device.create_query_pool(&info, None).unwrap();
+            program.device.reset_query_pool(pool, 0, 1);
+            before();
+            let (mut found, wait) = ([[0_u64; 2]], vk::QueryResultFlags::WAIT);
+            let flags = wait | vk::QueryResultFlags::TYPE_64;
+            let result = program.device.get_query_pool_results(pool, 0, &mut found, flags);
+            program.device.destroy_query_pool(pool, None);
+            result
+        }
+    })
+}
+
+/// Creates a device with structures in its chain. Returns what the program gets.
+pub fn creates_a_device(validates: bool, chain: *const c_void) -> Result<(), vk::Result> {
+    let called = with_device(validates, &mut Attempts(Vec::new()), |program, _| {
+        let queues = [vk::DeviceQueueCreateInfo::default()
+            .queue_family_index(program.family)
+            .queue_priorities(&[1.0])];
+        let extensions = [ext::conditional_rendering::NAME.as_ptr()];
+        let info = vk::DeviceCreateInfo::default()
+            .queue_create_infos(&queues)
+            .enabled_extension_names(&extensions);
+        chain::with_device_link(chain, |p_next| {
+            let info = vk::DeviceCreateInfo { p_next, ..info };
+            // SAFETY: the instance is live.
+            unsafe {
+                let device = program.instance.enumerate_physical_devices()?[0];
+                program.instance.create_device(device, &info, None)?.destroy_device(None);
+            }
+            Ok(())
+        })
+    });
+    called.0
+}
+
+/// Returns how the layer describes itself as a tool for the first device, with a setting that is
+/// true.
+pub fn describes(setting: Option<&CStr>) -> String {
+    let entry = chain::entry();
+    let messenger = vk::DebugUtilsMessengerCreateInfoEXT::default();
+    // SAFETY: everything is used as Vulkan requires, and destroyed.
+    unsafe {
+        let instance =
+            create_instance(&entry, messenger, false, setting, &mut Attempts(Vec::new()));
+        let device = instance.enumerate_physical_devices().unwrap()[0];
+        // The layer comes first.
+        let mut tools = [vk::PhysicalDeviceToolProperties::default()];
+        let tools = &mut tools[..];
+        let got = instance.get_physical_device_tool_properties(device, tools);
+        assert!(matches!(got, Ok(()) | Err(vk::Result::INCOMPLETE)), "{got:?}");
+        let description = tools[0].description_as_c_str().unwrap().to_str().unwrap().to_owned();
+        instance.destroy_instance(None);
+        description
+    }
+}
+
+/// Calls `call` with a device. Also returns the messages of the validation layer.
+fn with_device<R>(
+    validates: bool,
+    attempts: &mut Attempts,
+    call: impl FnOnce(&Program, &mut Attempts) -> R,
+) -> (R, Vec<String>) {
     let entry = chain::entry();
     let messages = Box::new(Mutex::new(Vec::new()));
-    let mut attempts = Attempts(Vec::new());
     let messenger = vk::DebugUtilsMessengerCreateInfoEXT::default()
         .message_severity(
             vk::DebugUtilsMessageSeverityFlagsEXT::WARNING
@@ -95,41 +177,46 @@ pub fn run(words: &[u32], validates: bool) -> Report {
         .pfn_user_callback(Some(collect))
         .user_data((&raw const *messages).cast_mut().cast());
     // SAFETY: everything is used as Vulkan requires, and destroyed.
-    let (captured, queries) = unsafe {
-        let instance = create_instance(&entry, messenger, validates, &mut attempts);
+    let called = unsafe {
+        let setting = Some(c"force_enable");
+        let instance = create_instance(&entry, messenger, validates, setting, attempts);
         let debug_utils = ext::debug_utils::Instance::new(&entry, &instance);
         let messenger =
             validates.then(|| debug_utils.create_debug_utils_messenger(&messenger, None).unwrap());
-        let (device, family) = create_device(&instance, &mut attempts);
+        let (device, family) = create_device(&instance, attempts);
         let program = Program { instance, device, family };
-        let made = program.run(words, &mut attempts);
+        let called = call(&program, attempts);
         program.device.destroy_device(None);
         if let Some(messenger) = messenger {
             debug_utils.destroy_debug_utils_messenger(messenger, None);
         }
         program.instance.destroy_instance(None);
-        made
+        called
     };
-    Report { failures: attempts.0, messages: messages.into_inner().unwrap(), captured, queries }
+    (called, messages.into_inner().unwrap())
 }
 
+/// Creates an instance, with a setting of the layer that is true.
+///
 /// # Safety
 /// The user data of the messenger outlives the instance.
 unsafe fn create_instance(
     entry: &Entry,
     mut messenger: vk::DebugUtilsMessengerCreateInfoEXT<'_>,
     validates: bool,
+    setting: Option<&CStr>,
     attempts: &mut Attempts,
 ) -> Instance {
     let yes = vk::TRUE;
-    let settings = [vk::LayerSettingEXT {
+    let settings = setting.map(|name| vk::LayerSettingEXT {
         p_layer_name: c"VK_LAYER_VKXFB_transform_feedback".as_ptr(),
-        p_setting_name: c"force_enable".as_ptr(),
+        p_setting_name: name.as_ptr(),
         ty: vk::LayerSettingTypeEXT::BOOL32,
         value_count: 1,
         p_values: (&raw const yes).cast::<c_void>(),
         ..Default::default()
-    }];
+    });
+    let settings: Vec<_> = settings.into_iter().collect();
     let mut settings = vk::LayerSettingsCreateInfoEXT::default().settings(&settings);
     let app = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_3);
     let layers = [c"VK_LAYER_KHRONOS_validation".as_ptr()];
@@ -181,13 +268,15 @@ unsafe fn create_device(instance: &Instance, attempts: &mut Attempts) -> (Device
         let mut library = vk::PhysicalDeviceGraphicsPipelineLibraryFeaturesEXT::default()
             .graphics_pipeline_library(true);
         let mut core = vk::PhysicalDeviceVulkan13Features::default().dynamic_rendering(true);
+        let mut reset = vk::PhysicalDeviceHostQueryResetFeatures::default().host_query_reset(true);
         let info = vk::DeviceCreateInfo::default()
             .queue_create_infos(&queues)
             .enabled_extension_names(&extensions)
             .push_next(&mut feedback)
             .push_next(&mut vertex_input)
             .push_next(&mut library)
-            .push_next(&mut core);
+            .push_next(&mut core)
+            .push_next(&mut reset);
         let device = attempts.make("vkCreateDevice", || {
             chain::with_device_link(info.p_next, |p_next| {
                 instance.create_device(devices[0], &vk::DeviceCreateInfo { p_next, ..info }, None)
