@@ -42,7 +42,8 @@ fn runs(gpu: &mut Gpu, backend: Backend, topology: PrimitiveTopology, draws: &[D
     let lowered = match backend {
         COMPUTE => {
             let target = gpu.compute_target_behind(backend, 1).unwrap();
-            compute::lower(&shader, &compute::Options { vertex_input: &vertex_input, target }).unwrap()
+            compute::lower(&shader, &compute::Options { vertex_input: &vertex_input, target })
+                .unwrap()
         }
         backend => lower_on(gpu, backend, &shader, &vertex_input),
     };

@@ -151,7 +151,8 @@ impl Emulation {
         unsafe {
             let table = ash::Device::load(next.fp_v1_0(), device);
             let (capabilities, required) = (means.capabilities.clone(), means.required.clone());
-            let context = Context::new(&next, &table, capabilities, required)?;
+            let mut context = Context::new(&next, &table, capabilities, required)?;
+            context.set_optimizes_shaders(instance.settings.optimize_shaders);
             let addresses = context.has_addresses();
             let memory = Memory::new(&next, physical_device, &table, addresses)
                 .map_err(|error| Error::Runtime(error.to_string(), FAILED))?;

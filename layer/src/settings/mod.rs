@@ -29,9 +29,11 @@ use self::file::SettingsFile;
 use crate::identity::SETTINGS_NAME;
 
 /// Every setting, as the manifest lists them.
-pub(crate) const NAMES: [&str; 4] = [FORCE_ENABLE, LOG, REPLACE_PARTIAL, WITHHOLD_PASSES];
+pub(crate) const NAMES: [&str; 5] =
+    [FORCE_ENABLE, LOG, OPTIMIZE_SHADERS, REPLACE_PARTIAL, WITHHOLD_PASSES];
 const FORCE_ENABLE: &str = "force_enable";
 const LOG: &str = "log";
+const OPTIMIZE_SHADERS: &str = "optimize_shaders";
 const REPLACE_PARTIAL: &str = "replace_partial";
 const WITHHOLD_PASSES: &str = "withhold_passes";
 
@@ -43,6 +45,8 @@ pub(crate) struct Settings {
     /// What is logged: a filter of `tracing_subscriber`. Only the setting of the first instance of
     /// a process counts, because all instances share the log.
     pub(crate) log: String,
+    /// The shaders of captures are optimized before the driver compiles them.
+    pub(crate) optimize_shaders: bool,
     /// The layer is active where the driver's extension lacks queries, draws of what was captured,
     /// or the streams of geometry shaders.
     pub(crate) replace_partial: bool,
@@ -56,6 +60,7 @@ impl Default for Settings {
         Self {
             force_enable: false,
             log: "warn".to_owned(),
+            optimize_shaders: true,
             replace_partial: false,
             withhold_passes: false,
         }
@@ -233,6 +238,8 @@ impl Settings {
             force_enable: first(&found, FORCE_ENABLE, &mut problems)
                 .unwrap_or(default.force_enable),
             log: first(&found, LOG, &mut problems).map_or(default.log, |Filter(text)| text),
+            optimize_shaders: first(&found, OPTIMIZE_SHADERS, &mut problems)
+                .unwrap_or(default.optimize_shaders),
             replace_partial: first(&found, REPLACE_PARTIAL, &mut problems)
                 .unwrap_or(default.replace_partial),
             withhold_passes: first(&found, WITHHOLD_PASSES, &mut problems)

@@ -75,6 +75,22 @@ unsafe fn no_pipelines(count: u32, pipelines: Out) {
     }
 }
 
+/// The bytes of shaders that the driver got.
+static CODE: AtomicUsize = AtomicUsize::new(0);
+
+/// Returns the bytes of shaders that the driver got since the last call.
+pub fn take_code() -> usize {
+    CODE.swap(0, Ordering::Relaxed)
+}
+
+/// # Safety
+/// The pointer is to a `VkShaderModuleCreateInfo`.
+unsafe fn code(info: In) {
+    // SAFETY: the caller's contract.
+    let size = unsafe { (*info.cast::<vk::ShaderModuleCreateInfo<'_>>()).code_size };
+    CODE.fetch_add(size, Ordering::Relaxed);
+}
+
 /// Returns the error of the call, if it is the one that fails.
 fn count(name: &'static str) -> Option<vk::Result> {
     let reports_loss = ["vkGetFenceStatus", "vkGetQueryPoolResults", "vkWaitForFences"];
@@ -91,7 +107,8 @@ fn count(name: &'static str) -> Option<vk::Result> {
 
 /// Commands that may return an error. Each wraps the command of the driver.
 macro_rules! failing {
-    ($($name:ident($($parameter:ident: $of:ty),*) $(else $otherwise:ident($($argument:ident),*))?;)*) => {
+    ($($name:ident($($parameter:ident: $of:ty),*)
+        $(else $otherwise:ident($($argument:ident),*))? $(seen $see:ident($seen:ident))?;)*) => {
         /// Returns the wrapper of a command of the driver.
         fn in_front(name: &CStr, function: vk::PFN_vkVoidFunction) -> vk::PFN_vkVoidFunction {
             let driver = function?;
@@ -108,6 +125,10 @@ macro_rules! failing {
                             )?
                             return failed;
                         }
+                        $(
+                            // SAFETY: Vulkan's contract, which is the caller's.
+                            unsafe { $see($seen) };
+                        )?
                         type Function = unsafe extern "system" fn($($of),*) -> vk::Result;
                         // SAFETY: the function is the command of that name.
                         unsafe {
@@ -155,7 +176,7 @@ failing! {
     vkCreateQueryPool(device: vk::Device, info: In, callbacks: Callbacks, pool: Out);
     vkCreateRenderPass(device: vk::Device, info: In, callbacks: Callbacks, pass: Out);
     vkCreateFramebuffer(device: vk::Device, info: In, callbacks: Callbacks, framebuffer: Out);
-    vkCreateShaderModule(device: vk::Device, info: In, callbacks: Callbacks, module: Out);
+    vkCreateShaderModule(device: vk::Device, info: In, callbacks: Callbacks, module: Out) seen code(info);
     vkEndCommandBuffer(cmd: vk::CommandBuffer);
     vkEnumerateDeviceExtensionProperties(
         device: vk::PhysicalDevice, layer: *const c_char, count: *mut u32, properties: Out

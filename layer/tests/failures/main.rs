@@ -57,7 +57,10 @@ fn survey() -> Option<bool> {
 
 /// Runs the program, and checks its results.
 fn run(words: &[u32], validates: bool, context: &str) -> program::Report {
-    let report = program::run(words, validates);
+    checked(program::run(words, validates, true), context)
+}
+
+fn checked(report: program::Report, context: &str) -> program::Report {
     assert_eq!(PANICS.load(Ordering::Relaxed), 0, "{context}: a panic");
     assert!(report.messages.is_empty(), "{context}: {:#?}", report.messages);
     for (number, draws) in program::CAPTURES.into_iter().enumerate() {
@@ -113,6 +116,23 @@ fn a_lost_device_ends_the_wait_for_a_query() {
     assert_eq!(result, Err(vk::Result::ERROR_DEVICE_LOST));
     assert_eq!(chain::find(), ["vkGetFenceStatus"]);
     assert!(messages.is_empty(), "{messages:#?}");
+}
+
+/// Without the optimizer, the driver gets other shaders, which capture the same.
+#[test]
+fn the_optimizer_can_be_switched_off() {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let (Some(words), Some(validates)) = (compile(), survey()) else {
+        return eprintln!("skipped: no device, or no compiler of GLSL");
+    };
+    chain::fail(u64::MAX, vk::Result::SUCCESS);
+    let code = [true, true, false].map(|optimizes| {
+        chain::take_code();
+        let report = program::run(&words, validates, optimizes);
+        assert!(checked(report, "nothing fails").failures.is_empty());
+        chain::take_code()
+    });
+    assert!(code[0] == code[1] && code[1] != code[2], "{code:?}");
 }
 
 /// A feature that the driver has and the layer does not report.

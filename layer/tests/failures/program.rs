@@ -81,11 +81,17 @@ unsafe extern "system" fn collect(
     vk::FALSE
 }
 
-/// Runs the program.
-pub fn run(words: &[u32], validates: bool) -> Report {
+/// A setting of the layer, and its value.
+type Setting = (&'static CStr, bool);
+
+const FORCED: Setting = (c"force_enable", true);
+
+/// Runs the program, with or without the optimizer of shaders.
+pub fn run(words: &[u32], validates: bool, optimizes: bool) -> Report {
     let mut attempts = Attempts(Vec::new());
+    let settings = [FORCED, (c"optimize_shaders", optimizes)];
     let ((captured, queries), messages) =
-        with_device(validates, &mut attempts, |program, attempts| {
+        with_device(validates, &settings, &mut attempts, |program, attempts| {
             // SAFETY: the device is live.
             unsafe { program.run(words, attempts) }
         });
@@ -98,7 +104,7 @@ pub fn waits_for_a_query(
     validates: bool,
     before: impl FnOnce(),
 ) -> (Result<(), vk::Result>, Vec<String>) {
-    with_device(validates, &mut Attempts(Vec::new()), |program, _| {
+    with_device(validates, &[FORCED], &mut Attempts(Vec::new()), |program, _| {
         let info = vk::QueryPoolCreateInfo::default()
             .query_type(vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT)
             .query_count(1);
@@ -118,7 +124,7 @@ pub fn waits_for_a_query(
 
 /// Creates a device with structures in its chain. Returns what the program gets.
 pub fn creates_a_device(validates: bool, chain: *const c_void) -> Result<(), vk::Result> {
-    let called = with_device(validates, &mut Attempts(Vec::new()), |program, _| {
+    let called = with_device(validates, &[FORCED], &mut Attempts(Vec::new()), |program, _| {
         let queues = [vk::DeviceQueueCreateInfo::default()
             .queue_family_index(program.family)
             .queue_priorities(&[1.0])];
@@ -141,13 +147,14 @@ pub fn creates_a_device(validates: bool, chain: *const c_void) -> Result<(), vk:
 
 /// Returns how the layer describes itself as a tool for the first device, with a setting that is
 /// true.
-pub fn describes(setting: Option<&CStr>) -> String {
+pub fn describes(setting: Option<&'static CStr>) -> String {
     let entry = chain::entry();
     let messenger = vk::DebugUtilsMessengerCreateInfoEXT::default();
+    let settings: Vec<Setting> = setting.map(|name| (name, true)).into_iter().collect();
     // SAFETY: everything is used as Vulkan requires, and destroyed.
     unsafe {
         let instance =
-            create_instance(&entry, messenger, false, setting, &mut Attempts(Vec::new()));
+            create_instance(&entry, messenger, false, &settings, &mut Attempts(Vec::new()));
         let device = instance.enumerate_physical_devices().unwrap()[0];
         // The layer comes first.
         let mut tools = [vk::PhysicalDeviceToolProperties::default()];
@@ -160,9 +167,10 @@ pub fn describes(setting: Option<&CStr>) -> String {
     }
 }
 
-/// Calls `call` with a device. Also returns the messages of the validation layer.
+/// Calls `call` with a device, on a layer with settings. Also returns the messages of the validation layer.
 fn with_device<R>(
     validates: bool,
+    settings: &[Setting],
     attempts: &mut Attempts,
     call: impl FnOnce(&Program, &mut Attempts) -> R,
 ) -> (R, Vec<String>) {
@@ -178,8 +186,7 @@ fn with_device<R>(
         .user_data((&raw const *messages).cast_mut().cast());
     // SAFETY: everything is used as Vulkan requires, and destroyed.
     let called = unsafe {
-        let setting = Some(c"force_enable");
-        let instance = create_instance(&entry, messenger, validates, setting, attempts);
+        let instance = create_instance(&entry, messenger, validates, settings, attempts);
         let debug_utils = ext::debug_utils::Instance::new(&entry, &instance);
         let messenger =
             validates.then(|| debug_utils.create_debug_utils_messenger(&messenger, None).unwrap());
@@ -196,7 +203,7 @@ fn with_device<R>(
     (called, messages.into_inner().unwrap())
 }
 
-/// Creates an instance, with a setting of the layer that is true.
+/// Creates an instance, with settings of the layer.
 ///
 /// # Safety
 /// The user data of the messenger outlives the instance.
@@ -204,19 +211,19 @@ unsafe fn create_instance(
     entry: &Entry,
     mut messenger: vk::DebugUtilsMessengerCreateInfoEXT<'_>,
     validates: bool,
-    setting: Option<&CStr>,
+    settings: &[Setting],
     attempts: &mut Attempts,
 ) -> Instance {
-    let yes = vk::TRUE;
-    let settings = setting.map(|name| vk::LayerSettingEXT {
+    let values = [vk::FALSE, vk::TRUE];
+    let setting = |(name, value): &Setting| vk::LayerSettingEXT {
         p_layer_name: c"VK_LAYER_VKXFB_transform_feedback".as_ptr(),
         p_setting_name: name.as_ptr(),
         ty: vk::LayerSettingTypeEXT::BOOL32,
         value_count: 1,
-        p_values: (&raw const yes).cast::<c_void>(),
+        p_values: (&raw const values[usize::from(*value)]).cast::<c_void>(),
         ..Default::default()
-    });
-    let settings: Vec<_> = settings.into_iter().collect();
+    };
+    let settings: Vec<_> = settings.iter().map(setting).collect();
     let mut settings = vk::LayerSettingsCreateInfoEXT::default().settings(&settings);
     let app = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_3);
     let layers = [c"VK_LAYER_KHRONOS_validation".as_ptr()];
