@@ -54,6 +54,9 @@ fn variants_are_made_once() {
         desc(&attribute_words, &attributes.vertex_input),
         desc(&attribute_words, &instanced),
         desc(&attribute_words, &wide),
+        // So many that there are none left for descriptors of captures.
+        plain.storage_buffers(u32::MAX),
+        plain.storage_buffers(0),
     ];
     let variants = Variants::new();
     let ask = |offset: usize| -> Vec<u64> {

@@ -55,7 +55,7 @@ pub enum VariantError {
 /// others are not blocked.
 ///
 /// Descriptions are compared completely: SPIR-V words, capture lists, specialisation constants,
-/// vertex input state, set layouts (by handle) and states. A set layout that is destroyed must
+/// vertex input state, set layouts (by handle), the number of storage buffers and states. A set layout that is destroyed must
 /// therefore be [forgotten](Self::forget_layout), because its handle may be reused.
 #[derive(Debug, Default)]
 pub struct Variants {
@@ -88,6 +88,7 @@ struct Key {
     constants: Vec<(u32, Vec<u8>)>,
     vertex_input: VertexInput,
     set_layouts: Vec<vk::DescriptorSetLayout>,
+    storage_buffers: Option<u32>,
     states: (Option<PrimitiveTopology>, ProvokingVertex, bool),
 }
 
@@ -167,6 +168,7 @@ impl<'a> VariantDesc<'a> {
             constants: constants.map(|c| (c.constant_id, c.data.to_vec())).collect(),
             vertex_input: self.vertex_input.clone(),
             set_layouts: self.set_layouts.to_vec(),
+            storage_buffers: self.storage_buffers,
             states: self.states(),
         }
     }
@@ -210,6 +212,7 @@ impl Key {
             && self.constants.iter().map(|(id, data)| (*id, &**data)).eq(constants)
             && self.vertex_input == *desc.vertex_input
             && self.set_layouts == desc.set_layouts
+            && self.storage_buffers == desc.storage_buffers
             && self.states == desc.states()
     }
 }
