@@ -12,8 +12,8 @@ use ash::vk::{DriverId, PhysicalDeviceType};
 use common::device;
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
-    ArenaDesc, Capture, CaptureBuffer, CaptureDesc, Context, DeviceIdentity, IndirectDraw,
-    MemoryLocation, Recorder, WORKAROUNDS,
+    ArenaDesc, Capture, CaptureBuffer, CaptureDesc, CaptureNeeds, Context, DeviceIdentity,
+    IndirectDraw, MemoryLocation, Recorder, WORKAROUNDS, required_features,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb_probe::gpu::Profile;
@@ -25,6 +25,7 @@ const fn mesa(major: u32, minor: u32, patch: u32) -> u32 {
 
 const DISPATCH: &str = "panvk-direct-dispatch";
 const DRAWS: &str = "panvk-no-indirect-draws";
+const SPECULATIVE: &str = "panvk-speculative-vertices";
 const MALI: [&str; 2] = ["mali-narrow-accesses", "mali-no-staging"];
 
 fn panvk(driver_version: u32, device_id: u32) -> DeviceIdentity {
@@ -43,8 +44,9 @@ fn active(device: DeviceIdentity) -> Vec<&'static str> {
 
 #[test]
 fn panvk_has_indirect_dispatches_from_mesa_25_2_on_and_draws_from_26_0() {
-    let with = [DISPATCH, DRAWS, MALI[0], MALI[1]];
-    let behind = [DRAWS, MALI[0], MALI[1]];
+    let fixed = [SPECULATIVE, MALI[0], MALI[1]];
+    let with = [&[DISPATCH, DRAWS][..], &fixed].concat();
+    let behind = [&[DRAWS][..], &fixed].concat();
     // G71 and G72 (v6), G31, G52 r1 and G76 (v7), G57 (v9).
     for device_id in [0x6000_0000, 0x6221_0000, 0x7093_0000, 0x7402_0000, 0x7211_0000, 0x9001_0000]
     {
@@ -56,15 +58,50 @@ fn panvk_has_indirect_dispatches_from_mesa_25_2_on_and_draws_from_26_0() {
             assert_eq!(active(panvk(version, device_id)), behind, "{device_id:#x} {version:#x}");
         }
         let version = mesa(26, 0, 0);
-        assert_eq!(active(panvk(version, device_id)), MALI, "{device_id:#x} {version:#x}");
+        assert_eq!(active(panvk(version, device_id)), fixed, "{device_id:#x} {version:#x}");
     }
     // G610 and G310 (v10), G720 (v12): another way of submitting, which had them before.
     for device_id in [0xa867_0000, 0xac74_0000, 0xc870_0000] {
-        assert_eq!(active(panvk(mesa(25, 0, 7), device_id)), MALI, "{device_id:#x}");
+        assert_eq!(active(panvk(mesa(25, 0, 7), device_id)), fixed, "{device_id:#x}");
     }
     // A version that did not report the identity of the device yet.
     let old = DeviceIdentity { vendor_id: 0, ..panvk(mesa(23, 1, 0), 0) };
     assert_eq!(active(old), with);
+}
+
+/// The vertex stage of Mali before v13 may run for vertices that do not exist: where a setting gives it
+/// stores nevertheless, shaders with side effects are captured by compute.
+#[test]
+fn side_effects_are_not_left_to_a_vertex_stage_that_speculates() {
+    let gpu = device::open(Profile::Full);
+    let mut capabilities = gpu.capabilities().clone();
+    device::close(gpu);
+    capabilities.transform_feedback = None;
+    if capabilities.availability(Backend::Vertex).is_err() {
+        return eprintln!("skipped: the device has no stores from vertex shaders");
+    }
+    let backends = [Backend::Vertex, Backend::Compute];
+    let needs = CaptureNeeds { side_effects: true, ..Default::default() };
+    // G52 (v7), G720 (v12), G725 (v13).
+    for (device_id, chosen) in [
+        (0x7402_0000, Backend::Compute),
+        (0xc870_0000, Backend::Compute),
+        (0xd830_0000, Backend::Vertex),
+    ] {
+        let DeviceIdentity { driver_id, driver_version, vendor_id, device_id, .. } =
+            panvk(mesa(25, 3, 0), device_id);
+        capabilities.driver_id = driver_id;
+        capabilities.driver_version = driver_version;
+        capabilities.vendor_id = vendor_id;
+        capabilities.device_id = device_id;
+        let choose = |backends: &[Backend], needs: &CaptureNeeds| {
+            required_features(&capabilities, backends).unwrap().choose(needs)
+        };
+        assert_eq!(choose(&backends, &needs), Some(chosen), "{device_id:#x}");
+        assert_eq!(choose(&backends, &CaptureNeeds::default()), Some(Backend::Compute));
+        // It is a preference.
+        assert_eq!(choose(&backends[..1], &needs), Some(Backend::Vertex));
+    }
 }
 
 #[test]

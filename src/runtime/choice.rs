@@ -77,16 +77,23 @@ impl RequiredFeatures {
     /// The backend that captures on a device with these features, or `None` if none meets the
     /// needs. It is the compute backend, which was the fastest in all measurements, unless the
     /// shader has side effects. The native backend and the vertex backend run the shader only once,
-    /// so they are preferred for such shaders if they meet the needs.
+    /// so they are preferred for such shaders if they meet the needs; the vertex backend is not where
+    /// the device shades vertices that do not exist
+    /// ([`Effect::SpeculativeVertices`](super::Effect::SpeculativeVertices)).
     pub fn choose(&self, needs: &CaptureNeeds) -> Option<Backend> {
-        choose(self.backends(), needs)
+        choose(self.backends(), self.speculative_vertices, needs)
     }
 }
 
-fn choose(backends: &[Backend], needs: &CaptureNeeds) -> Option<Backend> {
-    let order = match needs.side_effects {
-        false => [Backend::Compute, Backend::Native, Backend::Vertex],
-        true => [Backend::Native, Backend::Vertex, Backend::Compute],
+fn choose(
+    backends: &[Backend],
+    speculative_vertices: bool,
+    needs: &CaptureNeeds,
+) -> Option<Backend> {
+    let order = match (needs.side_effects, speculative_vertices) {
+        (false, _) => [Backend::Compute, Backend::Native, Backend::Vertex],
+        (true, false) => [Backend::Native, Backend::Vertex, Backend::Compute],
+        (true, true) => [Backend::Native, Backend::Compute, Backend::Vertex],
     };
     order.into_iter().find(|b| backends.contains(b) && b.refuses(needs).is_none())
 }
@@ -102,7 +109,7 @@ mod tests {
         let indexed = CaptureNeeds { indexed: true, ..direct };
         let multi = CaptureNeeds { multi_draw: true, ..direct };
         let fan = |fan_vertices| CaptureNeeds { fan_vertices, ..direct };
-        let on = choose;
+        let on = |backends: &[Backend], needs: &_| choose(backends, false, needs);
         let all = &Backend::ALL;
         assert_eq!(on(all, &CaptureNeeds::default()), Some(Backend::Compute));
         assert_eq!(on(all, &direct), Some(Backend::Native));

@@ -6,6 +6,7 @@ use ash::{ext, khr, vk};
 
 use super::descriptors::TableLimits;
 use super::extensions::{self, AddressSource, ChainedFeature, CreateInfoAdditions};
+use super::workarounds::Effect;
 use super::{Capabilities, Unavailable};
 use crate::lower::{Backend, ResourcePlan};
 
@@ -30,6 +31,8 @@ pub struct RequiredFeatures {
     portability_subset: bool,
     /// Whether [`draw_indirect_count`](Self::draw_indirect_count) requires the extension.
     has_draw_indirect_count: bool,
+    /// Whether vertex shaders may run for vertices that do not exist.
+    pub(super) speculative_vertices: bool,
     /// `provokingVertexLast`: for native pipelines with [`ProvokingVertex::Last`].
     ///
     /// [`ProvokingVertex::Last`]: crate::topology::ProvokingVertex::Last
@@ -106,6 +109,7 @@ pub fn required_features(
             && caps.has_extension(khr::storage_buffer_storage_class::NAME),
         portability_subset: caps.has_extension(khr::portability_subset::NAME),
         has_draw_indirect_count,
+        speculative_vertices: caps.identity().needs(Effect::SpeculativeVertices),
         provoking_vertex_last: provoking.is_some_and(|p| p.last),
         preserve_provoking_vertex: provoking.is_some_and(|p| p.preserved),
         geometry_shader: graphics && caps.geometry_shader,

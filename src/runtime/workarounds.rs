@@ -59,6 +59,9 @@ pub enum Effect {
     /// Captured vertices are not drawn by indirect draws:
     /// [`Context::set_indirect_draws`](super::Context::set_indirect_draws).
     NoIndirectDraws,
+    /// Shaders with side effects are captured by compute rather than by the vertex backend:
+    /// [`RequiredFeatures::choose`](super::RequiredFeatures::choose).
+    SpeculativeVertices,
     /// Captures do not test at run time whether accesses are aligned to their size:
     /// [`Capabilities::wide_accesses`](super::Capabilities::wide_accesses).
     NarrowAccesses,
@@ -89,6 +92,9 @@ impl Effect {
         match self {
             Self::DirectDispatch => "captures are dispatched directly",
             Self::NoIndirectDraws => "commands for indirect draws are refused",
+            Self::SpeculativeVertices => {
+                "shaders with side effects are not captured by vertex shaders if compute can do it"
+            }
             Self::NarrowAccesses => "accesses are not tested for their alignment",
             Self::Int64Accesses => "pairs of dwords are accessed as 64-bit integers",
             Self::PlainDescriptors => "large plain draws reach memory by descriptors",
@@ -130,7 +136,7 @@ impl Workaround {
 }
 
 /// All workarounds.
-pub static WORKAROUNDS: [Workaround; 11] = [
+pub static WORKAROUNDS: [Workaround; 12] = [
     Workaround {
         name: "panvk-direct-dispatch",
         effect: Effect::DirectDispatch,
@@ -155,6 +161,18 @@ pub static WORKAROUNDS: [Workaround; 11] = [
             device.driver_id == DriverId::MESA_PANVK
                 && device.mali_architecture() < 10
                 && device.is_mesa_before(26, 0)
+        },
+    },
+    Workaround {
+        name: "panvk-speculative-vertices",
+        effect: Effect::SpeculativeVertices,
+        devices: "panvk, on Mali before v13 (G31 to G720)",
+        reason: "pan_force_enable_shader_atomics gives vertexPipelineStoresAndAtomics, and vertices may be shaded \
+                 that do not exist",
+        link: "https://gitlab.freedesktop.org/mesa/mesa/-/blob/mesa-26.0.0/src/util/driconf.h",
+        removal: "panvk no longer has that driconf setting",
+        applies: |device| {
+            device.driver_id == DriverId::MESA_PANVK && device.mali_architecture() < 13
         },
     },
     Workaround {
