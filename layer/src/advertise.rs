@@ -1,5 +1,7 @@
-//! What programs see of transform feedback: the extensions, features and properties of a physical
-//! device.
+//! What programs see of transform feedback: the extensions, features, properties and formats of a
+//! physical device.
+
+pub(crate) mod formats;
 
 use std::collections::HashSet;
 use std::ffi::CStr;

@@ -4,6 +4,7 @@ use std::ffi::{CStr, c_char};
 
 use ash::vk;
 
+use crate::advertise::formats;
 use crate::device::DeviceData;
 use crate::guard::guard;
 use crate::instance::InstanceData;
@@ -143,6 +144,27 @@ impl Hook {
                     advertise::get_properties2_khr as vk::PFN_vkGetPhysicalDeviceProperties2
                 ),
                 is_there: |instance| instance.properties2_khr.is_some(),
+            }),
+            b"vkGetPhysicalDeviceFormatProperties" => hook(
+                Level::PhysicalDevice,
+                untyped!(
+                    formats::get_format_properties as vk::PFN_vkGetPhysicalDeviceFormatProperties
+                ),
+            ),
+            b"vkGetPhysicalDeviceFormatProperties2" => Some(Self {
+                level: Level::PhysicalDevice,
+                function: untyped!(
+                    formats::get_format_properties2 as vk::PFN_vkGetPhysicalDeviceFormatProperties2
+                ),
+                is_there: |instance| instance.format_properties2.is_some(),
+            }),
+            b"vkGetPhysicalDeviceFormatProperties2KHR" => Some(Self {
+                level: Level::PhysicalDevice,
+                function: untyped!(
+                    formats::get_format_properties2_khr
+                        as vk::PFN_vkGetPhysicalDeviceFormatProperties2
+                ),
+                is_there: |instance| instance.format_properties2_khr.is_some(),
             }),
             b"vkGetPhysicalDeviceToolProperties" => Some(Self {
                 level: Level::PhysicalDevice,

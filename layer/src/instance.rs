@@ -42,6 +42,10 @@ pub(crate) struct InstanceData {
     pub(crate) properties2: Option<vk::PFN_vkGetPhysicalDeviceProperties2>,
     /// `vkGetPhysicalDeviceProperties2KHR`, of `VK_KHR_get_physical_device_properties2`.
     pub(crate) properties2_khr: Option<vk::PFN_vkGetPhysicalDeviceProperties2>,
+    /// `vkGetPhysicalDeviceFormatProperties2`, of Vulkan 1.1.
+    pub(crate) format_properties2: Option<vk::PFN_vkGetPhysicalDeviceFormatProperties2>,
+    /// `vkGetPhysicalDeviceFormatProperties2KHR`, of `VK_KHR_get_physical_device_properties2`.
+    pub(crate) format_properties2_khr: Option<vk::PFN_vkGetPhysicalDeviceFormatProperties2>,
     /// `vkGetPhysicalDeviceToolProperties`, of Vulkan 1.3.
     pub(crate) get_tool_properties: Option<vk::PFN_vkGetPhysicalDeviceToolProperties>,
     /// `vkGetPhysicalDeviceToolPropertiesEXT`, of `VK_EXT_tooling_info`.
@@ -108,6 +112,14 @@ impl InstanceData {
                 ),
                 properties2_khr: next!(
                     PFN_vkGetPhysicalDeviceProperties2: c"vkGetPhysicalDeviceProperties2KHR"
+                ),
+                format_properties2: next!(
+                    PFN_vkGetPhysicalDeviceFormatProperties2:
+                        c"vkGetPhysicalDeviceFormatProperties2"
+                ),
+                format_properties2_khr: next!(
+                    PFN_vkGetPhysicalDeviceFormatProperties2:
+                        c"vkGetPhysicalDeviceFormatProperties2KHR"
                 ),
                 get_tool_properties: next!(
                     PFN_vkGetPhysicalDeviceToolProperties: c"vkGetPhysicalDeviceToolProperties"

@@ -221,10 +221,11 @@ formats! {
     B10G11R11UfloatPack32 = 122, Ufloat, packed(4, &[(0, 11), (11, 11), (22, 10)]);
 }
 
-/// A format that is not supported as a vertex attribute.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+/// A format that is not supported as a vertex attribute: Vulkan's name without `VK_FORMAT_`, or its
+/// value where the name is not known.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("VkFormat {0} is not supported as a vertex attribute")]
-pub struct UnsupportedFormat(pub i32);
+pub struct UnsupportedFormat(pub String);
 
 /// A text that is not the name of a supported format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

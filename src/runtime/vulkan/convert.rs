@@ -39,10 +39,10 @@ impl TryFrom<vk::Format> for VertexFormat {
     type Error = UnsupportedFormat;
 
     /// # Errors
-    /// [`UnsupportedFormat`] with the value.
+    /// [`UnsupportedFormat`] with the name.
     fn try_from(format: vk::Format) -> Result<Self, UnsupportedFormat> {
         let found = Self::ALL.iter().copied().find(|f| f.as_raw() == format.as_raw());
-        found.ok_or(UnsupportedFormat(format.as_raw()))
+        found.ok_or_else(|| UnsupportedFormat(format!("{format:?}")))
     }
 }
 
@@ -159,7 +159,10 @@ mod tests {
             assert_eq!(VertexFormat::try_from(vk::Format::from(format)), Ok(format));
         }
         let srgb = vk::Format::R8G8B8A8_SRGB;
-        assert_eq!(VertexFormat::try_from(srgb), Err(UnsupportedFormat(srgb.as_raw())));
+        assert_eq!(
+            VertexFormat::try_from(srgb),
+            Err(UnsupportedFormat("R8G8B8A8_SRGB".to_owned()))
+        );
     }
 
     #[test]

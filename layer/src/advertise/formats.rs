@@ -1,0 +1,88 @@
+//! The formats of vertex buffers that programs see: those that captures decode.
+
+use ash::vk;
+use vkxfb::vertex_input::VertexFormat;
+
+use super::ask;
+use crate::chain;
+
+/// Removes the features of a vertex buffer from what the next in the chain says of a format that
+/// captures do not decode.
+fn hide(format: vk::Format, features: &mut vk::FormatFeatureFlags) {
+    if VertexFormat::try_from(format).is_err() {
+        *features &= !vk::FormatFeatureFlags::VERTEX_BUFFER;
+    }
+}
+
+/// The same in a chain of `VkFormatProperties2`.
+///
+/// # Safety
+/// The chain is valid, and may be written.
+unsafe fn hide_chained(format: vk::Format, chain: *mut vk::BaseOutStructure<'_>) {
+    if VertexFormat::try_from(format).is_ok() {
+        return;
+    }
+    // SAFETY: the caller's contract; the type of a structure is what its sType says.
+    unsafe {
+        for structure in chain::structures(chain.cast_const().cast()) {
+            if structure.as_ref().s_type == vk::StructureType::FORMAT_PROPERTIES_3 {
+                let properties = structure.cast::<vk::FormatProperties3<'_>>().as_mut();
+                properties.buffer_features &= !vk::FormatFeatureFlags2::VERTEX_BUFFER;
+            }
+        }
+    }
+}
+
+/// `vkGetPhysicalDeviceFormatProperties`
+pub(crate) unsafe extern "system" fn get_format_properties(
+    device: vk::PhysicalDevice,
+    format: vk::Format,
+    answer: *mut vk::FormatProperties,
+) {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        ask(
+            "vkGetPhysicalDeviceFormatProperties",
+            device,
+            |instance| Some(instance.next.fp_v1_0().get_physical_device_format_properties),
+            |next| next(device, format, answer),
+            |_| {
+                if let Some(answer) = answer.as_mut() {
+                    hide(format, &mut answer.buffer_features);
+                }
+            },
+        );
+    }
+}
+
+/// `vkGetPhysicalDeviceFormatProperties2`, by one of its names.
+macro_rules! asks {
+    ($function:ident $name:literal $next:ident) => {
+        #[doc = concat!("`", $name, "`")]
+        pub(crate) unsafe extern "system" fn $function(
+            device: vk::PhysicalDevice,
+            format: vk::Format,
+            answer: *mut vk::FormatProperties2<'_>,
+        ) {
+            // SAFETY: Vulkan's contract, which is the caller's.
+            unsafe {
+                ask(
+                    $name,
+                    device,
+                    |instance| instance.$next,
+                    |next| next(device, format, answer),
+                    |_| {
+                        if let Some(answer) = answer.as_mut() {
+                            hide(format, &mut answer.format_properties.buffer_features);
+                            hide_chained(format, answer.p_next.cast());
+                        }
+                    },
+                );
+            }
+        }
+    };
+}
+
+asks!(get_format_properties2 "vkGetPhysicalDeviceFormatProperties2" format_properties2);
+asks!(get_format_properties2_khr "vkGetPhysicalDeviceFormatProperties2KHR"
+    format_properties2_khr);
