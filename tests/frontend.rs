@@ -4,17 +4,20 @@
 
 mod common;
 
-use common::device::{Bound, Capture, PipelineOptions, assert_same, close, open, pipeline, run};
+use common::device::{
+    Bound, Capture, PipelineOptions, assert_same, capture, close, open, pipeline, run,
+};
 use spirv::{BuiltIn, Decoration, StorageClass};
 use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
 use vkxfb::frontend::{FrontendError, MAX_NESTING, SourceLocation, glsl, output_names, wgsl};
 use vkxfb::lower::reflect::vertex_reads;
-use vkxfb::lower::{Captures, Lowered, Shader, compute, vertex};
+use vkxfb::lower::{Backend, Captures, Lowered, Shader, compute, vertex};
 use vkxfb::runtime::Draw;
 use vkxfb::spirv::Module;
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::find_vertex_shader;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::Profile;
 use vkxfb_probe::shaders::ProbeShader;
 
@@ -378,12 +381,76 @@ fn constants_have_the_values_of_the_source() {
         let text = common::disassemble(&words);
         assert!(text.contains("OpConstant %float 2.5") && !text.contains("SpecId"), "{text}");
     }
-    let error =
-        wgsl::vertex_shader(&wgsl_source.replace("scale = 2.5", "scale: f32"), None).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "the constant '3' without a value cannot be compiled here: give it one in the source"
-    );
+}
+
+/// With `@id` and without, with a default and without, and one that is computed from others: as in a
+/// source that has the values.
+#[test]
+fn overrides_have_the_values_that_are_given() {
+    const SOURCE: &str = "@id(3) override scale: f32; @id(0) override bias = 2.5;
+        override count: u32; override is_flipped = false; override steps: i32 = -4;
+        override area = scale * f32(count); override unused: f32;
+        @vertex fn main() -> @builtin(position) vec4f {
+            let x = select(scale, -scale, is_flipped) + bias;
+            return vec4f(x, area, f32(count), f32(steps));
+        }";
+    let written = |values: &[(&str, &str)]| {
+        let mut source = SOURCE.to_owned();
+        for (declared, value) in values {
+            assert!(source.contains(declared), "{declared}");
+            source = source.replace(declared, value);
+        }
+        wgsl::vertex_shader(&source, None).unwrap()
+    };
+    let least: &[(&str, f64)] = &[("3", 1.25), ("count", 7.0)];
+    let declared = [("scale: f32", "scale: f32 = 1.25"), ("count: u32", "count: u32 = 7")];
+    let mut gpu = open(Profile::Full);
+    let mut captured = |words: &[u32]| {
+        common::validate(words, "vulkan1.0");
+        let built_in = BuiltIn::Position;
+        let selector = Selector::BuiltIn { built_in, component: 0, components: 4 };
+        let list = CaptureList {
+            captures: vec![CaptureEntry { selector, buffer: 0, offset: 0 }],
+            strides: [Some(16), None, None, None],
+        };
+        let shader = Shader::new(words).captures(&list);
+        let vertex_input = VertexInput::default();
+        let target = gpu.compute_target(Backend::Compute).unwrap();
+        let options = compute::Options::new(&vertex_input).target(target);
+        capture(&mut gpu, &compute::lower(&shader, &options).unwrap())
+    };
+    let found = captured(&wgsl::vertex_shader_with(SOURCE, None, least).unwrap());
+    assert_eq!(found, captured(&written(&declared)));
+
+    let others: &[(&str, f64)] =
+        &[("0", -8.0), ("is_flipped", 1.0), ("steps", 12.0), ("unused", 9.0), ("area", 0.5)];
+    let all = [least, others].concat();
+    let more = [
+        ("bias = 2.5", "bias = -8.0"),
+        ("is_flipped = false", "is_flipped = true"),
+        ("steps: i32 = -4", "steps: i32 = 12"),
+        ("area = scale * f32(count)", "area = 0.5"),
+    ];
+    let others = captured(&wgsl::vertex_shader_with(SOURCE, None, &all).unwrap());
+    assert_eq!(others, captured(&written(&[&declared[..], &more[..]].concat())));
+    assert_ne!(others, found);
+    close(gpu);
+
+    let refused = |values: &[(&str, f64)]| {
+        let values = [least, values].concat();
+        wgsl::vertex_shader_with(SOURCE, None, &values).unwrap_err().to_string()
+    };
+    let has = "it has: 3, 0, count, is_flipped, steps, area, unused";
+    for unknown in ["scale", "4", ""] {
+        let expected = format!("the source has no override constant '{unknown}'; {has}");
+        assert_eq!(refused(&[(unknown, 1.0)]), expected);
+    }
+    assert_eq!(refused(&[("count", -1.0)]), "the override constant 'count' cannot be -1");
+    assert_eq!(refused(&[("3", f64::NAN)]), "the override constant '3' cannot be NaN");
+    for (values, key) in [(&least[..1], "count"), (&least[1..], "3")] {
+        let error = wgsl::vertex_shader_with(SOURCE, None, values).unwrap_err();
+        assert_eq!(error, FrontendError::NoValue { key: key.to_owned() });
+    }
 }
 
 #[test]

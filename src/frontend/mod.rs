@@ -10,7 +10,7 @@
 //! its offsets. The guarantees of the language hold: integer divisions by zero are defined, indices
 //! stay within arrays, variables are initialised to zero. The output of the source in clip space is
 //! not changed or flipped. naga does not write specialisation constants: those in the source have
-//! their default values.
+//! the values that they are compiled with ([`wgsl::vertex_shader_with`]), or their default values.
 //!
 //! naga panics on input that it does not expect. Such a panic is caught and returned as
 //! [`FrontendError::Panic`]. The process's panic hook is not changed, and runs first: it can
@@ -21,6 +21,7 @@
 #[cfg(feature = "glsl")]
 pub mod glsl;
 mod isolated;
+mod overrides;
 mod tokens;
 #[cfg(feature = "wgsl")]
 pub mod wgsl;
@@ -29,14 +30,15 @@ pub use isolated::{MAX_NESTING, NAGA_THREAD};
 
 use std::fmt;
 
-use naga::back::pipeline_constants::{PipelineConstantError, process_overrides};
-use naga::back::{PipelineConstants, spv};
+use naga::back::pipeline_constants::process_overrides;
+use naga::back::spv;
 use naga::compact::{KeepUnused, compact};
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 use naga::valid::{Capabilities, ModuleInfo, ValidationError, ValidationFlags, Validator};
 use naga::{ImageClass, Module, ShaderStage, TypeInner, WithSpan};
 use spirv::{Decoration, StorageClass};
 
+use self::overrides::Overrides;
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::EntryPoint;
 
@@ -110,6 +112,31 @@ pub enum FrontendError {
         /// The first such qualifier.
         qualifier: String,
     },
+    /// An `override` constant has no value: neither the source nor the caller gives it one.
+    #[error(
+        "the constant '{key}' has no value: give it one in the source, or compile the source with \
+         wgsl::vertex_shader_with"
+    )]
+    NoValue {
+        /// Its `@id`, or its name if it has none.
+        key: String,
+    },
+    /// A value for an `override` constant that the source does not have.
+    #[error("the source has no override constant '{key}'; it has: {found}")]
+    NoOverride {
+        /// The `@id` or the name that was given.
+        key: String,
+        /// Those that the source has.
+        found: String,
+    },
+    /// A value that the type of an `override` constant does not have.
+    #[error("the override constant '{key}' cannot be {value}")]
+    OverrideValue {
+        /// Its `@id`, or its name if it has none.
+        key: String,
+        /// The value.
+        value: String,
+    },
     /// naga cannot write the shader as SPIR-V.
     #[error("the shader cannot be written as SPIR-V: {0}")]
     Write(String),
@@ -156,29 +183,25 @@ pub fn output_names<'a>(
         })
 }
 
-/// Validates a module and writes one of its vertex shaders with everything that it uses. `explain`
-/// converts errors of the validator.
+/// Validates a module and writes one of its vertex shaders with everything that it uses. `values` are
+/// those of `override` constants; `explain` converts errors of the validator.
 fn compile(
     mut module: Module,
     entry_point: Option<&str>,
+    values: &[(&str, f64)],
     explain: impl Fn(&WithSpan<ValidationError>) -> FrontendError,
 ) -> Result<Vec<u32>, FrontendError> {
     let name = choose(&module, entry_point)?.to_owned();
     validate(&module, &explain)?;
+    let mut overrides = Overrides::new(&module, values)?;
     // Removes other shaders, which may need device features or fail validation.
     module.entry_points.retain(|entry| entry.stage == ShaderStage::Vertex && entry.name == name);
     compact(&mut module, KeepUnused::No);
     let info = validate(&module, &explain)?;
     let write_error = |error: &dyn std::error::Error| FrontendError::Write(messages(error));
-    let (module, info) = process_overrides(&module, &info, None, &PipelineConstants::default())
-        .map_err(|error| match error {
-            PipelineConstantError::MissingValue(name) => FrontendError::Unsupported {
-                location: None,
-                what: format!("the constant '{name}' without a value"),
-                advice: "give it one in the source",
-            },
-            error => write_error(&error),
-        })?;
+    overrides.keep_those_of(&module);
+    let (module, info) = process_overrides(&module, &info, None, overrides.values())
+        .map_err(|error| overrides.explain(&module, &info, &error))?;
     check_types(&module)?;
     let pipeline = spv::PipelineOptions { shader_stage: ShaderStage::Vertex, entry_point: name };
     spv::write_vec(&module, &info, &options(), Some(&pipeline)).map_err(|error| write_error(&error))

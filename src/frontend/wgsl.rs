@@ -9,11 +9,43 @@ use super::isolated::{check_nesting, isolated};
 use super::tokens::{Tokens, location};
 use super::{FrontendError, SourceLocation, compile, messages};
 
-/// Compiles a vertex shader. `entry_point` is its name; `None` selects the only one.
+/// Compiles a vertex shader. `entry_point` is its name; `None` selects the only one. `override`
+/// constants have their default values.
 ///
 /// # Errors
 /// [`FrontendError`] with naga's message, and the position in the source.
 pub fn vertex_shader(source: &str, entry_point: Option<&str>) -> Result<Vec<u32>, FrontendError> {
+    vertex_shader_with(source, entry_point, &[])
+}
+
+/// Compiles a vertex shader with values for [`override`
+/// constants](https://www.w3.org/TR/WGSL/#override-decls), as the `constants` of [a stage in
+/// WebGPU](https://www.w3.org/TR/webgpu/#dictdef-gpuprogrammablestage) give them: each by its `@id` as
+/// a decimal number, or by its name if it has none, and converted to its type. The last of several
+/// values for one constant counts. Constants without a value here have their default, also one that is
+/// computed from others.
+///
+/// ```
+/// use vkxfb::frontend::{FrontendError, wgsl};
+///
+/// let source = "
+///     @id(3) override scale: f32;
+///     override offset = 0.5;
+///     @vertex fn main() -> @builtin(position) vec4f { return vec4f(scale + offset); }";
+/// let words = wgsl::vertex_shader_with(source, None, &[("3", 2.0), ("offset", 1.0)])?;
+/// assert_ne!(words, wgsl::vertex_shader_with(source, None, &[("3", 2.0)])?);
+/// assert!(matches!(wgsl::vertex_shader(source, None), Err(FrontendError::NoValue { key }) if key == "3"));
+/// # Ok::<(), FrontendError>(())
+/// ```
+///
+/// # Errors
+/// As [`vertex_shader`]; [`FrontendError::NoValue`], [`FrontendError::NoOverride`],
+/// [`FrontendError::OverrideValue`].
+pub fn vertex_shader_with(
+    source: &str,
+    entry_point: Option<&str>,
+    overrides: &[(&str, f64)],
+) -> Result<Vec<u32>, FrontendError> {
     let tokens = Tokens::of(source, true);
     if let Some(sign) = tokens.list().iter().position(|token| token.directive) {
         return Err(FrontendError::Unsupported {
@@ -31,7 +63,7 @@ pub fn vertex_shader(source: &str, entry_point: Option<&str>) -> Result<Vec<u32>
                 message: error.message().to_owned(),
                 advice: None,
             })?;
-        compile(module, entry_point, |error| FrontendError::Source {
+        compile(module, entry_point, overrides, |error| FrontendError::Source {
             location: error.spans().find_map(|(span, _)| place(*span, source)),
             message: messages(error.as_inner()),
             advice: None,

@@ -51,6 +51,6 @@ pub fn vertex_shader(source: &str) -> Result<Vec<u32>, FrontendError> {
             .map_err(|errors| explain.parse_errors(&errors))?;
         explain.check(&module)?;
         interface::mend(&mut module, &rewritten.array_sizes);
-        compile(module, None, |error| explain.validation(error))
+        compile(module, None, &[], |error| explain.validation(error))
     })
 }
