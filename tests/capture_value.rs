@@ -221,6 +221,42 @@ fn what_is_refused_is_not_lost() {
     });
 }
 
+/// One access to a growing arena serves several recordings, and grows in each of them.
+#[test]
+fn an_access_that_grows_serves_two_recordings() {
+    const DRAWS: u32 = 300;
+    for (profile, resources) in &WAYS[..2] {
+        let mut bench = Bench::new(*profile, *resources, 2 * DRAWS);
+        let what = format!("{profile:?} {resources:?}");
+        bench.prepare(0);
+        let mut capture = Capture::new(bench.gpu.context(), &bench.gpu.kernels());
+        let desc = ArenaDesc { upload: 4 << 10, scratch: 4 << 10, descriptor_sets: 1 };
+        let mut arena = bench.gpu.create_arena(&desc).unwrap();
+        let (targets, counters) = (bench.target(), bench.counter());
+        let recorded = bench.gpu.submit_growing(|ctx, allocator, cmd| {
+            // SAFETY: all outlives the submission, which is waited for.
+            unsafe {
+                let mut access = arena.growing(allocator);
+                for half in 0..2 {
+                    let desc = CaptureDesc::new(&bench.pipeline).buffers(&targets);
+                    let desc = if half == 0 { desc } else { desc.counters(&counters) };
+                    let mut recorder = Recorder::begin(&mut capture, &mut access, cmd, &desc)?;
+                    draw(&mut recorder, half * DRAWS, DRAWS)?;
+                    recorder.end(&counters)?;
+                    ctx.capture_barrier(cmd, COMPUTE, ConsumerScope::COMPUTE_SHADER);
+                }
+                host_barrier(ctx, cmd);
+            }
+            Ok(())
+        });
+        recorded.unwrap();
+        assert!(arena.capacity().upload > 4 << 10, "{what}");
+        bench.gpu.destroy_arena(arena);
+        bench.check(0, 2 * DRAWS, &what);
+        bench.close();
+    }
+}
+
 /// A growing arena loses no draw, however small it was at first. The next capture can use the
 /// memory that was added.
 #[test]

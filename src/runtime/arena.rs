@@ -141,7 +141,8 @@ pub struct Arena {
 
 /// An [`Arena`], and the allocator that it may grow by.
 ///
-/// `&mut Arena` converts to an access that does not grow; [`Arena::growing`] returns one that does.
+/// `&mut Arena` converts to an access that does not grow; [`Arena::growing`] returns one that does. A
+/// reference to an access converts to another one, so that one serves several recordings.
 pub struct ArenaAccess<'a> {
     arena: &'a mut Arena,
     allocator: Option<&'a mut (dyn MemoryAllocator + Send + Sync + 'a)>,
@@ -299,6 +300,17 @@ impl fmt::Debug for ArenaAccess<'_> {
 impl<'a> From<&'a mut Arena> for ArenaAccess<'a> {
     fn from(arena: &'a mut Arena) -> Self {
         Self { arena, allocator: None }
+    }
+}
+
+impl<'a> From<&'a mut ArenaAccess<'_>> for ArenaAccess<'a> {
+    fn from(access: &'a mut ArenaAccess<'_>) -> Self {
+        let ArenaAccess { arena, allocator } = access;
+        let allocator = match allocator {
+            Some(allocator) => Some(&mut **allocator as &mut (dyn MemoryAllocator + Send + Sync)),
+            None => None,
+        };
+        Self { arena, allocator }
     }
 }
 
