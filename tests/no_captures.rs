@@ -1,5 +1,5 @@
-//! The mode `Xfb` without an `Offset` is legal, and captures nothing. Primitives are counted, but
-//! buffers and counters do not change.
+//! The mode `Xfb` without an `Offset` is legal, and captures nothing: buffers and counters do not
+//! change, and of queries only those of generated primitives count.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -49,10 +49,12 @@ fn nothing_is_captured_by_valid_modules() {
 mod on_a_device {
     use super::*;
     use crate::common::device;
+    use ash::vk;
     use vkxfb::lower::Backend;
     use vkxfb::runtime::{
-        ArenaDesc, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, CounterBuffer, Draw,
-        IndirectDraw, MemoryLocation, Pipeline, PipelineDesc, QueryKind, QueryResult, Recorder,
+        ArenaDesc, Capture, CaptureBuffer, CaptureDesc, Captured, ConsumerScope, CounterBuffer,
+        Draw, IndirectDraw, MemoryLocation, Pipeline, PipelineDesc, QueryKind, QueryResult,
+        Recorder,
     };
     use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
     use vkxfb_probe::gpu::{Gpu, OpenOptions};
@@ -64,8 +66,8 @@ mod on_a_device {
     /// What counter and capture buffer hold.
     const COUNTER: u32 = 20;
 
-    fn lower(gpu: &Gpu, backend: Backend) -> Lowered {
-        let words = common::compile(SOURCE, &[]);
+    fn lower(gpu: &Gpu, source: &str, backend: Backend) -> Lowered {
+        let words = common::compile(source, &[]);
         let shader = &Shader::new(&words);
         let vertex_input = &VertexInput::default();
         match backend {
@@ -90,7 +92,7 @@ mod on_a_device {
             dynamic_topology: false,
             render_pass: gpu.render_pass(),
             prepared: &[],
-            cache: ash::vk::PipelineCache::null(),
+            cache: vk::PipelineCache::null(),
         };
         // SAFETY: the context is of a live device.
         unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
@@ -101,7 +103,7 @@ mod on_a_device {
         for resources in device::RESOURCES {
             let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
             for backend in gpu.backends().to_vec() {
-                let lowered = lower(&gpu, backend);
+                let lowered = lower(&gpu, SOURCE, backend);
                 let found = device::capture(&mut gpu, &lowered);
                 assert!(found.iter().all(Option::is_none), "{backend}");
             }
@@ -121,7 +123,7 @@ mod on_a_device {
 
     fn count(resources: vkxfb_probe::gpu::Resources, is_indirect: bool) {
         let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
-        let lowered = lower(&gpu, Backend::Compute);
+        let lowered = lower(&gpu, SOURCE, Backend::Compute);
         let pipeline = pipeline(&gpu, &lowered);
         let context = gpu.context();
         let usage = context.capture_buffer_usage(Backend::Compute)
@@ -177,15 +179,143 @@ mod on_a_device {
         });
         submitted.unwrap();
         assert_eq!(gpu.read(&memory, 0..1024).unwrap(), expected);
-        for (pool, second) in pools.iter().zip([20, 0]) {
+        for (pool, first) in pools.iter().zip([0, 20]) {
             // SAFETY: nothing uses the queries any more.
             let result = unsafe { pool.result(0) }.unwrap();
-            assert_eq!(result, Some(QueryResult { first: 20, second }), "{:?}", pool.kind());
+            assert_eq!(result, Some(QueryResult { first, second: 0 }), "{:?}", pool.kind());
         }
         gpu.destroy_arena(arena);
         pools.into_iter().for_each(|pool| gpu.destroy_query_pool(pool));
         gpu.destroy_buffer(memory);
         gpu.destroy_pipeline(pipeline);
         device::close(gpu);
+    }
+
+    /// The same with an output that is captured.
+    const CAPTURES: &str = "#version 450
+        layout(xfb_buffer = 0, xfb_stride = 16) out;
+        out gl_PerVertex { layout(xfb_offset = 0) vec4 gl_Position; };
+        void main() { gl_Position = vec4(gl_VertexIndex); }";
+
+    /// What a capture leaves behind.
+    #[derive(Debug, PartialEq)]
+    struct Left {
+        /// The result of a query of that kind.
+        query: Option<[u64; 2]>,
+        memory: Vec<u8>,
+        captured: Option<Captured>,
+    }
+
+    /// Draws 20 triangles into a buffer with room for so many, from its start to a counter.
+    fn left(source: &str, room: u64, backend: Backend, kind: Option<QueryKind>) -> Left {
+        let mut gpu = device::open_with(OpenOptions::default());
+        let lowered = lower(&gpu, source, backend);
+        let pipeline = pipeline(&gpu, &lowered);
+        let pass = (gpu.render_pass(), gpu.framebuffer());
+        let context = gpu.context();
+        let usage = context.capture_buffer_usage(backend) | context.counter_buffer_usage(backend);
+        let memory = gpu.create_buffer(2048, usage, MemoryLocation::Device).unwrap();
+        gpu.write(&memory, 0, bytemuck::cast_slice(&[COUNTER; 512])).unwrap();
+        let own = kind.map(|kind| gpu.create_query_pool(kind, 1).unwrap());
+        let raw = gpu.context().device().clone();
+        let native = kind.map(|kind| {
+            let ty = match kind {
+                QueryKind::TransformFeedbackStream => vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT,
+                QueryKind::PrimitivesGenerated => vk::QueryType::PRIMITIVES_GENERATED_EXT,
+            };
+            let info = vk::QueryPoolCreateInfo::default().query_type(ty).query_count(1);
+            // SAFETY: the device is live, and has such queries.
+            unsafe { raw.create_query_pool(&info, None) }.unwrap()
+        });
+        let kernels = gpu.kernels();
+        let mut arena = gpu.create_arena(&ArenaDesc::for_draws(4, 8)).unwrap();
+        let buffer = memory.raw();
+        let recorded = gpu.submit(|ctx, cmd| {
+            let counter = Some(CounterBuffer { buffer, offset: 0 });
+            let buffers = [Some(CaptureBuffer { buffer, offset: 64, size: room * 3 * 16 })];
+            let desc = CaptureDesc::new(&pipeline).buffers(&buffers);
+            // SAFETY: everything outlives the submission, which is waited for.
+            unsafe {
+                if let (Some(own), Some(native)) = (&own, &native) {
+                    own.reset(ctx, cmd, 0, 1)?;
+                    raw.cmd_reset_query_pool(cmd, *native, 0, 1);
+                }
+                device::begin_render_pass(ctx, cmd, backend, pass);
+                let mut capture = Capture::new(ctx, &kernels);
+                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                if let (Some(own), Some(native)) = (&own, &native) {
+                    match backend {
+                        Backend::Native => raw.cmd_begin_query(cmd, *native, 0, Default::default()),
+                        _ => recorder.begin_query(own, 0)?,
+                    }
+                }
+                recorder.draw(STRIP, &DRAW)?;
+                if let (Some(own), Some(native)) = (&own, &native) {
+                    match backend {
+                        Backend::Native => raw.cmd_end_query(cmd, *native, 0),
+                        _ => recorder.end_query(own.kind())?,
+                    }
+                }
+                let recorded = recorder.end(&[counter])?;
+                device::end_render_pass(ctx, cmd, backend);
+                ctx.capture_barrier(cmd, backend, ConsumerScope::HOST);
+                Ok(recorded)
+            }
+        });
+        let query = own.as_ref().zip(native).map(|(own, native)| {
+            // SAFETY: nothing uses the queries any more.
+            unsafe {
+                if backend == Backend::Native {
+                    let mut values = [[0; 2]];
+                    let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
+                    raw.get_query_pool_results(native, 0, &mut values, flags).unwrap();
+                    return values[0];
+                }
+                let QueryResult { first, second } = own.result(0).unwrap().unwrap();
+                [first, second]
+            }
+        });
+        let memory_left = gpu.read(&memory, 0..2048).unwrap();
+        // SAFETY: as above.
+        unsafe { raw.destroy_query_pool(native.unwrap_or_default(), None) };
+        gpu.destroy_arena(arena);
+        if let Some(own) = own {
+            gpu.destroy_query_pool(own);
+        }
+        gpu.destroy_buffer(memory);
+        gpu.destroy_pipeline(pipeline);
+        device::close(gpu);
+        Left { query, memory: memory_left, captured: recorded.unwrap().captured }
+    }
+
+    /// What queries count, what counters hold, and what the recorder says: as the driver has it, with
+    /// and without an output that is captured.
+    #[test]
+    fn queries_count_what_they_count_natively() {
+        let gpu = device::open_with(OpenOptions::default());
+        let mut kinds = Vec::new();
+        let has = gpu.capabilities().transform_feedback.as_ref().is_some_and(|xfb| xfb.queries);
+        kinds.extend(has.then_some(QueryKind::TransformFeedbackStream));
+        let has = gpu.draw_features().primitives_generated_query;
+        kinds.extend(has.then_some(QueryKind::PrimitivesGenerated));
+        let has_native = gpu.backends().contains(&Backend::Native);
+        device::close(gpu);
+        if !has_native {
+            return eprintln!("skipped: the device has no transform feedback");
+        }
+        for (source, room) in [(CAPTURES, 3), (CAPTURES, 20), (SOURCE, 3), (SOURCE, 20)] {
+            // One after the other: lavapipe 22.3 has the counts of one kind in a query of the other.
+            for kind in kinds.iter().copied().map(Some).chain([None]) {
+                let native = left(source, room, Backend::Native, kind);
+                let compute = left(source, room, Backend::Compute, kind);
+                assert_eq!(compute, native, "{kind:?} {room} {source}");
+                let Captured { primitives_written, primitives_needed, .. } =
+                    compute.captured.unwrap();
+                if kind == Some(QueryKind::TransformFeedbackStream) {
+                    let counts = Some([primitives_written, primitives_needed]);
+                    assert_eq!(native.query, counts, "{room} {source}");
+                }
+            }
+        }
     }
 }

@@ -5,7 +5,7 @@
 //! An output variable or a member of an output block is captured if it has an `Offset`. `XfbBuffer`
 //! and `XfbStride` alone capture nothing: glslang adds them to `gl_PerVertex` of every module that
 //! uses transform feedback. The execution mode `Xfb` without any `Offset` is legal, and captures
-//! nothing: primitives are counted, and no buffer is written.
+//! nothing: no buffer is written, and of queries only those of generated primitives count.
 
 use spirv::{Decoration, ExecutionMode, StorageClass};
 

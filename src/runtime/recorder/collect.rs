@@ -31,12 +31,19 @@ impl Capture {
         pending.states.len() - 1
     }
 
+    /// Whether draws count as captured, whatever buffers are bound: [transform feedback
+    /// queries](https://docs.vulkan.org/spec/latest/chapters/queries.html#queries-transform-feedback)
+    /// count primitives that are attempted to be written, so none where the shader captures no output.
+    pub(super) fn is_counted(&self) -> bool {
+        self.bound.pipeline.as_ref().is_some_and(|p| !p.layout().outputs.is_empty())
+    }
+
     /// The members that all kinds of inputs have in common.
     fn input(&self, topology: PrimitiveTopology) -> Input {
         let query = |kind: QueryKind| self.bound.queries[kind as usize].values;
-        let stream = match self.bound.pipeline {
-            Some(_) => query(QueryKind::TransformFeedbackStream),
-            None => Address::default(),
+        let stream = match self.is_counted() {
+            true => query(QueryKind::TransformFeedbackStream),
+            false => Address::default(),
         };
         let (predicate, inverted) = match self.bound.predicate {
             Some(Predicate { address, inverted }) => (address, inverted),

@@ -198,7 +198,7 @@ impl Capture {
         let counts = DrawCounts::new(draw.topology, count, instance_count, buffers);
         cursor.stream.add([counts.primitives_written, counts.primitives_needed]);
         cursor.generated.add([counts.primitives_needed, 0]);
-        if self.bound.pipeline.is_some()
+        if self.is_counted()
             && let Some(captured) = &mut cursor.captured
         {
             captured.add(&counts);

@@ -458,7 +458,9 @@ impl<'a> Graphics<'a> {
 
     /// Advances the write positions by a draw.
     fn advance(&mut self, counts: &DrawCounts) {
-        if let Some(captured) = &mut self.captured {
+        if let Some(captured) = &mut self.captured
+            && !self.pipeline.layout().outputs.is_empty()
+        {
             captured.add(counts);
         }
         for (buffer, _) in self.targets.iter_mut().flatten() {
