@@ -377,6 +377,11 @@ fn sets_that_the_application_binds_itself() {
             };
             // SAFETY: as `capture` says.
             unsafe {
+                let error = scene.draw(0).unwrap_err();
+                assert!(matches!(error, RuntimeError::MissingDescriptorSet { set: 0 }), "{error}");
+                let error = scene.recorder.assume_descriptor_sets(1, 2).unwrap_err();
+                assert!(matches!(error, RuntimeError::DescriptorSetRange { .. }), "{error}");
+                scene.recorder.assume_descriptor_sets(0, 2)?;
                 own(0, 1);
                 own(1, 2);
                 scene.draw(0)?;
@@ -419,6 +424,16 @@ fn sets_that_cannot_hold_are_refused() {
             let found = bench.capture(*way, |_, _, scene| {
                 // SAFETY: as `capture` says; the arguments lie in their buffer.
                 unsafe {
+                    // Whatever is not bound is missed, and the capture goes on.
+                    for (before, missing) in [(None, 0), (Some(0), 1)] {
+                        if let Some(number) = before {
+                            scene.bind(number, &[1])?;
+                        }
+                        let error = scene.recorder.draw(POINTS, &Draw::new(VERTICES)).unwrap_err();
+                        let is_missed =
+                            matches!(error, RuntimeError::MissingDescriptorSet { set } if set == missing);
+                        assert!(is_missed, "{backend} {way:?} {resources:?}: {error}");
+                    }
                     scene.bind(0, &[1, 2])?;
                     let sets = [scene.sets[1]; 2];
                     error = scene.recorder.bind_descriptor_sets(1, &sets, &[0, 0]).err();
@@ -441,6 +456,7 @@ fn sets_that_cannot_hold_are_refused() {
                 let found = bench.capture(*way, |_, _, scene| {
                     // SAFETY: as above.
                     unsafe {
+                        scene.recorder.assume_descriptor_sets(0, 2)?;
                         if let Some(number) = before {
                             scene.bind(number, &[1])?;
                         }
@@ -530,6 +546,7 @@ fn check_what_a_flush_disturbed(options: OpenOptions) {
             drop(recorder);
             let mut recorder = capture.recorder();
             recorder.bind_pipeline(pipeline)?;
+            recorder.assume_descriptor_sets(0, 2)?;
             recorder.draw(POINTS, &draw)?;
             drop(recorder);
             capture.end(&[])?;

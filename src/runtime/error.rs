@@ -274,6 +274,16 @@ pub enum RuntimeError {
         /// set layouts.
         needed: ResourcePlan,
     },
+    /// A shader reads a descriptor set that is not bound.
+    #[error(
+        "the shader reads descriptor set {set}, and it is not bound: bind it with \
+         Recorder::bind_descriptor_sets, or say with Recorder::assume_descriptor_sets that the command \
+         buffer has it"
+    )]
+    MissingDescriptorSet {
+        /// Number of the set.
+        set: u32,
+    },
     /// Kernels disturb a descriptor set that the application bound itself and that the captures
     /// read.
     #[error(

@@ -3,7 +3,7 @@
 use ash::vk;
 
 use super::capture::{Attributes, BoundIndices, Capture, Predicate};
-use super::checks::{check_set_range, check_strides};
+use super::checks::{check_set_range, check_strides, check_used_sets};
 use super::plain::BoundRange;
 use super::sets::SetArguments;
 use crate::lower::Backend;
@@ -150,10 +150,35 @@ impl Capture {
         dynamic_offsets: &[u32],
     ) -> Result<(), RuntimeError> {
         let Some(pipeline) = &self.bound.pipeline else { return Ok(()) };
-        check_set_range(pipeline, first, sets)?;
+        check_set_range(pipeline, first, sets.len())?;
         let layout = pipeline.raw_layout();
         self.pending.sets.bind(SetArguments { layout, first, sets, dynamic_offsets });
         Ok(())
+    }
+
+    /// # Errors
+    /// [`RuntimeError::DescriptorSetRange`].
+    pub(super) fn assume_descriptor_sets(
+        &mut self,
+        first: u32,
+        count: u32,
+    ) -> Result<(), RuntimeError> {
+        let Some(pipeline) = &self.bound.pipeline else { return Ok(()) };
+        check_set_range(pipeline, first, count as usize)?;
+        self.pending.sets.assume(first, count);
+        Ok(())
+    }
+
+    /// Checks that every set that the next draw reads is bound, by the recorder or by the application.
+    ///
+    /// # Errors
+    /// [`RuntimeError::MissingDescriptorSet`].
+    pub(super) fn check_used_sets(&self) -> Result<(), RuntimeError> {
+        let Some(pipeline) = &self.bound.pipeline else { return Ok(()) };
+        let sets = &self.pending.sets;
+        check_used_sets(pipeline, |set| {
+            sets.is_set_bound(sets.current(), set) || sets.is_assumed(set)
+        })
     }
 
     /// # Safety

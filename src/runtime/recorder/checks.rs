@@ -3,8 +3,6 @@
 
 #![forbid(unsafe_code)]
 
-use ash::vk;
-
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::counts::MAX_BUFFER_SIZE;
 use crate::lower::Backend;
@@ -134,12 +132,23 @@ pub(super) fn check_index_buffer(buffer: &IndexBuffer) -> Result<(), RuntimeErro
 pub(super) fn check_set_range(
     pipeline: &Pipeline,
     first: u32,
-    sets: &[vk::DescriptorSet],
+    count: usize,
 ) -> Result<(), RuntimeError> {
-    let (count, max) = (sets.len(), pipeline.set_count());
+    let max = pipeline.set_count();
     match count as u64 + u64::from(first) <= u64::from(max) {
         true => Ok(()),
         false => Err(RuntimeError::DescriptorSetRange { first, count, sets: max }),
+    }
+}
+
+/// Checks that every set that the pipeline's shader reads is bound.
+pub(super) fn check_used_sets(
+    pipeline: &Pipeline,
+    is_bound: impl Fn(u32) -> bool,
+) -> Result<(), RuntimeError> {
+    match pipeline.used_sets().iter().find(|set| !is_bound(**set)) {
+        None => Ok(()),
+        Some(&set) => Err(RuntimeError::MissingDescriptorSet { set }),
     }
 }
 

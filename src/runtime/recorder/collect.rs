@@ -73,6 +73,7 @@ impl Capture {
         self.check_begun()?;
         // SAFETY: the caller's contract.
         unsafe { self.find_attributes() }?;
+        self.check_used_sets()?;
         let pipeline = self.bound.pipeline.as_ref();
         check_topology(pipeline.and_then(Pipeline::fixed_topology), topology)?;
         let mut input = Input { draw_index, ..self.input(topology) };

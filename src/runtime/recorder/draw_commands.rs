@@ -21,9 +21,10 @@ impl Recorder<'_> {
     /// Captures a draw, after the draws before it.
     ///
     /// # Errors
-    /// [`RuntimeError::TopologyMismatch`], [`RuntimeError::IndexOverflow`],
-    /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::NotBegun`]; for the vertex buffers that
-    /// the pipeline reads [`RuntimeError::MissingVertexBuffer`], [`RuntimeError::Misaligned`],
+    /// [`RuntimeError::TopologyMismatch`], [`RuntimeError::DispatchTooLarge`],
+    /// [`RuntimeError::NotBegun`]; [`RuntimeError::MissingDescriptorSet`] for a set that the shader
+    /// reads; for the vertex buffers that the pipeline reads
+    /// [`RuntimeError::MissingVertexBuffer`], [`RuntimeError::Misaligned`],
     /// [`RuntimeError::StaticStride`], [`RuntimeError::NoAddress`],
     /// [`RuntimeError::TooManyBuffers`], [`RuntimeError::PartialDword`],
     /// [`RuntimeError::PastTheEnd`]; for push constants and sysvals in memory (vertex)
@@ -126,9 +127,10 @@ impl Recorder<'_> {
     ///
     /// # Errors
     /// [`RuntimeError::TopologyMismatch`], [`RuntimeError::Misaligned`],
-    /// [`RuntimeError::SmallStride`], [`RuntimeError::NoAddress`], [`RuntimeError::Limit`],
-    /// [`RuntimeError::TooManyBuffers`], [`RuntimeError::DispatchTooLarge`] (if the device has no
-    /// indirect dispatch), [`RuntimeError::CommandsPastTheEnd`] (descriptor plan),
+    /// [`RuntimeError::SmallStride`], [`RuntimeError::MissingDescriptorSet`],
+    /// [`RuntimeError::NoAddress`], [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`],
+    /// [`RuntimeError::DispatchTooLarge`] (if the device has no indirect dispatch),
+    /// [`RuntimeError::CommandsPastTheEnd`] (descriptor plan),
     /// [`RuntimeError::Unsupported`] (vertex), [`RuntimeError::FeatureNotEnabled`] (native: a count
     /// without `drawIndirectCount`, several draws without `multiDrawIndirect`).
     ///

@@ -5,6 +5,7 @@ use ash::vk;
 use super::checks::{
     check_capture_buffers, check_counters, check_distinct, check_native_byte_count,
     check_native_indirect, check_push_constants, check_set_range, check_strides, check_topology,
+    check_used_sets,
 };
 use super::constants::Constants;
 use super::draw_commands::Arguments;
@@ -30,6 +31,8 @@ pub(super) struct Graphics<'a> {
     vertex_buffers: Vec<VertexBuffer>,
     /// Whether the vertex buffers were checked against the pipeline.
     are_buffers_checked: bool,
+    /// The numbers of the descriptor sets that are bound.
+    bound_sets: Vec<u32>,
     constants: Constants,
     /// Native: whether push constants must be recorded before the next draw.
     are_constants_new: bool,
@@ -80,6 +83,7 @@ impl<'a> Graphics<'a> {
             pipeline,
             vertex_buffers: Vec::new(),
             are_buffers_checked: false,
+            bound_sets: Vec::new(),
             constants: Constants::default(),
             are_constants_new: false,
             table: None,
@@ -219,12 +223,13 @@ impl<'a> Graphics<'a> {
     /// # Safety
     /// As [`Recorder::bind_descriptor_sets`](super::Recorder::bind_descriptor_sets).
     pub(super) unsafe fn bind_descriptor_sets(
-        &self,
+        &mut self,
         first: u32,
         sets: &[vk::DescriptorSet],
         dynamic_offsets: &[u32],
     ) -> Result<(), RuntimeError> {
-        check_set_range(&self.pipeline, first, sets)?;
+        check_set_range(&self.pipeline, first, sets.len())?;
+        self.note_sets(first, sets.len() as u32);
         if !sets.is_empty() {
             let layout = self.pipeline.raw_layout();
             let arguments = SetArguments { layout, first, sets, dynamic_offsets };
@@ -232,6 +237,27 @@ impl<'a> Graphics<'a> {
             unsafe { arguments.record(self.ctx.device(), self.cmd, self.pipeline.bind_point()) };
         }
         Ok(())
+    }
+
+    /// # Errors
+    /// [`RuntimeError::DescriptorSetRange`].
+    pub(super) fn assume_descriptor_sets(
+        &mut self,
+        first: u32,
+        count: u32,
+    ) -> Result<(), RuntimeError> {
+        check_set_range(&self.pipeline, first, count as usize)?;
+        self.note_sets(first, count);
+        Ok(())
+    }
+
+    /// Notes that sets are bound.
+    fn note_sets(&mut self, first: u32, count: u32) {
+        for number in first..first.saturating_add(count) {
+            if !self.bound_sets.contains(&number) {
+                self.bound_sets.push(number);
+            }
+        }
     }
 
     pub(super) fn unsupported(&self, what: &'static str) -> RuntimeError {
@@ -311,6 +337,7 @@ impl<'a> Graphics<'a> {
     ) -> Result<(), RuntimeError> {
         check_topology(self.pipeline.fixed_topology(), topology)?;
         self.check_buffers()?;
+        check_used_sets(&self.pipeline, |set| self.bound_sets.contains(&set))?;
         if self.pipeline.backend() != Backend::Native {
             let Arguments::Draw(draw) = arguments else {
                 return Err(self.unsupported("draws that are indexed or indirect"));

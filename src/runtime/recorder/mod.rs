@@ -163,9 +163,11 @@ pub struct Recorded {
 ///
 /// # Descriptor sets
 /// Sets that [`bind_descriptor_sets`](Self::bind_descriptor_sets) binds apply to the draws after
-/// it, on every backend. An application may also record `vkCmdBindDescriptorSets` itself, with
-/// [`Pipeline::raw_layout`], before or during the capture. On the native and vertex backends that
-/// works as in Vulkan. The compute backend records draws at [`flush`](Self::flush) and
+/// it, on every backend. A draw whose shader reads a set that is not bound is refused
+/// ([`RuntimeError::MissingDescriptorSet`](super::RuntimeError::MissingDescriptorSet)). An application
+/// may also record `vkCmdBindDescriptorSets` itself, with [`Pipeline::raw_layout`], before or during
+/// the capture, and says so with [`assume_descriptor_sets`](Self::assume_descriptor_sets). On the
+/// native and vertex backends that works as in Vulkan. The compute backend records draws at [`flush`](Self::flush) and
 /// [`end`](Self::end), so all draws use the sets that the command buffer has bound at that time.
 /// Sets that were bound with `bind_descriptor_sets` before a draw take precedence for that draw.
 ///

@@ -45,6 +45,8 @@ pub(super) struct BoundSets {
     current: usize,
     /// By set number, the command whose set is bound in the command buffer, or [`UNBOUND`].
     recorded: Vec<u32>,
+    /// The numbers of sets that the application binds itself.
+    assumed: Vec<u32>,
 }
 
 impl BoundSets {
@@ -55,6 +57,7 @@ impl BoundSets {
         self.sets.clear();
         self.dynamic_offsets.clear();
         self.snapshots.clear();
+        self.assumed.clear();
         self.current = 0;
         self.forget_recorded();
     }
@@ -103,6 +106,16 @@ impl BoundSets {
         self.current += 1;
         let bound = self.snapshots.iter_mut().skip(self.current * self.count);
         bound.skip(numbers.start).take(numbers.len()).for_each(|bound| *bound = command);
+    }
+
+    /// Takes it that the application binds sets itself.
+    pub(super) fn assume(&mut self, first: u32, count: u32) {
+        self.assumed.extend(first..first.saturating_add(count));
+    }
+
+    /// Whether the application binds the set of that number itself.
+    pub(super) fn is_assumed(&self, number: u32) -> bool {
+        self.assumed.contains(&number)
     }
 
     /// Whether a single command bound exactly these sets, and no later command replaced one of

@@ -172,7 +172,8 @@ impl<'a> Recorder<'a> {
     /// ([`begin_inactive`](Self::begin_inactive)) this does nothing.
     ///
     /// Draws of a compute capture share a dispatch only while the sets do not change; binding the
-    /// same sets again is no change. See [`Recorder`] for sets that an application binds itself.
+    /// same sets again is no change. For sets that an application binds itself there is
+    /// [`assume_descriptor_sets`](Self::assume_descriptor_sets).
     ///
     /// # Errors
     /// [`RuntimeError::DescriptorSetRange`].
@@ -193,6 +194,29 @@ impl<'a> Recorder<'a> {
                 graphics.bind_descriptor_sets(first, sets, dynamic_offsets)
             },
             Backing::Capture(capture) => capture.bind_descriptor_sets(first, sets, dynamic_offsets),
+        }
+    }
+
+    /// Says that the application binds sets `first` to `first + count - 1` itself, with
+    /// `vkCmdBindDescriptorSets`, `vkCmdPushDescriptorSet` or the like and
+    /// [`Pipeline::raw_layout`]: see [`Recorder`]. The draws that follow then need no
+    /// [`bind_descriptor_sets`](Self::bind_descriptor_sets) for these sets. Without a pipeline
+    /// ([`begin_inactive`](Self::begin_inactive)) this does nothing.
+    ///
+    /// # Errors
+    /// [`RuntimeError::DescriptorSetRange`].
+    ///
+    /// # Safety
+    /// The sets are bound at the pipeline's bind point when the draws that read them are recorded: on
+    /// the compute backend by [`flush`](Self::flush), [`end`](Self::end) or [`Capture::play`].
+    pub unsafe fn assume_descriptor_sets(
+        &mut self,
+        first: u32,
+        count: u32,
+    ) -> Result<(), RuntimeError> {
+        match self.backing() {
+            Backing::Graphics(graphics) => graphics.assume_descriptor_sets(first, count),
+            Backing::Capture(capture) => capture.assume_descriptor_sets(first, count),
         }
     }
 
