@@ -152,13 +152,18 @@ fn elements(count: u32) -> Vec<u8> {
 
 /// What is captured, by the model, if only so many elements exist.
 fn expected(drawn: Drawn, existing: u64) -> Vec<u8> {
+    expected_of(drawn, |vertex| (u64::from(vertex) < existing).then_some(vertex))
+}
+
+/// The same by the number of the element that exists for a vertex, counted from the first one.
+fn expected_of(drawn: Drawn, element_of: impl Fn(u32) -> Option<u32>) -> Vec<u8> {
     let vertex = |instance: u32, record: u64| {
         let vertex = STRIP.gather(ProvokingVertex::First, record) as u32;
         let vertex = if drawn.is_indexed { drawn.vertices - 1 - vertex } else { vertex };
-        let exists = u64::from(vertex) < existing;
-        let values = if exists { element(vertex) } else { [0; 4] };
+        let values = element_of(vertex).map_or([0; 4], element);
         values.map(|value| value.wrapping_add(instance))
     };
+    let vertex = &vertex;
     let records = |instance| (0..drawn.records()).map(move |record| vertex(instance, record));
     let values: Vec<[u32; 4]> = (0..drawn.instances).flat_map(records).collect();
     bytemuck::cast_slice(&values).to_vec()
@@ -220,6 +225,39 @@ fn elements_that_do_not_exist_are_zeros() {
             let bound = Bound { offset: 0, size, captured_at: 0 };
             check(&mut gpu, (ELEMENTS, 0), bound, 0);
         }
+    }
+}
+
+/// Vertices are numbered modulo 2^32: behind the last number comes the first element. Such draws must
+/// not be taken for ones whose elements all exist, whatever class they are of.
+#[test]
+fn numbers_of_vertices_wrap() {
+    let bound = Bound { offset: 0, size: ELEMENTS, captured_at: 0 };
+    for (resources, max_shared_workgroups) in [
+        (Resources::Best, None),
+        (Resources::Best, Some(0)),
+        (Resources::Descriptors, None),
+        (Resources::Descriptors, Some(0)),
+    ] {
+        let options = OpenOptions { resources, max_shared_workgroups, ..Default::default() };
+        let mut gpu = Gpu::open(&options).unwrap();
+        let usage = gpu.context().vertex_buffer_usage(COMPUTE);
+        let vertices = gpu.create_buffer(ELEMENTS, usage, MemoryLocation::Device).unwrap();
+        gpu.write(&vertices, 0, &elements(VERTICES)).unwrap();
+        for topology in [Some(STRIP), None] {
+            let pipeline = pipeline(&gpu, 0, topology);
+            for first in [u32::MAX, u32::MAX - 1, u32::MAX - VERTICES + 2] {
+                for (is_indexed, instances) in [(false, 3), (true, 3), (false, 1), (true, 1)] {
+                    let drawn = Drawn { first, is_indexed, instances, ..DRAWN };
+                    let found = captured(&mut gpu, &pipeline, &vertices, bound, drawn);
+                    let element = |v| Some(first.wrapping_add(v)).filter(|e| *e < VERTICES);
+                    let is_right = found == expected_of(drawn, element);
+                    assert!(is_right, "{resources:?} {max_shared_workgroups:?} {drawn:?}");
+                }
+            }
+            gpu.destroy_pipeline(pipeline);
+        }
+        gpu.destroy_buffer(vertices);
     }
 }
 

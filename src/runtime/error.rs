@@ -406,16 +406,6 @@ pub enum RuntimeError {
         /// The topology of the pipeline.
         pipeline: PrimitiveTopology,
     },
-    /// The vertex or instance indices of a draw exceed 2^32.
-    #[error("first {what} {first} and {what} count {count}: their sum passes 2^32")]
-    IndexOverflow {
-        /// `vertex` or `instance`.
-        what: &'static str,
-        /// The first.
-        first: u32,
-        /// How many.
-        count: u32,
-    },
     /// A capture needs more workgroups than a two-dimensional dispatch can have.
     #[error("a capture of {workgroups} workgroups: two axes of {per_axis} hold fewer")]
     DispatchTooLarge {

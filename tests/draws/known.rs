@@ -84,11 +84,22 @@ const FAULTS: &[Fault] = &[
         fact: Fact::MultiDrawInstances,
         reason: "lavapipe draws the first instance of all draws of a multi-draw before the second",
     },
+    Fault {
+        driver: "llvmpipe",
+        fact: Fact::InstanceWraps,
+        reason: "lavapipe numbers all instances beyond 2^32 - 1 like the one before the first",
+    },
 ];
 
 /// What a driver is known to get wrong.
 pub fn faulty(driver: &str) -> Vec<Fact> {
     FAULTS.iter().filter(|f| f.driver == driver).map(|f| f.fact).collect()
+}
+
+/// The same by which vertices shaders are run for, which all backends depend on that draw.
+pub fn faulty_draws(driver: &str) -> Vec<Fact> {
+    let faulty = faulty(driver);
+    faulty.into_iter().filter(|fact| *fact == Fact::InstanceWraps).collect()
 }
 
 /// The faults that a native run of a program may show.

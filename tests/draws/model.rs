@@ -48,6 +48,8 @@ pub enum Fact {
     Conditional,
     /// A counter is written where a predicate was read.
     CounterOverPredicate,
+    /// Primitives of an instance whose number is beyond 2^32 - 1, and wraps.
+    InstanceWraps,
     /// A primitive restart index other than the largest one.
     RestartIndex,
     /// A captured vertex beyond the bound range: no program does it.
@@ -314,6 +316,7 @@ impl Model {
             false => vec![(0..span.count).map(|i| span.first.wrapping_add(i)).collect()],
         };
         for instance in 0..instances.count {
+            let wraps = instances.first.checked_add(instance).is_none();
             for segment in &segments {
                 let primitives = state.topology.primitive_count(segment.len() as u32);
                 let m = u64::from(state.topology.vertices_per_primitive());
@@ -328,6 +331,9 @@ impl Model {
                             draw_index,
                         })
                         .collect();
+                    if wraps && self.positions.is_some() {
+                        self.facts.insert(Fact::InstanceWraps);
+                    }
                     self.primitive(state, &vertices);
                 }
             }

@@ -164,7 +164,7 @@ impl DrawWorker {
     pub fn by_recorder(backend: Backend) -> Self {
         Self::open(&OpenOptions::default(), |gpu| {
             let mut space = Space::of(gpu);
-            space.restrict_to_recorder(backend);
+            space.restrict_to_recorder(backend, &gpu.capabilities().driver_name);
             let executor = ByRecorder::new(gpu, backend).unwrap();
             (space, vec![Executor::Recorder(executor)])
         })
@@ -268,7 +268,12 @@ impl DrawWorker {
     fn faults(&self, executor: usize, facts: &BTreeSet<Fact>) -> Vec<&'static Fault> {
         let executor = &self.executors[executor];
         match (executor.backend(), executor) {
-            (Backend::Vertex | Backend::Compute, _) => Vec::new(),
+            (Backend::Compute, _) => Vec::new(),
+            (Backend::Vertex, _) => {
+                let draws = known::faulty_draws(&self.gpu.capabilities().driver_name);
+                let facts = facts.iter().copied().filter(|fact| draws.contains(fact));
+                known::faults(&self.gpu, &facts.collect())
+            }
             (Backend::Native, Executor::Commands(_)) => known::faults(&self.gpu, facts),
             (Backend::Native, Executor::Recorder(_)) => {
                 // The recorder gives counters from the first on, null where there is none.

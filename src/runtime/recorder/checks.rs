@@ -8,7 +8,7 @@ use crate::counts::MAX_BUFFER_SIZE;
 use crate::lower::Backend;
 use crate::runtime::checks::{check_limit, multiple_of, multiple_of_4, not_whole_size};
 use crate::runtime::parameters::{
-    ByteCountDraw, CaptureBuffer, CounterBuffer, Draw, IndexBuffer, IndirectDraw,
+    ByteCountDraw, CaptureBuffer, CounterBuffer, IndexBuffer, IndirectDraw,
 };
 use crate::runtime::{Context, Pipeline, RuntimeError};
 use crate::topology::PrimitiveTopology;
@@ -165,19 +165,6 @@ pub(super) fn check_topology(
     }
 }
 
-/// Checks that the numbers of all vertices and instances fit into 32 bits.
-pub(super) fn check_draw(draw: &Draw) -> Result<(), RuntimeError> {
-    check_range("vertex", draw.first_vertex, draw.vertex_count)?;
-    check_range("instance", draw.first_instance, draw.instance_count)
-}
-
-pub(super) fn check_range(what: &'static str, first: u32, count: u32) -> Result<(), RuntimeError> {
-    match u64::from(first) + u64::from(count) <= 1 << 32 {
-        true => Ok(()),
-        false => Err(RuntimeError::IndexOverflow { what, first, count }),
-    }
-}
-
 /// Checks the offset and the stride of indirect commands of `command` bytes.
 pub(super) fn check_indirect(draw: &IndirectDraw, command: u32) -> Result<(), RuntimeError> {
     multiple_of_4(|| "the offset of indirect arguments".to_owned(), draw.offset)?;
@@ -232,5 +219,5 @@ pub(in crate::runtime) fn check_byte_count(draw: &ByteCountDraw) -> Result<(), R
         let what = "vertexStride, a divisor,".to_owned();
         return Err(RuntimeError::Misaligned { what, value: 0, alignment: 4 });
     }
-    check_range("instance", draw.first_instance, draw.instance_count)
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! The draw commands of a capture. Each checks its arguments and passes them to its backend.
 
 use super::Recorder;
-use super::checks::{check_byte_count, check_draw, check_indirect, check_range};
+use super::checks::{check_byte_count, check_indirect};
 use super::state::Backing;
 use crate::runtime::RuntimeError;
 use crate::runtime::parameters::{ByteCountDraw, Draw, DrawIndexed, IndirectDraw};
@@ -19,6 +19,8 @@ pub(super) enum Arguments<'a> {
 
 impl Recorder<'_> {
     /// Captures a draw, after the draws before it.
+    ///
+    /// The numbers of vertices and instances are modulo 2^32, as those of all draws are.
     ///
     /// # Errors
     /// [`RuntimeError::TopologyMismatch`], [`RuntimeError::DispatchTooLarge`],
@@ -43,7 +45,6 @@ impl Recorder<'_> {
         topology: PrimitiveTopology,
         draw: &Draw,
     ) -> Result<(), RuntimeError> {
-        check_draw(draw)?;
         // SAFETY: the caller's contract.
         unsafe { self.record(topology, Arguments::Draw(draw), 0) }
     }
@@ -67,7 +68,6 @@ impl Recorder<'_> {
         topology: PrimitiveTopology,
         draw: &DrawIndexed,
     ) -> Result<(), RuntimeError> {
-        check_range("instance", draw.first_instance, draw.instance_count)?;
         // SAFETY: the caller's contract.
         unsafe { self.record(topology, Arguments::Indexed(draw), 0) }
     }
@@ -87,7 +87,6 @@ impl Recorder<'_> {
         draws: &[Draw],
     ) -> Result<(), RuntimeError> {
         for (index, draw) in (0..).zip(draws) {
-            check_draw(draw)?;
             // SAFETY: the caller's contract.
             unsafe { self.record_multi(topology, Arguments::Draw(draw), index) }?;
         }
@@ -110,7 +109,6 @@ impl Recorder<'_> {
         draws: &[DrawIndexed],
     ) -> Result<(), RuntimeError> {
         for (index, draw) in (0..).zip(draws) {
-            check_range("instance", draw.first_instance, draw.instance_count)?;
             // SAFETY: the caller's contract.
             unsafe { self.record_multi(topology, Arguments::Indexed(draw), index) }?;
         }
@@ -177,8 +175,8 @@ impl Recorder<'_> {
     ///
     /// # Errors
     /// As [`draw_indirect`](Self::draw_indirect) without [`RuntimeError::FeatureNotEnabled`];
-    /// [`RuntimeError::Misaligned`] also for a stride of 0; [`RuntimeError::IndexOverflow`], and
-    /// [`RuntimeError::MissingProperty`] (native, without `transformFeedbackDraw`).
+    /// [`RuntimeError::Misaligned`] also for a stride of 0; [`RuntimeError::MissingProperty`]
+    /// (native, without `transformFeedbackDraw`).
     ///
     /// # Safety
     /// As [`draw_indirect`](Self::draw_indirect).

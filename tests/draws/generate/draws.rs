@@ -175,18 +175,27 @@ impl Generator<'_> {
     }
 
     fn instances(&mut self, indirect: bool) -> Instances {
-        let first = match self.rng.below(20) {
-            _ if indirect && !self.space.indirect_first_instance => 0,
-            0 => self.rng.u32() >> 1,
-            1..8 => self.rng.below(12),
-            _ => 0,
-        };
         let count = match self.rng.below(20) {
             0 => 0,
             1..13 => 1,
             _ => self.rng.range(2, 4),
         };
+        let first = match self.rng.below(20) {
+            _ if indirect && !self.space.indirect_first_instance => 0,
+            0 => self.far(count),
+            1..8 => self.rng.below(12),
+            _ => 0,
+        };
         Instances { first, count }
+    }
+
+    /// The number of the first of so many vertices or instances, half of the time one behind which
+    /// numbers wrap.
+    fn far(&mut self, count: u32) -> u32 {
+        match self.rng.percent(50) {
+            true => u32::MAX - self.rng.below(count + 2),
+            false => self.rng.u32(),
+        }
     }
 
     /// Indices are bound before.
@@ -205,8 +214,8 @@ impl Generator<'_> {
         };
         if !indexed {
             let first = match self.rng.below(30) {
-                0 => self.rng.u32() - count.min(self.rng.u32()),
-                1..15 => self.rng.below(30),
+                0..2 => self.far(count),
+                2..15 => self.rng.below(30),
                 _ => 0,
             };
             return Span { first, count, vertex_offset: 0 };
@@ -219,7 +228,7 @@ impl Generator<'_> {
 
     fn vertex_offset(&mut self) -> i32 {
         match self.rng.below(20) {
-            0 => self.rng.u32().cast_signed() >> 1,
+            0 => self.far(40).cast_signed(),
             1..4 => self.rng.below(40).cast_signed() - 20,
             4..8 => self.rng.below(20).cast_signed(),
             _ => 0,

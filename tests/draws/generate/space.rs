@@ -118,7 +118,7 @@ impl Space {
 
     /// Leaves out what the recorder does not support, or what applications do with Vulkan's own
     /// commands on a graphics backend.
-    pub fn restrict_to_recorder(&mut self, backend: Backend) {
+    pub fn restrict_to_recorder(&mut self, backend: Backend, driver: &str) {
         self.multi_draw = false;
         self.queries.clear();
         self.dynamic_restart = false;
@@ -132,7 +132,7 @@ impl Space {
             self.counters = false;
             self.byte_count = false;
             self.index_out_of_range = false;
-            self.faulty.clear();
+            self.faulty = known::faulty_draws(driver);
         }
     }
 
