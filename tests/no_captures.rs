@@ -318,4 +318,11 @@ mod on_a_device {
             }
         }
     }
+
+    /// The layer in the place of the driver's own captures.
+    #[test]
+    fn queries_count_the_same_on_the_layer() {
+        let test = "on_a_device::queries_count_what_they_count_natively";
+        crate::common::layer::run_on_it(test, &[]);
+    }
 }

@@ -306,10 +306,9 @@ impl<'a> From<&'a mut Arena> for ArenaAccess<'a> {
 impl<'a> From<&'a mut ArenaAccess<'_>> for ArenaAccess<'a> {
     fn from(access: &'a mut ArenaAccess<'_>) -> Self {
         let ArenaAccess { arena, allocator } = access;
-        let allocator = match allocator {
-            Some(allocator) => Some(&mut **allocator as &mut (dyn MemoryAllocator + Send + Sync)),
-            None => None,
-        };
+        let allocator = allocator
+            .as_mut()
+            .map(|allocator| &mut **allocator as &mut (dyn MemoryAllocator + Send + Sync));
         Self { arena, allocator }
     }
 }

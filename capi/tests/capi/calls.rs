@@ -294,7 +294,17 @@ fn the_end_tells_what_failed_first() {
         let _ = vkxfb_capture_create(null_mut(), null_mut());
         refused(end(), INVALID, "triangle-list");
 
-        // The failed capture is over.
+        // The failed capture is over. Numbers of vertices and instances wrap.
+        let wrapping = vk::DrawIndirectCommand {
+            vertex_count: 4,
+            instance_count: 2,
+            first_vertex: u32::MAX - 1,
+            first_instance: u32::MAX,
+        };
+        succeeds(vkxfb_capture_begin(capture, &begin));
+        succeeds(vkxfb_capture_draw(capture, STRIP, &wrapping));
+        succeeds(end());
+
         succeeds(vkxfb_capture_begin(capture, &begin));
         succeeds(vkxfb_capture_draw(capture, STRIP, &draw));
         succeeds(end());
