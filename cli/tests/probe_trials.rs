@@ -29,7 +29,7 @@ fn trials(ran: &Ran) -> Vec<[String; 3]> {
 fn assert_only(fault: &str, more: &[&str], exits: u8, trial: &str, result: &str, says: &str) {
     let ran = probe(Some(fault), &[more, &["--json"]].concat()).exits(exits.into());
     let all = trials(&ran);
-    assert_eq!(all.len(), 3, "{all:?}");
+    assert_eq!(all.len(), 4, "{all:?}");
     for [name, came_out, text] in &all {
         let expected = if name == trial { result } else { "works" };
         assert_eq!(came_out, expected, "{fault}: {name}: {text}");
@@ -52,6 +52,7 @@ fn what_a_device_can_do_is_said_first() {
         "topologies         all 10",
         "indirect dispatch  works",
         "vertex stores      sound: each vertex once",
+        "counters           right, where some buffers have one, too (680 of native and compute)",
         "speed              native ",
     ] {
         assert!(head.contains(line), "{line}\n{head}");
@@ -60,13 +61,13 @@ fn what_a_device_can_do_is_said_first() {
 
     let floor = probe(None, &["--profile", "bifrost", "--json"]).exits(0);
     let results: Vec<_> = trials(&floor).into_iter().map(|[_, result, _]| result).collect();
-    assert_eq!(results, ["absent", "absent", "works"]);
+    assert_eq!(results, ["absent", "absent", "works", "works"]);
     let device = &floor.json()["reports"][0]["device"];
     let missing = &device["backends"][1]["missing"];
     assert_eq!(missing[0], "no feature vertexPipelineStoresAndAtomics", "{device:#}");
     assert_eq!(device["backends"][2]["topologies"].as_array().unwrap().len(), 10);
     let report = &floor.json()["reports"][0];
-    let rate = &report["trials"][2]["rates"][0];
+    let rate = &report["trials"][3]["rates"][0];
     assert!(rate["vertices_per_second"].as_f64().unwrap() > 1000.0, "{rate}");
 }
 
@@ -103,6 +104,7 @@ fn a_driver_that_executes_nothing_is_named() {
     let named = [
         ["indirect-dispatch", "wrong", "nothing is executed"],
         ["vertex-stores", "wrong", "nothing is executed"],
+        ["counters", "wrong", "native: nothing is executed"],
         ["speed", "wrong", "captures by native write nothing"],
     ];
     assert_eq!(trials(&ran), named.map(|texts| texts.map(str::to_owned)));

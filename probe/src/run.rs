@@ -9,6 +9,7 @@
 
 mod alone;
 mod case;
+mod counters;
 mod device;
 mod reference;
 mod speed;

@@ -1,5 +1,5 @@
 //! What no device reports of itself, and is tried before the cases run: whether indirect dispatches work, whether
-//! vertex shaders may store, how fast captures are.
+//! vertex shaders may store, whether counters of some buffers are right, how fast captures are.
 
 #![forbid(unsafe_code)]
 
@@ -19,19 +19,23 @@ pub enum Trial {
     IndirectDispatch,
     /// Whether a vertex shader that stores runs for every vertex of a draw, and no oftener than primitives use it.
     VertexStores,
+    /// Whether captures with counters of none, of some and of all buffers are right.
+    Counters,
     /// How long captures take.
     Speed,
 }
 
 impl Trial {
     /// All trials, in the order in which they run.
-    pub const ALL: [Self; 3] = [Self::IndirectDispatch, Self::VertexStores, Self::Speed];
+    pub const ALL: [Self; 4] =
+        [Self::IndirectDispatch, Self::VertexStores, Self::Counters, Self::Speed];
 
     /// Its name, as in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::IndirectDispatch => "indirect-dispatch",
             Self::VertexStores => "vertex-stores",
+            Self::Counters => "counters",
             Self::Speed => "speed",
         }
     }
@@ -41,6 +45,7 @@ impl Trial {
         match self {
             Self::IndirectDispatch => "indirect dispatch",
             Self::VertexStores => "vertex stores",
+            Self::Counters => "counters",
             Self::Speed => "speed",
         }
     }

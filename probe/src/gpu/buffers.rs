@@ -103,7 +103,7 @@ impl Gpu {
     }
 
     /// Lends a buffer of [`create_buffer`](Self::create_buffer) to `f`.
-    pub(super) fn with_buffer<R>(
+    pub(crate) fn with_buffer<R>(
         &mut self,
         size: u64,
         usage: vk::BufferUsageFlags,

@@ -5,7 +5,7 @@ use crate::plan::Plan;
 use crate::report::ProbeReport;
 use crate::trial::{Trial, TrialResult, Tried};
 
-use super::{BatchError, chain, speed};
+use super::{BatchError, chain, counters, speed};
 
 /// Makes the trials that the report does not have yet. Returns whether the device still works.
 pub fn run_trials(gpu: &mut Gpu, plan: &Plan, report: &mut ProbeReport) -> bool {
@@ -29,6 +29,7 @@ pub fn run_trial(gpu: &mut Gpu, plan: &Plan, trial: Trial) -> Tried {
     let tried = match trial {
         Trial::IndirectDispatch => of_gpu(gpu.try_indirect_dispatch()),
         Trial::VertexStores => of_gpu(gpu.try_vertex_stores()),
+        Trial::Counters => counters::try_counters(gpu, plan),
         Trial::Speed => speed::measure(gpu, plan),
     };
     tried.unwrap_or_else(|error| {
