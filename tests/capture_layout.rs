@@ -371,7 +371,7 @@ fn contradictions_are_named() {
     );
     assert_eq!(
         error(&buffer(2, 0, 16, u32::MAX - 3)),
-        CaptureError::BeyondStride { output: output(), end: (1 << 32) - 4, stride: 16 }
+        CaptureError::BeyondStride { output: output(), end: (1 << 32) + 4, stride: 16 }
     );
     assert_eq!(
         error(&(buffer(2, 0, 16, 0) + &buffer(3, 0, 16, 4))),

@@ -391,7 +391,16 @@ fn records_have_limits() {
     assert!(matches!(list(0, 0, Some(18)), Err(CaptureError::Stride { .. })));
     assert!(matches!(list(0, 0, None), Err(CaptureError::MissingStride { .. })));
     assert!(matches!(list(7, 0, Some(16)), Err(CaptureError::BufferLimit { buffer: 7, .. })));
-    assert!(matches!(list(0, u32::MAX - 3, Some(16)), Err(CaptureError::BeyondStride { .. })));
+    let end = (1 << 32) + 12;
+    assert!(
+        matches!(list(0, u32::MAX - 3, Some(16)), Err(CaptureError::BeyondStride { end: e, .. }) if e == end)
+    );
+    let places = |components| {
+        let selector = Selector::Location { location: 0, component: 0, components };
+        let captures = vec![CaptureEntry { selector, buffer: 0, offset: u32::MAX - 3 }];
+        shader.list(&CaptureList { captures, strides: [Some(16), None, None, None] })
+    };
+    assert!(matches!(places(4), Err(CaptureError::BeyondStride { end: e, .. }) if e == end));
 }
 
 /// A component number that is too large neither overflows nor uses billions of locations.

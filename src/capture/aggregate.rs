@@ -7,7 +7,7 @@
 //! A malicious module may nest types without end, or in cycles. Two limits stop the walk: the
 //! record's stride, for types with a size, and a number of steps, for types without one.
 
-use super::error::{label, labelled};
+use super::error::labelled;
 use super::{CaptureError, CapturedOutput, GlType, LengthError, Varying};
 use crate::spirv::Id;
 use crate::spirv::declarations::{Declarations, Type};
@@ -55,8 +55,8 @@ pub(super) struct Walk<'a> {
     outputs: &'a mut Vec<CapturedOutput>,
     varyings: &'a mut Vec<Varying>,
     steps: u32,
-    /// Bytes from the start of the record.
-    offset: u32,
+    /// Bytes from the start of the record: what begins where a record cannot is refused with its end.
+    offset: u64,
     /// The location of the next value.
     location: Option<u32>,
 }
@@ -70,17 +70,32 @@ impl<'a> Walk<'a> {
         offset: u32,
         location: Option<u32>,
     ) -> Self {
-        Self { declarations, outputs, varyings, steps: 0, offset, location }
+        Self { declarations, outputs, varyings, steps: 0, offset: offset.into(), location }
     }
 
     /// Captures a value.
     pub(super) fn capture(&mut self, ty: Id, value: &CapturedValue) -> Result<(), CaptureError> {
-        self.visit(ty, value, 0)
+        let start = self.offset;
+        self.visit(ty, value, 0)?;
+        // What has no parts has a place, too.
+        self.fit(start, 0, value).map(|_| ())
     }
 
-    /// The end of the last value: bytes from the start of the record.
+    /// The end of the last value: bytes from the start of the record, in which it lies.
     pub(super) fn offset(&self) -> u32 {
-        self.offset
+        self.offset as u32
+    }
+
+    /// Checks that so many bytes from `start` on lie within the record. Returns the start.
+    fn fit(&self, start: u64, size: u32, value: &CapturedValue) -> Result<u32, CaptureError> {
+        let end = start + u64::from(size);
+        match u32::try_from(start) {
+            Ok(start) if end <= u64::from(value.stride) => Ok(start),
+            _ => {
+                let (output, stride) = (self.label(value), value.stride);
+                Err(CaptureError::BeyondStride { output, end, stride })
+            }
+        }
     }
 
     fn visit(&mut self, ty: Id, value: &CapturedValue, depth: u32) -> Result<(), CaptureError> {
@@ -127,14 +142,7 @@ impl<'a> Walk<'a> {
         value: &CapturedValue,
     ) -> Result<(), CaptureError> {
         self.align(ty.bits == 64);
-        self.varyings.push(Varying {
-            buffer: value.buffer,
-            buffer_index: 0,
-            offset: self.offset,
-            ty,
-            count,
-            name: value.gl_name.clone(),
-        });
+        let start = self.offset;
         let is_array = matches!(self.declarations.ty(id), Some(Type::Array { .. }));
         for i in 0..count {
             let element = if is_array { &value.inner(i, &format!("[{i}]")) } else { value };
@@ -146,15 +154,24 @@ impl<'a> Walk<'a> {
                 }
             }
         }
+        self.varyings.push(Varying {
+            buffer: value.buffer,
+            buffer_index: 0,
+            offset: self.fit(start, 0, value)?,
+            ty,
+            count,
+            name: value.gl_name.clone(),
+        });
         Ok(())
     }
 
     /// Adds a scalar, vector or column.
     fn output(&mut self, ty: GlType, value: &CapturedValue) -> Result<(), CaptureError> {
         self.step(value, 0)?;
+        let size = ty.rows * ty.bits / 8;
         let output = CapturedOutput {
             buffer: value.buffer,
-            offset: self.offset,
+            offset: self.fit(self.offset, size, value)?,
             components: ty.rows,
             class: ty.class,
             bits: ty.bits,
@@ -164,15 +181,7 @@ impl<'a> Walk<'a> {
             location: self.location,
             component: value.component,
         };
-        let end = u64::from(self.offset) + u64::from(output.size());
-        if end > u64::from(value.stride) {
-            return Err(CaptureError::BeyondStride {
-                output: label(&output),
-                end,
-                stride: value.stride,
-            });
-        }
-        self.offset += output.size();
+        self.offset += u64::from(size);
         // dvec3 and dvec4 take two locations.
         let locations = output.dwords().div_ceil(4);
         self.location = self.location.map(|location| location.saturating_add(locations));
@@ -180,8 +189,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Rounds the offset up to a multiple of 8 bytes. It cannot overflow, because it is within a
-    /// record.
+    /// Rounds the offset up to a multiple of 8 bytes.
     fn align(&mut self, wide: bool) {
         if wide {
             self.offset = self.offset.next_multiple_of(8);

@@ -204,10 +204,6 @@ impl Layout {
             }
             _ => {}
         }
-        if offset > stride {
-            let end = u64::from(offset);
-            return Err(CaptureError::BeyondStride { output, end, stride });
-        }
         let value = CapturedValue {
             buffer,
             stride,

@@ -52,6 +52,17 @@ impl InterfaceVariable {
         };
         self.built_in.map(name)
     }
+
+    /// Where it is, in words: its [`selector`](Self::selector); "location 0, component 1" where none names the whole
+    /// of it, as of an array that shares its locations; "no location".
+    pub fn place(&self) -> String {
+        let Self { selector, location, component, .. } = self;
+        match (selector.clone().or_else(|| self.built_in_name()), location) {
+            (Some(named), _) => named,
+            (None, Some(location)) => format!("location {location}, component {component}"),
+            (None, None) => "no location".to_owned(),
+        }
+    }
 }
 
 /// The variables of an entry point's interface in a storage class, `Input` or `Output`, in the
@@ -170,14 +181,13 @@ impl Components {
     }
 }
 
-/// Lists the outputs for error messages: their names, followed by their selectors.
+/// Lists the outputs for error messages: their names, followed by their places.
 pub(super) fn list_outputs(outputs: &[InterfaceVariable]) -> String {
-    let listed = |output: &InterfaceVariable| match (&output.name, &output.selector) {
-        (Some(name), Some(selector)) => Some(format!("{name} ({selector})")),
-        (Some(one), None) | (None, Some(one)) => Some(one.clone()),
-        (None, None) => None,
+    let listed = |output: &InterfaceVariable| match &output.name {
+        Some(name) => format!("{name} ({})", output.place()),
+        None => output.place(),
     };
-    let mut all: Vec<String> = outputs.iter().filter_map(listed).collect();
+    let mut all: Vec<String> = outputs.iter().map(listed).collect();
     let more = all.len().saturating_sub(MAX_LISTED);
     all.truncate(MAX_LISTED);
     if more > 0 {

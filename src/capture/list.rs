@@ -141,10 +141,6 @@ impl Layout {
         if !offset.is_multiple_of(4) {
             return Err(CaptureError::Misaligned { output, offset, alignment: 4 });
         }
-        if offset > stride {
-            let end = u64::from(offset);
-            return Err(CaptureError::BeyondStride { output, end, stride });
-        }
         self.strides[buffer as usize] = Some(stride);
         let destination = Destination { buffer, stride, offset };
         match selector {
@@ -174,6 +170,7 @@ impl Layout {
     ) -> Result<(), CaptureError> {
         let missing = || outputs.missing(selector);
         let Destination { buffer, stride, mut offset } = destination;
+        let end_in_record = u64::from(offset) + u64::from(count) * 4;
         let (mut at, end) = (first, first + u64::from(count));
         if at == end {
             return Err(missing());
@@ -189,8 +186,7 @@ impl Layout {
             let (from, components) = (within / dwords_each, left / dwords_each);
             let bytes = components * output.bits / 8;
             if u64::from(offset) + u64::from(bytes) > u64::from(stride) {
-                let end = u64::from(offset) + u64::from(bytes);
-                let output = selector.to_owned();
+                let (output, end) = (selector.to_owned(), end_in_record);
                 return Err(CaptureError::BeyondStride { output, end, stride });
             }
             self.varyings.push(Varying {

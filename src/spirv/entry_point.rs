@@ -58,7 +58,7 @@ pub enum EntryPointError {
     Ambiguous {
         /// The stage in words.
         stage: &'static str,
-        /// The names and stages of the entry points that the module has.
+        /// The names of its entry points of that stage.
         found: String,
     },
 }
@@ -103,7 +103,11 @@ pub fn find_entry_point(
             EntryPointError::NotFound { stage, name: name.to_owned(), found: list(&all) }
         }),
         (None, Some(only), 1) => Ok(only.clone()),
-        (None, ..) => Err(EntryPointError::Ambiguous { stage, found: list(&all) }),
+        // Those of other stages cannot be named.
+        (None, ..) => {
+            let names: Vec<String> = of_stage().map(|entry| format!("'{}'", entry.name)).collect();
+            Err(EntryPointError::Ambiguous { stage, found: names.join(", ") })
+        }
     }
 }
 
@@ -279,12 +283,12 @@ pub(crate) fn remove_annotations(module: &mut Module, removed: &IdSet) {
 /// What a name or a decoration is of.
 fn target_of(i: Instruction<'_>) -> Option<Id> {
     use Op::{
-        Decorate, DecorateId, DecorateString, MemberDecorate, MemberDecorateString, MemberName,
-        Name,
+        Decorate, DecorateId, DecorateString, MemberDecorate, MemberDecorateIdEXT,
+        MemberDecorateString, MemberName, Name,
     };
     match i.op()? {
         Name | MemberName | Decorate | DecorateId | DecorateString | MemberDecorate
-        | MemberDecorateString => Some(i.id(0)),
+        | MemberDecorateString | MemberDecorateIdEXT => Some(i.id(0)),
         _ => None,
     }
 }

@@ -138,7 +138,7 @@ pub enum DiagnoseError {
         /// The buffer.
         buffer: u32,
         /// The end of the output, in bytes of the record.
-        end: u32,
+        end: u64,
         /// Bytes of a record.
         stride: u32,
     },

@@ -32,7 +32,7 @@ pub(super) fn split_record(
     let mut end = 0;
     for (range, is_defined) in outputs {
         if range.end > stride as usize {
-            let end = u32::try_from(range.end).unwrap_or(u32::MAX);
+            let end = range.end as u64;
             return Err(DiagnoseError::Output { buffer, end, stride });
         }
         if range.start > end {

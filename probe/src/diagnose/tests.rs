@@ -289,7 +289,12 @@ fn contradictions_are_errors() {
     let mut wide = layout.clone();
     wide.outputs.push(output(0, 12, 2));
     let wide = Expectation { layout: &wide, ..expectation };
-    assert!(matches!(error(&wide, &[buffer]), DiagnoseError::Output { .. }));
+    assert!(matches!(error(&wide, std::slice::from_ref(&buffer)), DiagnoseError::Output { .. }));
+    let mut far = layout.clone();
+    far.outputs.push(output(0, u32::MAX - 3, 2));
+    let far = Expectation { layout: &far, ..expectation };
+    let DiagnoseError::Output { end, .. } = error(&far, &[buffer]) else { panic!("{far:?}") };
+    assert_eq!(end, (1 << 32) + 4);
 }
 
 /// 200 MB of a right capture; run with `--release` to see what it costs.
