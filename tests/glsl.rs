@@ -236,6 +236,15 @@ fn what_is_not_supported_is_named() {
             "2:33: a layout of a member",
         ),
         ("float a[2][3];", "an array of arrays"),
+        (
+            "layout(binding = 0) uniform B { vec4 a; vec4 b; vec4 c; } d[2];",
+            "2:29: the array of blocks 'd'",
+        ),
+        ("layout(binding = 0) readonly buffer B { vec4 a; } d[];", "2:37: the array of blocks 'd'"),
+        (
+            "layout(descriptor_heap, binding = 0) uniform B { vec4 a; } d[];",
+            "2:8: the qualifier 'descriptor_heap'",
+        ),
         ("layout(binding = 0) buffer B { uint8_t a; };", "2:32: the type 'uint8_t'"),
         (
             "layout(binding = 0) uniform accelerationStructureEXT a;",

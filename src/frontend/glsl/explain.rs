@@ -5,7 +5,7 @@ use naga::front::glsl::{Error, ErrorKind, ParseErrors};
 use naga::valid::{EntryPointError, ValidationError, VaryingError};
 use naga::{Module, Span, WithSpan};
 
-use super::interface::{has_arrays_of_arrays, misplaced};
+use super::interface::{block_array, has_arrays_of_arrays, misplaced};
 use super::rewrite::{MemberOffset, Rewritten};
 use crate::frontend::tokens::{self, Tokens, location};
 use crate::frontend::{FrontendError, SourceLocation, messages};
@@ -45,6 +45,9 @@ impl Explain<'_> {
         };
         if has_arrays_of_arrays(module) {
             return unsupported(None, "an array of arrays".to_owned());
+        }
+        if let Some((span, name)) = block_array(module) {
+            return unsupported(self.location(span), format!("the array of blocks '{name}'"));
         }
         match misplaced(module, &self.rewritten.member_offsets) {
             Some(MemberOffset { member, offset, byte, .. }) => unsupported(
@@ -124,6 +127,9 @@ impl Explain<'_> {
             }
             ErrorKind::InvalidToken(..) if word == "layout" => {
                 unsupported("a layout of a member".to_owned(), GLSLANG_ONLY)
+            }
+            ErrorKind::SemanticError(message) if message == "Unexpected qualifier" => {
+                unsupported(format!("the qualifier '{word}'"), GLSLANG_ONLY)
             }
             ErrorKind::InvalidToken(..) if word == "precise" => {
                 unsupported("'precise'".to_owned(), GLSLANG_ONLY)

@@ -7,9 +7,9 @@
 //! `gl_CullDistance`.
 
 use naga::{
-    Arena, ArraySize, Binding, Block, BuiltIn, Expression, Function, FunctionArgument,
-    FunctionResult, GlobalVariable, Handle, Interpolation, Literal, Module, ScalarKind, Span,
-    Statement, StructMember, Type, TypeInner, UniqueArena, VectorSize,
+    AddressSpace, Arena, ArraySize, Binding, Block, BuiltIn, Expression, Function,
+    FunctionArgument, FunctionResult, GlobalVariable, Handle, Interpolation, Literal, Module,
+    ScalarKind, Span, Statement, StructMember, Type, TypeInner, UniqueArena, VectorSize,
 };
 
 use super::rewrite::MemberOffset;
@@ -40,6 +40,18 @@ pub(super) fn has_arrays_of_arrays(module: &Module) -> bool {
     };
     let mut arrays = module.types.iter().filter_map(|(ty, _)| length(ty));
     arrays.any(|(base, size)| length(base).is_some_and(|(_, inner)| inner != size))
+}
+
+/// The first array of blocks, with its name. naga makes one block of them, which holds an array: it reads all elements
+/// from one descriptor.
+pub(super) fn block_array(module: &Module) -> Option<(Span, &str)> {
+    module.global_variables.iter().find_map(|(handle, variable)| {
+        let is_block =
+            matches!(variable.space, AddressSpace::Uniform | AddressSpace::Storage { .. });
+        let is_array = matches!(module.types[variable.ty].inner, TypeInner::Array { .. });
+        let name = variable.name.as_deref().unwrap_or_default();
+        (is_block && is_array).then(|| (module.global_variables.get_span(handle), name))
+    })
 }
 
 /// Corrects the entry point. A module with an unexpected structure is left to naga's validator.
