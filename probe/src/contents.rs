@@ -9,13 +9,13 @@ mod block;
 
 use std::collections::BTreeMap;
 
-use spirv::{Capability, Decoration, StorageClass};
+use spirv::{BuiltIn, Capability, Decoration, Op, StorageClass};
 use vkxfb::lower::reflect::{DescriptorCount, DescriptorUse, ResourceType, resource_interface};
 use vkxfb::lower::{LowerError, Shader};
 use vkxfb::spirv::declarations::{Declarations, Type};
 use vkxfb::spirv::entry_point::find_vertex_shader;
 use vkxfb::spirv::static_use::StaticUse;
-use vkxfb::spirv::{Id, Module, Section};
+use vkxfb::spirv::{Id, Instruction, Module, Section};
 
 use self::block::Block;
 
@@ -24,9 +24,6 @@ const MADE_UP_ELEMENTS: u32 = 4096;
 
 /// Bytes of a block whose contents are made up, at most.
 const MAX_MADE_UP: u64 = 1 << 24;
-
-/// Bytes that a size without padding may be rounded up to, as compilers of blocks do.
-const ROUNDING: u64 = 16;
 
 /// Bytes, and what messages call them: the path of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -159,6 +156,15 @@ pub enum ContentsError {
         /// What it is.
         what: String,
     },
+    /// Descriptors from a heap (`SPV_EXT_descriptor_heap`), which has no sets and bindings.
+    #[error(
+        "the shader takes descriptors from a heap ({variable}, SPV_EXT_descriptor_heap), which cannot be given contents \
+         here"
+    )]
+    DescriptorHeap {
+        /// The shader's variable, by its built-in and id.
+        variable: String,
+    },
     /// A block whose bytes cannot be told.
     #[error("{what}: {problem}")]
     Layout {
@@ -183,6 +189,9 @@ impl Contents {
     pub fn of(shader: &Shader<'_>, given: &Given, missing: Missing) -> Result<Self, ContentsError> {
         let interface = resource_interface(shader)?;
         let source = Source::of(shader)?;
+        if let Some(variable) = source.heap {
+            return Err(ContentsError::DescriptorHeap { variable });
+        }
         let mut bindings: BTreeMap<(u32, u32), Vec<&DescriptorUse>> = BTreeMap::new();
         for descriptor in &interface.descriptors {
             bindings.entry((descriptor.set, descriptor.binding)).or_default().push(descriptor);
@@ -224,23 +233,25 @@ impl Contents {
         let (set, binding) = (first.set, first.binding);
         let what = place_of(first);
         let blocks = source.blocks(set, binding);
-        let layouts = blocks.iter().map(|ty| Block::of(&source.declarations, *ty));
+        let layouts = blocks.iter().map(|(variable, pointee, ty)| {
+            let elements = source.elements_read(*variable, *pointee);
+            Ok(Block::of(&source.declarations, *ty)?.with_elements(elements))
+        });
         let layouts: Vec<Block> = layouts
             .collect::<Result<_, _>>()
             .map_err(|problem| ContentsError::Layout { what: what.clone(), problem })?;
         // Variables that alias each other: there are bytes for all of them.
         let size = layouts.iter().map(|block| block.size).max().unwrap_or(0);
         let stride = layouts.iter().filter_map(|block| block.stride).max();
-        let words = size_in_words(size, stride);
         let bytes = match (given.buffers.get(&(set, binding)), missing) {
-            (Some(bytes), _) => check_size(bytes, &what, size, stride)?.to_vec(),
+            (Some(bytes), _) => check_size(bytes, &what, &layouts)?.to_vec(),
             (None, Missing::Refuse) => {
                 return Err(ContentsError::MissingBuffer {
                     set,
                     binding,
                     variable: first.variable.clone(),
                     resource: first.resource,
-                    size: words,
+                    size: longest(&layouts).map(Block::size_in_words).unwrap_or_default(),
                 });
             }
             (None, Missing::MakeUp) => {
@@ -269,7 +280,7 @@ impl Contents {
         };
         let what = format!("the push constant block ({variable})");
         let bytes = match (&given.push_constants, missing) {
-            (Some(bytes), _) => check_size(bytes, &what, end, None)?.to_vec(),
+            (Some(bytes), _) => check_size(bytes, &what, &[Block::of_size(end)])?.to_vec(),
             (None, Missing::Refuse) => {
                 return Err(ContentsError::MissingPushConstants { variable, bytes: end });
             }
@@ -289,9 +300,12 @@ impl Contents {
 
 /// The module, and what the entry point uses of it.
 struct Source {
+    module: Module,
     declarations: Declarations,
     used: StaticUse,
     follows_addresses: bool,
+    /// The variable of a descriptor heap, by its built-in and id.
+    heap: Option<String>,
 }
 
 impl Source {
@@ -301,10 +315,13 @@ impl Source {
             Ok(entry) => entry,
             Err(_) => find_vertex_shader(&module, shader.entry_point)?,
         };
+        let used = StaticUse::of(&module, entry.function);
         Ok(Self {
             declarations: Declarations::of(&module),
-            used: StaticUse::of(&module, entry.function),
             follows_addresses: has_addresses(&module),
+            heap: heap_of(&module, &used),
+            used,
+            module,
         })
     }
 
@@ -314,8 +331,8 @@ impl Source {
         variables.filter(move |(id, _)| used(id))
     }
 
-    /// The types of blocks at a binding.
-    fn blocks(&self, set: u32, binding: u32) -> Vec<Id> {
+    /// The blocks at a binding: the variable of each, what it points to, and the type of the block.
+    fn blocks(&self, set: u32, binding: u32) -> Vec<(Id, Id, Id)> {
         let storages = [StorageClass::Uniform, StorageClass::StorageBuffer];
         let has = |id, decoration, number| {
             self.declarations.decoration(id, decoration) == Some(&[number])
@@ -325,8 +342,36 @@ impl Source {
             .flat_map(|storage| self.used(storage))
             .filter(|(id, _)| has(*id, Decoration::DescriptorSet, set))
             .filter(|(id, _)| has(*id, Decoration::Binding, binding))
-            .map(|(_, pointee)| self.element(pointee))
+            .map(|(variable, pointee)| (variable, pointee, self.element(pointee)))
             .collect()
+    }
+
+    /// The elements that an array without a length in a block has at least: one, and those that the shader reads by a
+    /// constant number.
+    fn elements_read(&self, variable: Id, pointee: Id) -> u64 {
+        let is_chain = |i: &Instruction<'_>| {
+            matches!(i.op(), Some(Op::AccessChain | Op::InBoundsAccessChain))
+                && i.id(2) == variable
+                && self.used.contains(i.id(1))
+        };
+        let chains = self.module.section(Section::Functions).filter(is_chain);
+        let last =
+            chains.filter_map(|i| self.element_number(pointee, i.operands().get(3..)?)).max();
+        u64::from(last.unwrap_or(0)) + 1
+    }
+
+    /// The number in an array without a length that indices have, where it is a constant.
+    fn element_number(&self, mut ty: Id, indices: &[u32]) -> Option<u32> {
+        for index in indices {
+            let index = self.declarations.constant(Id(*index));
+            match self.declarations.ty(ty)? {
+                Type::RuntimeArray { .. } => return index,
+                Type::Array { element, .. } => ty = *element,
+                Type::Struct { members } => ty = *members.get(index? as usize)?,
+                _ => return None,
+            }
+        }
+        None
     }
 
     /// What arrays of blocks are of.
@@ -360,6 +405,20 @@ impl Source {
 fn has_addresses(module: &Module) -> bool {
     let addresses = Capability::PhysicalStorageBufferAddresses as u32;
     module.section(Section::Capabilities).any(|i| i.operand(0) == addresses)
+}
+
+/// The variable of a descriptor heap that a shader uses. It is untyped: no other declaration tells of it.
+fn heap_of(module: &Module, used: &StaticUse) -> Option<String> {
+    let heap = |i: Instruction<'_>| match BuiltIn::from_u32(i.operand(2)) {
+        Some(which @ (BuiltIn::ResourceHeapEXT | BuiltIn::SamplerHeapEXT)) => {
+            Some(format!("{which:?} {}", i.id(0)))
+        }
+        _ => None,
+    };
+    let is_built_in = |i: &Instruction<'_>| {
+        i.is(Op::Decorate) && i.operand(1) == Decoration::BuiltIn as u32 && used.contains(i.id(0))
+    };
+    module.section(Section::Annotations).filter(is_built_in).find_map(heap)
 }
 
 /// What variables of one binding have in common.
@@ -415,35 +474,33 @@ fn unused(bytes: &GivenBytes, what: String, used: Vec<String>) -> ContentsError 
     ContentsError::Unused { name: bytes.name.clone(), what, used }
 }
 
-/// The size of a block as messages have it.
-fn size_in_words(size: u64, stride: Option<u32>) -> String {
-    match stride {
-        None => format!("{size} bytes"),
-        Some(stride) => format!("{size} bytes and {stride} for each element of its array"),
-    }
+/// Of blocks in the same place the one that takes most.
+fn longest(blocks: &[Block]) -> Option<&Block> {
+    blocks.iter().max_by_key(|block| (block.stride.is_some(), block.size))
 }
 
-/// Checks that there are as many bytes as a block takes.
+/// Checks that there are as many bytes as blocks take that lie in the same place.
 fn check_size<'b>(
     given: &'b GivenBytes,
     what: &str,
-    size: u64,
-    stride: Option<u32>,
+    blocks: &[Block],
 ) -> Result<&'b [u8], ContentsError> {
     let found = given.bytes.len() as u64;
-    let most = match stride {
-        None => size.next_multiple_of(ROUNDING),
-        Some(_) => u64::MAX,
+    let refuse = |block: &Block| ContentsError::Size {
+        name: given.name.clone(),
+        found,
+        what: what.to_owned(),
+        size: block.size_in_words(),
     };
     // A buffer of no bytes cannot be bound.
-    match (size.max(1)..=most).contains(&found) {
-        true => Ok(&given.bytes),
-        false => Err(ContentsError::Size {
-            name: given.name.clone(),
-            found,
-            what: what.to_owned(),
-            size: size_in_words(size, stride),
-        }),
+    let is_short = |block: &&Block| found == 0 || !block.is_filled_by(found);
+    if let Some(short) = blocks.iter().find(is_short) {
+        return Err(refuse(short));
+    }
+    // One of them may end earlier than another.
+    match longest(blocks) {
+        Some(longest) if !blocks.iter().any(|block| block.ends_with(found)) => Err(refuse(longest)),
+        _ => Ok(&given.bytes),
     }
 }
 

@@ -71,10 +71,38 @@ fn an_array_without_a_length_has_as_many_elements_as_there_are_bytes() {
     let block = "layout(set = 0, binding = 0) readonly buffer B { uint n; vec2 a[]; } b;";
     let body = "b.a[gl_VertexIndex % b.n], 0, 1";
     assert_eq!(made_up(block, body).buffers[0].bytes.len(), 8 + 4096 * 8);
-    for size in [8, 12, 8 + 8 * 100] {
+    for size in [16, 24, 8 + 8 * 100] {
         assert!(contents(block, body, &given(size)).is_ok(), "{size}");
     }
-    assert!(contents(block, body, &given(7)).is_err());
+    // Without an element the shader reads zeros; a part of one is of another layout.
+    for size in [0, 1, 7, 8, 12, 15, 17, 20, 8 + 8 * 100 + 4] {
+        let error = contents(block, body, &given(size)).unwrap_err();
+        assert!(matches!(error, ContentsError::Size { .. }), "{size}: {error}");
+        let text = error.to_string();
+        assert!(text.contains("8 bytes and 8 for each element of its array"), "{text}");
+    }
+    // The last element may lack its padding.
+    let block = "layout(set = 0, binding = 0) readonly buffer B { vec3 a[]; } b;";
+    for (size, is_right) in
+        [(8, false), (12, true), (16, true), (28, true), (32, true), (24, false)]
+    {
+        let found = contents(block, "b.a[gl_VertexIndex], 1", &given(size));
+        assert_eq!(found.is_ok(), is_right, "{size}");
+    }
+}
+
+/// An element that is read by its number is there.
+#[test]
+fn an_array_without_a_length_has_what_the_shader_names() {
+    let block = "layout(set = 0, binding = 0) readonly buffer B { uint n; vec2 a[]; } b[2];";
+    for (size, is_right) in [(16, false), (8 + 8 * 5, false), (8 + 8 * 6, true), (8 + 8 * 7, true)]
+    {
+        let found = contents(block, "b[1].a[5] + b[0].a[3], 0, 1", &given(size));
+        assert_eq!(found.is_ok(), is_right, "{size}");
+        if let Err(error) = found {
+            assert!(error.to_string().contains("at least 6"), "{error}");
+        }
+    }
 }
 
 #[test]
@@ -128,4 +156,120 @@ fn what_cannot_be_made_up_is_refused() {
         "layout(set = 0, binding = 0) readonly buffer B { layout(offset = 67108864) vec4 v; } b;";
     let refused = error(huge, "b.v");
     assert!(refused.to_string().contains("no more than"), "{refused}");
+}
+
+/// The words of an instruction.
+fn instruction(op: spirv::Op, operands: &[u32]) -> Vec<u32> {
+    let mut words = vec![(operands.len() as u32 + 1) << 16 | op as u32];
+    words.extend_from_slice(operands);
+    words
+}
+
+/// `vec4 o = heap[2].member`, with descriptors from a heap, which no assembler here knows.
+fn heap() -> Vec<u32> {
+    use spirv::{BuiltIn, Capability, Decoration, Op, StorageClass};
+    let text = |text: &str| vkxfb::spirv::string_words(text);
+    let entry = [&[0, 1], &text("main")[..], &[2, 3]].concat();
+    let extension = text("SPV_EXT_descriptor_heap");
+    let (uniform, output) = (StorageClass::Uniform as u32, StorageClass::Output as u32);
+    let constants = StorageClass::UniformConstant as u32;
+    let body: &[(Op, &[u32])] = &[
+        (Op::Capability, &[Capability::Shader as u32]),
+        (Op::Capability, &[Capability::UntypedPointersKHR as u32]),
+        (Op::Capability, &[Capability::DescriptorHeapEXT as u32]),
+        (Op::Extension, &extension),
+        (Op::MemoryModel, &[0, 1]),
+        (Op::EntryPoint, &entry),
+        (Op::Decorate, &[2, Decoration::Location as u32, 0]),
+        (Op::Decorate, &[3, Decoration::BuiltIn as u32, BuiltIn::ResourceHeapEXT as u32]),
+        (Op::DecorateId, &[4, Decoration::ArrayStrideIdEXT as u32, 5]),
+        (Op::Decorate, &[6, Decoration::Block as u32]),
+        (Op::MemberDecorate, &[6, 0, Decoration::Offset as u32, 0]),
+        (Op::MemberDecorateIdEXT, &[25, 1, Decoration::OffsetIdEXT as u32, 26]),
+        (Op::TypeVoid, &[7]),
+        (Op::TypeFunction, &[8, 7]),
+        (Op::TypeFloat, &[9, 32]),
+        (Op::TypeVector, &[10, 9, 4]),
+        (Op::TypeInt, &[11, 32, 0]),
+        (Op::Constant, &[11, 12, 0]),
+        (Op::Constant, &[11, 13, 2]),
+        (Op::TypePointer, &[14, output, 10]),
+        (Op::Variable, &[14, 2, output]),
+        (Op::TypeUntypedPointerKHR, &[15, constants]),
+        (Op::TypeBufferEXT, &[16, uniform]),
+        (Op::ConstantSizeOfEXT, &[11, 5, 16]),
+        (Op::ConstantSizeOfEXT, &[11, 26, 16]),
+        (Op::TypeRuntimeArray, &[4, 16]),
+        (Op::TypeStruct, &[25, 16, 16]),
+        (Op::UntypedVariableKHR, &[15, 3, constants]),
+        (Op::TypeStruct, &[6, 10]),
+        (Op::TypePointer, &[17, uniform, 6]),
+        (Op::TypePointer, &[18, uniform, 10]),
+        (Op::Function, &[7, 1, 0, 8]),
+        (Op::Label, &[19]),
+        (Op::UntypedAccessChainKHR, &[15, 20, 4, 3, 13]),
+        (Op::BufferPointerEXT, &[17, 21, 20]),
+        (Op::AccessChain, &[18, 22, 21, 12]),
+        (Op::Load, &[10, 23, 22]),
+        (Op::Store, &[2, 23]),
+    ];
+    let mut words = vec![spirv::MAGIC_NUMBER, 0x0001_0600, 0, 27, 0];
+    words.extend(body.iter().flat_map(|(op, operands)| instruction(*op, operands)));
+    words.extend(instruction(Op::Return, &[]));
+    words.extend(instruction(Op::FunctionEnd, &[]));
+    words
+}
+
+/// What nothing here describes is named, and not left to a driver.
+#[test]
+fn a_descriptor_heap_is_refused_by_name() {
+    let words = heap();
+    for missing in [Missing::Refuse, Missing::MakeUp] {
+        let error = Contents::of(&Shader::new(&words), &Given::default(), missing).unwrap_err();
+        assert!(matches!(error, ContentsError::DescriptorHeap { .. }), "{error}");
+        assert!(
+            error.to_string().contains("ResourceHeapEXT %3, SPV_EXT_descriptor_heap"),
+            "{error}"
+        );
+    }
+}
+
+/// Lowering carries it through: every id that is left is defined, and the heap's types with what decorates them.
+#[test]
+fn a_descriptor_heap_is_lowered() {
+    use spirv::Op;
+    use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
+    use vkxfb::lower::{Captures, compute, vertex};
+    let words = heap();
+    let selector = Selector::Location { location: 0, component: 0, components: 4 };
+    let captures = vec![CaptureEntry { selector, buffer: 0, offset: 0 }];
+    let list = CaptureList { captures, strides: [Some(16), None, None, None] };
+    let shader = Shader { captures: Captures::List(&list), ..Shader::new(&words) };
+    let vertex_input = vkxfb::vertex_input::VertexInput::default();
+    let options =
+        compute::Options { vertex_input: &vertex_input, target: compute::Target::default() };
+    for lowered in [compute::lower(&shader, &options).unwrap(), vertex::lower(&shader).unwrap()] {
+        let module = vkxfb::spirv::Module::parse(&lowered.words).unwrap();
+        use vkxfb::spirv::{Section, result_of};
+        let declared = |op| module.section(Section::Declarations).find(|i| i.is(op));
+        for kept in [Op::TypeBufferEXT, Op::ConstantSizeOfEXT, Op::UntypedVariableKHR] {
+            assert!(declared(kept).is_some(), "{kept:?}");
+        }
+        // What nothing uses goes with what decorates it.
+        let is_defined = |id| {
+            let declarations = module.section(Section::Declarations);
+            declarations
+                .chain(module.section(Section::Functions))
+                .any(|i| result_of(i).1 == Some(id))
+        };
+        for i in module.section(Section::Annotations) {
+            assert!(is_defined(i.id(0)), "{:?} of {}", i.op(), i.id(0));
+            let parameters = match i.op() {
+                Some(Op::DecorateId) => &i.operands()[2..],
+                Some(Op::MemberDecorateIdEXT) => &i.operands()[3..],
+                _ => &[],
+            };
+            assert!(parameters.iter().all(|id| is_defined(vkxfb::spirv::Id(*id))), "{:?}", i.op());
+        }
+    }
 }

@@ -148,7 +148,9 @@ impl Section {
             Name | MemberName => Self::Names,
             ModuleProcessed => Self::Processes,
             Decorate | MemberDecorate | DecorationGroup | GroupDecorate | GroupMemberDecorate
-            | DecorateId | DecorateString | MemberDecorateString => Self::Annotations,
+            | DecorateId | DecorateString | MemberDecorateString | MemberDecorateIdEXT => {
+                Self::Annotations
+            }
             TypeVoid
             | TypeBool
             | TypeInt

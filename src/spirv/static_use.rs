@@ -55,15 +55,24 @@ impl StaticUse {
     /// Adds everything that used declarations refer to: types, constants, initialisers.
     fn close(&mut self, module: &Module) {
         let declarations = || module.section(Section::Declarations);
-        let with_ids = || module.section(Section::Annotations).filter(|i| i.is(Op::DecorateId));
+        // Behind what is decorated, the number of its member, and the decoration.
+        let parameters = |i: Instruction<'_>| match i.op() {
+            Some(Op::DecorateId) => Some(2),
+            Some(Op::MemberDecorateIdEXT) => Some(3),
+            _ => None,
+        };
+        let with_ids = || {
+            let annotations = module.section(Section::Annotations);
+            annotations.filter_map(|i| Some((i, parameters(i)?)))
+        };
         // Otherwise all declarations precede their uses, and one pass is sufficient.
         let repeats =
             declarations().any(|i| i.is(Op::TypeForwardPointer)) || with_ids().next().is_some();
         loop {
             let mut grows = false;
-            for i in with_ids() {
+            for (i, first) in with_ids() {
                 if self.contains(i.id(0)) {
-                    grows |= self.insert_all(i.operands().iter().skip(2).map(|word| Id(*word)));
+                    grows |= self.insert_all(i.operands().iter().skip(first).map(|word| Id(*word)));
                 }
             }
             for i in declarations().rev() {

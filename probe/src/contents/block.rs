@@ -7,11 +7,14 @@ use vkxfb::spirv::declarations::{Declarations, Type};
 /// Values within values that are looked at: a block of 64 KiB has 16384 dwords.
 const MAX_STEPS: u32 = 1 << 20;
 
+/// Bytes that a size without padding may be rounded up to, as compilers of blocks do.
+const ROUNDING: u64 = 16;
+
 /// Bits of a device address.
 const POINTER_BITS: u32 = 64;
 
 /// A block of a buffer or of push constants.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Block {
     /// Bytes up to the end of the last value, without an array that has no length.
     pub(super) size: u64,
@@ -19,6 +22,10 @@ pub(super) struct Block {
     pub(super) stride: Option<u32>,
     /// Whether there are device addresses in it.
     pub(super) has_pointers: bool,
+    /// Bytes up to the end of the last value, with the elements that that array has at least.
+    least: u64,
+    /// These elements.
+    elements: u64,
     /// The numbers, without those of that array.
     numbers: Vec<Number>,
     /// Where that array begins, and the numbers of its first element.
@@ -57,12 +64,54 @@ impl Block {
             Walk { declarations, steps: 0, has_pointers: false, numbers: Vec::new(), array: None };
         walk.value(ty, 0, Matrices::default())?;
         let Walk { has_pointers, numbers, array, .. } = walk;
-        let end = numbers.iter().map(|n| n.offset + u64::from(n.width / 8)).max().unwrap_or(0);
+        let end = end_of(&numbers);
         // What lies before the array belongs to it where nothing else is there.
         let size = array.as_ref().map_or(end, |(start, ..)| end.max(*start));
         let stride = array.as_ref().map(|(_, stride, _)| *stride);
         let array = array.map(|(start, _, numbers)| (start, numbers));
-        Ok(Self { size, stride, has_pointers, numbers, array })
+        let this = Self { size, stride, least: size, elements: 0, has_pointers, numbers, array };
+        Ok(this.with_elements(1))
+    }
+
+    /// The block, whose array without a length has at least so many elements.
+    pub(super) fn with_elements(mut self, elements: u64) -> Self {
+        if let (Some((_, numbers)), Some(stride)) = (&self.array, self.stride) {
+            let others = elements.saturating_sub(1) * u64::from(stride);
+            (self.least, self.elements) =
+                (self.size.max(end_of(numbers).saturating_add(others)), elements);
+        }
+        self
+    }
+
+    /// A block of so many bytes, of which only that is known.
+    pub(super) fn of_size(size: u64) -> Self {
+        Self { size, least: size, ..Self::default() }
+    }
+
+    /// Whether so many bytes hold all values of the block, and of an array without a length what it has at least.
+    pub(super) const fn is_filled_by(&self, bytes: u64) -> bool {
+        bytes >= self.least
+    }
+
+    /// Whether so many bytes, which fill the block, end where it does, or an element of its array without a length: with
+    /// the last number, or with what pads it.
+    pub(super) fn ends_with(&self, bytes: u64) -> bool {
+        let Some((start, numbers)) = &self.array else {
+            return bytes <= self.size.next_multiple_of(ROUNDING);
+        };
+        let rest = bytes.saturating_sub(*start) % u64::from(self.stride.unwrap_or(1).max(1));
+        rest == 0 || rest >= end_of(numbers).saturating_sub(*start)
+    }
+
+    /// The bytes that it takes as messages have them.
+    pub(super) fn size_in_words(&self) -> String {
+        match self.stride {
+            None => format!("{} bytes", self.size),
+            Some(stride) => format!(
+                "{} bytes and {stride} for each element of its array, of which there is at least {}",
+                self.size, self.elements
+            ),
+        }
     }
 
     /// Writes made-up numbers wherever one lies, as far as there are bytes.
@@ -80,6 +129,11 @@ impl Block {
             }
         }
     }
+}
+
+/// Bytes up to the end of the last number.
+fn end_of(numbers: &[Number]) -> u64 {
+    numbers.iter().map(|n| n.offset + u64::from(n.width / 8)).max().unwrap_or(0)
 }
 
 impl Number {
