@@ -9,7 +9,7 @@ use svg::Document;
 use svg::node::element::path::Data;
 use svg::node::element::{Circle, Group, Line, Path, Rectangle, Style, Text};
 use vkxfb::topology::PrimitiveTopology;
-use vkxfb_probe::picture::title;
+use vkxfb_probe::picture::{text_width, title};
 
 use super::case::Workload;
 use super::contestant::Contestant;
@@ -20,8 +20,6 @@ const STYLE: &str = include_str!("plot.css");
 const COLUMNS: usize = 2;
 /// The size of a panel, in user units.
 const WIDTH: f64 = 440.0;
-/// The width of the longest note.
-const LEAST_WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 250.0;
 /// The margins of a panel.
 const LEFT: f64 = 52.0;
@@ -80,23 +78,30 @@ pub fn render(report: &BenchReport) -> Option<String> {
     let topologies: Vec<_> = PrimitiveTopology::ALL.into_iter().filter(is_shown).collect();
 
     let columns = COLUMNS.min(topologies.len());
-    let width = (GUTTER + (WIDTH + GUTTER) * columns.max(1) as f64).max(LEAST_WIDTH);
     let rows = topologies.len().div_ceil(COLUMNS);
     let height = HEAD + (HEIGHT + GUTTER) * rows as f64;
-    let mut document = Document::new()
-        .set("viewBox", (0, 0, width, height))
-        .set("width", width)
-        .set("height", height)
-        .add(Style::new(STYLE))
-        .add(Rectangle::new().set("width", width).set("height", height).set("class", "page"))
-        .add(text(GUTTER, 26.0, "title", &report.device.name));
+    let device = &report.device.name;
     let (bytes, buffers) = record;
     let plural = if buffers == 1 { "" } else { "s" };
     let note = format!(
         "captured bytes, 10\u{2079} a second, over the vertices of a draw; \
          {bytes} bytes per vertex in {buffers} buffer{plural}"
     );
-    document = document.add(text(GUTTER, 45.0, "note", &note)).add(legend(&cases));
+    let (legend, legend_width) = legend(&cases);
+    // As wide as the panels, or as what stands above them.
+    let text_width = |text: &str, size, is_bold| f64::from(text_width(text, size, is_bold));
+    let head = [text_width(device, 18.0, true), text_width(&note, 11.0, false), legend_width];
+    let panels = (WIDTH + GUTTER) * columns.max(1) as f64 - GUTTER;
+    let width = head.into_iter().fold(panels, f64::max).ceil() + 2.0 * GUTTER;
+    let mut document = Document::new()
+        .set("viewBox", (0, 0, width, height))
+        .set("width", width)
+        .set("height", height)
+        .add(Style::new(STYLE))
+        .add(Rectangle::new().set("width", width).set("height", height).set("class", "page"))
+        .add(text(GUTTER, 26.0, "title", device))
+        .add(text(GUTTER, 45.0, "note", &note))
+        .add(legend);
     for (i, topology) in topologies.into_iter().enumerate() {
         let x = GUTTER + (WIDTH + GUTTER) * (i % COLUMNS) as f64;
         let y = HEAD + (HEIGHT + GUTTER) * (i / COLUMNS) as f64;
@@ -117,7 +122,8 @@ fn line((x1, y1): (f64, f64), (x2, y2): (f64, f64), class: &str) -> Line {
     line.set("class", class)
 }
 
-fn legend(cases: &[&CaseReport]) -> Group {
+/// A line and a name for each contestant, and how wide they are together.
+fn legend(cases: &[&CaseReport]) -> (Group, f64) {
     let is_shown = |c: &Contestant| cases.iter().any(|case| case.result(*c).is_some());
     let mut group = Group::new();
     let mut x = GUTTER;
@@ -130,9 +136,9 @@ fn legend(cases: &[&CaseReport]) -> Group {
             "label",
             name,
         ));
-        x += 52.0 + 6.6 * name.len() as f64;
+        x += 52.0 + f64::from(text_width(name, 12.0, false));
     }
-    group
+    (group, x - GUTTER)
 }
 
 fn panel(topology: PrimitiveTopology, cases: &[&CaseReport], axes: &Axes) -> Group {

@@ -12,6 +12,7 @@
 
 #![forbid(unsafe_code)]
 
+mod lettering;
 mod panel;
 mod stage;
 #[cfg(test)]
@@ -22,8 +23,10 @@ use svg::Document;
 use svg::node::element::{Group, Rectangle, Style, Text, Title};
 
 use super::diagnose::{Fault, Mismatch, PrimitiveDiff, Slot, VertexRef};
+pub use lettering::text_width;
 pub use wireframe::{Drawing, wireframe};
 
+use lettering::{Lettering, Lines};
 use panel::Panel;
 use stage::Stage;
 use vkxfb::lower::Backend;
@@ -34,8 +37,8 @@ pub const STYLE: &str = include_str!("picture.css");
 
 /// Width of a panel in user units.
 const WIDTH: f32 = 400.0;
-/// Height of the head of a panel.
-const HEAD: f32 = 46.0;
+/// From the sides to lines of text.
+const MARGIN: f32 = 16.0;
 /// Height of a line below the panels.
 const LINE: f32 = 18.0;
 
@@ -53,11 +56,10 @@ pub fn vertex_count(topology: PrimitiveTopology) -> u32 {
 /// A picture of one topology as it should be captured, for a page that contains [`STYLE`].
 pub fn expected(topology: PrimitiveTopology, provoking: ProvokingVertex) -> String {
     let stage = Stage::new(topology, 0);
-    let height = HEAD + stage.height;
-    let name = title(topology);
-    let subtitle = subtitle(topology, &stage, provoking);
-    let group = expected_panel(&stage, provoking, &name, &subtitle, height);
-    document(WIDTH, height, &name, Usage::Inline).add(group).to_string()
+    let head = Head::of(&title(topology), &subtitle(topology, &stage, provoking), WIDTH);
+    let height = head.height() + stage.height;
+    let group = expected_panel(&stage, provoking, &head, height);
+    document(WIDTH, height, &title(topology), Usage::Inline).add(group).to_string()
 }
 
 /// A picture of the expected primitives around a fault, beside the captured ones, for a page that
@@ -78,9 +80,10 @@ pub fn traces(
     captured: &[(Backend, &[PrimitiveDiff])],
 ) -> Vec<String> {
     let name = title(topology);
-    let picture = |shown: &Shown<'_>, panel: Group, what: &str| {
-        let height = HEAD + shown.stage.height;
-        document(WIDTH, height, &format!("{name}, {what}"), Usage::Inline).add(panel).to_string()
+    let picture = |shown: &Shown<'_>, (head, panel): (Head, Group), what: &str| {
+        let height = head.height() + shown.stage.height;
+        let document = document(WIDTH, height, &format!("{name}, {what}"), Usage::Inline);
+        document.add(head.over(panel, head.height())).to_string()
     };
     let mut pictures = Vec::new();
     for (by, diffs) in captured {
@@ -107,24 +110,28 @@ pub fn comparison_file(
 pub fn overview(provoking: ProvokingVertex) -> String {
     const COLUMNS: usize = 2;
     const GUTTER: f32 = 16.0;
-    let stages = PrimitiveTopology::ALL.map(|topology| (topology, Stage::new(topology, 0)));
+    let stages = PrimitiveTopology::ALL.map(|topology| {
+        let stage = Stage::new(topology, 0);
+        let head = Head::of(&title(topology), &subtitle(topology, &stage, provoking), WIDTH);
+        (stage, head)
+    });
     let width = GUTTER + (WIDTH + GUTTER) * COLUMNS as f32;
-    let mut y = 64.0;
+    let name = "What transform feedback writes";
+    let key = Lines::of(Lettering::Note, KEY, width - 2.0 * (GUTTER + 2.0));
+    let mut y = 64.0 + key.extra();
     let mut panels = Group::new();
     for row in stages.chunks(COLUMNS) {
-        let height = row.iter().map(|(_, s)| s.height).fold(0.0, f32::max) + HEAD;
-        for (column, (topology, stage)) in row.iter().enumerate() {
+        let height = row.iter().map(|(s, head)| s.height + head.height()).fold(0.0, f32::max);
+        for (column, (stage, head)) in row.iter().enumerate() {
             let x = GUTTER + (WIDTH + GUTTER) * column as f32;
-            let subtitle = subtitle(*topology, stage, provoking);
-            let panel = expected_panel(stage, provoking, &title(*topology), &subtitle, height);
+            let panel = expected_panel(stage, provoking, head, height);
             panels = panels.add(card(x, y, WIDTH, height)).add(translated(panel, x, y));
         }
         y += height + GUTTER;
     }
-    let name = "What transform feedback writes";
     document(width, y, name, Usage::File)
         .add(text(GUTTER + 2.0, 28.0, "xf-title", name))
-        .add(text(GUTTER + 2.0, 48.0, "xf-note", KEY))
+        .add(key.draw(GUTTER + 2.0, 48.0))
         .add(panels)
         .to_string()
 }
@@ -144,13 +151,7 @@ fn subtitle(topology: PrimitiveTopology, stage: &Stage, provoking: ProvokingVert
     format!("{} vertices, {count} primitives of {m} {plural}{last}", stage.vertices.len())
 }
 
-fn expected_panel(
-    stage: &Stage,
-    provoking: ProvokingVertex,
-    title: &str,
-    subtitle: &str,
-    height: f32,
-) -> Group {
+fn expected_panel(stage: &Stage, provoking: ProvokingVertex, head: &Head, height: f32) -> Group {
     let m = u64::from(stage.topology.vertices_per_primitive());
     let mut panel = Panel::new(stage, "xf-expected");
     for primitive in stage.first..stage.first + stage.primitives {
@@ -160,8 +161,8 @@ fn expected_panel(
         panel.right(primitive, &vertices);
     }
     // Centred vertically, if a neighbour is taller.
-    let spare = (height - HEAD - stage.height) / 2.0;
-    headed(translated(panel.finish(), 0.0, spare), title, subtitle)
+    let spare = (height - head.height() - stage.height) / 2.0;
+    head.over(panel.finish(), head.height() + spare)
 }
 
 /// A document with the expected and the captured picture, side by side, and the differences below
@@ -173,16 +174,25 @@ fn mismatch_document(
     usage: Usage,
 ) -> Document {
     let shown = shown(topology, &mismatch.excerpt);
+    let width = WIDTH * 2.0;
     let captions = captions(mismatch, &shown.diffs);
-    let below = HEAD + shown.stage.height;
-    let height = below + captions.len() as f32 * LINE + 6.0;
+    let captions = captions
+        .iter()
+        .map(|caption| Lines::of(Lettering::Caption, caption, width - 2.0 * MARGIN))
+        .collect::<Vec<_>>();
+    let (expected, captured) = (shown.expected(provoking), shown.captured("captured"));
+    // Vertices stand at the same height on both sides.
+    let head = expected.0.height().max(captured.0.height());
+    let below = head + shown.stage.height;
+    let height = below + captions.iter().map(Lines::height).sum::<f32>() + 6.0;
     let description = format!("{}, expected and captured", title(topology));
-    let mut document = document(WIDTH * 2.0, height, &description, usage)
-        .add(shown.expected(provoking))
-        .add(translated(shown.captured("captured"), WIDTH, 0.0));
-    for (line, caption) in captions.iter().enumerate() {
-        let y = below + line as f32 * LINE + 10.0;
-        document = document.add(text(16.0, y, "xf-caption", caption));
+    let mut document = document(width, height, &description, usage)
+        .add(expected.0.over(expected.1, head))
+        .add(translated(captured.0.over(captured.1, head), WIDTH, 0.0));
+    let mut y = below + 10.0;
+    for caption in &captions {
+        document = document.add(caption.draw(MARGIN, y));
+        y += caption.height();
     }
     document
 }
@@ -211,8 +221,8 @@ fn shown(topology: PrimitiveTopology, diffs: &[PrimitiveDiff]) -> Shown<'_> {
 }
 
 impl Shown<'_> {
-    /// The panel of the expected primitives.
-    fn expected(&self, provoking: ProvokingVertex) -> Group {
+    /// The panel of the expected primitives, and its head.
+    fn expected(&self, provoking: ProvokingVertex) -> (Head, Group) {
         let Self { stage, diffs } = self;
         // Only expected primitives: an excerpt may end before the stage does.
         let mut panel = Panel::new(stage, "xf-expected");
@@ -223,11 +233,11 @@ impl Shown<'_> {
         let instance = diffs.first().map_or(0, |diff| diff.instance);
         let head = format!("{}: expected", title(stage.topology));
         let convention = format!("instance {instance}, the {provoking} vertex provokes");
-        headed(panel.finish(), &head, &convention)
+        (Head::of(&head, &convention, WIDTH), panel.finish())
     }
 
-    /// The panel of the captured primitives.
-    fn captured(&self, head: &str) -> Group {
+    /// The panel of the captured primitives, and its head.
+    fn captured(&self, head: &str) -> (Head, Group) {
         let Self { stage, diffs } = self;
         let mut panel = Panel::new(stage, "xf-captured");
         for diff in diffs {
@@ -239,7 +249,7 @@ impl Shown<'_> {
             false if diffs.iter().any(|diff| !is_as_expected(diff)) => "rotated, as it may be",
             false => "as expected",
         };
-        headed(panel.finish(), head, note)
+        (Head::of(head, note, WIDTH), panel.finish())
     }
 }
 
@@ -280,11 +290,30 @@ fn caption(diff: &PrimitiveDiff, fault: Fault) -> String {
     format!("primitive {}: {fault}. Expected {expected}, captured {captured}", diff.primitive)
 }
 
-fn headed(panel: Group, title: &str, subtitle: &str) -> Group {
-    Group::new()
-        .add(text(16.0, 24.0, "xf-title", title))
-        .add(text(16.0, 41.0, "xf-note", subtitle))
-        .add(translated(panel, 0.0, HEAD))
+/// A title, and a note below it.
+struct Head {
+    title: Lines,
+    note: Lines,
+}
+
+impl Head {
+    /// For a picture of that width.
+    fn of(title: &str, note: &str, width: f32) -> Self {
+        let lines = |lettering, content| Lines::of(lettering, content, width - 2.0 * MARGIN);
+        Self { title: lines(Lettering::Title, title), note: lines(Lettering::Note, note) }
+    }
+
+    fn height(&self) -> f32 {
+        46.0 + self.title.extra() + self.note.extra()
+    }
+
+    /// The head, and a panel that begins at `y`.
+    fn over(&self, panel: Group, y: f32) -> Group {
+        Group::new()
+            .add(self.title.draw(MARGIN, 24.0))
+            .add(self.note.draw(MARGIN, 41.0 + self.title.extra()))
+            .add(translated(panel, 0.0, y))
+    }
 }
 
 /// Whether a picture contains its style sheet.

@@ -108,3 +108,78 @@ fn gallery() {
         }
     }
 }
+
+/// Every line of text of a picture, with where it begins, its class, and how wide the picture is there.
+fn lines(svg: &str) -> Vec<(f32, String, String)> {
+    let attribute = |head: &str, name: &str| {
+        let (_, rest) = head.split_once(&format!("{name}=\""))?;
+        Some(rest.split_once('"')?.0.to_owned())
+    };
+    let mut all = Vec::new();
+    for part in svg.split("<text").skip(1) {
+        let (head, rest) = part.split_once('>').unwrap();
+        let content = rest.split_once("</text>").unwrap().0.trim().replace("&gt;", ">");
+        let class = attribute(head, "class").unwrap();
+        all.push((attribute(head, " x").unwrap().parse().unwrap(), class, content));
+    }
+    all
+}
+
+/// A picture cuts what is longer than it is wide.
+#[test]
+fn captions_are_broken_and_not_cut() {
+    // What a letter of English text takes of its size in DejaVu Sans, on average.
+    let widths = [("xf-title", 14.0 * 0.57), ("xf-note", 11.5 * 0.5), ("xf-caption", 12.0 * 0.5)];
+    let check = |svg: &str, width: f32, expected: &[&str]| {
+        let lines = lines(svg);
+        for (x, class, line) in &lines {
+            let Some((_, each)) = widths.iter().find(|(of, _)| of == class) else { continue };
+            let end = x + line.chars().count() as f32 * each;
+            assert!(end <= width, "'{line}' ends at {end} of {width}");
+        }
+        for expected in expected {
+            // Nothing is lost: the lines make up the text again, without the spaces at which it was broken.
+            let plain = |text: &str| text.replace(' ', "");
+            let all: String = lines.iter().map(|(.., line)| plain(line)).collect();
+            assert!(all.contains(&plain(expected)), "no '{expected}' in {svg}");
+        }
+    };
+    let title = format!("{}.vert.spv", "a_long_name_without_spaces_".repeat(9));
+    let note = "an.output.with.a.path[3].of.its.own, triangle-strip-with-adjacency, ".repeat(3);
+    let place = |x: f64| Some([x, 0.5 * x * x]);
+    for count in [2, 60] {
+        let primitives = (0..count).map(|n| vec![place(f64::from(n)), place(f64::from(n) + 0.5)]);
+        let mut primitives: Vec<_> = primitives.collect();
+        primitives.push(vec![None]);
+        let drawing = Drawing { title: title.clone(), note: note.clone(), primitives };
+        let svg = wireframe(&drawing);
+        check(&svg, 640.0, &[&title, &format!("{note}; 1 are not seen")]);
+        let height = |svg: &str| {
+            let (_, rest) = svg.split_once("viewBox=\"0 0 640 ").unwrap();
+            rest.split_once('"').unwrap().0.parse::<f32>().unwrap()
+        };
+        let short = Drawing { title: "short".to_owned(), note: "short".to_owned(), ..drawing };
+        // There is as much room for the primitives below more lines.
+        assert!(height(&svg) > height(&wireframe(&short)) + 50.0);
+    }
+    check(&overview(ProvokingVertex::Last), 848.0, &[KEY]);
+    for topology in PrimitiveTopology::ALL {
+        for (name, verdict) in self_test::samples(topology) {
+            let Verdict::Mismatch(mut mismatch) = verdict else { continue };
+            mismatch.note = Some(format!("{name}: {note}"));
+            let svg = comparison_file(topology, ProvokingVertex::First, &mismatch);
+            check(&svg, 800.0, &[mismatch.note.as_ref().unwrap()]);
+        }
+    }
+}
+
+/// The sizes by which lines are broken are those of the style sheet.
+#[test]
+fn the_style_sheet_has_the_sizes_of_the_lettering() {
+    for lettering in [Lettering::Title, Lettering::Note, Lettering::Caption] {
+        let rule = STYLE.lines().find(|line| line.starts_with(&format!(".{} ", lettering.class())));
+        let rule = rule.unwrap();
+        assert!(rule.contains(&format!("font-size: {}px;", lettering.size())), "{rule}");
+        assert_eq!(rule.contains("font-weight: 600"), lettering.is_bold(), "{rule}");
+    }
+}

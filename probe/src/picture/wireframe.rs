@@ -5,7 +5,7 @@ use svg::node::element::{Group, Path, Style};
 
 use super::panel::Panel;
 use super::stage::{Placed, Point, Stage};
-use super::{HEAD, LINE, Usage, document, text, translated};
+use super::{Head, LINE, Lettering, Lines, Usage, document};
 use vkxfb::topology::PrimitiveTopology;
 
 /// Primitives at places that somebody knows.
@@ -67,11 +67,12 @@ pub fn wireframe(drawing: &Drawing) -> String {
         hidden => format!("; {hidden} are not seen"),
     };
     let note = format!("{}{hidden}", drawing.note);
-    document(WIDTH, HEAD + height + LINE, &drawing.title, Usage::File)
-        .add(text(16.0, 24.0, "xf-title", &drawing.title))
-        .add(text(16.0, 41.0, "xf-note", &note))
-        .add(text(16.0, HEAD + height + 4.0, "xf-note", key))
-        .add(translated(panel, 0.0, HEAD))
+    let head = Head::of(&drawing.title, &note, WIDTH);
+    let key = Lines::of(Lettering::Note, key, WIDTH - 2.0 * super::MARGIN);
+    let below = head.height() + height;
+    document(WIDTH, below + key.extra() + LINE, &drawing.title, Usage::File)
+        .add(head.over(panel, head.height()))
+        .add(key.draw(super::MARGIN, below + 4.0))
         .to_string()
 }
 

@@ -1,0 +1,126 @@
+//! Lines of text: SVG breaks none, and cuts what is too long.
+//!
+//! Nobody knows here which font a viewer has. The widths are those of DejaVu Sans, which is wider than most of those
+//! that the style sheets name, so that a line fits in the others too.
+
+use svg::node::element::Group;
+
+use super::text;
+
+/// A style of lines, in the style sheet by its class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lettering {
+    Title,
+    Note,
+    Caption,
+}
+
+impl Lettering {
+    /// The class in the style sheet.
+    pub(super) const fn class(self) -> &'static str {
+        match self {
+            Self::Title => "xf-title",
+            Self::Note => "xf-note",
+            Self::Caption => "xf-caption",
+        }
+    }
+
+    /// The size of the font in user units, as the style sheet has it.
+    pub(super) const fn size(self) -> f32 {
+        match self {
+            Self::Title => 14.0,
+            Self::Note => 11.5,
+            Self::Caption => 12.0,
+        }
+    }
+
+    /// Whether the style sheet makes it bold.
+    pub(super) const fn is_bold(self) -> bool {
+        matches!(self, Self::Title)
+    }
+
+    /// From a line to the next.
+    const fn step(self) -> f32 {
+        match self {
+            Self::Title => 17.0,
+            Self::Note => 15.0,
+            Self::Caption => super::LINE,
+        }
+    }
+}
+
+/// Lines of one style, of which none is wider than there is room.
+pub(super) struct Lines {
+    lettering: Lettering,
+    lines: Vec<String>,
+}
+
+impl Lines {
+    /// A text, broken at its spaces, and within words that have no room.
+    pub(super) fn of(lettering: Lettering, content: &str, room: f32) -> Self {
+        let fits = |line: &str| text_width(line, lettering.size(), lettering.is_bold()) <= room;
+        let mut lines = Vec::new();
+        let mut line = String::new();
+        for word in content.split(' ') {
+            let longer = if line.is_empty() { word.to_owned() } else { format!("{line} {word}") };
+            if fits(&longer) {
+                line = longer;
+                continue;
+            }
+            if !line.is_empty() {
+                lines.push(std::mem::take(&mut line));
+            }
+            for letter in word.chars() {
+                line.push(letter);
+                if !fits(&line) && line.chars().nth(1).is_some() {
+                    line.pop();
+                    lines.push(std::mem::replace(&mut line, letter.to_string()));
+                }
+            }
+        }
+        lines.push(line);
+        Self { lettering, lines }
+    }
+
+    /// How much higher they are than one line.
+    pub(super) fn extra(&self) -> f32 {
+        (self.lines.len() - 1) as f32 * self.lettering.step()
+    }
+
+    /// From the first line to where one behind the last one would be.
+    pub(super) fn height(&self) -> f32 {
+        self.extra() + self.lettering.step()
+    }
+
+    /// The lines, the first of which stands at `y`.
+    pub(super) fn draw(&self, x: f32, y: f32) -> Group {
+        let class = self.lettering.class();
+        let place = |line: usize| y + line as f32 * self.lettering.step();
+        let lines = self.lines.iter().enumerate();
+        lines.fold(Group::new(), |all, (number, line)| all.add(text(x, place(number), class, line)))
+    }
+}
+
+/// How wide a line of text is, in the units of the font's size, where the font is no wider than DejaVu Sans.
+pub fn text_width(line: &str, size: f32, is_bold: bool) -> f32 {
+    let heavier = if is_bold { 1.18 } else { 1.0 };
+    line.chars().map(letter_width).sum::<f32>() * size * heavier
+}
+
+/// Parts of the font's size, rounded up over letters that are about as wide.
+const fn letter_width(letter: char) -> f32 {
+    match letter {
+        'i' | 'j' | 'l' | '\'' | '.' | ',' | ':' | ';' | '|' | ' ' | '/' | '\\' | 'I' | 'J' => 0.34,
+        'f' | 'r' | 't' | '(' | ')' | '[' | ']' | '!' | '-' | '"' => 0.47,
+        'c' | 's' | 'v' | 'x' | 'y' | 'z' | 'k' | '*' | '_' | '?' => 0.6,
+        'L' | 'F' | 'E' | 'P' | 'S' | 'T' | 'Y' | '{' | '}' | '$' => 0.65,
+        'a'..='h' | 'n'..='q' | 'u' | '0'..='9' => 0.64,
+        'A' | 'B' | 'C' | 'K' | 'R' | 'U' | 'V' | 'X' | 'Z' => 0.74,
+        'w' | '#' | '+' | '<' | '=' | '>' | '~' | '^' | '&' | 'D' | 'G' | 'H' | 'N' | 'O' | 'Q' => {
+            0.84
+        }
+        'm' | 'M' | 'W' | '%' => 1.0,
+        // What is not known may be as wide as it is high.
+        _ => 1.02,
+    }
+}
