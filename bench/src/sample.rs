@@ -6,7 +6,8 @@ use ash::vk;
 use vkxfb::internal::vulkan_error;
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
-    ArenaDesc, CaptureDesc, ConsumerScope, Context, DrawIndexed, Pipeline, Recorder, RuntimeError,
+    ArenaDesc, CaptureDesc, ConsumerScope, Context, DrawIndexed, IndexBuffer, Pipeline, Recorder,
+    RuntimeError,
 };
 use vkxfb_probe::gpu::{Gpu, GpuError, Timestamps, begin_render_pass};
 
@@ -252,20 +253,37 @@ pub(super) unsafe fn capture(
     // SAFETY: the caller's contract.
     unsafe {
         let mut recorder = Recorder::begin(&mut memory.capture, &mut memory.arena, cmd, &desc)?;
-        if let Some(indices) = &memory.indices {
+        // What begins ends, whatever comes between.
+        let drawn = draw(&mut recorder, case, memory.indices.as_ref());
+        let ended = recorder.end(&memory.counters);
+        drawn.and(ended)?;
+    }
+    Ok(())
+}
+
+/// Records the draws between Begin and End.
+///
+/// # Safety
+/// As [`capture`].
+unsafe fn draw(
+    recorder: &mut Recorder<'_>,
+    case: &Case,
+    indices: Option<&IndexBuffer>,
+) -> Result<(), RuntimeError> {
+    // SAFETY: the caller's contract.
+    unsafe {
+        if let Some(indices) = indices {
             recorder.bind_index_buffer(indices)?;
             let draw = DrawIndexed {
                 index_count: case.vertices,
                 instance_count: 1,
                 ..DrawIndexed::default()
             };
-            recorder.draw_indexed(case.topology, &draw)?;
-        } else {
-            for number in 0..case.draws() {
-                recorder.draw(case.topology, &case.draw(number))?;
-            }
+            return recorder.draw_indexed(case.topology, &draw);
         }
-        recorder.end(&memory.counters)?;
+        for number in 0..case.draws() {
+            recorder.draw(case.topology, &case.draw(number))?;
+        }
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use vkxfb::lower::Backend;
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb_bench::Contestant;
@@ -11,7 +11,6 @@ use vkxfb_bench::plan::{Part, Plan, Selection};
 use vkxfb_bench::run::{self, Effort};
 use vkxfb_bench::{plot, table};
 use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions};
-use vkxfb_probe::report::check_writable;
 
 /// Arguments of `vkxfb bench`.
 #[derive(Debug, clap::Args)]
@@ -115,9 +114,7 @@ impl Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     // Checked before the device is opened, so that errors are found at once.
     let plan = arguments.plan()?;
-    if let Some(file) = &arguments.plot {
-        check_writable(file).with_context(|| super::cannot_write(file))?;
-    }
+    super::check_outputs([&arguments.plot])?;
     let mut gpu = Gpu::open(&OpenOptions {
         device: arguments.device.clone(),
         profile: arguments.profile.into(),

@@ -18,7 +18,7 @@ use vkxfb::spirv::declarations::Declarations;
 use vkxfb::topology::ProvokingVertex;
 use vkxfb_probe::contents::{Contents, Missing};
 use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions};
-use vkxfb_probe::report::{Outcome, check_writable};
+use vkxfb_probe::report::Outcome;
 
 use self::attributes::Chosen;
 use self::device::{Job, Taken};
@@ -111,9 +111,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     if let Some(file) = &arguments.picture {
         picture::check_name(file)?;
     }
-    for file in [&arguments.output, &arguments.picture].into_iter().flatten() {
-        check_writable(file).with_context(|| super::cannot_write(file))?;
-    }
+    super::check_outputs([&arguments.output, &arguments.picture])?;
     let stage = arguments.captured.selected.stage().unwrap_or(ExecutionModel::Vertex);
     if stage != ExecutionModel::Vertex {
         bail!("only vertex shaders are captured: pipelines take no others");
@@ -172,11 +170,17 @@ fn capture(arguments: &Arguments, shader: &Shader<'_>) -> Result<u8> {
     };
     show(arguments, &shown)?;
     let mut outcome = Outcome::AllRight;
-    if let Some(native) = native
-        && let Some(difference) = difference(&taken, &native, &variables, per_primitive)
-    {
-        super::complain("the driver captured something else:", difference);
-        outcome = Outcome::Mismatches;
+    match native.map(|native| difference(&taken, &native, &variables, per_primitive)) {
+        Some(Some(difference)) => {
+            super::complain("the driver captured something else:", difference);
+            outcome = Outcome::Mismatches;
+        }
+        // Beside what was captured, which standard output has for other programs.
+        Some(None) => {
+            let records = records.vertices;
+            super::remark(format_args!("equal to the driver's own capture, {records} records"));
+        }
+        None => {}
     }
     for message in &messages {
         super::complain("validation:", message);

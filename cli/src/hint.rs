@@ -2,8 +2,10 @@
 //! options.
 
 use vkxfb::capture::CaptureError;
-use vkxfb::lower::LowerError;
+use vkxfb::lower::{Backend, LowerError};
+use vkxfb::runtime::RuntimeError;
 use vkxfb_probe::contents::ContentsError;
+use vkxfb_probe::gpu::GpuError;
 
 use super::Command;
 
@@ -28,6 +30,20 @@ pub(super) fn hint(error: &anyhow::Error, command: &Command) -> Option<&'static 
     if lacks_bytes {
         return Some(
             "--uniform SET.BINDING=FILE gives a buffer its bytes, --push FILE the push constants",
+        );
+    }
+    let is_of_vertex = error.chain().any(|cause| {
+        use RuntimeError::Unsupported;
+        let is_it = |e: &RuntimeError| matches!(e, Unsupported { backend: Backend::Vertex, .. });
+        match cause.downcast_ref::<GpuError>() {
+            Some(GpuError::Runtime(runtime)) => is_it(runtime),
+            _ => cause.downcast_ref().is_some_and(is_it),
+        }
+    });
+    if is_of_vertex && let Command::Capture(_) = command {
+        return Some(
+            "--no-indices draws the vertices of a mesh one after another, which the vertex backend does; the others \
+             take indices",
         );
     }
     let takes_list = match command {

@@ -97,6 +97,9 @@ struct PushConstantRow {
 struct InterfaceRow {
     /// The text that --varyings accepts for it, in addition to the name.
     selector: Option<String>,
+    /// The same in words, where there is none.
+    #[serde(skip)]
+    place: String,
     location: Option<u32>,
     /// The first of the location's four components.
     component: u32,
@@ -217,6 +220,7 @@ fn inspect(arguments: &Arguments, words: &[u32]) -> Result<Inspection> {
 fn interface_row(variable: InterfaceVariable) -> InterfaceRow {
     InterfaceRow {
         built_in: variable.built_in_name(),
+        place: variable.place(),
         selector: variable.selector,
         location: variable.location,
         component: variable.component,

@@ -28,7 +28,7 @@ use std::process::ExitCode;
 use std::str::FromStr;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use owo_colors::OwoColorize;
@@ -42,7 +42,7 @@ use vkxfb::lower::{Backend, Shader};
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb_probe::gpu::{Message, Profile, Resources};
-use vkxfb_probe::report::write_atomically;
+use vkxfb_probe::report::{check_writable, write_atomically};
 
 /// Exit status where something kept the command from running.
 const COULD_NOT_RUN: u8 = 2;
@@ -295,6 +295,12 @@ fn complain(lead: &str, what: impl Display) {
     let _ = writeln!(log::Keeper, "{lead} {what}");
 }
 
+/// A line on standard error and in the log that says what went well.
+fn remark(what: impl Display) {
+    let _ = writeln!(anstream::stderr(), "{what}");
+    let _ = writeln!(log::Keeper, "{what}");
+}
+
 /// Messages of the validation layer, the first of each kind with how often it came.
 fn once_each(messages: &[Message]) -> Vec<String> {
     let mut kinds: Vec<(&Message, usize)> = Vec::new();
@@ -322,6 +328,21 @@ fn progress_bar() -> ProgressBar {
     }
     bar.enable_steady_tick(Duration::from_millis(200));
     bar
+}
+
+/// Checks before anything runs that results can be written, each to a file of its own.
+fn check_outputs<'a>(files: impl IntoIterator<Item = &'a Option<PathBuf>>) -> Result<()> {
+    let mut places = Vec::new();
+    for file in files.into_iter().flatten() {
+        check_writable(file).with_context(|| cannot_write(file))?;
+        let place = std::path::absolute(file).with_context(|| cannot_write(file))?;
+        // A device takes all that comes.
+        if places.contains(&place) && (!place.exists() || place.is_file()) {
+            bail!("{} is to hold two results", file.display());
+        }
+        places.push(place);
+    }
+    Ok(())
 }
 
 fn write(file: &Path, text: &str) -> Result<()> {

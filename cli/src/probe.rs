@@ -182,9 +182,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     if !arguments.isolate {
         crash::start_again_isolated();
     }
-    for file in [&arguments.html, &arguments.report].into_iter().flatten() {
-        report::check_writable(file).with_context(|| super::cannot_write(file))?;
-    }
+    super::check_outputs([&arguments.html, &arguments.report])?;
     let selectors = match &arguments.device {
         Some(selector) => vec![selector.clone()],
         None => devices(&arguments.open_options())?

@@ -4,7 +4,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use spirv::MAGIC_NUMBER;
 use vkxfb::frontend::{glsl, wgsl};
 use vkxfb::spirv::words_from_bytes;
@@ -36,8 +36,7 @@ impl Kind {
     /// Otherwise the extension counts, or the text if the extension is ambiguous or unknown.
     fn of(file: &Path, bytes: &[u8]) -> Self {
         let magics = [MAGIC_NUMBER.to_le_bytes(), MAGIC_NUMBER.to_be_bytes()];
-        // For an empty file, the message of the parser is the best.
-        if bytes.is_empty() || magics.iter().any(|magic| bytes.starts_with(magic)) {
+        if magics.iter().any(|magic| bytes.starts_with(magic)) {
             return Self::Spirv;
         }
         if bytes.starts_with(b"DXBC") {
@@ -155,7 +154,11 @@ pub(super) fn read_spirv(file: &Path) -> Result<Vec<u32>> {
 }
 
 fn read_bytes(file: &Path) -> Result<Vec<u8>> {
-    std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))
+    let bytes = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+    match bytes.is_empty() {
+        true => bail!("{} is empty", file.display()),
+        false => Ok(bytes),
+    }
 }
 
 fn refuse(file: &Path, bytes: &[u8], kind: Kind, accepted: &str) -> anyhow::Error {
@@ -184,6 +187,5 @@ mod tests {
         assert_eq!(of("a", b"; SPIR-V\n"), Kind::Assembly);
         assert_eq!(of("a.spv", b"#version 450\n"), Kind::Unknown);
         assert_eq!(of("a", b"\xff\xfe\x00\x01"), Kind::Unknown);
-        assert_eq!(of("a", b""), Kind::Spirv);
     }
 }

@@ -194,7 +194,10 @@ fn indices_come_from_a_file_and_restart() {
     let mut arguments =
         vec!["capture", &shader, "--indices", &indices, "--format", "json", "--validate"];
     arguments.extend(["--topology", "line-strip", "--restart", "--compare"]);
-    let json = vkxfb(&arguments).exits(0).json();
+    let ran = vkxfb(&arguments).exits(0);
+    // Beside what was captured, which is for other programs.
+    assert_contains(&ran.stderr, &["equal to the driver's own capture, 10 records"]);
+    let json = ran.json();
     let records = json["records"].as_array().unwrap();
     let numbers: Vec<_> =
         records.iter().map(|r| r["outputs"]["numbers"][0].as_u64().unwrap()).collect();
@@ -303,6 +306,45 @@ fn columns_are_chosen_and_made_into_formats() {
 }
 
 #[test]
+fn parts_of_inputs_are_named_as_the_shader_has_them() {
+    let shaders = Shaders::new();
+    let shader = shaders.glsl(
+        "parts.spv",
+        "
+        #version 450
+        layout(location = 0) in dmat2x3 wide;
+        layout(location = 5) in mat2 pairs[2];
+        layout(xfb_buffer = 0, xfb_stride = 12, xfb_offset = 0, location = 0) out vec3 sum;
+        void main() { sum = vec3(wide[0] + wide[1]) + pairs[1][1].xyx; gl_Position = vec4(0); }",
+    );
+    let mesh = shaders.file("mesh.csv", b"x,y,z\n1,2,3\n");
+    let draw = ["capture", &shader, "--mesh", &mesh, "--attribute"];
+    let refuses =
+        |chosen: &str, what: &[&str]| vkxfb(&[&draw[..], &[chosen]].concat()).refuses(what);
+    refuses(
+        "9=position",
+        &[
+            "'wide[0]' at location 0",
+            "'wide[1]' at location 2",
+            "'pairs[0][0]' at location 5",
+            "'pairs[0][1]' at location 6",
+            "'pairs[1][0]' at location 7",
+            "'pairs[1][1]' at location 8",
+        ],
+    );
+    refuses("0=position", &["input 'wide[1]' at location 2 (dmat2x3) has no column"]);
+    // Columns of a mesh can have these names.
+    let head = "wide[0].x,wide[0].y,wide[0].z,wide[1].x,wide[1].y,wide[1].z";
+    let pairs = ["[0][0]", "[0][1]", "[1][0]", "[1][1]"];
+    let pairs = pairs.map(|part| format!(",pairs{part}.x,pairs{part}.y")).concat();
+    let text = format!("{head}{pairs}\n1,2,3,4,5,6,0,0,0,0,0,0,7,8\n");
+    let named = shaders.file("named.csv", text.as_bytes());
+    let draw = ["capture", &shader, "--mesh", &named, "--topology", "point-list"];
+    let json = vkxfb(&[&draw[..], &["--format", "json"]].concat()).exits(0).json();
+    assert_eq!(json["records"][0]["outputs"]["sum"], json!([12.0, 15.0, 16.0]));
+}
+
+#[test]
 fn what_a_shader_lacks_is_named() {
     let files = Files::new();
     let mesh = files.shaders.file("mesh.obj", OBJ.as_bytes());
@@ -331,6 +373,22 @@ fn what_a_shader_lacks_is_named() {
         files.arguments.iter().map(String::as_str).filter(|a| !a.starts_with("--push")).collect();
     let push = ["capture", "--mesh", &mesh, "--push", &short];
     vkxfb(&[&push[..], &kept].concat()).refuses(&["short.bin has 12 bytes", "takes 16 bytes"]);
+    // A storage buffer has at least one element, and the last one is whole.
+    for size in [0, 1, 8, 16, 28, 40] {
+        let name = format!("{size}.bin");
+        let file = format!("1.0={}", files.shaders.file(&name, &vec![0; size]));
+        let kept = files.arguments.iter().map(String::as_str);
+        let kept: Vec<_> = kept.filter(|a| !a.starts_with("--uniform=1.0")).collect();
+        let storage = ["capture", "--mesh", &mesh, "--uniform", &file];
+        let found = format!("{name} has {size} bytes");
+        vkxfb(&[&storage[..], &kept].concat()).refuses(&[
+            &found,
+            "set 1 binding 0",
+            "takes 16 bytes and 16 for each element",
+        ]);
+    }
+    // An error in the middle of a capture is the only one.
+    with(&["--backend", "vertex"], &["indexed draws", "hint: --no-indices"]);
     with(&["--uniform", &format!("0.2={short}")], &["0.2 two files"]);
     with(
         &["--uniform", &format!("3.1={short}")],
@@ -348,6 +406,13 @@ fn what_a_shader_lacks_is_named() {
     with(&["--indices", &beyond], &["index 4 is none of the 4 vertices"]);
     let words = files.shaders.file("words.txt", b"0 one");
     with(&["--indices", &words], &["'one' is no index"]);
+    let bytes = files.shaders.file("bytes.txt", b"\x01\x1b[31m");
+    with(&["--indices", &bytes], &["'\\u{1}\\u{1b}[31m' is no index"]);
+    let nothing = files.shaders.file("nothing.txt", b"\n");
+    with(&["--indices", &nothing], &["nothing.txt has no indices"]);
+    let picture = files.shaders.path("out.svg");
+    let picture = picture.to_str().unwrap();
+    with(&["--picture", picture, "-o", picture], &["out.svg is to hold two results"]);
     with(&["--picture", "out.gif"], &["out.gif: pictures are .svg"]);
     with(&["--stage", "geometry"], &["only vertex shaders"]);
     files.run(&[]).refuses(&["input 'inPosition' at location 0 (vec3)", "--mesh"]);
@@ -356,6 +421,13 @@ fn what_a_shader_lacks_is_named() {
     vkxfb(&["capture", &numbers]).refuses(&["nothing says what is drawn"]);
     let points = ["capture", &numbers, "--vertices", "3", "--topology", "point-list", "--backend"];
     vkxfb(&[&points[..], &["native"]].concat()).refuses(&["PointSize"]);
+    // (2^32 - 3) * (2^32 - 1) triangles of 3 vertices: their bytes are told, and not the most that a number holds.
+    let stride = vkxfb(&["inspect", &numbers, "--json"]).json()["buffers"][0]["stride"].clone();
+    let vertices = u128::from(u32::MAX - 2) * u128::from(u32::MAX) * 3;
+    let all = vertices * u128::from(stride.as_u64().unwrap());
+    let most = ["capture", &numbers, "--vertices", "4294967295", "--instances", "4294967295"];
+    vkxfb(&[&most[..], &["--topology", "triangle-strip"]].concat())
+        .refuses(&[&format!("{all} bytes are captured"), "--buffer-size"]);
     vkxfb(&[&points[..], &["compute"]].concat()).exits(0);
     vkxfb(&["capture", &numbers, "--vertices", "3", "--push", &short])
         .refuses(&["short.bin is for push constants, which the shader does not use"]);
@@ -382,6 +454,7 @@ fn files_that_are_no_meshes_are_refused_by_name() {
     };
     refuses("mesh.stl", "solid", &["meshes are read from .ply, .obj and .csv"]);
     refuses("empty.csv", "", &["no line with the names"]);
+    refuses("again.csv", "x,y,x\n1,2,3\n", &["two columns are named 'x'"]);
     refuses("words.csv", "x,y,z\n1,2,3\n1,two,3\n", &["line 3, column y: 'two' is no number"]);
     refuses("short.csv", "x,y,z\n1,2\n", &["record with 2 fields"]);
     refuses("two.csv", "x,y\n1,2\n", &["'a_normal' at location 1 (vec3) has no column in"]);

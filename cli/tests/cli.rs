@@ -245,6 +245,61 @@ fn backends_that_disagree_on_a_shaders_records_are_exit_status_1() {
     assert!(cells.iter().all(|cell| cell["errors"] == 0), "{cells:?}");
 }
 
+/// Where an output is says the table of each, also where no selector names the whole of it.
+#[test]
+fn every_input_and_output_has_a_place() {
+    let shaders = Shaders::new();
+    let source = "
+        #version 450
+        layout(location = 4) in vec2 low;
+        layout(location = 4, component = 2) in vec2 high;
+        layout(location = 0) out float alone;
+        layout(location = 0, component = 1) out float several[3];
+        layout(location = 4) out float shared_[2];
+        layout(location = 4, component = 2) out vec2 pair[2];
+        void main() {
+            alone = low.x; several[0] = high.x; several[1] = 2; several[2] = 3;
+            shared_[0] = shared_[1] = 0; pair[0] = pair[1] = low;
+            gl_Position = vec4(0);
+        }";
+    let shader = shaders.glsl("places.spv", source);
+    let text = vkxfb(&["inspect", &shader]).exits(0).stdout;
+    let mut is_row = false;
+    let mut places = Vec::new();
+    for line in text.lines() {
+        // Columns are two spaces apart, and one stands before the first.
+        let cells: Vec<&str> =
+            line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
+        match cells[..] {
+            ["location" | "output", "type", "name"] => is_row = true,
+            [place, _, name] if is_row && !line.starts_with("  ") => places.push((name, place)),
+            [] => is_row = false,
+            _ => assert!(!is_row, "no place in: '{line}'"),
+        }
+    }
+    for expected in [
+        ("low", "4"),
+        ("high", "4, component 2"),
+        ("alone", "@0.x"),
+        ("several", "location 0, component 1"),
+        ("shared_", "location 4, component 0"),
+        ("pair", "location 4, component 2"),
+        ("gl_Position", "@Position"),
+    ] {
+        assert!(places.contains(&expected), "{expected:?} in {text}");
+    }
+    // Without names nothing else tells them apart.
+    let bare = shaders.path("bare.spv");
+    let words = std::fs::read(&shader).unwrap();
+    let mut module =
+        vkxfb::spirv::Module::parse(&vkxfb::spirv::words_from_bytes(&words).unwrap()).unwrap();
+    module.retain(vkxfb::spirv::Section::Names, |_| false);
+    std::fs::write(&bare, bytemuck::cast_slice(&module.words())).unwrap();
+    let bare = bare.to_str().unwrap();
+    vkxfb(&["inspect", bare, "--varyings", "@0"])
+        .refuses(&["name one of: @0.x, location 0, component 1"]);
+}
+
 /// The manifest for another architecture may come first in the directory.
 #[cfg(target_os = "linux")]
 #[test]
@@ -289,7 +344,10 @@ fn what_is_no_capturing_vertex_shader_is_refused_by_name() {
     };
     refuses(missing.to_str().unwrap(), "cannot read");
     refuses(&shaders.file("text.spv", b"#version 450, as text"), "magic number");
-    refuses(&shaders.file("empty.spv", b""), "header");
+    for empty in ["empty.spv", "empty.vert", "empty.wgsl"] {
+        refuses(&shaders.file(empty, b""), "is empty");
+    }
+    refuses(&shaders.file("words.spv", &[3, 2, 0x23, 7, 0, 0, 0, 0]), "header");
 
     let words = common::compile(CAPTURES.trim_start(), &["--target-env", "vulkan1.1"]);
     let bytes: &[u8] = bytemuck::cast_slice(&words);
@@ -339,6 +397,21 @@ fn what_is_no_capturing_vertex_shader_is_refused_by_name() {
         vertex.replace("OpExecutionMode", "OpEntryPoint Vertex %1 \"other\"\nOpExecutionMode");
     let two = common::assemble(&two, "vulkan1.1");
     refuses(&shaders.file("two.spv", bytemuck::cast_slice(&two)), "'other'");
+    // Those of other stages cannot be named here.
+    let four = two_of_each_stage();
+    let ran = vkxfb(&["inspect", &shaders.file("four.spv", bytemuck::cast_slice(&four))]).exits(2);
+    assert!(ran.stderr.ends_with("name one of: 'main', 'other'\n"), "{}", ran.stderr);
+}
+
+/// A module with two vertex shaders, a fragment shader and a compute shader.
+fn two_of_each_stage() -> Vec<u32> {
+    let text = "OpCapability Shader\nOpMemoryModel Logical GLSL450\n\
+        OpEntryPoint Vertex %1 \"main\"\nOpEntryPoint Fragment %1 \"fs\"\n\
+        OpEntryPoint Vertex %1 \"other\"\nOpEntryPoint GLCompute %1 \"cs\"\n\
+        OpExecutionMode %1 OriginUpperLeft\nOpExecutionMode %1 LocalSize 1 1 1\n\
+        %2 = OpTypeVoid\n%3 = OpTypeFunction %2\n\
+        %1 = OpFunction %2 None %3\n%4 = OpLabel\nOpReturn\nOpFunctionEnd\n";
+    common::assemble(text, "vulkan1.1")
 }
 
 #[test]
@@ -408,6 +481,16 @@ fn files_are_written_whole_or_refused_before_the_run() {
     assert!(ran.stderr.is_empty(), "{}", ran.stderr);
     assert_eq!(std::fs::read_dir(shaders.0.path()).unwrap().count(), 2, "nothing else stays");
 
+    // Two results in one file: the second would take the place of the first.
+    vkxfb(&[
+        "probe",
+        "--quick",
+        "--html",
+        page.to_str().unwrap(),
+        "--report",
+        page.to_str().unwrap(),
+    ])
+    .refuses(&["page.html is to hold two results"]);
     let nowhere = shaders.path("missing/file");
     let nowhere = nowhere.to_str().unwrap();
     for option in ["--html", "--report"] {

@@ -8,7 +8,8 @@ use spirv::StorageClass;
 use vkxfb::capture::interface_variables;
 use vkxfb::lower::Shader;
 use vkxfb::lower::reflect::{AttributeUse, vertex_reads};
-use vkxfb::spirv::declarations::Declarations;
+use vkxfb::spirv::Id;
+use vkxfb::spirv::declarations::{Declarations, Type};
 use vkxfb::spirv::entry_point::find_vertex_shader;
 use vkxfb::spirv::static_use::StaticUse;
 use vkxfb::vertex_input::{
@@ -38,7 +39,7 @@ pub(super) struct VertexData {
 /// An input of the shader.
 struct Input {
     read: AttributeUse,
-    /// The variable's name; behind it the number of the location in it, where it has several.
+    /// The variable's name; behind it the way to what is read, where it has several attributes.
     name: Option<String>,
     ty: String,
     is_used: bool,
@@ -140,13 +141,13 @@ fn inputs(shader: &Shader<'_>) -> Result<Vec<Input>> {
             let (name, ty, is_used) = (None, "of a type of its own".to_owned(), true);
             return Input { read: *read, name, ty, is_used };
         };
-        let next = variables.iter().filter_map(|v| v.location).filter(|l| *l > first).min();
+        // Each scalar, vector or column is an attribute; one of 64 bits may have two locations.
         let all = reads.attributes.iter().map(|a| a.location);
-        let count = all.filter(|l| *l >= first && next.is_none_or(|next| *l < next)).count();
-        let name = variable.name.as_ref().map(|name| match count {
-            0 | 1 => name.clone(),
-            _ => format!("{name}[{}]", read.location - first),
-        });
+        let before = all.filter(|l| (first..read.location).contains(l)).count();
+        let ty = declarations.variable(variable.variable).map(|v| v.pointee);
+        let ty = ty.and_then(|ty| declarations.type_at(ty, &variable.path));
+        let part = ty.and_then(|ty| part(&declarations, ty, &mut { before }));
+        let name = variable.name.as_ref().map(|name| name.clone() + &part.unwrap_or_default());
         Input {
             read: *read,
             name,
@@ -155,6 +156,28 @@ fn inputs(shader: &Shader<'_>) -> Result<Vec<Input>> {
         }
     };
     Ok(reads.attributes.iter().map(input).collect())
+}
+
+/// The way to a scalar, a vector or a column in a value, as GLSL writes it, where so many come before.
+fn part(declarations: &Declarations, ty: Id, before: &mut usize) -> Option<String> {
+    let same = |part_ty: Id, count: u32, before: &mut usize| {
+        (0..count)
+            .find_map(|index| Some(format!("[{index}]") + &part(declarations, part_ty, before)?))
+    };
+    match declarations.ty(ty)? {
+        Type::Matrix { column, count } => same(*column, *count, before),
+        Type::Array { element, length } => same(*element, declarations.constant(*length)?, before),
+        Type::Struct { members } => (0..).zip(members).find_map(|(index, member)| {
+            let inner = part(declarations, *member, before)?;
+            let name = declarations.member_name(ty, index);
+            Some(name.map_or_else(|| format!(".{index}"), |name| format!(".{name}")) + &inner)
+        }),
+        _ if *before == 0 => Some(String::new()),
+        _ => {
+            *before -= 1;
+            None
+        }
+    }
 }
 
 /// The column for an input: the one that was chosen, or one of its name.

@@ -8,7 +8,7 @@ use vkxfb::lower::{Backend, Captures, Lowered, Shader, compute, native, vertex};
 use vkxfb::runtime::{
     Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, CounterBuffer,
     IndexBuffer, IndexType, MemoryLocation, Pipeline, PipelineDesc, Recorded, Recorder,
-    VertexBuffer,
+    RuntimeError, VertexBuffer,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb_probe::contents::Contents;
@@ -109,7 +109,7 @@ fn take_with(gpu: &mut Gpu, backend: Backend, job: &Job<'_>, made: &mut Made) ->
     made.contents = gpu.bind_contents(job.contents)?;
     make_pipeline(gpu, &lowered, job, made)?;
     let needed = job.drawn.primitives(job.topology);
-    let vertices = needed.saturating_mul(job.topology.vertices_per_primitive().into());
+    let vertices = u128::from(needed) * u128::from(job.topology.vertices_per_primitive());
     let targets = make_targets(gpu, backend, &layout, vertices, job, made)?;
     let captured_to = made.buffers.len();
     let counters = make_counters(gpu, backend, &targets, made)?;
@@ -117,7 +117,7 @@ fn take_with(gpu: &mut Gpu, backend: Backend, job: &Job<'_>, made: &mut Made) ->
     let recorded = submit(gpu, backend, job, made, &targets, &counters, &inputs)?;
 
     let strides: Vec<_> = layout.buffers().collect();
-    let mut written = vertices;
+    let mut written = u64::try_from(vertices).unwrap_or(u64::MAX);
     for (buffer, stride) in &strides {
         let position = match counters[*buffer] {
             Some(counter) => {
@@ -164,7 +164,7 @@ fn make_targets(
     gpu: &mut Gpu,
     backend: Backend,
     layout: &Layout,
-    vertices: u64,
+    vertices: u128,
     job: &Job<'_>,
     made: &mut Made,
 ) -> Result<[Option<CaptureBuffer>; MAX_XFB_BUFFERS]> {
@@ -172,7 +172,10 @@ fn make_targets(
     let mut targets = [None; MAX_XFB_BUFFERS];
     for (number, stride) in layout.buffers() {
         // A buffer has bytes, if only for nothing; its range is of whole dwords.
-        let size = job.buffer_size.unwrap_or(vertices.saturating_mul(stride.into()));
+        let all = vertices * u128::from(stride);
+        let size = job.buffer_size.or_else(|| u64::try_from(all).ok()).with_context(|| {
+            format!("{all} bytes are captured, more than memory has; --buffer-size takes what fits")
+        })?;
         let buffer = gpu.create_buffer(size.max(COUNTER), usage, MemoryLocation::Device)?;
         targets[number] = Some(CaptureBuffer::new(buffer.raw(), size / COUNTER * COUNTER));
         made.buffers.push(buffer);
@@ -270,21 +273,10 @@ fn submit(
                 begin_render_pass(context, cmd, render_pass, framebuffer);
             }
             let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
-            if !contents.sets().is_empty() {
-                recorder.bind_descriptor_sets(0, contents.sets(), &[])?;
-            }
-            if !job.contents.push_constants.is_empty() {
-                recorder.push_constants(0, &job.contents.push_constants)?;
-            }
-            match (job.drawn, &inputs.index_buffer) {
-                (Drawn::Indices { draw, .. }, Some(indices)) => {
-                    recorder.bind_index_buffer(indices)?;
-                    recorder.draw_indexed(job.topology, draw)?;
-                }
-                (Drawn::Indices { .. }, None) => {}
-                (Drawn::Vertices(draw), _) => recorder.draw(job.topology, draw)?,
-            }
-            let recorded = recorder.end(counters)?;
+            // What begins ends, whatever comes between.
+            let drawn = draw(&mut recorder, job, contents.sets(), inputs.index_buffer.as_ref());
+            let ended = recorder.end(counters);
+            let recorded = drawn.and(ended)?;
             if is_graphics {
                 context.device().cmd_end_render_pass(cmd);
             }
@@ -293,4 +285,33 @@ fn submit(
         }
     })?;
     Ok(recorded)
+}
+
+/// Draws between begin and end.
+///
+/// # Safety
+/// As [`Recorder::draw`] and [`Recorder::draw_indexed`].
+unsafe fn draw(
+    recorder: &mut Recorder<'_>,
+    job: &Job<'_>,
+    sets: &[vk::DescriptorSet],
+    indices: Option<&IndexBuffer>,
+) -> Result<(), RuntimeError> {
+    // SAFETY: the caller's contract.
+    unsafe {
+        if !sets.is_empty() {
+            recorder.bind_descriptor_sets(0, sets, &[])?;
+        }
+        if !job.contents.push_constants.is_empty() {
+            recorder.push_constants(0, &job.contents.push_constants)?;
+        }
+        match (job.drawn, indices) {
+            (Drawn::Indices { draw, .. }, Some(indices)) => {
+                recorder.bind_index_buffer(indices)?;
+                recorder.draw_indexed(job.topology, draw)
+            }
+            (Drawn::Indices { .. }, None) => Ok(()),
+            (Drawn::Vertices(draw), _) => recorder.draw(job.topology, draw),
+        }
+    }
 }

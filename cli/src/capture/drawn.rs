@@ -134,9 +134,14 @@ fn read_indices(file: &Path, restart: bool) -> Result<Vec<u32>> {
     let words = text.split(|c: char| c.is_whitespace() || c == ',' || c == ';');
     let index = |word: &str| match word {
         "restart" if restart => Ok(RESTART),
-        _ => word.parse().with_context(|| format!("{name}: '{word}' is no index")),
+        _ => word.parse().with_context(|| format!("{name}: '{}' is no index", word.escape_debug())),
     };
-    words.filter(|word| !word.is_empty()).map(index).collect()
+    let indices: Vec<u32> =
+        words.filter(|word| !word.is_empty()).map(index).collect::<Result<_>>()?;
+    match indices.is_empty() {
+        true => bail!("{name} has no indices"),
+        false => Ok(indices),
+    }
 }
 
 #[cfg(test)]

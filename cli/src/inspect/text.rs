@@ -52,8 +52,11 @@ pub(super) fn render(inspection: &Inspection, gl: bool) -> Result<String> {
 fn inputs(rows: &[InterfaceRow]) -> Table {
     let mut all = table(&["location", "type", "name"]);
     for row in rows {
-        let location = row.location.map(|location| location.to_string());
-        let place = location.or_else(|| row.built_in.clone()).unwrap_or_default();
+        let place = match (row.location, row.component) {
+            (Some(location), 0) => location.to_string(),
+            (Some(location), component) => format!("{location}, component {component}"),
+            (None, _) => row.place.clone(),
+        };
         all.add_row([place, row.ty.clone(), row.name.clone().unwrap_or_default()]);
     }
     all
@@ -73,12 +76,11 @@ fn push_constants(rows: &[PushConstantRow]) -> Table {
 fn outputs(rows: &[InterfaceRow]) -> Table {
     let mut all = table(&["output", "type", "name"]);
     for row in rows {
-        let selector = row.selector.clone().or_else(|| row.built_in.clone()).unwrap_or_default();
         let ty = match row.size {
             Some(_) => row.ty.clone(),
             None => format!("{} (cannot be captured)", row.ty),
         };
-        all.add_row([selector, ty, row.name.clone().unwrap_or_default()]);
+        all.add_row([row.place.clone(), ty, row.name.clone().unwrap_or_default()]);
     }
     all
 }

@@ -59,6 +59,8 @@ impl Ran {
             assert!(ran.stderr.contains(part), "no '{part}' in: {}", ran.stderr);
         }
         assert!(ran.stdout.is_empty(), "{}", ran.stdout);
+        // What is in the log beside the error is about what it led to.
+        assert!(!ran.stderr.contains(" ERROR "), "{}", ran.stderr);
     }
 }
 

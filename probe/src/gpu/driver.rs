@@ -17,8 +17,11 @@ type Negotiate = unsafe extern "system" fn(*mut u32) -> vk::Result;
 /// Loads a driver, and takes the loader's place. It stays loaded until the process ends.
 pub(super) fn load(file: &Path) -> Result<ash::Entry, GpuError> {
     let refused = |reason: String| GpuError::Driver { file: file.to_owned(), reason };
+    // A name without a directory is looked up among the system's libraries, and not where the command runs.
+    let here = std::path::absolute(file).ok().filter(|path| path.exists());
+    let path = here.as_deref().unwrap_or(file);
     // SAFETY: loading a driver runs its initialisers, as it does when the Vulkan loader loads it.
-    let library = unsafe { Library::new(file) }.map_err(|error| refused(error.to_string()))?;
+    let library = unsafe { Library::new(path) }.map_err(|error| refused(error.to_string()))?;
     // Drivers of version 0 of the interface, which have the plain name, have not got the others.
     // SAFETY: the interface says the types.
     let (negotiate, get) = unsafe {
@@ -58,6 +61,9 @@ mod tests {
         assert!(missing.contains("/missing/libvulkan_none.so"), "{missing}");
         #[cfg(target_os = "linux")]
         {
+            // A file of the package, which the linker finds among no libraries.
+            let here = refuse("Cargo.toml");
+            assert!(here.contains("ELF") && !here.contains("No such file"), "{here}");
             let other = refuse("libc.so.6");
             assert!(other.contains("libc.so.6: it is no Vulkan driver"), "{other}");
         }

@@ -145,8 +145,10 @@ fn submit(
             }
             let mut capture = Capture::new(ctx, &kernels);
             let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
-            recorder.draw(TOPOLOGY, &draw)?;
-            recorder.end(&[])?;
+            // What begins ends, whatever comes between.
+            let drawn = recorder.draw(TOPOLOGY, &draw);
+            let ended = recorder.end(&[]);
+            drawn.and(ended)?;
             if is_graphics {
                 ctx.device().cmd_end_render_pass(cmd);
             }

@@ -10,6 +10,10 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Parsed> {
     if names.iter().all(String::is_empty) {
         bail!("no line with the names of the columns");
     }
+    let is_again = |at: &usize| !names[*at].is_empty() && names[..*at].contains(&names[*at]);
+    if let Some(again) = (0..names.len()).find(is_again) {
+        bail!("two columns are named '{}'", names[again]);
+    }
     let mut columns: Vec<Numbers> = names.iter().map(|_| Numbers::default()).collect();
     let mut vertices = 0;
     for record in reader.records() {

@@ -10,7 +10,7 @@ use vkxfb::runtime::{
 use super::Step;
 use super::slots::Placed;
 use crate::gpu::buffers::transfer_to_host;
-use crate::gpu::{GpuError, begin_render_pass};
+use crate::gpu::{CaptureRequest, GpuError, begin_render_pass};
 use crate::sentinel::Fill;
 
 /// The buffers of a call.
@@ -70,6 +70,24 @@ unsafe fn record(
         };
         let mut capture = Capture::new(ctx, kernels);
         let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
+        // What begins ends, whatever comes between.
+        let drawn = draw(&mut recorder, request);
+        let ended = recorder.end(&[]);
+        // Direct draws from the start of the buffers: everything is known.
+        Ok(drawn.and(ended)?.captured.unwrap_or_default())
+    }
+}
+
+/// Draws what a request has between begin and end.
+///
+/// # Safety
+/// As [`Recorder::draw`].
+unsafe fn draw(
+    recorder: &mut Recorder<'_>,
+    request: &CaptureRequest<'_>,
+) -> Result<(), RuntimeError> {
+    // SAFETY: the caller's contract.
+    unsafe {
         recorder.bind_descriptor_sets(0, request.descriptor_sets, &[])?;
         let mut pushed = request.push_constants.iter();
         for (topology, draw) in request.draws {
@@ -78,9 +96,8 @@ unsafe fn record(
             }
             recorder.draw(*topology, draw)?;
         }
-        // Direct draws from the start of the buffers: everything is known.
-        Ok(recorder.end(&[])?.captured.unwrap_or_default())
     }
+    Ok(())
 }
 
 /// The steps of captures, which are recorded one after the other, outside of render pass instances.
