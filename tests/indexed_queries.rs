@@ -136,7 +136,7 @@ impl Recording<'_> {
             // The order does not matter, so each case has another one.
             let begun = after.0.filter(|stream| self.active[*stream as usize].is_none());
             let mut begun: Vec<u32> = begun.collect();
-            if case.written.0 % 2 == 0 {
+            if case.written.0.is_multiple_of(2) {
                 begun.reverse();
             }
             for stream in begun {
