@@ -172,6 +172,7 @@ fn capture(
         lowered: &lowered,
         vertex_input,
         vertex_data: buffers,
+        sets: &[],
         push_constants: &[],
         topology: PrimitiveTopology::LineList,
         draws: &[draw],
