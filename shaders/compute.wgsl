@@ -137,7 +137,7 @@ fn begin_work(workgroup: u32, local: u32) -> Work {
 }
 
 // Runs the shader. One that has side effects or subgroup operations only runs where there is a vertex. Any
-// other may run everywhere, which takes no branch.
+// other runs everywhere, without a branch. Which it is, is known when the shader is lowered.
 fn shade_work(work: Work) {
     if work.exists | !shades_existing_only() {
         shade();

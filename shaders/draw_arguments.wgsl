@@ -33,7 +33,8 @@ fn xfb_draw_arguments(
     let count = parameters.z;
     let all = workgroups.x * workgroups.y;
     for (var number = workgroup_id.y * workgroups.x + workgroup_id.x; number < count; number += all) {
-        let at = multiply_add(parameters.xy, number, COUNTED_DRAW_SIZE);
+        // An invocation may execute loads after its last round (see address_or).
+        let at = multiply_add(parameters.xy, min(number, count - 1u), COUNTED_DRAW_SIZE);
         let addresses = load4(at);
         let values = load4(add_bytes(at, 16u));
         let vertices = vertices_of_bytes(load1(addresses.xy), values.x, values.y);

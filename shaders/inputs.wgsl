@@ -144,21 +144,25 @@ fn arguments_of(input: Input) -> Arguments {
     var first = input.first;
     var base_vertex = input.base_vertex;
     var first_instance = input.first_instance;
-    let arguments = address_or(input.arguments, kernel.parameters);
+    let is_indirect = input.kind == INDIRECT;
+    let command = select(kernel.parameters, input.arguments, is_indirect);
+    // Only a VkDrawIndexedIndirectCommand has a fifth dword.
+    let fifth = add_bytes(command, select(0u, 16u, is_indirect & is_indexed));
+    let counter = select(kernel.parameters, input.arguments, input.kind == BYTE_COUNT);
     let count_address = address_or(input.count_address, kernel.parameters);
-    if input.kind == INDIRECT {
-        let a = load4_from_any(arguments);
+    if is_indirect {
+        let a = load4_from_any(command);
         count = a.x;
         instance_count = a.y;
         first = a.z;
         base_vertex = a.w;
         first_instance = a.w;
         if is_indexed {
-            first_instance = load1_from_any(add_bytes(arguments, 16u));
+            first_instance = load1_from_any(fifth);
         }
     }
     if input.kind == BYTE_COUNT {
-        count = vertices_of_bytes(load1_from_any(arguments), input.first, input.base_vertex);
+        count = vertices_of_bytes(load1_from_any(counter), input.first, input.base_vertex);
         first = 0u;
         base_vertex = 0u;
     }

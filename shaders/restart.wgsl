@@ -269,9 +269,10 @@ fn find_restarts(range: RestartRange, start: u32, local: u32) {
         // Sixteen indices per iteration, whose loads do not wait for each other.
         let at = multiply_add(indices, start, 4u);
         let quads = count / 4u;
+        let last = max(quads, 1u) - 1u;
         for (var first = 0u; first < quads; first += 4u * width) {
             let i = first + local;
-            let places = min(vec4<u32>(i, i + width, i + 2u * width, i + 3u * width), vec4<u32>(quads - 1u));
+            let places = min(vec4<u32>(i, i + width, i + 2u * width, i + 3u * width), vec4<u32>(last));
             let a = load4_wide(add_bytes(at, 16u * places.x));
             let b = load4_wide(add_bytes(at, 16u * places.y));
             let c = load4_wide(add_bytes(at, 16u * places.z));
@@ -285,7 +286,7 @@ fn find_restarts(range: RestartRange, start: u32, local: u32) {
         scanned = 4u * quads;
     }
     for (var first = scanned; first < count; first += width) {
-        let i = min(first + local, count - 1u);
+        let i = min(first + local, max(count, 1u) - 1u);
         if load_bound_index(indices, size, start + i) == range.restart_index {
             atomicOr(&restarts[i / BLOCK], 1u << (i % BLOCK));
         }

@@ -1,6 +1,7 @@
 // Draws in memory that the invocations of a workgroup load together: each loads a part, and all read
 // them from shared memory. llvmpipe loads what all lanes need once for each lane, but for what is at a
-// constant place in shared memory and not in a branch.
+// constant place in shared memory and not in a branch. Its invocations come to the barriers behind the loops at
+// different times, which Mesa's compiler for Mali before v9 does not care for (see find_restarts).
 
 // The draw of a workgroup, with its `DrawRestarts` if it has some, and behind them its batch, in pairs
 // of dwords.

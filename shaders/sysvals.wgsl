@@ -53,8 +53,8 @@ const DRAW_FIRST_WORKGROUP: u32 = 40u;
 const INDEX_SIZE: u32 = 7u; // size of an index in bytes, 0 without an index buffer
 const RESTART: u32 = 8u;
 const LAST_VERTEX: u32 = 16u; // the last vertex of a primitive is the provoking one
-const HAS_BATCH: u32 = 128u; // in the push constants: the draws are in a batch
 const FAR_ATTRIBUTES: u32 = 64u; // an attribute may have elements 4 GiB behind the first one
+const HAS_BATCH: u32 = 128u; // in the push constants: the draws are in a batch
 const VERTICES_PER_PRIMITIVE_SHIFT: u32 = 8u;
 
 var<immediate> sysvals: Sysvals;

@@ -220,6 +220,25 @@ fn invocations_come_to_barriers_of_kernels_together() {
     }
 }
 
+/// The same of captures, but where a workgroup loads its draw together: that is for llvmpipe, and shows that such
+/// a barrier is found.
+#[test]
+fn invocations_come_to_barriers_of_captures_together() {
+    let all = lowered(&ProbeShader::identify().words());
+    // As `lowered` lists them.
+    let shares = 3;
+    for (number, lowered) in all.iter().enumerate() {
+        let mut found = 0;
+        for topology in (0..8).chain([SpecIds::ANY_TOPOLOGY]) {
+            for draws in Draws::ALL {
+                let words = specialized(lowered, topology, draws);
+                found += barriers_behind_divergent_exits(&words).len();
+            }
+        }
+        assert_eq!(found > 0, number == shares, "{number}: {found}");
+    }
+}
+
 /// Invocations shade the hub of a plain fan as well only where a second run does what a first one does.
 #[test]
 fn hubs_are_repeated_where_shaders_may_run_twice() {

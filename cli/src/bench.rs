@@ -25,6 +25,10 @@ pub(crate) struct Arguments {
     /// How captures by compute reach memory, and which forms of the roofline are tried
     #[arg(long, value_enum, default_value_t)]
     resources: super::ResourcesName,
+
+    /// Give the driver shaders as they are lowered, to rule out the optimizer that they otherwise go through
+    #[arg(long)]
+    unoptimized: bool,
     /// Only these parts: draw, many-draws, indexed, formats, pipelines
     #[arg(long, value_name = "PART,...", value_delimiter = ',', value_parser = super::part::<Part>)]
     part: Vec<Part>,
@@ -119,6 +123,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
         device: arguments.device.clone(),
         profile: arguments.profile.into(),
         resources: arguments.resources.into(),
+        unoptimized: arguments.unoptimized,
         validation: arguments.validate,
         ..OpenOptions::default()
     })?;

@@ -59,6 +59,10 @@ pub(crate) struct Arguments {
     /// How captures by compute reach memory
     #[arg(long, value_enum, default_value_t)]
     resources: super::ResourcesName,
+
+    /// Give the driver shaders as they are lowered, to rule out the optimizer that they otherwise go through
+    #[arg(long)]
+    unoptimized: bool,
     /// Run under the validation layer; its messages are errors
     #[arg(long)]
     validate: bool,
@@ -116,9 +120,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     if stage != ExecutionModel::Vertex {
         bail!("only vertex shaders are captured: pipelines take no others");
     }
-    let words = super::source::read(&arguments.shader, arguments.captured.selected.entry_point())?;
+    let (words, values) = arguments.captured.read(&arguments.shader)?;
     let file = || arguments.shader.display().to_string();
-    let values = arguments.captured.constants.values(&words).with_context(file)?;
     let specialization = values.specialization();
     let shader = arguments.captured.shader(&words, &specialization);
     let shader = Shader { stage: Some(ExecutionModel::Vertex), ..shader };
@@ -146,6 +149,7 @@ fn capture(arguments: &Arguments, shader: &Shader<'_>) -> Result<u8> {
         device: arguments.device.clone(),
         profile: arguments.profile.into(),
         resources: arguments.resources.into(),
+        unoptimized: arguments.unoptimized,
         validation: arguments.validate,
         ..OpenOptions::default()
     })?;

@@ -18,7 +18,7 @@ use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::stage_name;
 use vkxfb::spirv::specialization::declared_constants;
 
-use super::specialize::default_of;
+use super::specialize::{Values, default_of};
 
 /// Arguments of `vkxfb inspect`.
 #[derive(Debug, clap::Args)]
@@ -153,9 +153,9 @@ struct VaryingRow {
 
 /// Runs `vkxfb inspect`.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
-    let words = super::source::read(&arguments.shader, arguments.captured.selected.entry_point())?;
-    let inspection =
-        inspect(arguments, &words).with_context(|| arguments.shader.display().to_string())?;
+    let (words, values) = arguments.captured.read(&arguments.shader)?;
+    let inspection = inspect(arguments, &words, &values)
+        .with_context(|| arguments.shader.display().to_string())?;
     if arguments.json {
         super::show_json(&inspection)?;
     } else {
@@ -164,8 +164,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     Ok(0)
 }
 
-fn inspect(arguments: &Arguments, words: &[u32]) -> Result<Inspection> {
-    let values = arguments.captured.constants.values(words)?;
+fn inspect(arguments: &Arguments, words: &[u32], values: &Values) -> Result<Inspection> {
     let specialization = values.specialization();
     let shader = arguments.captured.shader(words, &specialization);
     let unspecialized = Module::parse(words)?;

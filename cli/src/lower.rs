@@ -10,6 +10,8 @@ use vkxfb::lower::reflect::vertex_reads;
 use vkxfb::lower::{Backend, Captures, Lowered, ResourcePlan, Shader, compute, native, vertex};
 use vkxfb::vertex_input::{InputRate, VertexInput};
 
+use super::specialize::Values;
+
 /// Arguments of `vkxfb lower`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -80,15 +82,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
             "--attribute and --binding are for the compute backend: the others leave vertex input to the driver"
         );
     }
-    let words = super::source::read(&arguments.shader, arguments.captured.selected.entry_point())?;
-    let (lowered, vertex_input) =
-        lower(arguments, &words).with_context(|| arguments.shader.display().to_string())?;
+    let (words, values) = arguments.captured.read(&arguments.shader)?;
+    let (lowered, vertex_input) = lower(arguments, &words, &values)
+        .with_context(|| arguments.shader.display().to_string())?;
     arguments.output.put(&lowered.words, &Report::of(&lowered, vertex_input.as_ref()))
 }
 
 /// Lowers the module. Also returns the vertex input, if the module pulls its attributes.
-fn lower(arguments: &Arguments, words: &[u32]) -> Result<(Lowered, Option<VertexInput>)> {
-    let values = arguments.captured.constants.values(words)?;
+fn lower(
+    arguments: &Arguments,
+    words: &[u32],
+    values: &Values,
+) -> Result<(Lowered, Option<VertexInput>)> {
     let specialization = values.specialization();
     let shader = arguments.captured.shader(words, &specialization);
     let list = arguments.captured.list(&shader)?;

@@ -373,6 +373,11 @@ struct Captured {
 }
 
 impl Captured {
+    /// Reads the shader, and the values of its specialisation constants.
+    fn read(&self, file: &Path) -> Result<(Vec<u32>, specialize::Values)> {
+        source::read(file, self.selected.entry_point(), &self.constants)
+    }
+
     /// The shader that was named, with its specialisation.
     fn shader<'a>(
         &'a self,

@@ -38,6 +38,10 @@ pub(crate) struct Arguments {
     /// How captures by compute reach memory
     #[arg(long, value_enum, default_value_t)]
     resources: super::ResourcesName,
+
+    /// Give the driver shaders as they are lowered, to rule out the optimizer that they otherwise go through
+    #[arg(long)]
+    unoptimized: bool,
     /// Only this backend: native, vertex or compute
     #[arg(long, value_parser = super::parse_backend)]
     backend: Option<Backend>,
@@ -245,6 +249,7 @@ impl Arguments {
             driver: self.driver.clone(),
             profile: self.profile.into(),
             resources: self.resources.into(),
+            unoptimized: self.unoptimized,
             validation: self.validate,
             ..OpenOptions::default()
         }
@@ -270,9 +275,8 @@ fn find_subject(arguments: &Arguments, file: &Path) -> Result<Subject> {
         return Ok(Subject::built_in(shader)?);
     }
     let captured = &arguments.captured;
-    let words = super::source::read(file, captured.selected.entry_point())?;
+    let (words, values) = captured.read(file)?;
     let name = file.display().to_string();
-    let values = captured.constants.values(&words).with_context(|| name.clone())?;
     let specialization = values.specialization();
     let shader = captured.shader(&words, &specialization);
     let list = captured.list(&shader).with_context(|| name.clone())?;

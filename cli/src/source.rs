@@ -9,6 +9,8 @@ use spirv::MAGIC_NUMBER;
 use vkxfb::frontend::{glsl, wgsl};
 use vkxfb::spirv::words_from_bytes;
 
+use super::specialize::{Constants, Values};
+
 /// What is accepted as a vertex shader.
 pub(super) const ACCEPTED: &str =
     "SPIR-V (by its content), WGSL (.wgsl) and GLSL vertex shaders (.vert, .glsl, .vs, .vsh)";
@@ -123,20 +125,33 @@ impl Kind {
     }
 }
 
-/// Reads the words of a vertex shader from a file: SPIR-V, or WGSL or GLSL, which are compiled.
-pub(super) fn read(file: &Path, entry_point: Option<&str>) -> Result<Vec<u32>> {
+/// Reads the words of a vertex shader from a file: SPIR-V, or WGSL or GLSL, which are compiled. The constants get
+/// their values in the source where that is WGSL; otherwise those that the module has are returned.
+pub(super) fn read(
+    file: &Path,
+    entry_point: Option<&str>,
+    constants: &Constants,
+) -> Result<(Vec<u32>, Values)> {
     let path = || file.display().to_string();
     let bytes = read_bytes(file)?;
     let source = || std::str::from_utf8(&bytes).with_context(path);
     let kind = Kind::of(file, &bytes);
     let words = match kind {
         Kind::Spirv => words_from_bytes(&bytes).with_context(path)?,
-        Kind::Wgsl => wgsl::vertex_shader(source()?, entry_point).with_context(path)?,
+        Kind::Wgsl => {
+            let overrides = constants.overrides();
+            let overrides: Vec<_> = overrides.iter().map(|(key, v)| (key.as_str(), *v)).collect();
+            wgsl::vertex_shader_with(source()?, entry_point, &overrides).with_context(path)?
+        }
         Kind::Glsl => glsl::vertex_shader(source()?).with_context(path)?,
         _ => return Err(refuse(file, &bytes, kind, ACCEPTED)),
     };
     tracing::debug!(file = %file.display(), ?kind, words = words.len(), "read");
-    Ok(words)
+    let values = match kind {
+        Kind::Wgsl => Values::default(),
+        _ => constants.values(&words).with_context(path)?,
+    };
+    Ok((words, values))
 }
 
 /// Reads the words of a SPIR-V file.

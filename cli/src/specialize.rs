@@ -9,9 +9,10 @@ use vkxfb::spirv::specialization::{DeclaredConstant, SpecializationConstant, dec
 /// The values that a pipeline would get.
 #[derive(Debug, clap::Args)]
 pub(super) struct Constants {
-    /// Set a specialisation constant to a value of its type: 4=5, 4=-5, 4=0.5 or 4=true
+    /// Set a specialisation constant to a value of its type: 4=5, 4=-5, 4=0.5 or 4=true. An override constant
+    /// of WGSL goes by its @id, or by its name if it has none
     #[arg(long = "constant", value_name = "ID=VALUE,...", value_delimiter = ',', value_parser = parse)]
-    constants: Vec<(u32, Value)>,
+    constants: Vec<(String, Value)>,
 }
 
 /// A value from the command line, before the constant's type is known.
@@ -23,6 +24,7 @@ enum Value {
 }
 
 /// The bytes of values in memory, with their `SpecId`.
+#[derive(Default)]
 pub(super) struct Values(Vec<(u32, Vec<u8>)>);
 
 impl Values {
@@ -36,6 +38,11 @@ impl Values {
 }
 
 impl Constants {
+    /// Returns the values for a source in WGSL.
+    pub(super) fn overrides(&self) -> Vec<(String, f64)> {
+        self.constants.iter().map(|(key, value)| (key.clone(), value.number())).collect()
+    }
+
     /// Returns the values for a module. Vulkan ignores values for constants that the module does
     /// not have; here that is an error.
     pub(super) fn values(&self, words: &[u32]) -> Result<Values> {
@@ -44,9 +51,12 @@ impl Constants {
         }
         let module = Module::parse(words)?;
         let declared = declared_constants(&module, &Declarations::of(&module));
-        let values = self.constants.iter().map(|(id, value)| {
-            let Some(constant) = declared.iter().find(|constant| constant.constant_id == *id)
-            else {
+        let values = self.constants.iter().map(|(key, value)| {
+            let id = key.parse::<u32>();
+            let id = id.with_context(|| {
+                format!("{key}={value}: specialisation constants have numbers, as in {EXAMPLES}")
+            })?;
+            let Some(constant) = declared.iter().find(|constant| constant.constant_id == id) else {
                 let all: Vec<String> = declared.iter().map(describe).collect();
                 let all = if all.is_empty() { "none".to_owned() } else { all.join(", ") };
                 bail!("the shader has no specialisation constant {id}; it has: {all}");
@@ -54,7 +64,7 @@ impl Constants {
             let bytes = value.to_memory(&constant.ty).with_context(|| {
                 format!("specialisation constant {} cannot be {value}", describe(constant))
             })?;
-            Ok((*id, bytes))
+            Ok((id, bytes))
         });
         Ok(Values(values.collect::<Result<_>>()?))
     }
@@ -91,6 +101,15 @@ pub(super) fn default_of(constant: &DeclaredConstant) -> String {
 }
 
 impl Value {
+    /// The number that WebGPU takes for it.
+    const fn number(self) -> f64 {
+        match self {
+            Self::Bool(value) => value as u8 as f64,
+            Self::Int(value) => value as f64,
+            Self::Float(value) => value,
+        }
+    }
+
     /// Returns the bytes of the value in memory, with the size of the type.
     fn to_memory(self, ty: &Type) -> Result<Vec<u8>> {
         let wide = match (self, ty) {
@@ -150,8 +169,11 @@ impl std::fmt::Display for Value {
     }
 }
 
-fn parse(text: &str) -> Result<(u32, Value), String> {
-    let wrong = || "a constant's ID and its value: 3=5, 3=-5, 3=0.5 or 3=true".to_owned();
+/// What the option takes.
+const EXAMPLES: &str = "3=5, 3=-5, 3=0.5 or 3=true";
+
+fn parse(text: &str) -> Result<(String, Value), String> {
+    let wrong = || format!("a constant's ID and its value: {EXAMPLES}");
     let (id, value) = text.split_once('=').ok_or_else(wrong)?;
     let value = match value.trim() {
         "true" => Some(Value::Bool(true)),
@@ -161,7 +183,11 @@ fn parse(text: &str) -> Result<(u32, Value), String> {
             Err(_) => value.parse().ok().map(Value::Float),
         },
     };
-    Ok((id.trim().parse().map_err(|_| wrong())?, value.ok_or_else(wrong)?))
+    let id = id.trim();
+    if id.is_empty() {
+        return Err(wrong());
+    }
+    Ok((id.to_owned(), value.ok_or_else(wrong)?))
 }
 
 #[cfg(test)]

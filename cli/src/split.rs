@@ -47,11 +47,9 @@ struct Member<'a> {
 
 /// Runs `vkxfb split-blocks`.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
-    let words = super::source::read(&arguments.shader, arguments.selected.entry_point())?;
-    let values = arguments
-        .constants
-        .values(&words)
-        .with_context(|| arguments.shader.display().to_string())?;
+    let entry_point = arguments.selected.entry_point();
+    let (words, values) =
+        super::source::read(&arguments.shader, entry_point, &arguments.constants)?;
     let specialization = values.specialization();
     let options = SplitOptions {
         stage: arguments.selected.stage(),

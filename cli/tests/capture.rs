@@ -8,7 +8,7 @@ mod command;
 #[path = "../../tests/common/mod.rs"]
 mod common;
 
-use self::command::{Ran, Shaders, vkxfb};
+use self::command::{Ran, Shaders, command, vkxfb};
 use serde_json::{Value, json};
 
 /// Makes its vertices of their numbers.
@@ -184,6 +184,23 @@ fn vertices_without_a_mesh_are_shown_in_every_format() {
     assert_contains(&run(&["--buffer-size", "100"]).stdout, &["1 primitive ", ", 1 did not fit;"]);
     let offset = ["--first-vertex", "5", "--first-instance", "3", "--format", "json"];
     assert_eq!(run(&offset).json()["records"][0]["outputs"]["numbers"], json!([5, 3]));
+}
+
+#[test]
+fn the_optimizer_can_be_ruled_out() {
+    let shaders = Shaders::new();
+    let shader = shaders.glsl("numbers.spv", NUMBERS);
+    let run = |more: &[&str]| {
+        let arguments = ["capture", &shader, "--vertices", "5", "--format", "csv"];
+        let mut command = command(&[&arguments[..], more].concat());
+        command.env("VKXFB_LOG", "vkxfb=debug").env("NO_COLOR", "1");
+        Ran::new(command.output().unwrap()).exits(0)
+    };
+    let (optimized, unoptimized) = (run(&[]), run(&["--unoptimized"]));
+    assert_eq!(optimized.stdout, unoptimized.stdout);
+    assert_contains(&optimized.stderr, &["is_inlined=true"]);
+    assert_contains(&unoptimized.stderr, &["is_inlined=false"]);
+    assert!(!unoptimized.stderr.contains("is_inlined=true"), "{}", unoptimized.stderr);
 }
 
 #[test]

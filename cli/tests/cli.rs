@@ -767,6 +767,28 @@ fn constants_are_of_the_shader_and_of_its_types() {
     vkxfb(&["split-blocks", &plain, "--text", "--constant", "1=1"]).refuses(&["it has: none"]);
 }
 
+#[test]
+fn override_constants_of_wgsl_get_their_values() {
+    let shaders = Shaders::new();
+    let source = b"
+        @id(3) override scale: f32;
+        override flip = false;
+        @vertex fn main(@builtin(vertex_index) i: u32) -> @builtin(position) vec4f {
+            return vec4f(select(scale, -scale, flip) * f32(i));
+        }";
+    let shader = shaders.file("shader.wgsl", source);
+    let run = |constants: &[&str]| {
+        let arguments = ["capture", &shader, "--vertices", "2", "--topology", "point-list"];
+        let more = ["--varyings", "@Position.x", "--format", "csv", "--backend", "compute"];
+        vkxfb(&[&arguments[..], &more, constants].concat())
+    };
+    let captured = |constants: &str| run(&["--constant", constants]).exits(0).stdout;
+    assert!(captured("3=2.5").ends_with("1,2.5\n"), "{}", captured("3=2.5"));
+    assert!(captured("3=2,flip=true").ends_with("1,-2.0\n"), "{}", captured("3=2,flip=true"));
+    run(&[]).refuses(&["shader.wgsl", "constant '3' has no value", "--constant 3=VALUE"]);
+    run(&["--constant", "3=1,flop=1"]).refuses(&["no override constant 'flop'", "3, flip"]);
+}
+
 /// As in a model: two attributes in one binding, and one attribute with the instance rate in
 /// another binding.
 #[test]

@@ -114,8 +114,8 @@ pub enum FrontendError {
     },
     /// An `override` constant has no value: neither the source nor the caller gives it one.
     #[error(
-        "the constant '{key}' has no value: give it one in the source, or compile the source with \
-         wgsl::vertex_shader_with"
+        "the constant '{key}' has no value: give it one in the source, or beside it \
+         (wgsl::vertex_shader_with; --constant {key}=VALUE)"
     )]
     NoValue {
         /// Its `@id`, or its name if it has none.

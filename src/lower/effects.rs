@@ -48,9 +48,6 @@ impl Effects {
             {
                 pointers.insert(id);
             }
-            if !atomics.is_empty() && !effects.atomic_results {
-                effects.atomic_results = ids_of(i).iter().any(|id| atomics.contains(id));
-            }
             match i.op() {
                 Some(Op::Store | Op::CopyMemory | Op::CopyMemorySized) => {
                     effects.side_effects |= pointers.contains(&i.id(0));
@@ -63,6 +60,7 @@ impl Effects {
                 _ => {}
             }
         }
+        effects.atomic_results = !atomics.is_empty() && uses_any(module, &atomics);
         effects
     }
 
@@ -70,6 +68,14 @@ impl Effects {
     pub(super) const fn show_invocations(self) -> bool {
         self.side_effects || self.subgroup_operations
     }
+}
+
+/// Whether an instruction takes one of these results. A loop may take one before the instruction that makes it.
+fn uses_any(module: &Module, results: &FxHashSet<Id>) -> bool {
+    module.section(Section::Functions).any(|i| {
+        let made = result_of(i).1;
+        ids_of(i).into_iter().any(|id| results.contains(&id) && made != Some(id))
+    })
 }
 
 /// The storage classes of memory that others see.

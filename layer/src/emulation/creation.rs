@@ -360,7 +360,7 @@ pub(super) unsafe fn capturing(
         let compiles = !flags_of(info).contains(FAIL_ON_COMPILE);
         match Pipeline::new(emulation.context(), &parts, layout())? {
             Some(pipeline) if pipeline.prepare(cache, compiles)? => {
-                objects.repeat_effects(pipeline.repeated_effects()?);
+                objects.repeat_effects(pipeline.repeated_effects()?, pipeline.entry_point());
                 Ok(Own::Pipeline(pipeline))
             }
             _ => Ok(Own::Nothing),

@@ -102,8 +102,9 @@ impl Objects {
         }
     }
 
-    /// A pipeline was created that captures and rasterizes, and whose shader has these effects.
-    pub(super) fn repeat_effects(&self, effects: Effects) {
+    /// A pipeline was created that captures and rasterizes, and whose shader, of that entry point, has these
+    /// effects.
+    pub(super) fn repeat_effects(&self, effects: Effects, entry_point: &str) {
         if effects.side_effects && !self.side_effects.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 "a shader that is captured stores to memory: where a draw also rasterizes, it does so \
@@ -112,8 +113,9 @@ impl Objects {
         }
         if effects.atomic_results {
             tracing::warn!(
+                entry_point,
                 "a shader that is captured uses the results of atomic operations: what a pipeline \
-                 captures may differ from what it draws"
+                 with it captures may differ from what it draws"
             );
         }
     }

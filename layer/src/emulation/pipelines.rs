@@ -320,6 +320,11 @@ impl Pipeline {
         check().map_err(|error: LowerError| PipelineError::Variant(error.into()))
     }
 
+    /// The entry point of the shader.
+    pub(super) fn entry_point(&self) -> &str {
+        &self.shader.entry_point
+    }
+
     /// What the shader does beyond its outputs, if captured draws also run it in the driver.
     ///
     /// # Errors

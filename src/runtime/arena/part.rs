@@ -215,7 +215,7 @@ impl Part {
         if block.is_err() && size > bytes {
             // `bytes` may fit where the doubled size does not.
             // SAFETY: as above.
-            block = unsafe { Block::new(ctx, allocator, self.kind, bytes) };
+            block = unsafe { Block::new(ctx, allocator, self.kind, bytes.max(READABLE)) };
         }
         let block = block?;
         self.current = self.blocks.len();

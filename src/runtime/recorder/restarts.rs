@@ -102,7 +102,7 @@ impl Capture {
         }
         for range in &mut made.ranges {
             range.table = split(playback.arena.scratch().take(table_size(range))?.address);
-            range.index_address = self.resolve(range.index_address);
+            range.index_address = self.readable(range.index_address, range.limit);
         }
         let draws = self.pending.draws.iter_mut().filter(|draw| draw.is_restarted());
         for (draw, number) in draws.zip(&made.numbers) {
@@ -150,7 +150,8 @@ fn range_of(input: &Input) -> RestartRange {
     RestartRange {
         index_address: input.index_address,
         table: Address::default(),
-        first,
+        // Without an index in the range, its address is that of other memory.
+        first: if limit == 0 { 0 } else { first },
         limit,
         topology: input.topology,
         // The provoking vertex and predicates do not affect restarts.

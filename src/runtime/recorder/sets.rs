@@ -110,7 +110,11 @@ impl BoundSets {
 
     /// Takes it that the application binds sets itself.
     pub(super) fn assume(&mut self, first: u32, count: u32) {
-        self.assumed.extend(first..first.saturating_add(count));
+        for number in first..first.saturating_add(count) {
+            if !self.assumed.contains(&number) {
+                self.assumed.push(number);
+            }
+        }
     }
 
     /// Whether the application binds the set of that number itself.

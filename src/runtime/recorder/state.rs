@@ -200,7 +200,10 @@ impl<'a> Recorder<'a> {
     /// Says that the application binds sets `first` to `first + count - 1` itself, with
     /// `vkCmdBindDescriptorSets`, `vkCmdPushDescriptorSet` or the like and
     /// [`Pipeline::raw_layout`]: see [`Recorder`]. The draws that follow then need no
-    /// [`bind_descriptor_sets`](Self::bind_descriptor_sets) for these sets. Without a pipeline
+    /// [`bind_descriptor_sets`](Self::bind_descriptor_sets) for these sets, until the next begin. A set
+    /// that was given there is bound nevertheless. Where kernels or sets of buffers disturb what the
+    /// application has bound, draws are refused all the same
+    /// ([`RuntimeError::DescriptorSetUnknown`]). Without a pipeline
     /// ([`begin_inactive`](Self::begin_inactive)) this does nothing.
     ///
     /// # Errors
