@@ -299,6 +299,7 @@ mod on_a_device {
         let has = gpu.draw_features().primitives_generated_query;
         kinds.extend(has.then_some(QueryKind::PrimitivesGenerated));
         let has_native = gpu.backends().contains(&Backend::Native);
+        let is_nvidia = gpu.capabilities().driver_name == "NVIDIA";
         device::close(gpu);
         if !has_native {
             return eprintln!("skipped: the device has no transform feedback");
@@ -306,7 +307,16 @@ mod on_a_device {
         for (source, room) in [(CAPTURES, 3), (CAPTURES, 20), (SOURCE, 3), (SOURCE, 20)] {
             // One after the other: lavapipe 22.3 has the counts of one kind in a query of the other.
             for kind in kinds.iter().copied().map(Some).chain([None]) {
-                let native = left(source, room, Backend::Native, kind);
+                let mut native = left(source, room, Backend::Native, kind);
+                // NVIDIA (580.159.04) counts primitives as written to buffers that nothing is captured to.
+                if is_nvidia && source == SOURCE && kind == Some(QueryKind::TransformFeedbackStream)
+                {
+                    assert_eq!(
+                        native.query.replace([0; 2]),
+                        Some([20; 2]),
+                        "NVIDIA's fault is gone"
+                    );
+                }
                 let compute = left(source, room, Backend::Compute, kind);
                 assert_eq!(compute, native, "{kind:?} {room} {source}");
                 let Captured { primitives_written, primitives_needed, .. } =
