@@ -1,19 +1,22 @@
 #!/bin/sh
-# tests/setup.sh [--aarch64] [COMMAND...]
+# tests/setup.sh [--aarch64 | --newest] [COMMAND...]
 #
 # Installs what the tests and the probe need on Debian 12 (or a system made of it) beside Rust, where
 # it is missing: a C linker and a C++ compiler, the Vulkan loader and headers, the software driver lavapipe, the
 # validation layer, spirv-tools and glslang. Then runs COMMAND, with cargo on PATH. Says nothing where nothing is
 # missing. On any other system it names what is missing and installs nothing.
 #
-# With --aarch64 COMMAND also finds what builds for aarch64 Linux and runs it, which tests/aarch64.sh fetches.
+# With --aarch64 COMMAND also finds what builds for aarch64 Linux and runs it, which tests/aarch64.sh fetches; with
+# --newest what runs programs on the newest lavapipe that Debian has, which tests/newest.sh fetches.
 set -eu
 
-aarch64=
-if [ "${1-}" = --aarch64 ]; then
-    aarch64=yes
+with=
+case ${1-} in
+--aarch64 | --newest)
+    with=${1#--}
     shift
-fi
+    ;;
+esac
 
 fail() {
     printf 'tests/setup.sh: %s\n' "$1" >&2
@@ -61,8 +64,8 @@ missing() {
         echo 'vulkan-validationlayers the validation layer (VkLayer_khronos_validation)'
     have_command spirv-val || echo 'spirv-tools SPIRV-Tools (spirv-val)'
     have_command glslangValidator || echo 'glslang-tools glslang (glslangValidator)'
-    [ -z "$aarch64" ] || have_command pkg-config || echo 'pkgconf pkg-config'
-    [ -z "$aarch64" ] || python3 -m pip --version >/dev/null 2>&1 || echo "python3-pip pip, Python's installer of packages"
+    [ "$with" != aarch64 ] || have_command pkg-config || echo 'pkgconf pkg-config'
+    [ "$with" != aarch64 ] || python3 -m pip --version >/dev/null 2>&1 || echo "python3-pip pip, Python's installer of packages"
 }
 
 # apt's output is shown only where it fails.
@@ -104,5 +107,5 @@ if ! have_command cargo; then
     export PATH
 fi
 
-[ -z "$aarch64" ] || exec "$(dirname "$0")/aarch64.sh" "$@"
+[ -z "$with" ] || exec "$(dirname "$0")/$with.sh" "$@"
 [ $# -eq 0 ] || exec "$@"

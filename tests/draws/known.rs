@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use ash::vk;
+use vkxfb::runtime::Capabilities;
 use vkxfb_probe::gpu::{Gpu, Message};
 
 use crate::common::layer;
@@ -12,93 +14,120 @@ use crate::program::{Program, QueryKind};
 /// A fault of a driver's own capture: programs with the fact may differ from the model.
 pub struct Fault {
     driver: &'static str,
+    /// The oldest version of the driver that was seen to be without it.
+    gone: Option<u32>,
     fact: Fact,
     pub reason: &'static str,
 }
 
-/// The test fails if none of the programs differs, so that an entry is removed once the driver is
-/// fixed.
+impl Fault {
+    fn is_of(&self, capabilities: &Capabilities) -> bool {
+        self.driver == capabilities.driver_name
+            && self.gone.is_none_or(|gone| capabilities.driver_version < gone)
+    }
+}
+
+/// lavapipe 22.3 says that its version is 1.
+const fn mesa(major: u32, minor: u32) -> Option<u32> {
+    Some(vk::make_api_version(0, major, minor, 0))
+}
+
+/// The test fails if none of the programs differs, so that an entry ends once the driver is fixed.
 const FAULTS: &[Fault] = &[
     Fault {
         driver: "llvmpipe",
+        gone: None,
         fact: Fact::Unbound,
         reason: "lavapipe captures nothing while one of several captured buffers is not bound",
     },
     Fault {
         driver: "NVIDIA",
+        gone: None,
         fact: Fact::UncapturedBeyond,
         reason: "NVIDIA captures nothing while a buffer is full to which nothing is captured",
     },
     Fault {
         driver: "llvmpipe",
+        gone: None,
         fact: Fact::FirstCounter,
         reason: "lavapipe ignores firstCounterBuffer",
     },
     Fault {
         driver: "llvmpipe",
+        gone: None,
         fact: Fact::ByteCountOffset,
         reason: "lavapipe fails the byte-count draw with a counterOffset other than 0",
     },
     Fault {
         driver: "llvmpipe",
+        gone: None,
         fact: Fact::OutputsFitOnly,
         reason: "lavapipe goes by OpenGL's rule of overflow: outputs have to fit, not strides",
     },
     Fault {
         driver: "llvmpipe",
+        gone: mesa(26, 2),
         fact: Fact::IndirectIndexOffset,
         reason: "lavapipe ignores the offset of the index buffer of indirect draws",
     },
     Fault {
         driver: "llvmpipe",
+        gone: mesa(26, 2),
         fact: Fact::IndirectRestart,
         reason: "lavapipe restarts indirect draws by the index that an earlier draw left behind",
     },
     Fault {
         driver: "llvmpipe",
+        gone: None,
         fact: Fact::StreamWhileInactive,
         reason: "lavapipe counts primitives needed without transform feedback beside a generated query",
     },
     Fault {
         driver: "llvmpipe",
+        gone: mesa(26, 2),
         fact: Fact::ByteCountBehindIndirect,
         reason: "lavapipe repeats the last indirect draw of the command buffer in place of a byte-count draw",
     },
     Fault {
         driver: "llvmpipe",
+        gone: None,
         fact: Fact::IndirectBehindCount,
         reason: "lavapipe goes by the last draw count of the command buffer where a draw has none",
     },
     Fault {
         driver: "llvmpipe",
+        gone: None,
         fact: Fact::MultiDrawEmptyFirst,
         reason: "lavapipe leaves out multi-draws whose first draw is empty",
     },
     Fault {
         driver: "llvmpipe",
+        gone: None,
         fact: Fact::MultiDrawRestart,
         reason: "lavapipe loses DrawIndex and vertex offset in multi-draws with primitive restart",
     },
     Fault {
         driver: "llvmpipe",
+        gone: None,
         fact: Fact::MultiDrawInstances,
         reason: "lavapipe draws the first instance of all draws of a multi-draw before the second",
     },
     Fault {
         driver: "llvmpipe",
+        gone: None,
         fact: Fact::InstanceWraps,
         reason: "lavapipe numbers all instances beyond 2^32 - 1 like the one before the first",
     },
 ];
 
 /// What a driver is known to get wrong.
-pub fn faulty(driver: &str) -> Vec<Fact> {
-    FAULTS.iter().filter(|f| f.driver == driver).map(|f| f.fact).collect()
+pub fn faulty(capabilities: &Capabilities) -> Vec<Fact> {
+    FAULTS.iter().filter(|f| f.is_of(capabilities)).map(|f| f.fact).collect()
 }
 
 /// The same by which vertices shaders are run for, which all backends depend on that draw.
-pub fn faulty_draws(driver: &str) -> Vec<Fact> {
-    let faulty = faulty(driver);
+pub fn faulty_draws(capabilities: &Capabilities) -> Vec<Fact> {
+    let faulty = faulty(capabilities);
     faulty.into_iter().filter(|fact| *fact == Fact::InstanceWraps).collect()
 }
 
@@ -107,8 +136,8 @@ pub fn faults(gpu: &Gpu, facts: &BTreeSet<Fact>) -> Vec<&'static Fault> {
     if layer::is_there() {
         return Vec::new();
     }
-    let driver = &gpu.capabilities().driver_name;
-    FAULTS.iter().filter(|f| f.driver == driver && facts.contains(&f.fact)).collect()
+    let is_of = |f: &&Fault| f.is_of(gpu.capabilities()) && facts.contains(&f.fact);
+    FAULTS.iter().filter(is_of).collect()
 }
 
 /// Faults that affect more than their own program: driver, fact, reason.

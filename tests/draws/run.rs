@@ -164,7 +164,7 @@ impl DrawWorker {
     pub fn by_recorder(backend: Backend) -> Self {
         Self::open(&OpenOptions::default(), |gpu| {
             let mut space = Space::of(gpu);
-            space.restrict_to_recorder(backend, &gpu.capabilities().driver_name);
+            space.restrict_to_recorder(backend, gpu.capabilities());
             let executor = ByRecorder::new(gpu, backend).unwrap();
             (space, vec![Executor::Recorder(executor)])
         })
@@ -270,7 +270,7 @@ impl DrawWorker {
         match (executor.backend(), executor) {
             (Backend::Compute, _) => Vec::new(),
             (Backend::Vertex, _) => {
-                let draws = known::faulty_draws(&self.gpu.capabilities().driver_name);
+                let draws = known::faulty_draws(self.gpu.capabilities());
                 let facts = facts.iter().copied().filter(|fact| draws.contains(fact));
                 known::faults(&self.gpu, &facts.collect())
             }

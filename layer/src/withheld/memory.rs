@@ -144,15 +144,15 @@ impl Memory {
         bytes: *const c_void,
         count: usize,
     ) -> Result<*const c_void, OutOfMemory> {
+        if bytes.is_null() || count == 0 {
+            return Ok(std::ptr::null());
+        }
         // The type of the data is not known, so the copy has the largest alignment that any type
         // may need.
         let copy = self
             .bump
             .try_alloc_layout(Layout::from_size_align(count, 16).map_err(|_| OutOfMemory)?);
         let copy = copy.map_err(|_| OutOfMemory)?.as_ptr();
-        if bytes.is_null() {
-            return Ok(bytes);
-        }
         // SAFETY: the caller's contract; the copy has room for `count` values.
         unsafe { copy.copy_from_nonoverlapping(bytes.cast(), count) };
         Ok(copy.cast_const().cast())
@@ -230,7 +230,7 @@ impl Memory {
         Ok(std::ptr::null())
     }
 
-    /// Allocates room for `count` values.
+    /// Allocates room for `count` values, at least one: see translate/memory.rs.
     pub(super) fn room<T>(&self, count: usize) -> Result<*mut T, OutOfMemory> {
         let layout = Layout::array::<T>(count).map_err(|_| OutOfMemory)?;
         Ok(self.bump.try_alloc_layout(layout).map_err(|_| OutOfMemory)?.cast().as_ptr())

@@ -2,6 +2,7 @@
 
 use ash::vk;
 use vkxfb::lower::Backend;
+use vkxfb::runtime::Capabilities;
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::gpu::Gpu;
 
@@ -84,7 +85,7 @@ impl Space {
                     PassKind::Rendering | PassKind::Suspended => draws.dynamic_rendering,
                 })
                 .collect(),
-            faulty: known::faulty(&caps.driver_name),
+            faulty: known::faulty(caps),
         }
     }
 
@@ -118,7 +119,7 @@ impl Space {
 
     /// Leaves out what the recorder does not support, or what applications do with Vulkan's own
     /// commands on a graphics backend.
-    pub fn restrict_to_recorder(&mut self, backend: Backend, driver: &str) {
+    pub fn restrict_to_recorder(&mut self, backend: Backend, capabilities: &Capabilities) {
         self.multi_draw = false;
         self.queries.clear();
         self.dynamic_restart = false;
@@ -132,7 +133,7 @@ impl Space {
             self.counters = false;
             self.byte_count = false;
             self.index_out_of_range = false;
-            self.faulty = known::faulty_draws(driver);
+            self.faulty = known::faulty_draws(capabilities);
         }
     }
 
