@@ -104,7 +104,7 @@ fn a_driver_that_executes_nothing_is_named() {
     let named = [
         ["indirect-dispatch", "wrong", "nothing is executed"],
         ["vertex-stores", "wrong", "nothing is executed"],
-        ["counters", "wrong", "native: nothing is executed"],
+        ["counters", "wrong", "native: captures write nothing"],
         ["speed", "wrong", "captures by native write nothing"],
     ];
     assert_eq!(trials(&ran), named.map(|texts| texts.map(str::to_owned)));

@@ -114,7 +114,7 @@ pub(super) fn try_counters(gpu: &mut Gpu, plan: &Plan) -> Result<Tried, BatchErr
             let combinations: Vec<Combination> = Combination::all(buffers).collect();
             let wrong = match capture(gpu, backend, &combinations)? {
                 Some(slots) => first_wrong(&combinations, &slots),
-                None => Some("nothing is executed".to_owned()),
+                None => Some("captures write nothing".to_owned()),
             };
             if let Some(wrong) = wrong {
                 let text = format!("{backend}: {wrong}");
@@ -183,7 +183,8 @@ fn lower(gpu: &Gpu, backend: Backend, buffers: usize) -> Result<Lowered, BatchEr
     Ok(lowered.map_err(error)?)
 }
 
-/// Captures with each combination, into a slot of its own. Returns the slots; `None` if nothing was executed.
+/// Captures with each combination, into a slot of its own. Returns the slots; `None` if nothing was written, or
+/// nothing executed at all.
 fn capture(
     gpu: &mut Gpu,
     backend: Backend,
@@ -264,7 +265,8 @@ fn with_memory(
         submitted?;
         let found = gpu.read(memory, 0..memory.size())?;
         let (slots, last) = found.split_at(combinations.len() * SLOT);
-        Ok((last == Combination::before()).then(|| slots.to_vec()))
+        let is_executed = last == Combination::before() && found != bytes;
+        Ok(is_executed.then(|| slots.to_vec()))
     })
 }
 
