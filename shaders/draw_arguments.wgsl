@@ -32,12 +32,17 @@ fn xfb_draw_arguments(
     let parameters = load4(kernel.parameters);
     let count = parameters.z;
     let all = workgroups.x * workgroups.y;
+    // An invocation may execute loads after its last round, and where there is no draw (see address_or): they take the
+    // last draw, or the parameters.
+    let has_draws = count != 0u;
+    let draws = select(kernel.parameters, parameters.xy, has_draws);
+    let last = max(count, 1u) - 1u;
     for (var number = workgroup_id.y * workgroups.x + workgroup_id.x; number < count; number += all) {
-        // An invocation may execute loads after its last round (see address_or).
-        let at = multiply_add(parameters.xy, min(number, count - 1u), COUNTED_DRAW_SIZE);
+        let at = multiply_add(draws, min(number, last), COUNTED_DRAW_SIZE);
         let addresses = load4(at);
-        let values = load4(add_bytes(at, 16u));
-        let vertices = vertices_of_bytes(load1(addresses.xy), values.x, values.y);
+        let values = load4(add_bytes(at, select(0u, 16u, has_draws)));
+        let counter = load1(select(kernel.parameters, addresses.xy, has_draws));
+        let vertices = vertices_of_bytes(counter, values.x, values.y);
         store4(addresses.zw, 0u, vec4<u32>(vertices, values.z, 0u, values.w));
     }
 }
