@@ -32,6 +32,8 @@ fn xfb_finish(
     if number >= finish.z {
         return;
     }
+    // A driver may execute the loads behind the return nevertheless (see address_or): they take the
+    // last operation.
     let at = multiply_add(finish.xy, min(number, finish.z - 1u), OPERATION_SIZE);
     let head = load4(at);
     let values = load4(add_bytes(at, 16u));

@@ -132,8 +132,9 @@ the driver crashes the probe, it starts again like that (elsewhere than on Unix,
 to be given). A call of the driver that never returns is ended only with --isolate, 10 s after
 the time that --timeout gives the device.
 
-First it is tried whether indirect dispatches run and vertex stores are sound, whatever the device
-reports: each vertex of a draw is stored, and no oftener than primitives use it.
+First it is tried, whatever the device reports, whether indirect dispatches run, whether vertex
+stores are sound (each vertex of a draw is stored, and no oftener than primitives use it), and
+whether captures with counters go on where these say, where only some buffers have one, too.
 
 Exit status: 0 all right; 1 a capture came out wrong, or a trial of what vkxfb relies on; 2 something
 kept the probe from running, a case or a trial was lost, or the validation layer objected.";

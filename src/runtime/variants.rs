@@ -55,8 +55,9 @@ pub enum VariantError {
 /// others are not blocked.
 ///
 /// Descriptions are compared completely: SPIR-V words, capture lists, specialisation constants,
-/// vertex input state, set layouts (by handle), the number of storage buffers and states. A set layout that is destroyed must
-/// therefore be [forgotten](Self::forget_layout), because its handle may be reused.
+/// vertex input state, set layouts (by handle), the number of storage buffers and states. A set
+/// layout that is destroyed must therefore be [forgotten](Self::forget_layout), because its handle
+/// may be reused.
 #[derive(Debug, Default)]
 pub struct Variants {
     /// By digest.

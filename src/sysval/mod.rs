@@ -42,14 +42,15 @@ pub struct Sysvals {
     pub draw: DrawSysvals,
     /// The address of each buffer's bound range; 0 if no buffer is bound.
     pub xfb_address: [Address; MAX_XFB_BUFFERS],
-    /// The address of data that does not fit here, a multiple of 16, or 0 if there is none. It begins with the application's push constants in the range
+    /// The address of data that does not fit here, a multiple of 16, or 0 if there is none. It begins
+    /// with the application's push constants in the range
     /// [`Lowered::push_constants`](crate::lower::Lowered::push_constants), followed by the
     /// descriptors of the attributes from [`INLINE_ATTRIBUTES`] on.
     pub table: Address,
     /// The address of a [`Batch`] if the draw's flags say [`HAS_BATCH`](flags::HAS_BATCH). Of one with
     /// listed draws, only the limit and the positions are read. Without a batch it is that of
-    /// [`READABLE`] bytes that can be read: a driver may execute a load behind a condition that is false. For a
-    /// [fused](crate::runtime::DrawClass::Fused) capture it is that of its parameters
+    /// [`READABLE`] bytes that can be read: a driver may execute a load behind a condition that is
+    /// false. For a [fused](crate::runtime::DrawClass::Fused) capture it is that of its parameters
     /// ([`Fused`](setup::Fused)), for [one draw with primitive
     /// restart](crate::runtime::DrawClass::SingleRestarted) that of its table.
     pub batch: Address,

@@ -9,7 +9,7 @@ use super::checks::{
 };
 use super::constants::Constants;
 use super::draw_commands::Arguments;
-use super::sets::SetArguments;
+use super::sets::{SetArguments, SetNumbers};
 use super::{CaptureDesc, Captured, Recorded};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::counts::{BoundBuffer, DrawCounts};
@@ -32,7 +32,7 @@ pub(super) struct Graphics<'a> {
     /// Whether the vertex buffers were checked against the pipeline.
     are_buffers_checked: bool,
     /// The numbers of the descriptor sets that are bound.
-    bound_sets: Vec<u32>,
+    bound_sets: SetNumbers,
     constants: Constants,
     /// Native: whether push constants must be recorded before the next draw.
     are_constants_new: bool,
@@ -83,7 +83,7 @@ impl<'a> Graphics<'a> {
             pipeline,
             vertex_buffers: Vec::new(),
             are_buffers_checked: false,
-            bound_sets: Vec::new(),
+            bound_sets: SetNumbers::default(),
             constants: Constants::default(),
             are_constants_new: false,
             table: None,
@@ -229,7 +229,7 @@ impl<'a> Graphics<'a> {
         dynamic_offsets: &[u32],
     ) -> Result<(), RuntimeError> {
         check_set_range(&self.pipeline, first, sets.len())?;
-        self.note_sets(first, sets.len() as u32);
+        self.bound_sets.add(first, sets.len() as u32);
         if !sets.is_empty() {
             let layout = self.pipeline.raw_layout();
             let arguments = SetArguments { layout, first, sets, dynamic_offsets };
@@ -247,17 +247,8 @@ impl<'a> Graphics<'a> {
         count: u32,
     ) -> Result<(), RuntimeError> {
         check_set_range(&self.pipeline, first, count as usize)?;
-        self.note_sets(first, count);
+        self.bound_sets.add(first, count);
         Ok(())
-    }
-
-    /// Notes that sets are bound.
-    fn note_sets(&mut self, first: u32, count: u32) {
-        for number in first..first.saturating_add(count) {
-            if !self.bound_sets.contains(&number) {
-                self.bound_sets.push(number);
-            }
-        }
     }
 
     pub(super) fn unsupported(&self, what: &'static str) -> RuntimeError {
@@ -337,7 +328,7 @@ impl<'a> Graphics<'a> {
     ) -> Result<(), RuntimeError> {
         check_topology(self.pipeline.fixed_topology(), topology)?;
         self.check_buffers()?;
-        check_used_sets(&self.pipeline, |set| self.bound_sets.contains(&set))?;
+        check_used_sets(&self.pipeline, |set| self.bound_sets.contains(set))?;
         if self.pipeline.backend() != Backend::Native {
             let Arguments::Draw(draw) = arguments else {
                 return Err(self.unsupported("draws that are indexed or indirect"));

@@ -167,9 +167,10 @@ pub struct Recorded {
 /// ([`RuntimeError::MissingDescriptorSet`](super::RuntimeError::MissingDescriptorSet)). An application
 /// may also record `vkCmdBindDescriptorSets` itself, with [`Pipeline::raw_layout`], before or during
 /// the capture, and says so with [`assume_descriptor_sets`](Self::assume_descriptor_sets). On the
-/// native and vertex backends that works as in Vulkan. The compute backend records draws at [`flush`](Self::flush) and
-/// [`end`](Self::end), so all draws use the sets that the command buffer has bound at that time.
-/// Sets that were bound with `bind_descriptor_sets` before a draw take precedence for that draw.
+/// native and vertex backends that works as in Vulkan. The compute backend records draws at
+/// [`flush`](Self::flush) and [`end`](Self::end), so all draws use the sets that the command buffer
+/// has bound at that time. Sets that were bound with `bind_descriptor_sets` before a draw take
+/// precedence for that draw.
 ///
 /// Under the descriptor plan ([`Context::resource_plan`](super::Context::resource_plan)), kernels
 /// that are recorded before the draws disturb all descriptor sets, and only those of
@@ -185,8 +186,9 @@ pub struct Recorded {
 /// recording. Later recordings up to that size make no heap allocations, except with descriptors
 /// ([for all draws, or for large plain ones](crate::guide::resource_plans)): there, a recording
 /// makes a few dozen allocations and each [`flush`](Self::flush) up to 40, independent of the
-/// number of draws. Data for the device is stored in an [`Arena`](super::Arena). Its memory is reserved at once when draws are recorded;
-/// [`Arena::growing`](super::Arena::growing) lets the arena grow.
+/// number of draws. Data for the device is stored in an [`Arena`](super::Arena). Its memory is
+/// reserved at once when draws are recorded; [`Arena::growing`](super::Arena::growing) lets the
+/// arena grow.
 ///
 /// # Dropping
 /// A recorder that is dropped without [`end`](Self::end), for example by `?`, logs a

@@ -37,7 +37,8 @@ pub(super) struct Plan {
     pub(super) windows: Windows,
     /// Whether the recording is of [plain](Capture::is_plain) draws only.
     pub(super) is_plain: bool,
-    /// Memory that shaders can read where they have no address: each block of an arena has [`READABLE`] bytes at least.
+    /// Memory that shaders can read where they have no address: each block of an arena has
+    /// [`READABLE`] bytes at least.
     readable: Address,
     /// The [`DrawState`]s that captures use, each with the [table](Sysvals::table) that was written
     /// for it.

@@ -31,6 +31,29 @@ pub(super) struct SetArguments<'a> {
     pub(super) dynamic_offsets: &'a [u32],
 }
 
+/// Numbers of descriptor sets.
+#[derive(Debug, Default)]
+pub(super) struct SetNumbers(Vec<u32>);
+
+impl SetNumbers {
+    /// Adds `count` numbers from `first` on.
+    pub(super) fn add(&mut self, first: u32, count: u32) {
+        for number in first..first.saturating_add(count) {
+            if !self.contains(number) {
+                self.0.push(number);
+            }
+        }
+    }
+
+    pub(super) fn contains(&self, number: u32) -> bool {
+        self.0.contains(&number)
+    }
+
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
 /// All commands that bound sets in a recording, and a snapshot after each.
 #[derive(Debug, Default)]
 pub(super) struct BoundSets {
@@ -46,7 +69,7 @@ pub(super) struct BoundSets {
     /// By set number, the command whose set is bound in the command buffer, or [`UNBOUND`].
     recorded: Vec<u32>,
     /// The numbers of sets that the application binds itself.
-    assumed: Vec<u32>,
+    assumed: SetNumbers,
 }
 
 impl BoundSets {
@@ -110,16 +133,12 @@ impl BoundSets {
 
     /// Takes it that the application binds sets itself.
     pub(super) fn assume(&mut self, first: u32, count: u32) {
-        for number in first..first.saturating_add(count) {
-            if !self.assumed.contains(&number) {
-                self.assumed.push(number);
-            }
-        }
+        self.assumed.add(first, count);
     }
 
     /// Whether the application binds the set of that number itself.
     pub(super) fn is_assumed(&self, number: u32) -> bool {
-        self.assumed.contains(&number)
+        self.assumed.contains(number)
     }
 
     /// Whether a single command bound exactly these sets, and no later command replaced one of
