@@ -16,7 +16,7 @@ send_and_sync! {
     vkxfb::counts { BoundBuffer, DrawCounts }
     vkxfb::internal { ContextId }
     vkxfb::lower {
-        Backend, Captures<'static>, LowerError, Lowered, LoweredAttribute, LoweredCompute, LoweredKind, LoweredVertex,
+        Backend, Captures<'static>, Effects, LowerError, Lowered, LoweredAttribute, LoweredCompute, LoweredKind, LoweredVertex,
         ResourcePlan, Shader<'static>, SpecIds, SysvalsPlace, WideAccesses,
     }
     vkxfb::lower::broadcast { AddedOutput, Broadcast, BroadcastError, BroadcastOptions<'static> }
