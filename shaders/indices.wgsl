@@ -2,21 +2,27 @@
 
 // Loads index `position` of a buffer with `limit` indices of `size` bytes (1, 2 or 4). Returns 0
 // beyond the end, and has the address of the first index there, which can be read even if there is none
-// (see address_or). The whole dword that contains the index is loaded, because no memory protection
-// has a finer granularity.
+// (see address_or).
 fn load_index(address: vec2<u32>, limit: u32, size: u32, position: u32) -> u32 {
     let readable = select(0u, position, position < limit);
     if position >= limit {
         return 0u;
     }
-    return load_bound_index(address, size, readable);
+    return load_bound_index(address, limit, size, readable);
 }
 
-// The same for a position that is within the buffer.
-fn load_bound_index(address: vec2<u32>, size: u32, position: u32) -> u32 {
+// The same for a position that is within the buffer. The dword that contains the index is loaded. If that
+// dword ends beyond the last index, the buffer may end within it: then only the bytes of the index are loaded,
+// where the device can. Elsewhere the buffer contains the whole dword (IndexBuffer::size).
+fn load_bound_index(address: vec2<u32>, limit: u32, size: u32, position: u32) -> u32 {
     // The size is a power of two, and the product may exceed 32 bits.
     let shift = size >> 1u;
     let at = add64(address, vec2<u32>(position << shift, (position >> 16u) >> (16u - shift)));
+    let to_dword_end = (4u - (at.x & 3u)) >> shift;
+    if may_load_bytes() && limit - position < to_dword_end {
+        let last = load_byte(add_bytes(at, size - 1u));
+        return select(last, load_byte(at) | (last << 8u), size == 2u);
+    }
     let dword = load1(vec2<u32>(at.x & ~3u, at.y));
     return (dword >> (8u * (at.x & 3u))) & largest_index(size);
 }

@@ -287,7 +287,7 @@ fn find_restarts(range: RestartRange, start: u32, local: u32) {
     }
     for (var first = scanned; first < count; first += width) {
         let i = min(first + local, max(count, 1u) - 1u);
-        if load_bound_index(indices, size, start + i) == range.restart_index {
+        if load_bound_index(indices, range.limit, size, start + i) == range.restart_index {
             atomicOr(&restarts[i / BLOCK], 1u << (i % BLOCK));
         }
     }

@@ -11,6 +11,10 @@ fn load2(address: vec2<u32>) -> vec2<u32> { return vec2<u32>(); }
 fn load3(address: vec2<u32>) -> vec3<u32> { return vec3<u32>(); }
 fn load4(address: vec2<u32>) -> vec4<u32> { return vec4<u32>(); }
 
+// Loads the byte at an address, which need not be aligned. Only where `may_load_bytes`, and from a
+// buffer that no shader of the dispatch writes.
+fn load_byte(address: vec2<u32>) -> u32 { return 0u; }
+
 // Stores at `address` plus `index` dwords. The index is extended to 64 bits where addresses have as
 // many, for each store: one that is constant costs nothing.
 fn store1(address: vec2<u32>, index: u32, value: u32) {}
@@ -87,6 +91,9 @@ fn wide_loads() -> u32 { return TESTED; }
 
 // The same for stores.
 fn wide_stores() -> u32 { return TESTED; }
+
+// Whether the device can load single bytes.
+fn may_load_bytes() -> bool { return false; }
 
 fn workgroup_size() -> u32 { return 64u; }
 

@@ -168,7 +168,8 @@ fn plans_have_as_many_buffers_as_can_be_used() {
         let target = compute::Target { resources, ..Default::default() };
         let options = compute::Options { vertex_input: &vertex_input, target };
         let shader = compute::lower(&Shader::new(&words), &options).map(|_| ());
-        let kernel = kernel::lower(Kernel::Setup, resources, 128).map(|_| ());
+        let target = kernel::Target { resources, ..Default::default() };
+        let kernel = kernel::lower(Kernel::Setup, &target).map(|_| ());
         let expected = match is_right {
             true => Ok(()),
             false => Err(LowerError::StorageBuffers { reads, writes }),
@@ -260,11 +261,13 @@ fn record(
     result
 }
 
-/// Shaders read the whole dword in which a range ends.
+/// Shaders read the whole dword in which a range ends, where they cannot load single bytes.
 #[test]
 fn ranges_end_within_the_memory_of_their_buffer() {
     for resources in RESOURCES {
-        let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
+        let profile = Profile::Bifrost;
+        let mut gpu = device::open_with(OpenOptions { profile, resources, ..Default::default() });
+        assert!(!gpu.context().enabled().byte_loads);
         let usage = gpu.context().index_buffer_usage(COMPUTE);
         let buffer = gpu.create_buffer(1022, usage, MemoryLocation::Device).unwrap();
         // SAFETY: the buffer is live.

@@ -6,7 +6,7 @@
 mod common;
 
 use vkxfb::lower::kernel::{self, Kernel};
-use vkxfb::lower::{Lowered, ResourcePlan, Shader, compute, vertex};
+use vkxfb::lower::{Lowered, Shader, compute, vertex};
 use vkxfb::vertex_input::VertexInput;
 
 /// By the vertex backend, by compute, and by compute with staging.
@@ -211,7 +211,7 @@ fn what_no_buffer_shares_has_no_layout() {
         }
     }
     for kernel in Kernel::ALL {
-        let words = kernel::lower(kernel, ResourcePlan::DeviceAddress, 128).unwrap();
+        let words = kernel::lower(kernel, &kernel::Target::default()).unwrap();
         let text = common::disassemble(&words);
         for line in text.lines().filter(|line| line.contains("OpTypePointer Workgroup %_arr")) {
             let array = line.split_whitespace().last().unwrap();

@@ -75,9 +75,8 @@ impl Case {
 /// Captures all draws together.
 fn captured(gpu: &mut Gpu, pipeline: &Pipeline, cases: &[Case], size: u64) -> Vec<u8> {
     let ctx = gpu.context().clone();
-    let target = gpu
-        .create_buffer(size, ctx.capture_buffer_usage(COMPUTE), MemoryLocation::Device)
-        .unwrap();
+    let target =
+        gpu.create_buffer(size, ctx.capture_buffer_usage(COMPUTE), MemoryLocation::Device).unwrap();
     let mut make = |case: &Case| {
         let bytes = case.bytes();
         let (size, usage) = (bytes.len() as u64, ctx.index_buffer_usage(COMPUTE));

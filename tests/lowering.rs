@@ -245,6 +245,27 @@ fn aligned_accesses_may_be_64_bit_integers() {
     }
 }
 
+/// Single bytes are loaded where the target can, and only of index buffers: one load for an index of a byte, and
+/// for the low byte of one of two bytes, another for the high byte.
+#[test]
+fn indices_at_the_end_may_be_loaded_by_bytes() {
+    let words = words_from_bytes(include_bytes!("../shaders/probe/two_buffers.spv")).unwrap();
+    let input = vertex_input(NumericClass::Float);
+    for byte_loads in [false, true] {
+        for resources in [ResourcePlan::DeviceAddress, DESCRIPTORS] {
+            let target = compute::Target { byte_loads, resources, ..Default::default() };
+            let options = compute::Options { vertex_input: &input, target };
+            let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
+            common::validate(&lowered.words, "vulkan1.0");
+            let text = common::disassemble(&lowered.words);
+            assert_eq!(text.contains("OpCapability StorageBuffer8BitAccess"), byte_loads);
+            let loads = text.matches("OpUConvert").count();
+            assert_eq!(loads > 0, byte_loads);
+            assert_eq!(text.matches("OpLoad %uchar").count(), loads);
+        }
+    }
+}
+
 /// The hash is of the bytes of the file, so it equals the output of `xxh128sum`.
 #[test]
 fn cache_keys_are_xxh3() {
@@ -910,16 +931,21 @@ fn descriptors_in_the_way_are_named() {
 /// The kernels that prepare captures are whole modules.
 #[test]
 fn kernels_are_valid() {
-    use vkxfb::lower::kernel::{MIN_WORKGROUP_SIZE, lower};
+    use vkxfb::lower::kernel::{MIN_WORKGROUP_SIZE, Target, lower};
     for kernel in Kernel::ALL {
         for resources in [ResourcePlan::DeviceAddress, DESCRIPTORS] {
             for max_invocations in [MIN_WORKGROUP_SIZE, 255, 1024] {
-                let words = lower(kernel, resources, max_invocations).unwrap();
-                common::validate(&words, "vulkan1.0");
+                for byte_loads in [false, true] {
+                    let words =
+                        lower(kernel, &Target { resources, max_invocations, byte_loads }).unwrap();
+                    common::validate(&words, "vulkan1.0");
+                    let loads = common::disassemble(&words).contains("OpUConvert");
+                    assert_eq!(loads, byte_loads && kernel == Kernel::Restart, "{kernel:?}");
+                }
             }
         }
-        let none = ResourcePlan::Descriptors { set: 0, reads: 0, writes: 0 };
-        let error = lower(kernel, none, MIN_WORKGROUP_SIZE).unwrap_err();
+        let resources = ResourcePlan::Descriptors { set: 0, reads: 0, writes: 0 };
+        let error = lower(kernel, &Target { resources, ..Default::default() }).unwrap_err();
         assert!(matches!(error, LowerError::StorageBuffers { .. }), "{error}");
     }
 }

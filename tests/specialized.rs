@@ -197,8 +197,11 @@ fn kernels_are_valid() {
             ResourcePlan::DeviceAddress,
             ResourcePlan::Descriptors { set: 0, reads: 12, writes: 4 },
         ] {
-            for size in [MIN_WORKGROUP_SIZE, MAX_WORKGROUP_SIZE] {
-                let words = kernel::lower(kernel, resources, size).unwrap();
+            for (max_invocations, byte_loads) in
+                [(MIN_WORKGROUP_SIZE, false), (MAX_WORKGROUP_SIZE, true)]
+            {
+                let target = kernel::Target { resources, max_invocations, byte_loads };
+                let words = kernel::lower(kernel, &target).unwrap();
                 common::validate(&words, "vulkan1.3");
                 // One function returns from within a loop.
                 let is_called = matches!(kernel, Kernel::Restart | Kernel::RestartScan);
@@ -213,8 +216,12 @@ fn kernels_are_valid() {
 #[test]
 fn invocations_come_to_barriers_of_kernels_together() {
     for kernel in Kernel::ALL {
-        for size in [MIN_WORKGROUP_SIZE, MAX_WORKGROUP_SIZE] {
-            let words = kernel::lower(kernel, ResourcePlan::DeviceAddress, size).unwrap();
+        for (max_invocations, byte_loads) in
+            [(MIN_WORKGROUP_SIZE, false), (MAX_WORKGROUP_SIZE, true)]
+        {
+            let resources = ResourcePlan::DeviceAddress;
+            let target = kernel::Target { resources, max_invocations, byte_loads };
+            let words = kernel::lower(kernel, &target).unwrap();
             assert_eq!(barriers_behind_divergent_exits(&words), [], "{kernel:?}");
         }
     }

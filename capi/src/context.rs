@@ -82,8 +82,8 @@ pub unsafe extern "C" fn vkxfb_context_destroy(context: *mut VkxfbContext) {
 ///
 /// This is `VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT`, `VK_BUFFER_USAGE_STORAGE_BUFFER_BIT`, or
 /// both. With the former the memory must be allocated with `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT`.
-/// The size of a vertex or index buffer must be a multiple of 4 bytes. Returns 0 if `context` is
-/// NULL.
+/// The size of a vertex buffer must be a multiple of 4 bytes, and so must that of an index buffer if
+/// the device lacks `storageBuffer8BitAccess` or `shaderInt8`. Returns 0 if `context` is NULL.
 ///
 /// # Safety
 /// `context` is live or NULL.

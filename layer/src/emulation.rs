@@ -63,7 +63,9 @@ impl Means {
     /// # Errors
     /// What the physical device lacks.
     pub(crate) fn new(capabilities: Capabilities) -> Result<Self, Unavailable> {
-        let required = required_features(&capabilities, &[Backend::Compute])?;
+        let mut required = required_features(&capabilities, &[Backend::Compute])?;
+        // The layer makes index buffers with sizes that are multiples of 4 bytes.
+        required.byte_loads = false;
         Ok(Self { capabilities, required })
     }
 

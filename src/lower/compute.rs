@@ -23,7 +23,7 @@ use super::inputs::Inputs;
 use super::interface;
 use super::library::{CaptureStubs, Shading, declare_spec_constant, free_spec_ids, library};
 use super::push_constants::PushConstants;
-use super::resources::{Memory, ResourcePlan, User};
+use super::resources::{Memory, ResourcePlan, User, Widths};
 use super::staging::Staging;
 use super::store::StoredOutputs;
 use super::strip::strip;
@@ -88,6 +88,9 @@ pub struct Target {
     /// Whether two dwords that are aligned to 8 bytes are accessed as one 64-bit integer, for devices
     /// that access each component of a vector separately. The device must have `shaderInt64` enabled.
     pub int64_accesses: bool,
+    /// Whether the last index of an index buffer may be loaded by bytes, so that the buffer may end within a
+    /// dword. The device must have `storageBuffer8BitAccess` and `shaderInt8` enabled.
+    pub byte_loads: bool,
     /// Whether the invocations of a workgroup load the parameters of their draw together, where they
     /// are in memory, and pass them on through shared memory: for devices on which each invocation
     /// loads separately what all of them load. Not in modules with the memory model `Vulkan`.
@@ -102,6 +105,7 @@ impl Default for Target {
             plain_resources: None,
             staging: 0,
             int64_accesses: false,
+            byte_loads: false,
             shared_draws: false,
         }
     }
@@ -258,7 +262,7 @@ fn lower_for(
     options: &Options<'_>,
     draws: Draws,
 ) -> Result<Lowered, LowerError> {
-    let Target { workgroup_sizes, resources, int64_accesses, .. } = options.target;
+    let Target { workgroup_sizes, resources, .. } = options.target;
     if workgroup_sizes.each().iter().any(|(size, _)| *size == 0) {
         return Err(LowerError::WorkgroupSize);
     }
@@ -278,7 +282,8 @@ fn lower_for(
     undefined.define_values(&mut module, &declarations);
     strip_interface(&mut module, &declarations);
     push_constants.make_private(&mut module);
-    let memory = Memory::declare(&mut module, resources, User::Capture, int64_accesses);
+    let widths = Widths { int64: options.target.int64_accesses, bytes: options.target.byte_loads };
+    let memory = Memory::declare(&mut module, resources, User::Capture, widths);
     let spec_ids = free_spec_ids(&used_spec_ids);
 
     tracing::trace!(vertex_input = ?options.vertex_input);

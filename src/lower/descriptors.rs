@@ -4,7 +4,7 @@
 //! from 1, so that address 0 is not in any buffer. Accesses begin at any multiple of 4 bytes, which
 //! arrays of vectors do not support, so they are single dwords. Only captures have accesses of two or
 //! four dwords that are aligned: further views of the same buffers, as arrays of vectors or of 64-bit
-//! integers, are for them.
+//! integers, are for them. One as an array of bytes is for the last bytes of index buffers.
 //!
 //! | | loads | stores |
 //! |---|---|---|
@@ -17,7 +17,7 @@ use std::ops::Range;
 
 use spirv::{Capability, Decoration, Op, StorageClass};
 
-use super::resources::{Access, Source, User, ulongs};
+use super::resources::{Access, Source, User, byte, ulongs, widen_byte};
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::{Id, Module, Section};
 
@@ -46,25 +46,27 @@ struct Array {
     binding: u32,
     count: u32,
     is_read_only: bool,
-    /// The views that were declared already: as dwords, as pairs, and as vectors of four.
-    views: [Option<View>; 3],
+    /// The views that were declared already, by the base 2 logarithm of an element's size.
+    views: [Option<View>; VECTOR.ilog2() as usize + 1],
 }
 
 /// A variable for an array of storage buffers.
 #[derive(Debug, Clone, Copy)]
 struct View {
     variable: Id,
-    /// The dwords of an element.
-    width: u32,
+    /// The size of an element in bytes.
+    size: u32,
     /// The type of an element.
     element: Id,
     /// Whether that type differs from the vector of dwords that it stands for.
     is_converted: bool,
 }
 
-/// The dwords of a pair, and of a vector of four.
-const PAIR: u32 = 2;
-const VECTOR: u32 = 4;
+/// The sizes of elements in bytes: of a pair, and of a vector of four dwords.
+const BYTE: u32 = 1;
+const DWORD: u32 = 4;
+const PAIR: u32 = 8;
+const VECTOR: u32 = 16;
 
 /// A value, and the block that it comes from.
 struct Case {
@@ -73,22 +75,32 @@ struct Case {
 }
 
 impl Descriptors {
-    pub(super) const fn new(user: User, set: u32, [reads, writes]: [u32; 2], int64: bool) -> Self {
+    pub(super) fn new(user: User, set: u32, [reads, writes]: [u32; 2], int64: bool) -> Self {
         Self {
             user,
             int64,
             set,
-            reads: Array { binding: 0, count: reads, is_read_only: true, views: [None; 3] },
-            writes: Array { binding: 1, count: writes, is_read_only: false, views: [None; 3] },
+            reads: Array {
+                binding: 0,
+                count: reads,
+                is_read_only: true,
+                views: Default::default(),
+            },
+            writes: Array {
+                binding: 1,
+                count: writes,
+                is_read_only: false,
+                views: Default::default(),
+            },
         }
     }
 
-    /// The dwords of the elements of the view for an access of so many dwords.
-    const fn width(&self, components: u32, is_aligned: bool) -> u32 {
-        match (components, self.int64) {
+    /// The size of the elements of the view for an access of so many dwords.
+    const fn element_size(&self, components: u32, is_aligned: bool) -> u32 {
+        match (components * DWORD, self.int64) {
             (VECTOR, _) if is_aligned => VECTOR,
             (PAIR, true) if is_aligned => PAIR,
-            _ => 1,
+            _ => DWORD,
         }
     }
 
@@ -102,7 +114,7 @@ impl Descriptors {
         let (set, int64) = (self.set, self.int64);
         match access {
             Access::Load { address, components, source } => {
-                let width = self.width(components, source == Source::Aligned);
+                let size = self.element_size(components, source == Source::Aligned);
                 let array = match (source, self.user) {
                     (Source::Any, _) | (Source::Uniform | Source::Aligned, User::Kernel) => None,
                     (Source::Written, _) => Some(&mut self.writes),
@@ -110,9 +122,9 @@ impl Descriptors {
                 };
                 Some(match array {
                     Some(array) => {
-                        let array = array.view(builder, set, width, int64);
+                        let array = array.view(builder, set, size, int64);
                         let buffer = buffer_index(builder, code, address);
-                        let first = element_index(builder, code, address, array.width);
+                        let first = element_index(builder, code, address, size);
                         load(builder, code, array, buffer, first, components)
                     }
                     None if source == Source::Any => {
@@ -121,14 +133,23 @@ impl Descriptors {
                     None => self.load_from_either(builder, code, address, components),
                 })
             }
+            // What is only read is in binding 0, for captures and for kernels.
+            Access::LoadByte { address } => {
+                let array = self.reads.view(builder, set, BYTE, int64);
+                let buffer = buffer_index(builder, code, address);
+                let at = element_index(builder, code, address, BYTE);
+                let pointer = element(builder, code, array, buffer, at, 0);
+                let loaded = code.value(builder, Op::Load, array.element, &[pointer.0]);
+                Some(widen_byte(builder, code, loaded))
+            }
             Access::Store { address, index, value, components, any, aligned } => {
-                let width = self.width(components, aligned);
-                let writes = self.writes.view(builder, set, width, int64);
+                let size = self.element_size(components, aligned);
+                let writes = self.writes.view(builder, set, size, int64);
                 let buffer = (!any).then(|| buffer_index(builder, code, address));
                 let uint = builder.uint();
-                let element = element_index(builder, code, address, writes.width);
-                let width = builder.constant(writes.width);
-                let index = code.value(builder, Op::UDiv, uint, &[index.0, width.0]);
+                let element = element_index(builder, code, address, size);
+                let dwords = builder.constant(size / DWORD);
+                let index = code.value(builder, Op::UDiv, uint, &[index.0, dwords.0]);
                 let first = code.value(builder, Op::IAdd, uint, &[element.0, index.0]);
                 match buffer {
                     Some(buffer) => {
@@ -154,7 +175,7 @@ impl Descriptors {
     /// The views of dwords: of what is written, and of what is only read.
     fn views_of_dwords(&mut self, builder: &mut Builder<'_>) -> [View; 2] {
         let (set, int64) = (self.set, self.int64);
-        [&mut self.writes, &mut self.reads].map(|array| array.view(builder, set, 1, int64))
+        [&mut self.writes, &mut self.reads].map(|array| array.view(builder, set, DWORD, int64))
     }
 
     /// A kernel reads the buffers that it also writes through binding 1.
@@ -168,7 +189,7 @@ impl Descriptors {
         let arrays = self.views_of_dwords(builder);
         let bool_type = builder.bool();
         let buffer = buffer_index(builder, code, address);
-        let dword = element_index(builder, code, address, 1);
+        let dword = element_index(builder, code, address, DWORD);
         let count = builder.constant(self.writes.count);
         let is_written = code.value(builder, Op::ULessThan, bool_type, &[buffer.0, count.0]);
         let [written, other, merge] = [(); 3].map(|()| builder.module.fresh_id());
@@ -200,7 +221,7 @@ impl Descriptors {
             User::Capture => 0,
         };
         let number = extract(builder, code, address, 1);
-        let dword = element_index(builder, code, address, 1);
+        let dword = element_index(builder, code, address, DWORD);
         let buffers = 0..self.reads.count;
         let value = |builder: &mut Builder<'_>, code: &mut Code, index| {
             let array = if index < written { writes } else { reads };
@@ -250,19 +271,20 @@ fn for_each_buffer<T>(
 
 impl Array {
     /// `layout(set = set, binding = binding) buffer { uint dwords[]; } variable[count];`, or the
-    /// same with elements of `width` dwords.
-    fn view(&mut self, builder: &mut Builder<'_>, set: u32, width: u32, int64: bool) -> View {
-        let number = width.trailing_zeros() as usize;
+    /// same with elements of `size` bytes.
+    fn view(&mut self, builder: &mut Builder<'_>, set: u32, size: u32, int64: bool) -> View {
+        let number = size.ilog2() as usize;
         if let Some(view) = self.views[number] {
             return view;
         }
-        let is_converted = int64 && width > 1;
-        let element = match is_converted {
-            true => ulongs(builder, width / PAIR),
-            false => builder.uvec(width),
+        let is_converted = int64 && size > DWORD;
+        let element = match size {
+            BYTE => byte(builder),
+            _ if is_converted => ulongs(builder, size / PAIR),
+            _ => builder.uvec(size / DWORD),
         };
         let contents = builder.declare_new(Op::TypeRuntimeArray, &[element.0]);
-        builder.decorate(contents, Decoration::ArrayStride, &[4 * width]);
+        builder.decorate(contents, Decoration::ArrayStride, &[size]);
         let block = builder.declare_new(Op::TypeStruct, &[contents.0]);
         builder.decorate(block, Decoration::Block, &[]);
         let offset = [block.0, 0, Decoration::Offset as u32, 0];
@@ -272,7 +294,13 @@ impl Array {
             let decoration = [block.0, 0, Decoration::NonWritable as u32];
             builder.module.push(Section::Annotations, Op::MemberDecorate, &decoration);
         }
-        let name = format!("{name}_{}", ["dwords", "pairs", "vectors"][number]);
+        let elements = match size {
+            BYTE => "bytes",
+            DWORD => "dwords",
+            PAIR => "pairs",
+            _ => "vectors",
+        };
+        let name = format!("{name}_{elements}");
         builder.name(block, &name);
         let count = builder.constant(self.count);
         let array = builder.declare_new(Op::TypeArray, &[block.0, count.0]);
@@ -282,7 +310,7 @@ impl Array {
         // All views may be of one buffer.
         builder.decorate(variable, Decoration::Aliased, &[]);
         builder.name(variable, &name);
-        let view = View { variable, width, element, is_converted };
+        let view = View { variable, size, element, is_converted };
         self.views[number] = Some(view);
         view
     }
@@ -322,9 +350,9 @@ fn buffer_index(builder: &mut Builder<'_>, code: &mut Code, address: Id) -> Id {
     code.value(builder, Op::ISub, uint, &[number.0, one.0])
 }
 
-/// The index of the element of `width` dwords in the buffer.
-fn element_index(builder: &mut Builder<'_>, code: &mut Code, address: Id, width: u32) -> Id {
-    let (uint, bits) = (builder.uint(), builder.constant((4 * width).trailing_zeros()));
+/// The index of the element of `size` bytes in the buffer.
+fn element_index(builder: &mut Builder<'_>, code: &mut Code, address: Id, size: u32) -> Id {
+    let (uint, bits) = (builder.uint(), builder.constant(size.ilog2()));
     let offset = extract(builder, code, address, 0);
     code.value(builder, Op::ShiftRightLogical, uint, &[offset.0, bits.0])
 }
@@ -362,7 +390,7 @@ fn load(
     first: Id,
     components: u32,
 ) -> Id {
-    let elements: Vec<u32> = (0..components / buffers.width)
+    let elements: Vec<u32> = (0..components * DWORD / buffers.size)
         .map(|number| {
             let pointer = element(builder, code, buffers, buffer, first, number);
             code.value(builder, Op::Load, buffers.element, &[pointer.0]).0
@@ -384,8 +412,9 @@ fn store(
     [first, value]: [Id; 2],
     components: u32,
 ) {
-    for number in 0..components / buffers.width {
-        let part = match components == buffers.width {
+    let size = components * DWORD;
+    for number in 0..size / buffers.size {
+        let part = match size == buffers.size {
             true if buffers.is_converted => {
                 code.value(builder, Op::Bitcast, buffers.element, &[value.0])
             }

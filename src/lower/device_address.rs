@@ -5,11 +5,11 @@ use spirv::{
     StorageClass,
 };
 
-use super::resources::{Access, Source, ulongs};
+use super::resources::{Access, Source, byte, ulongs, widen_byte};
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::{Id, Module, Section};
 
-/// The alignment in bytes that every access has, whatever its width.
+/// The alignment in bytes that every access of dwords has, whatever its width.
 const DWORD: u32 = 4;
 
 /// Declares what accesses through device addresses need.
@@ -51,6 +51,11 @@ impl DeviceAddress {
             Access::Load { address, components, source } => {
                 let shape = self.shape(builder, components, source == Source::Aligned);
                 Some(load(builder, code, address, components, &shape))
+            }
+            Access::LoadByte { address } => {
+                let shape = Shape { ty: byte(builder), is_converted: false, alignment: 1 };
+                let loaded = load(builder, code, address, 1, &shape);
+                Some(widen_byte(builder, code, loaded))
             }
             Access::Store { address, index, value, components, aligned, any: _ } => {
                 let shape = self.shape(builder, components, aligned);

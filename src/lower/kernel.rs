@@ -7,7 +7,7 @@ use spirv::{ExecutionMode, ExecutionModel, Op};
 
 use super::functions::{MemoryStub, StubName};
 use super::library::library;
-use super::resources::{Memory, ResourcePlan, User};
+use super::resources::{Memory, ResourcePlan, User, Widths};
 use super::{LowerError, explicit_layout};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::emit::Code;
@@ -111,29 +111,48 @@ const EMPTY: [u32; 10] = [
     spirv::MemoryModel::GLSL450 as u32,
 ];
 
-/// The SPIR-V of a kernel, for a device that supports `max_invocations` invocations per workgroup,
-/// at least [`MIN_WORKGROUP_SIZE`].
+/// The properties of a device that a kernel depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Target {
+    /// How the kernel reaches memory.
+    pub resources: ResourcePlan,
+    /// The invocations per workgroup that the device supports, at least [`MIN_WORKGROUP_SIZE`].
+    pub max_invocations: u32,
+    /// As [`byte_loads`](super::compute::Target::byte_loads) of captures.
+    pub byte_loads: bool,
+}
+
+impl Default for Target {
+    /// Valid for every device with `bufferDeviceAddress`.
+    fn default() -> Self {
+        Self {
+            resources: ResourcePlan::DeviceAddress,
+            max_invocations: MIN_WORKGROUP_SIZE,
+            byte_loads: false,
+        }
+    }
+}
+
+/// The SPIR-V of a kernel.
 ///
 /// # Errors
 /// [`LowerError::Link`] for a bug in the shader library; [`LowerError::StorageBuffers`].
-pub fn lower(
-    kernel: Kernel,
-    resources: ResourcePlan,
-    max_invocations: u32,
-) -> Result<Vec<u32>, LowerError> {
-    for_pipeline(kernel, resources, max_invocations, true)
+pub fn lower(kernel: Kernel, target: &Target) -> Result<Vec<u32>, LowerError> {
+    for_pipeline(kernel, target, true)
 }
 
 /// The same, where the optimizer may be [off](crate::runtime::Context::set_optimizes_shaders).
 pub(crate) fn for_pipeline(
     kernel: Kernel,
-    resources: ResourcePlan,
-    max_invocations: u32,
+    target: &Target,
     optimizes: bool,
 ) -> Result<Vec<u32>, LowerError> {
+    let Target { resources, max_invocations, byte_loads } = *target;
     let mut module = Module::parse(&EMPTY)?;
     resources.check(&Declarations::of(&module))?;
-    let memory = Memory::declare(&mut module, resources, User::Kernel, false);
+    // The other kernels read no indices.
+    let widths = Widths { int64: false, bytes: byte_loads && kernel == Kernel::Restart };
+    let memory = Memory::declare(&mut module, resources, User::Kernel, widths);
     let mut linker = Linker::new(&mut module, library()?);
     let name = kernel.entry_point().to_str().unwrap_or_default();
     let function = linker.function(name)?;
@@ -172,11 +191,12 @@ impl Define for KernelStubs {
     ) -> Result<Option<Code>, LowerError> {
         let builder = &mut linker.builder;
         if let Some(name) = MemoryStub::of(&stub.name) {
-            return Ok(Some(self.memory.define(builder, name, stub)?));
+            return Ok(self.memory.define(builder, name, stub)?);
         }
         let Some(name) = StubName::of(&stub.name) else { return Ok(None) };
         let value = match name {
             StubName::KernelWidth => builder.constant(self.width),
+            StubName::MayLoadBytes => builder.constant_bool(self.memory.loads_bytes()),
             StubName::MayRestart => builder.constant_bool(self.kernel != Kernel::Setup),
             // Each invocation places many draws.
             StubName::MayLoop => builder.constant_bool(self.kernel != Kernel::RestartedSetup),

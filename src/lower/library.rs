@@ -108,7 +108,7 @@ impl Define for CaptureStubs<'_> {
     ) -> Result<Option<Code>, LowerError> {
         let name = stub.name.as_str();
         if let Some(name) = MemoryStub::of(name) {
-            return Ok(Some(self.memory.define(&mut linker.builder, name, stub)?));
+            return Ok(self.memory.define(&mut linker.builder, name, stub)?);
         }
         if let Some(name) = SysvalsStub::of(name) {
             return Ok(self.sysvals.define(linker, name, stub)?);
@@ -144,6 +144,7 @@ impl Define for CaptureStubs<'_> {
                 code
             }
             (StubName::SharesDraws, Some(shading)) => fixed(linker, shading.shares_draws),
+            (StubName::MayLoadBytes, _) => fixed(linker, self.memory.loads_bytes()),
             (StubName::RepeatsHub, Some(shading)) => fixed(linker, shading.repeats_hub),
             (StubName::ShadesExistingOnly, Some(shading)) => fixed(linker, shading.existing_only),
             (StubName::PipelineTopology, _) => {

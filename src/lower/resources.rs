@@ -90,66 +90,97 @@ pub(super) enum User {
     Kernel,
 }
 
+/// The accesses that are no dwords.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Widths {
+    /// [`Target::int64_accesses`](super::compute::Target::int64_accesses).
+    pub(super) int64: bool,
+    /// [`Target::byte_loads`](super::compute::Target::byte_loads).
+    pub(super) bytes: bool,
+}
+
 /// How the memory stubs reach memory.
 #[derive(Debug)]
-pub(super) enum Memory {
+pub(super) struct Memory {
+    plan: Plan,
+    widths: Widths,
+}
+
+#[derive(Debug)]
+enum Plan {
     DeviceAddress(DeviceAddress),
     Descriptors(Descriptors),
 }
 
 impl Memory {
-    /// Declares what accesses under the plan need. `int64` is
-    /// [`Target::int64_accesses`](super::compute::Target::int64_accesses).
+    /// Declares what accesses under the plan need.
     pub(super) fn declare(
         module: &mut Module,
         plan: ResourcePlan,
         user: User,
-        int64: bool,
+        widths: Widths,
     ) -> Self {
-        if int64 {
+        if widths.int64 {
             module.add_capability(Capability::Int64);
         }
-        match plan {
+        if widths.bytes {
+            module.add_capability(Capability::StorageBuffer8BitAccess);
+            // An address is cast to a pointer to a byte, which is more than a conversion of widths.
+            module.add_capability(Capability::Int8);
+            if module.version() < (1, 5) {
+                module.add_extension("SPV_KHR_8bit_storage");
+            }
+        }
+        let plan = match plan {
             ResourcePlan::DeviceAddress => {
                 device_address::declare(module);
-                Self::DeviceAddress(DeviceAddress::new(int64))
+                Plan::DeviceAddress(DeviceAddress::new(widths.int64))
             }
             ResourcePlan::Descriptors { set, reads, writes } => {
                 descriptors::declare(module);
-                Self::Descriptors(Descriptors::new(user, set, [reads, writes], int64))
+                Plan::Descriptors(Descriptors::new(user, set, [reads, writes], widths.int64))
             }
-        }
+        };
+        Self { plan, widths }
+    }
+
+    /// Whether single bytes may be loaded.
+    pub(super) const fn loads_bytes(&self) -> bool {
+        self.widths.bytes
     }
 
     /// The body of the stub `arrive`. By descriptors it keeps the one that it has: captures only read
     /// what is uploaded, and the counts of arrivals are there.
     pub(super) fn arrive(&self, builder: &mut Builder<'_>, address: Id) -> Option<Code> {
-        match self {
-            Self::DeviceAddress(_) => Some(device_address::arrive(builder, address)),
-            Self::Descriptors(_) => None,
+        match self.plan {
+            Plan::DeviceAddress(_) => Some(device_address::arrive(builder, address)),
+            Plan::Descriptors(_) => None,
         }
     }
 
-    /// The body of a stub.
+    /// The body of a stub. The one that loads single bytes keeps its own where that is not possible.
     pub(super) fn define(
         &mut self,
         builder: &mut Builder<'_>,
         name: MemoryStub,
         stub: &Stub,
-    ) -> Result<Code, LinkError> {
+    ) -> Result<Option<Code>, LinkError> {
+        if name == MemoryStub::LoadByte && !self.widths.bytes {
+            return Ok(None);
+        }
         let Some(access) = Access::of(name, stub)? else {
-            return Ok(product(builder, stub.parameters()?));
+            return Ok(Some(product(builder, stub.parameters()?)));
         };
         let mut code = Code::default();
-        let value = match self {
-            Self::DeviceAddress(memory) => memory.access(builder, &mut code, access),
-            Self::Descriptors(memory) => memory.access(builder, &mut code, access),
+        let value = match &mut self.plan {
+            Plan::DeviceAddress(memory) => memory.access(builder, &mut code, access),
+            Plan::Descriptors(memory) => memory.access(builder, &mut code, access),
         };
         match value {
             Some(value) => code.push(Op::ReturnValue, &[value.0]),
             None => code.push(Op::Return, &[]),
         }
-        Ok(code)
+        Ok(Some(code))
     }
 }
 
@@ -160,6 +191,17 @@ pub(super) fn ulongs(builder: &mut Builder<'_>, count: u32) -> Id {
         1 => ulong,
         _ => builder.declare(Op::TypeVector, &[ulong.0, count]),
     }
+}
+
+/// Extends a byte to a dword.
+pub(super) fn widen_byte(builder: &mut Builder<'_>, code: &mut Code, byte: Id) -> Id {
+    let uint = builder.uint();
+    code.value(builder, Op::UConvert, uint, &[byte.0])
+}
+
+/// The type of a byte.
+pub(super) fn byte(builder: &mut Builder<'_>) -> Id {
+    builder.declare(Op::TypeInt, &[8, 0])
 }
 
 /// What a load reads.
@@ -180,6 +222,8 @@ pub(super) enum Source {
 pub(super) enum Access {
     /// Loads the dwords at an address.
     Load { address: Id, components: u32, source: Source },
+    /// Loads the byte at an address, of a buffer that is only read, and extends it to a dword.
+    LoadByte { address: Id },
     /// Stores dwords at `address` plus `index` dwords.
     Store { address: Id, index: Id, value: Id, components: u32, any: bool, aligned: bool },
     /// Computes `address` plus `bytes`.
@@ -210,6 +254,10 @@ impl Access {
             MemoryStub::Load4Written => load(4, Source::Written),
             MemoryStub::Load2Aligned => load(2, Source::Aligned),
             MemoryStub::Load4Aligned => load(4, Source::Aligned),
+            MemoryStub::LoadByte => {
+                let [address] = stub.parameters()?;
+                Ok(Some(Self::LoadByte { address }))
+            }
             MemoryStub::Store1 => store(1, false, false),
             MemoryStub::Store2 => store(2, false, false),
             MemoryStub::Store3 => store(3, false, false),

@@ -14,7 +14,7 @@ use super::functions::Function;
 use super::interface;
 use super::library::{CaptureStubs, free_spec_ids, library};
 use super::push_constants::{self, PushConstants};
-use super::resources::{Memory, ResourcePlan, User};
+use super::resources::{Memory, ResourcePlan, User, Widths};
 use super::store::StoredOutputs;
 use super::strip::strip;
 use super::sysvals::{SysvalsPlace, SysvalsSource, place_block};
@@ -88,7 +88,7 @@ pub fn lower_at(shader: &Shader<'_>, sysvals: SysvalsPlace) -> Result<Lowered, L
 
     undefined.define_values(&mut module, &declarations);
     strip(&mut module, &declarations);
-    let memory = Memory::declare(&mut module, RESOURCES, User::Capture, false);
+    let memory = Memory::declare(&mut module, RESOURCES, User::Capture, Widths::default());
     let spec_ids = free_spec_ids(&used_spec_ids);
 
     let first_linked = module.fresh_id();

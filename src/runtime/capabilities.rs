@@ -127,6 +127,10 @@ pub struct Capabilities {
     /// The feature `shaderInt64`. No generated shader needs it, but some devices
     /// [gain](Self::int64_accesses) from it; an application's own shader may need it.
     pub shader_int64: bool,
+    /// The features `storageBuffer8BitAccess` and `shaderInt8` (Vulkan 1.2, or `VK_KHR_8bit_storage` and
+    /// `VK_KHR_shader_float16_int8`). The compute backend does not need them, but with them it reads index
+    /// buffers of any size.
+    pub byte_loads: bool,
     /// The feature `shaderFloat64`. No generated shader needs it; an application's own may.
     pub shader_float64: bool,
     /// The feature `shaderClipDistance`. As [`shader_float64`](Self::shader_float64).
@@ -282,6 +286,7 @@ impl Capabilities {
             geometry_shader: q.features.geometry_shader == vk::TRUE,
             vertex_stores: q.features.vertex_pipeline_stores_and_atomics == vk::TRUE,
             shader_int64: q.features.shader_int64 == vk::TRUE,
+            byte_loads: q.byte_loads,
             shader_float64: q.features.shader_float64 == vk::TRUE,
             shader_clip_distance: q.features.shader_clip_distance == vk::TRUE,
             shader_cull_distance: q.features.shader_cull_distance == vk::TRUE,
@@ -339,7 +344,7 @@ impl Capabilities {
     /// `VK_KHR_buffer_device_address`, push descriptors, dynamic rendering and synchronization2 as
     /// extensions and `shaderInt64`; 65535 workgroups per axis, 256 invocations per workgroup, 128
     /// bytes of push constants, 4 descriptor sets; no vertex stores, no geometry shader, no transform
-    /// feedback, no choice of provoking vertex, no `shaderFloat64`.
+    /// feedback, no choice of provoking vertex, no `shaderFloat64`, no loads of single bytes.
     ///
     /// Nothing is added: what the device lacks, it still lacks afterwards.
     pub fn restrict_to_floor(&mut self) {
@@ -352,6 +357,7 @@ impl Capabilities {
         self.geometry_shader = false;
         self.vertex_stores = false;
         self.shader_float64 = false;
+        self.byte_loads = false;
         self.shader_draw_parameters = false;
         self.dynamic_rendering &= self.has_extension(khr::dynamic_rendering::NAME);
         self.synchronization2 &= self.has_extension(khr::synchronization2::NAME);
@@ -427,6 +433,7 @@ pub(super) mod tests {
             geometry_shader: true,
             vertex_stores: true,
             shader_int64: true,
+            byte_loads: true,
             shader_float64: true,
             shader_clip_distance: true,
             shader_cull_distance: true,

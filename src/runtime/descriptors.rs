@@ -54,9 +54,6 @@ const MIN_ALIGNMENT: u64 = MAX_ACCESS;
 /// Bytes of the largest access of a shader.
 pub(super) const MAX_ACCESS: u64 = 16;
 
-/// Windows end at multiples of a dword.
-const DWORD: u64 = 4;
-
 /// How a buffer is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Purpose {
@@ -202,7 +199,7 @@ impl Table {
         (self.upload, self.scratch) = (upload, scratch);
     }
 
-    /// A provisional address of `size` bytes at `offset`. The range is extended to whole dwords.
+    /// A provisional address of `size` bytes at `offset`.
     ///
     /// # Errors
     /// [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`].
@@ -225,10 +222,7 @@ impl Table {
             limit: "maxStorageBufferRange",
             max: limits.max_range,
         };
-        let end = offset
-            .checked_add(size)
-            .and_then(|end| end.checked_next_multiple_of(DWORD))
-            .ok_or_else(too_large)?;
+        let end = offset.checked_add(size).ok_or_else(too_large)?;
         let start = offset / limits.alignment * limits.alignment;
         let window = Window { buffer, start, end };
         if window.size() > limits.max_range {

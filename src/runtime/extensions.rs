@@ -106,6 +106,8 @@ struct Structures {
     transform_feedback: vk::PhysicalDeviceTransformFeedbackFeaturesEXT<'static>,
     buffer_device_address: vk::PhysicalDeviceBufferDeviceAddressFeatures<'static>,
     provoking_vertex: vk::PhysicalDeviceProvokingVertexFeaturesEXT<'static>,
+    storage_8bit: vk::PhysicalDevice8BitStorageFeatures<'static>,
+    int8: vk::PhysicalDeviceShaderFloat16Int8Features<'static>,
     draw_parameters: vk::PhysicalDeviceShaderDrawParametersFeatures<'static>,
     vertex_divisor: vk::PhysicalDeviceVertexAttributeDivisorFeaturesKHR<'static>,
 }
@@ -167,6 +169,16 @@ impl CreateInfoAdditions {
             structures.draw_parameters = vk::PhysicalDeviceShaderDrawParametersFeatures::default()
                 .shader_draw_parameters(true);
             info = info.push_next(&mut structures.draw_parameters);
+        }
+        if has(ChainedFeature::StorageBuffer8BitAccess) {
+            structures.storage_8bit =
+                vk::PhysicalDevice8BitStorageFeatures::default().storage_buffer8_bit_access(true);
+            info = info.push_next(&mut structures.storage_8bit);
+        }
+        if has(ChainedFeature::ShaderInt8) {
+            structures.int8 =
+                vk::PhysicalDeviceShaderFloat16Int8Features::default().shader_int8(true);
+            info = info.push_next(&mut structures.int8);
         }
         if has(ChainedFeature::VertexDivisor) {
             let zero = has(ChainedFeature::VertexZeroDivisor);

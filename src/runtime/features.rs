@@ -25,6 +25,7 @@ pub struct RequiredFeatures {
     address_source: Option<AddressSource>,
     descriptors: bool,
     below_1_1: bool,
+    below_1_2: bool,
     storage_buffer_storage_class: bool,
     /// [`Capabilities::plain_descriptors`]
     plain_descriptors: bool,
@@ -62,6 +63,9 @@ pub struct RequiredFeatures {
     /// `shaderInt64`: for [`Capabilities::int64_accesses`] of the compute backend, which does not
     /// need it.
     pub shader_int64: bool,
+    /// `storageBuffer8BitAccess` and `shaderInt8`: for index buffers that end within a dword. Without them
+    /// the compute backend reads the whole dword, which the buffer then has to contain.
+    pub byte_loads: bool,
     /// The number of storage buffers that a compute capture can reach under the descriptor plan, 4
     /// to 24. If the device uses addresses, it is 16 where [large plain draws use
     /// descriptors](Capabilities::plain_descriptors), and 0 elsewhere; a lower number has them use
@@ -103,6 +107,7 @@ pub fn required_features(
         address_source: caps.buffer_device_address.filter(|_| addresses),
         descriptors,
         below_1_1,
+        below_1_2: caps.api_version < vk::API_VERSION_1_2,
         plain_descriptors,
         storage_buffer_storage_class: below_1_1
             && addresses
@@ -119,6 +124,7 @@ pub fn required_features(
         multi_draw_indirect: native && caps.multi_draw_indirect,
         draw_indirect_count: native && has_draw_indirect_count,
         shader_int64: backends.contains(&Backend::Compute) && caps.int64_accesses(),
+        byte_loads: backends.contains(&Backend::Compute) && caps.byte_loads,
         storage_buffers: if descriptors {
             caps.limits.max_storage_buffers.min(ResourcePlan::MAX_STORAGE_BUFFERS)
         } else if plain_descriptors {
@@ -188,6 +194,9 @@ impl RequiredFeatures {
         // SPIR-V before 1.3 declares the extension that defines the storage class.
         if self.storage_buffer_storage_class {
             names.push(khr::storage_buffer_storage_class::NAME);
+        }
+        if self.byte_loads && self.below_1_2 {
+            names.extend([khr::_8bit_storage::NAME, khr::shader_float16_int8::NAME]);
         }
         if self.provoking_vertex_last || self.preserve_provoking_vertex {
             names.push(ext::provoking_vertex::NAME);
@@ -259,6 +268,8 @@ impl RequiredFeatures {
             (self.vertex_divisor, ChainedFeature::VertexDivisor),
             (self.vertex_divisor && self.vertex_zero_divisor, ChainedFeature::VertexZeroDivisor),
             (self.draw_indirect_count, ChainedFeature::DrawIndirectCount),
+            (self.byte_loads, ChainedFeature::StorageBuffer8BitAccess),
+            (self.byte_loads, ChainedFeature::ShaderInt8),
         ];
         features.into_iter().filter(|(needed, _)| *needed).map(|(_, feature)| feature).collect()
     }
@@ -524,10 +535,12 @@ mod tests {
             vulkan12.timeline_semaphore,
             vulkan12.buffer_device_address,
             vulkan12.draw_indirect_count,
+            vulkan12.storage_buffer8_bit_access,
+            vulkan12.shader_int8,
             provoking.provoking_vertex_last,
             provoking.transform_feedback_preserves_provoking_vertex,
         ];
-        assert_eq!(all, [vk::TRUE; 5]);
+        assert_eq!(all, [vk::TRUE; 7]);
     }
 
     /// A structure that ash does not have. A chain must not have the structures of extensions beside
@@ -560,7 +573,10 @@ mod tests {
     #[test]
     fn features_are_listed_by_name() {
         let required = required_features(&full(), &[Backend::Compute]).unwrap();
-        assert_eq!(required.features(), ["bufferDeviceAddress"]);
+        assert_eq!(
+            required.features(),
+            ["bufferDeviceAddress", "storageBuffer8BitAccess", "shaderInt8"]
+        );
         let mut required = required_features(&full(), &[Backend::Vertex]).unwrap();
         required.vertex_divisor = false;
         assert_eq!(

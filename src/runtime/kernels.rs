@@ -161,10 +161,12 @@ impl Pipelines {
     ) -> Result<vk::Pipeline, RuntimeError> {
         self.pipelines[kernel as usize].get_or_make(|| {
             let _span = tracing::debug_span!("kernel", ?kernel).entered();
-            let resources = ctx.resource_plan(0)?;
-            let max_invocations = ctx.capabilities().limits.workgroup_invocations();
-            let optimizes = ctx.optimizes_shaders();
-            let words = kernel::for_pipeline(kernel, resources, max_invocations, optimizes)
+            let target = kernel::Target {
+                resources: ctx.resource_plan(0)?,
+                max_invocations: ctx.capabilities().limits.workgroup_invocations(),
+                byte_loads: ctx.enabled().byte_loads,
+            };
+            let words = kernel::for_pipeline(kernel, &target, ctx.optimizes_shaders())
                 .map_err(|error| RuntimeError::InvalidShader(error.to_string()))?;
             let (none, entry) = (vk::SpecializationInfo::default(), kernel.entry_point());
             // SAFETY: the caller's contract; the words are a valid module with that entry point.

@@ -25,6 +25,7 @@ pub(crate) fn capabilities() -> Capabilities {
         geometry_shader: true,
         vertex_stores: true,
         shader_int64: true,
+        byte_loads: true,
         shader_float64: true,
         shader_clip_distance: true,
         shader_cull_distance: true,

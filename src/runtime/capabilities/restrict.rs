@@ -78,6 +78,11 @@ impl Capabilities {
             true => self.has_extension(khr::shader_draw_parameters::NAME),
             false => has(ChainedFeature::ShaderDrawParameters),
         };
+        self.byte_loads &= has(ChainedFeature::StorageBuffer8BitAccess)
+            && has(ChainedFeature::ShaderInt8)
+            && (self.api_version >= vk::API_VERSION_1_2
+                || self.has_extension(khr::_8bit_storage::NAME)
+                    && self.has_extension(khr::shader_float16_int8::NAME));
         self.dynamic_rendering &= has(ChainedFeature::DynamicRendering);
         self.synchronization2 &= has(ChainedFeature::Synchronization2);
         for (feature, enabled) in [

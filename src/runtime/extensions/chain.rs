@@ -24,6 +24,8 @@ pub(in crate::runtime) enum ChainedFeature {
     /// Only `VkPhysicalDeviceVulkan12Features` contains it. Without that structure the extension
     /// alone enables it.
     DrawIndirectCount,
+    StorageBuffer8BitAccess,
+    ShaderInt8,
     DynamicRendering,
     Synchronization2,
 }
@@ -61,6 +63,8 @@ impl ChainedFeature {
             Self::VertexDivisor => "vertexAttributeInstanceRateDivisor",
             Self::VertexZeroDivisor => "vertexAttributeInstanceRateZeroDivisor",
             Self::DrawIndirectCount => "drawIndirectCount",
+            Self::StorageBuffer8BitAccess => "storageBuffer8BitAccess",
+            Self::ShaderInt8 => "shaderInt8",
             Self::DynamicRendering => "dynamicRendering",
             Self::Synchronization2 => "synchronization2",
         }
@@ -158,6 +162,38 @@ impl ChainedFeature {
                         PhysicalDeviceVulkan12Features,
                         draw_indirect_count
                     )]
+                }
+            }
+            Self::StorageBuffer8BitAccess => {
+                const {
+                    &[
+                        position!(
+                            PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES,
+                            PhysicalDevice8BitStorageFeatures,
+                            storage_buffer8_bit_access
+                        ),
+                        position!(
+                            PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+                            PhysicalDeviceVulkan12Features,
+                            storage_buffer8_bit_access
+                        ),
+                    ]
+                }
+            }
+            Self::ShaderInt8 => {
+                const {
+                    &[
+                        position!(
+                            PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES,
+                            PhysicalDeviceShaderFloat16Int8Features,
+                            shader_int8
+                        ),
+                        position!(
+                            PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+                            PhysicalDeviceVulkan12Features,
+                            shader_int8
+                        ),
+                    ]
                 }
             }
             Self::DynamicRendering => {

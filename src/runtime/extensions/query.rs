@@ -24,6 +24,7 @@ pub(in crate::runtime) struct Queried {
     pub(in crate::runtime) provoking_vertex: Option<ProvokingVertexSupport>,
     pub(in crate::runtime) vertex_divisor: Option<VertexDivisorSupport>,
     pub(in crate::runtime) buffer_device_address: Option<AddressSource>,
+    pub(in crate::runtime) byte_loads: bool,
     pub(in crate::runtime) shader_draw_parameters: bool,
     pub(in crate::runtime) dynamic_rendering: bool,
     pub(in crate::runtime) synchronization2: bool,
@@ -127,6 +128,8 @@ pub(in crate::runtime) unsafe fn query(
     let has_divisor = has(ext::vertex_attribute_divisor::NAME);
     let bda_core = api_version >= vk::API_VERSION_1_2;
     let has_bda = bda_core || has(khr::buffer_device_address::NAME);
+    let has_8bit_storage = bda_core || has(khr::_8bit_storage::NAME);
+    let has_int8 = bda_core || has(khr::shader_float16_int8::NAME);
     let has_rendering = api_version >= vk::API_VERSION_1_3 || has(khr::dynamic_rendering::NAME);
     let has_sync2 = api_version >= vk::API_VERSION_1_3 || has(khr::synchronization2::NAME);
     let has_driver = bda_core || has(khr::driver_properties::NAME);
@@ -135,6 +138,8 @@ pub(in crate::runtime) unsafe fn query(
     let mut provoking = vk::PhysicalDeviceProvokingVertexFeaturesEXT::default();
     let mut divisor = vk::PhysicalDeviceVertexAttributeDivisorFeaturesKHR::default();
     let mut bda = vk::PhysicalDeviceBufferDeviceAddressFeatures::default();
+    let mut storage_8bit = vk::PhysicalDevice8BitStorageFeatures::default();
+    let mut int8 = vk::PhysicalDeviceShaderFloat16Int8Features::default();
     let mut draw_parameters = vk::PhysicalDeviceShaderDrawParametersFeatures::default();
     let mut rendering = vk::PhysicalDeviceDynamicRenderingFeatures::default();
     let mut sync2 = vk::PhysicalDeviceSynchronization2Features::default();
@@ -153,6 +158,12 @@ pub(in crate::runtime) unsafe fn query(
     }
     if api_version >= vk::API_VERSION_1_1 {
         features = features.push_next(&mut draw_parameters);
+    }
+    if has_8bit_storage {
+        features = features.push_next(&mut storage_8bit);
+    }
+    if has_int8 {
+        features = features.push_next(&mut int8);
     }
     if has_rendering {
         features = features.push_next(&mut rendering);
@@ -228,6 +239,7 @@ pub(in crate::runtime) unsafe fn query(
         } else {
             AddressSource::Extension
         }),
+        byte_loads: (storage_8bit.storage_buffer8_bit_access & int8.shader_int8) == vk::TRUE,
         shader_draw_parameters: if api_version >= vk::API_VERSION_1_1 {
             draw_parameters.shader_draw_parameters == vk::TRUE
         } else {

@@ -5,6 +5,7 @@ use ash::vk;
 use super::capture::{Attributes, BoundIndices, Capture, Predicate};
 use super::checks::{check_set_range, check_strides, check_used_sets};
 use super::plain::BoundRange;
+use super::resources::size_of_whole_dwords;
 use super::sets::SetArguments;
 use crate::lower::Backend;
 use crate::runtime::checks::multiple_of_4;
@@ -103,6 +104,8 @@ impl Capture {
             let what = format_args!("the vertex buffer of binding {binding}");
             // SAFETY: the usage and the memory are the caller's contract.
             let address = unsafe { self.address(Purpose::Read, what, buffer, offset, size) }?;
+            // The address was checked, so this does not overflow.
+            let size = size_of_whole_dwords(offset, size).unwrap_or(size);
             let range = BoundRange { address, buffer, offset, size };
             if self.ctx.plain_table().is_some()
                 && !self.pending.ranges[first_range..].contains(&range)
@@ -193,9 +196,7 @@ impl Capture {
         let address = match raw == vk::Buffer::null() && self.ctx.table().is_none() {
             true => 0,
             // SAFETY: the usage and the memory are the caller's contract.
-            false => unsafe {
-                self.address(Purpose::Read, format_args!("the index buffer"), raw, offset, bytes)
-            }?,
+            false => unsafe { self.index_address(raw, offset, bytes) }?,
         };
         let size = index_type.size();
         self.bound.indices = Some(BoundIndices {

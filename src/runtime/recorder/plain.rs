@@ -25,7 +25,7 @@ pub(super) struct BoundRange {
     pub(super) buffer: vk::Buffer,
     /// Bytes from the start of the buffer.
     pub(super) offset: u64,
-    /// Bytes.
+    /// Bytes, to the end of a dword.
     pub(super) size: u64,
 }
 

@@ -33,15 +33,24 @@ impl SetArguments<'_> {
     }
 }
 
-/// Returns the address for shaders of `size` bytes at `offset` of a buffer, which [`resolve`]
-/// takes. `what` is its name in messages.
+/// A range of a buffer: its offset and size in bytes.
+type BufferRange = (vk::Buffer, u64, u64);
+
+/// The size of a range with the rest of the dword in which it ends. `None` if that passes 2^64.
+pub(super) fn size_of_whole_dwords(offset: u64, size: u64) -> Option<u64> {
+    match size {
+        0 => Some(0),
+        _ => Some(offset.checked_add(size)?.checked_next_multiple_of(DWORD)? - offset),
+    }
+}
+
+/// Returns the address for shaders of a range of a buffer, which [`resolve`] takes. `what` is its
+/// name in messages.
 ///
 /// Shaders read whole dwords, including the one in which the range ends.
 ///
 /// # Errors
-/// [`RuntimeError::PartialDword`], [`RuntimeError::PastTheEnd`]; [`RuntimeError::NoAddress`] and
-/// [`RuntimeError::Misaligned`]; under the descriptor plan [`RuntimeError::Limit`] and
-/// [`RuntimeError::TooManyBuffers`].
+/// [`RuntimeError::PartialDword`], and as [`exact_address`].
 ///
 /// # Safety
 /// The buffer is live, has the usage that [`Context`] names, and contains the range, rounded up to
@@ -51,20 +60,41 @@ pub(in crate::runtime) unsafe fn address(
     table: &mut Table,
     purpose: Purpose,
     what: fmt::Arguments<'_>,
-    (buffer, offset, size): (vk::Buffer, u64, u64),
+    (buffer, offset, size): BufferRange,
 ) -> Result<u64, RuntimeError> {
     let past_the_end = || RuntimeError::PastTheEnd { what: what.to_string(), offset, size };
-    let end = offset.checked_add(size).ok_or_else(past_the_end)?;
-    if size > 0 && !end.is_multiple_of(DWORD) {
+    let whole = size_of_whole_dwords(offset, size).ok_or_else(past_the_end)?;
+    if whole > size {
         // A handle does not tell the size of its buffer, but its memory requirements are an upper
         // bound.
         // SAFETY: the caller's contract.
         let memory = unsafe { ctx.device().get_buffer_memory_requirements(buffer) }.size;
-        let needed = end.checked_next_multiple_of(DWORD).ok_or_else(past_the_end)?;
-        if needed > memory {
-            return Err(RuntimeError::PartialDword { what: what.to_string(), end, memory });
+        if offset + whole > memory {
+            let (what, end) = (what.to_string(), offset + size);
+            return Err(RuntimeError::PartialDword { what, end, memory });
         }
     }
+    // SAFETY: the caller's contract.
+    unsafe { exact_address(ctx, table, purpose, what, (buffer, offset, whole)) }
+}
+
+/// The same for shaders that do not access anything but the range.
+///
+/// # Errors
+/// [`RuntimeError::PastTheEnd`]; [`RuntimeError::NoAddress`] and [`RuntimeError::Misaligned`]; under the
+/// descriptor plan [`RuntimeError::Limit`] and [`RuntimeError::TooManyBuffers`].
+///
+/// # Safety
+/// The buffer is live, has the usage that [`Context`] names, and contains the range.
+unsafe fn exact_address(
+    ctx: &Context,
+    table: &mut Table,
+    purpose: Purpose,
+    what: fmt::Arguments<'_>,
+    (buffer, offset, size): BufferRange,
+) -> Result<u64, RuntimeError> {
+    let past_the_end = || RuntimeError::PastTheEnd { what: what.to_string(), offset, size };
+    offset.checked_add(size).ok_or_else(past_the_end)?;
     if let Some(limits) = ctx.table() {
         return table.address(limits, purpose, what, buffer, offset, size);
     }
@@ -102,10 +132,41 @@ impl Capture {
         let range = (buffer, offset, size);
         // SAFETY: the caller's contract.
         let start = unsafe { address(&self.ctx, &mut self.table, purpose, what, range) }?;
+        self.note_reached(purpose, start, size);
+        Ok(start)
+    }
+
+    /// Calls [`address()`] for indices. Where the device can load single bytes, their buffer may end within a
+    /// dword.
+    ///
+    /// # Errors
+    /// As [`address()`].
+    ///
+    /// # Safety
+    /// As [`address()`]; where single bytes are loaded, the buffer contains the range alone.
+    pub(super) unsafe fn index_address(
+        &mut self,
+        buffer: vk::Buffer,
+        offset: u64,
+        size: u64,
+    ) -> Result<u64, RuntimeError> {
+        let (what, purpose) = (format_args!("the index buffer"), Purpose::Read);
+        if !self.ctx.enabled().byte_loads {
+            // SAFETY: the caller's contract.
+            return unsafe { self.address(purpose, what, buffer, offset, size) };
+        }
+        let range = (buffer, offset, size);
+        // SAFETY: the caller's contract.
+        let start = unsafe { exact_address(&self.ctx, &mut self.table, purpose, what, range) }?;
+        self.note_reached(purpose, start, size);
+        Ok(start)
+    }
+
+    /// Notes that captures read a range of addresses, if they are device addresses.
+    fn note_reached(&mut self, purpose: Purpose, start: u64, size: u64) {
         if purpose == Purpose::Read && self.ctx.table().is_none() {
             self.reached.add(start..start.saturating_add(size));
         }
-        Ok(start)
     }
 
     /// Calls [`resolve`] for an address of this capture.
