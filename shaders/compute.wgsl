@@ -4,8 +4,7 @@
 // again and stores it for this primitive only, so that no invocation has to store to all
 // primitives. The two are neighbours, and so are the records that they write. In plain captures
 // there are three for two primitives: the hub's invocation stores it for both, and like that of a
-// rim vertex it stores two records, so that none waits for its neighbours. Where the hub is repeated,
-// there is one for each primitive, which shades both vertices.
+// rim vertex it stores two records, so that none waits for its neighbours.
 //
 // With primitive restart every index is an item, and only this shader finds out which of them
 // contribute.
@@ -42,13 +41,7 @@ fn begin_draw(workgroup: u32, local: u32) -> bool {
     if is_fused() {
         use_fused_draw(workgroup, local);
     } else if is_batched() {
-        if shares_draws() {
-            use_listed_draw_together(workgroup, local);
-        } else {
-            use_listed_draw(workgroup);
-        }
-    } else if may_be_general() && shares_draws() {
-        use_draw_together(workgroup, local);
+        use_listed_draw(workgroup);
     } else if may_be_general() && has_batch() {
         use_draw_of(workgroup);
     } else if may_restart() && !may_be_general() {
@@ -85,9 +78,6 @@ fn instance_and_lane(index: u32, per_instance: u32) -> vec2<u32> {
 
 // The invocations of a fan's instance.
 fn fan_invocations(items: u32) -> u32 {
-    if repeats_hub() {
-        return items;
-    }
     return items + select(items, (items + 1u) / 2u, is_plain());
 }
 
@@ -105,7 +95,7 @@ fn begin_work(workgroup: u32, local: u32) -> Work {
     let lane = select(0u, place.y, work.exists);
 
     var element = lane;
-    if is_fan && !repeats_hub() {
+    if is_fan {
         // In plain captures a rim vertex, the hub, and the next rim vertex.
         element = select(lane / 2u, 2u * lane / 3u, is_plain());
         work.is_hub = select(lane % 2u == 1u, 2u * lane - 3u * element == 2u, is_plain());
@@ -165,12 +155,5 @@ fn xfb_compute(
     shade_work(work);
     if work.exists {
         emit_all(work.segment, records_of(work));
-    }
-    if repeats_hub() && is_tri_fan() {
-        set_inputs(draw.base_vertex, draw.first_instance);
-        shade_work(work);
-        if work.exists {
-            emit(work.segment, hub_record(work.item));
-        }
     }
 }

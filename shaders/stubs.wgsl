@@ -97,13 +97,6 @@ fn may_load_bytes() -> bool { return false; }
 
 fn workgroup_size() -> u32 { return 64u; }
 
-// Whether the invocations of a workgroup load their draw together.
-fn shares_draws() -> bool { return false; }
-
-// Whether each invocation of a plain fan shades the hub as well, for its own primitive, and no other
-// invocations do. All invocations then load the same vertex, which llvmpipe does once for all lanes.
-fn repeats_hub() -> bool { return false; }
-
 // -- Kernels
 
 // Whether an invocation makes few loop iterations: llvmpipe ends the loops of a kernel after 65,535

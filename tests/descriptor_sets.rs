@@ -482,20 +482,6 @@ fn sets_that_cannot_hold_are_refused() {
 /// the application. Playing the rest of a capture takes that into account.
 #[test]
 fn what_a_flush_disturbed_is_known_to_who_plays_the_rest() {
-    let resources = Resources::Descriptors;
-    check_what_a_flush_disturbed(OpenOptions { resources, ..Default::default() });
-}
-
-/// The same for the set of plain draws, on devices where they use descriptors beside addresses.
-#[test]
-fn what_a_flush_of_plain_draws_disturbed_is_known() {
-    check_what_a_flush_disturbed(OpenOptions {
-        max_shared_workgroups: Some(0),
-        ..Default::default()
-    });
-}
-
-fn check_what_a_flush_disturbed(options: OpenOptions) {
     const WITHOUT_SETS: &str = "#version 450
         layout(location = 0, xfb_buffer = 0, xfb_stride = 12, xfb_offset = 0) out flat uvec3 captured;
         void main() {
@@ -503,11 +489,8 @@ fn check_what_a_flush_disturbed(options: OpenOptions) {
             gl_Position = vec4(0.0);
             gl_PointSize = 1.0;
         }";
+    let options = OpenOptions { resources: Resources::Descriptors, ..Default::default() };
     let mut bench = Bench::new(options, Backend::Compute);
-    let has_addresses = bench.gpu.context().has_addresses();
-    if has_addresses && !bench.gpu.capabilities().plain_descriptors() {
-        return bench.close();
-    }
     let words = common::compile(WITHOUT_SETS, &[]);
     let vertex_input = VertexInput::default();
     let target = bench.gpu.context().compute_target(0).unwrap();

@@ -79,19 +79,6 @@ fn captured(
     bound: Bound,
     drawn: Drawn,
 ) -> Vec<u8> {
-    captured_times(gpu, pipeline, vertices, bound, drawn, 1).0
-}
-
-/// What a draw captures in the last of so many captures, and the descriptor sets that they take from an
-/// arena which has two.
-fn captured_times(
-    gpu: &mut Gpu,
-    pipeline: &Pipeline,
-    vertices: &Buffer,
-    bound: Bound,
-    drawn: Drawn,
-    times: u64,
-) -> (Vec<u8>, u32) {
     let Bound { offset, size, captured_at } = bound;
     let usage = gpu.context().capture_buffer_usage(COMPUTE);
     let end = captured_at + drawn.captured_bytes();
@@ -104,42 +91,38 @@ fn captured_times(
         .unwrap();
     gpu.write(&indices, 0, bytemuck::cast_slice(&backwards)).unwrap();
     let kernels = gpu.kernels();
-    let desc = ArenaDesc { descriptor_sets: 2, ..ArenaDesc::for_draws(times, times) };
-    let mut arena = gpu.create_arena(&desc).unwrap();
-    for _ in 0..times {
-        gpu.submit(|ctx, cmd| {
-            let size_of_captured = drawn.captured_bytes();
-            let buffers =
-                [Some(CaptureBuffer::new(target.raw(), size_of_captured).offset(captured_at))];
-            let vertex_buffers = [VertexBuffer::new(0, vertices.raw(), size).offset(offset)];
-            let desc = CaptureDesc::new(pipeline).buffers(&buffers).vertex_buffers(&vertex_buffers);
-            // SAFETY: everything outlives the submission, which is waited for; the draws read only what
-            // the vertex buffer has.
-            unsafe {
-                let mut capture = Capture::new(ctx, &kernels);
-                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
-                if drawn.is_indexed {
-                    let (raw, size) = (indices.raw(), indices.size());
-                    recorder.bind_index_buffer(&IndexBuffer::new(raw, size, IndexType::Uint32))?;
-                    let draw = DrawIndexed::new(drawn.vertices).instance_count(drawn.instances);
-                    let draw = draw.vertex_offset(drawn.first.cast_signed());
-                    recorder.draw_indexed(STRIP, &draw)?;
-                } else {
-                    let draw = Draw::new(drawn.vertices).instance_count(drawn.instances);
-                    recorder.draw(STRIP, &draw.first_vertex(drawn.first))?;
-                }
-                recorder.end(&[])?;
+    let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 1)).unwrap();
+    gpu.submit(|ctx, cmd| {
+        let size_of_captured = drawn.captured_bytes();
+        let buffers =
+            [Some(CaptureBuffer::new(target.raw(), size_of_captured).offset(captured_at))];
+        let vertex_buffers = [VertexBuffer::new(0, vertices.raw(), size).offset(offset)];
+        let desc = CaptureDesc::new(pipeline).buffers(&buffers).vertex_buffers(&vertex_buffers);
+        // SAFETY: everything outlives the submission, which is waited for; the draws read only what
+        // the vertex buffer has.
+        unsafe {
+            let mut capture = Capture::new(ctx, &kernels);
+            let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+            if drawn.is_indexed {
+                let (raw, size) = (indices.raw(), indices.size());
+                recorder.bind_index_buffer(&IndexBuffer::new(raw, size, IndexType::Uint32))?;
+                let draw = DrawIndexed::new(drawn.vertices).instance_count(drawn.instances);
+                let draw = draw.vertex_offset(drawn.first.cast_signed());
+                recorder.draw_indexed(STRIP, &draw)?;
+            } else {
+                let draw = Draw::new(drawn.vertices).instance_count(drawn.instances);
+                recorder.draw(STRIP, &draw.first_vertex(drawn.first))?;
             }
-            Ok(())
-        })
-        .unwrap();
-    }
+            recorder.end(&[])?;
+        }
+        Ok(())
+    })
+    .unwrap();
     let bytes = gpu.read(&target, captured_at..end).unwrap();
-    let sets = arena.used().descriptor_sets;
     gpu.destroy_arena(arena);
     gpu.destroy_buffer(target);
     gpu.destroy_buffer(indices);
-    (bytes, sets)
+    bytes
 }
 
 fn element(i: u32) -> [u32; 4] {
@@ -286,54 +269,6 @@ fn draws_are_captured_with_and_without_staging() {
         }
         gpu.destroy_buffer(vertices);
     }
-}
-
-/// One descriptor set for each capture that uses any, of an arena with two.
-#[test]
-fn plain_draws_use_descriptors_where_they_fit() {
-    let options = OpenOptions { max_shared_workgroups: Some(0), ..Default::default() };
-    let mut gpu = Gpu::open(&options).unwrap();
-    let limits = &gpu.capabilities().limits;
-    let (range, alignment) =
-        (limits.max_storage_buffer_range, limits.min_storage_buffer_offset_alignment.max(STRIDE));
-    let has_descriptors = gpu.capabilities().plain_descriptors();
-    let usage = gpu.context().vertex_buffer_usage(COMPUTE);
-    let vertices = gpu.create_buffer(alignment + ELEMENTS, usage, MemoryLocation::Device).unwrap();
-    let bound = Bound { offset: 0, size: ELEMENTS, captured_at: 0 };
-    let plain = Drawn { instances: 1, ..DRAWN };
-    for (bound, drawn, times, sets) in [
-        (bound, plain, 1, 1),
-        (bound, plain, 2, 2),
-        // More captures than sets.
-        (bound, plain, 3, 2),
-        (Bound { offset: STRIDE, captured_at: alignment, ..bound }, plain, 1, 1),
-        // The window would contain more than is captured.
-        (
-            Bound { captured_at: alignment + STRIDE, ..bound },
-            plain,
-            1,
-            u32::from(alignment == STRIDE),
-        ),
-        // The buffer only says that it is so large.
-        (Bound { size: range.saturating_add(STRIDE), ..bound }, plain, 1, 0),
-        // Draws of other classes.
-        (bound, DRAWN, 1, 0),
-        (bound, Drawn { is_indexed: true, ..plain }, 1, 0),
-        (Bound { offset: 4, ..bound }, plain, 1, 0),
-    ] {
-        gpu.write(&vertices, bound.offset, &elements(VERTICES)).unwrap();
-        for topology in [Some(STRIP), None] {
-            let pipeline = pipeline(&gpu, 0, topology);
-            let (found, used) = captured_times(&mut gpu, &pipeline, &vertices, bound, drawn, times);
-            assert!(found == expected(drawn, u64::MAX), "{drawn:?} {bound:?} {topology:?}");
-            if gpu.context().has_addresses() {
-                let expected = if has_descriptors { sets } else { 0 };
-                assert_eq!(used, expected, "{drawn:?} {bound:?} {topology:?}");
-            }
-            gpu.destroy_pipeline(pipeline);
-        }
-    }
-    gpu.destroy_buffer(vertices);
 }
 
 /// A shader that counts how often it is run.

@@ -960,7 +960,7 @@ fn modules_of_the_vulkan_memory_model_are_not_staged() {
     module
         .edit(Section::MemoryModel, |_, operands| operands[1] = spirv::MemoryModel::Vulkan as u32);
     let vertex_input = vertex_input(NumericClass::Float);
-    let target = compute::Target { staging: 4096, shared_draws: true, ..Default::default() };
+    let target = compute::Target { staging: 4096, ..Default::default() };
     let options = compute::Options { vertex_input: &vertex_input, target };
     let lower = |words: &[u32]| compute::lower(&Shader::new(words), &options).unwrap();
     let lowered = lower(&module.words());

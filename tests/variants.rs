@@ -26,7 +26,6 @@ fn desc<'a>(words: &'a [u32], vertex_input: &'a VertexInput) -> VariantDesc<'a> 
         shader: Shader::new(words),
         vertex_input,
         set_layouts: &[],
-        storage_buffers: None,
         topology: None,
         provoking_vertex: ProvokingVertex::First,
         primitive_restart: false,
@@ -55,8 +54,6 @@ fn variants_are_made_once() {
         desc(&attribute_words, &instanced),
         desc(&attribute_words, &wide),
         // So many that there are none left for descriptors of captures.
-        plain.storage_buffers(u32::MAX),
-        plain.storage_buffers(0),
     ];
     let variants = Variants::new();
     let ask = |offset: usize| -> Vec<u64> {

@@ -131,7 +131,7 @@ impl<'a> Creation<'a> {
         type CoreFeature =
             for<'a> fn(&'a mut vk::PhysicalDeviceFeatures2<'static>) -> &'a mut vk::Bool32;
         let core: [(bool, CoreFeature); 2] = [
-            (required.uses_storage_buffers(), |features| {
+            (required.uses_descriptors(), |features| {
                 &mut features.features.shader_storage_buffer_array_dynamic_indexing
             }),
             (required.shader_int64, |features| &mut features.features.shader_int64),

@@ -15,7 +15,7 @@
 //! One dispatch captures one draw, or a batch of draws. Workgroups are numbered `y *
 //! NumWorkgroups.x + x`, so that a dispatch may be folded into two axes of any width.
 
-use spirv::{BuiltIn, Capability, Decoration, ExecutionModel, MemoryModel, Op, StorageClass};
+use spirv::{BuiltIn, Capability, Decoration, ExecutionModel, Op, StorageClass};
 
 use super::explicit_layout;
 use super::functions::Function;
@@ -37,8 +37,6 @@ use crate::spirv::emit::Builder;
 use crate::spirv::entry_point::isolate;
 use crate::spirv::link::Linker;
 use crate::spirv::{Id, Module, Section};
-use crate::sysval::Batch;
-use crate::sysval::setup::RestartedDraw;
 use crate::vertex_input::VertexInput;
 
 /// The options of a compute lowering.
@@ -72,11 +70,6 @@ pub struct Target {
     pub workgroup_sizes: WorkgroupSizes,
     /// How shaders reach memory.
     pub resources: ResourcePlan,
-    /// The descriptors by which [plain draws](crate::runtime::DrawClass::PlainByDescriptors) reach
-    /// memory where `resources` is by device addresses, for devices on which that is faster: the
-    /// shader is lowered a second time, [for them](super::LoweredCompute::plain). `None` if they use
-    /// addresses as well. A shader whose own descriptors conflict with these has no such draws.
-    pub plain_resources: Option<ResourcePlan>,
     /// The most bytes of shared memory in which a workgroup collects records before it stores them,
     /// so that neighbouring invocations store neighbouring bytes. At most
     /// `maxComputeSharedMemorySize`; 0 disables staging. A shader may use less, so that more
@@ -91,10 +84,6 @@ pub struct Target {
     /// Whether the last index of an index buffer may be loaded by bytes, so that the buffer may end within a
     /// dword. The device must have `storageBuffer8BitAccess` and `shaderInt8` enabled.
     pub byte_loads: bool,
-    /// Whether the invocations of a workgroup load the parameters of their draw together, where they
-    /// are in memory, and pass them on through shared memory: for devices on which each invocation
-    /// loads separately what all of them load. Not in modules with the memory model `Vulkan`.
-    pub shared_draws: bool,
 }
 
 impl Default for Target {
@@ -102,20 +91,15 @@ impl Default for Target {
         Self {
             workgroup_sizes: WorkgroupSizes::default(),
             resources: ResourcePlan::DeviceAddress,
-            plain_resources: None,
             staging: 0,
             int64_accesses: false,
             byte_loads: false,
-            shared_draws: false,
         }
     }
 }
 
 /// The default workgroup size, for devices without measurements.
 pub const DEFAULT_WORKGROUP_SIZE: u32 = 64;
-
-/// Bytes of shared memory for a draw that a workgroup loads together (`shaders/shared.wgsl`).
-const SHARED_DRAW_BYTES: u32 = (size_of::<RestartedDraw>() + size_of::<Batch>()) as u32;
 
 /// Invocations per workgroup, by the [class](crate::runtime::DrawClass) of the draws. Every device
 /// supports up to 128.
@@ -127,10 +111,6 @@ pub struct WorkgroupSizes {
     /// For draws with primitive restart ([`Restarted`](crate::runtime::DrawClass::Restarted) and
     /// [`SingleRestarted`](crate::runtime::DrawClass::SingleRestarted)).
     pub restarted: u32,
-    /// For large plain draws by descriptors
-    /// ([`PlainByDescriptors`](crate::runtime::DrawClass::PlainByDescriptors)), which do not collect
-    /// records in shared memory.
-    pub plain_by_descriptors: u32,
     /// For all others.
     pub others: u32,
 }
@@ -144,17 +124,16 @@ impl Default for WorkgroupSizes {
 impl WorkgroupSizes {
     /// The same size for all draws.
     pub const fn all(size: u32) -> Self {
-        Self { batched: size, restarted: size, plain_by_descriptors: size, others: size }
+        Self { batched: size, restarted: size, others: size }
     }
 
     /// The sizes, each with the draws that it is for.
-    pub(crate) const fn each(self) -> [(u32, &'static str); 4] {
-        let Self { batched, restarted, plain_by_descriptors, others } = self;
+    pub(crate) const fn each(self) -> [(u32, &'static str); 3] {
+        let Self { batched, restarted, others } = self;
         [
             (others, ""),
             (batched, " for several draws"),
             (restarted, " for draws with primitive restart"),
-            (plain_by_descriptors, " for plain draws by descriptors"),
         ]
     }
 
@@ -235,33 +214,6 @@ const INTERFACE_EXTENSIONS: [&str; 3] =
 /// the plan has too few or too many storage buffers.
 #[tracing::instrument(name = "lower", level = "debug", skip_all, fields(backend = "compute"))]
 pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, LowerError> {
-    let mut lowered = lower_for(shader, options, Draws::Any)?;
-    if let (ResourcePlan::DeviceAddress, Some(resources @ ResourcePlan::Descriptors { .. })) =
-        (options.target.resources, options.target.plain_resources)
-        && let LoweredKind::Compute(compute) = &mut lowered.kind
-    {
-        let target = Target { resources, staging: 0, shared_draws: false, ..options.target };
-        compute.plain = match lower_for(shader, &Options { target, ..*options }, Draws::Plain) {
-            Err(LowerError::DescriptorSet { .. }) => None,
-            plain => Some(Box::new(plain?)),
-        };
-    }
-    Ok(lowered)
-}
-
-/// What a lowered shader captures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Draws {
-    Any,
-    /// Plain draws by descriptors, on a device with addresses.
-    Plain,
-}
-
-fn lower_for(
-    shader: &Shader<'_>,
-    options: &Options<'_>,
-    draws: Draws,
-) -> Result<Lowered, LowerError> {
     let Target { workgroup_sizes, resources, .. } = options.target;
     if workgroup_sizes.each().iter().any(|(size, _)| *size == 0) {
         return Err(LowerError::WorkgroupSize);
@@ -290,15 +242,7 @@ fn lower_for(
     let mut linker = Linker::new(&mut module, library()?);
     let default = workgroup_sizes.others;
     let size = declare_workgroup_size(&mut linker.builder, spec_ids.workgroup_size, default);
-    // As for staging, another memory model would need other barriers.
-    let shares_draws =
-        options.target.shared_draws && linker.builder.module.has_memory_model(MemoryModel::GLSL450);
-    let mut target = options.target;
-    if shares_draws {
-        target.staging = target.staging.saturating_sub(SHARED_DRAW_BYTES);
-    }
-    let staging = Staging::declare(&mut linker.builder, &layout, &target, size);
-    let repeats_hub = draws == Draws::Plain && uses.is_repeatable;
+    let staging = Staging::declare(&mut linker.builder, &layout, &options.target, size);
     let main = match staging {
         Some(_) => Function::XfbComputeStaged,
         None => Function::XfbCompute,
@@ -326,8 +270,6 @@ fn lower_for(
             ),
             workgroup_size: size,
             staging,
-            shares_draws,
-            repeats_hub,
             existing_only: uses.effects.show_invocations(),
         }),
     };
@@ -335,8 +277,7 @@ fn lower_for(
     let (inputs, staging) = stubs.shading.map(|s| (s.inputs, s.staging)).unzip();
     let (attributes, more_io) =
         inputs.map(|inputs| (inputs.attributes, inputs.interface)).unwrap_or_default();
-    let staged_bytes = staging.flatten().map_or(0, |staging| staging.bytes());
-    let shared_memory = staged_bytes + if shares_draws { SHARED_DRAW_BYTES } else { 0 };
+    let shared_memory = staging.flatten().map_or(0, |staging| staging.bytes());
     io.extend(more_io);
     explicit_layout::remove(&mut module);
 
@@ -364,12 +305,10 @@ fn lower_for(
         kind: LoweredKind::Compute(LoweredCompute {
             spec_ids,
             resources,
-            plain: None,
             attributes,
             workgroup_sizes,
             shared_memory,
-            is_staged: staged_bytes > 0,
-            repeats_hub,
+            is_staged: shared_memory > 0,
         }),
         stage: entry.model,
         words: module.words(),

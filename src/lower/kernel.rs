@@ -209,11 +209,9 @@ impl Define for KernelStubs {
             | StubName::IsPlain
             | StubName::MemoryBarrier
             | StubName::PipelineTopology
-            | StubName::RepeatsHub
             | StubName::SetInputs
             | StubName::Shade
             | StubName::ShadesExistingOnly
-            | StubName::SharesDraws
             | StubName::StoreRecord
             | StubName::Uniformly
             | StubName::WideLoads

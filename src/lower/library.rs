@@ -90,10 +90,6 @@ pub(super) struct Shading<'a> {
     pub(super) workgroup_size: Id,
     /// The shared memory in which records are collected, if any.
     pub(super) staging: Option<Staging>,
-    /// Whether the invocations of a workgroup load their draw together.
-    pub(super) shares_draws: bool,
-    /// Whether each invocation of a plain fan shades the hub as well.
-    pub(super) repeats_hub: bool,
     /// Whether the shader must not run for invocations without a vertex.
     pub(super) existing_only: bool,
 }
@@ -143,9 +139,7 @@ impl Define for CaptureStubs<'_> {
                 code.push(Op::ReturnValue, &[shading.workgroup_size.0]);
                 code
             }
-            (StubName::SharesDraws, Some(shading)) => fixed(linker, shading.shares_draws),
             (StubName::MayLoadBytes, _) => fixed(linker, self.memory.loads_bytes()),
-            (StubName::RepeatsHub, Some(shading)) => fixed(linker, shading.repeats_hub),
             (StubName::ShadesExistingOnly, Some(shading)) => fixed(linker, shading.existing_only),
             (StubName::PipelineTopology, _) => {
                 let uint = linker.builder.uint();
@@ -171,8 +165,6 @@ impl Define for CaptureStubs<'_> {
                 StubName::SetInputs
                 | StubName::Shade
                 | StubName::ShadesExistingOnly
-                | StubName::SharesDraws
-                | StubName::RepeatsHub
                 | StubName::WorkgroupSize,
                 None,
             ) => return Ok(None),

@@ -72,9 +72,6 @@ pub struct LoweredCompute {
     pub spec_ids: SpecIds,
     /// How the generated code reaches memory.
     pub resources: ResourcePlan,
-    /// The shader for [plain draws by descriptors](super::compute::Target::plain_resources), if there
-    /// may be any.
-    pub plain: Option<Box<Lowered>>,
     /// The attributes in the order of the descriptor slots of the sysvals.
     pub attributes: Vec<LoweredAttribute>,
     /// Invocations per workgroup: the values of the constant
@@ -84,10 +81,6 @@ pub struct LoweredCompute {
     pub shared_memory: u32,
     /// Whether workgroups collect records in shared memory, in the classes of draws that do so.
     pub is_staged: bool,
-    /// Whether in plain captures each invocation of a fan shades the hub as well, and no other
-    /// invocations do. Only in the shader for [plain draws by descriptors](Self::plain), and only for
-    /// shaders without side effects and subgroup operations, which do the same each time that they are run.
-    pub repeats_hub: bool,
 }
 
 /// A vertex attribute that a compute shader was lowered to pull. Its binding, offset and stride are

@@ -59,9 +59,7 @@ pub struct ArenaDesc {
     pub upload: u64,
     /// Bytes of device memory.
     pub scratch: u64,
-    /// The number of descriptor sets. None are created if the device uses addresses, unless [plain
-    /// draws use descriptors](super::Capabilities::plain_descriptors), which are recorded with
-    /// addresses if no set is left.
+    /// The number of descriptor sets. None are created if the device uses addresses.
     pub descriptor_sets: u32,
 }
 
@@ -235,7 +233,7 @@ impl Arena {
     /// # Safety
     /// The device of `ctx` is live.
     unsafe fn add_sets(&mut self, ctx: &Context, count: u32) -> Result<(), RuntimeError> {
-        if let Some(limits) = ctx.table().or(ctx.plain_table()) {
+        if let Some(limits) = ctx.table() {
             // SAFETY: the caller's contract.
             self.sets.push(unsafe { Sets::new(ctx, limits, count) }?);
         }

@@ -10,7 +10,6 @@ use ash::{khr, vk};
 
 pub use self::availability::Unavailable;
 use super::RuntimeError;
-use super::descriptors::TableLimits;
 use super::extensions::{
     self, AddressSource, ProvokingVertexSupport, TransformFeedbackSupport, VertexDivisorSupport,
 };
@@ -184,23 +183,6 @@ impl Capabilities {
         self.shader_int64 && self.identity().needs(Effect::Int64Accesses)
     }
 
-    /// Whether large plain draws reach memory by descriptors, where all other captures do so by
-    /// device addresses. Only llvmpipe gains from it, see the [workaround](Effect::PlainDescriptors):
-    /// with [64-bit integers](Self::int64_accesses) it captures 1.2 times as fast.
-    pub fn plain_descriptors(&self) -> bool {
-        self.identity().needs(Effect::PlainDescriptors)
-            && self.int64_accesses()
-            && self.buffer_device_address.is_some()
-            && self.storage_buffer_indexing
-            && self.limits.max_storage_buffers >= TableLimits::PLAIN_STORAGE_BUFFERS
-    }
-
-    /// Whether the invocations of a workgroup load the parameters of their draw together. Only
-    /// llvmpipe gains from it, see the [workaround](Effect::SharedDraws).
-    pub fn shared_draws(&self) -> bool {
-        self.identity().needs(Effect::SharedDraws)
-    }
-
     /// The bytes of shared memory in which a workgroup collects records, or 0 for devices that do
     /// not gain from it, see the [workaround](Effect::NoStaging). An NVIDIA H200 captures strips
     /// three times as fast with staging; other GPUs are assumed to gain too. Set another value in
@@ -221,16 +203,11 @@ impl Capabilities {
     /// A grid with indices and without primitive restart goes from 0.89 to 0.80 with 128.
     ///
     /// Several small draws in one dispatch have [32 on some devices](Effect::SmallBatchedWorkgroups):
-    /// llvmpipe then captures draws of 3 vertices 1.5 times as fast. Large plain draws [by
-    /// descriptors](Self::plain_descriptors) have 256: it captures lists 1.07 times as fast.
+    /// llvmpipe then captures draws of 3 vertices 1.5 times as fast.
     pub fn workgroup_sizes(&self) -> WorkgroupSizes {
-        const LARGE_PLAIN: u32 = 256;
         let mut sizes = WorkgroupSizes::default();
         if self.identity().needs(Effect::LargeRestartedWorkgroups) {
             sizes.restarted = 128;
-        }
-        if self.plain_descriptors() {
-            sizes.plain_by_descriptors = LARGE_PLAIN.min(self.limits.workgroup_invocations());
         }
         if self.identity().needs(Effect::SmallBatchedWorkgroups) {
             sizes.batched = 32;

@@ -76,7 +76,6 @@ struct Shared {
     enabled: RequiredFeatures,
     addresses: Option<AddressFn>,
     table: Option<TableLimits>,
-    plain_table: Option<TableLimits>,
     transform_feedback: Option<TransformFeedbackFn>,
     draw_indirect_count: Option<DrawIndirectCountFn>,
     max_workgroups_per_axis: u32,
@@ -127,15 +126,13 @@ impl Context {
             .then(|| DrawIndirectCountFn::load(instance, device))
             .transpose()?;
         let limits = &capabilities.limits;
-        let table_limits = |storage_buffers: u32| {
+        let table = enabled.uses_descriptors().then(|| {
             TableLimits::new(
-                storage_buffers.min(limits.max_storage_buffers),
+                enabled.storage_buffers.min(limits.max_storage_buffers),
                 limits.max_storage_buffer_range,
                 limits.min_storage_buffer_offset_alignment,
             )
-        };
-        let table = enabled.uses_descriptors().then(|| table_limits(enabled.storage_buffers));
-        let plain_table = enabled.plain_storage_buffers().map(&table_limits);
+        });
         let [x, y, _] = capabilities.limits.max_workgroups;
         let shared = Shared {
             id: ContextId::next(),
@@ -143,7 +140,6 @@ impl Context {
             enabled,
             addresses,
             table,
-            plain_table,
             transform_feedback,
             draw_indirect_count,
             max_workgroups_per_axis: x.min(y).min(WORKGROUPS_EVERYWHERE),
@@ -233,8 +229,7 @@ impl Context {
     }
 
     /// The target to lower shaders for, for compute captures on this device with a pipeline layout
-    /// that has `application_sets` descriptor set layouts of the application. Where it has some,
-    /// [`Target::plain_resources`](compute::Target::plain_resources) is left to the application.
+    /// that has `application_sets` descriptor set layouts of the application.
     ///
     /// # Errors
     /// [`RuntimeError::FeatureNotEnabled`] if the device was not created for the compute backend;
@@ -242,15 +237,10 @@ impl Context {
     pub fn compute_target(&self, application_sets: usize) -> Result<compute::Target, RuntimeError> {
         Ok(compute::Target {
             resources: self.resource_plan(application_sets)?,
-            plain_resources: match application_sets {
-                0 => self.plain_resource_plan(0),
-                _ => None,
-            },
             workgroup_sizes: self.shared.capabilities.workgroup_sizes(),
             staging: self.shared.capabilities.staging(),
             int64_accesses: self.shared.enabled.shader_int64,
             byte_loads: self.shared.enabled.byte_loads,
-            shared_draws: self.shared.capabilities.shared_draws(),
         })
     }
 
@@ -282,18 +272,6 @@ impl Context {
         }
     }
 
-    /// The [descriptors](compute::Target::plain_resources) by which plain draws reach memory with a
-    /// pipeline layout that has so many sets of the application, if the device [gains from
-    /// them](Capabilities::plain_descriptors) and a set is left. They have
-    /// [`RequiredFeatures::storage_buffers`] storage buffers, which count against
-    /// `maxPerStageDescriptorStorageBuffers` together with those of the application's set layouts.
-    pub fn plain_resource_plan(&self, application_sets: usize) -> Option<ResourcePlan> {
-        let limits = self.plain_table()?;
-        let set = u32::try_from(application_sets).ok()?;
-        let fits = set < self.shared.capabilities.limits.max_descriptor_sets;
-        fits.then(|| limits.plan(set))
-    }
-
     /// Size in bytes of the largest range that a compute capture may write to.
     pub fn max_capture_buffer(&self) -> u64 {
         self.table().map_or(MAX_BUFFER_SIZE, |table| table.max_range.min(MAX_BUFFER_SIZE))
@@ -302,12 +280,6 @@ impl Context {
     /// The limits of the descriptor plan, or `None` if this device uses addresses.
     pub(super) fn table(&self) -> Option<&TableLimits> {
         self.shared.table.as_ref()
-    }
-
-    /// The limits of the descriptors for plain draws, if this device uses them in addition to
-    /// addresses.
-    pub(super) fn plain_table(&self) -> Option<&TableLimits> {
-        self.shared.plain_table.as_ref()
     }
 
     /// Whether shaders test at run time whether accesses are aligned to their size, in the pipelines
@@ -320,9 +292,6 @@ impl Context {
     pub(super) fn shader_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
         match (&self.shared.table, backend) {
             (Some(_), Backend::Compute) => vk::BufferUsageFlags::STORAGE_BUFFER,
-            (None, Backend::Compute) if self.shared.plain_table.is_some() => {
-                vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS | vk::BufferUsageFlags::STORAGE_BUFFER
-            }
             _ => vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS,
         }
     }

@@ -133,10 +133,6 @@ const fn address(window: u32, offset: u64) -> u64 {
 }
 
 impl TableLimits {
-    /// The storage buffers for plain draws on devices that use addresses: all capture buffers, and
-    /// the vertex buffers of most applications.
-    pub(super) const PLAIN_STORAGE_BUFFERS: u32 = 16;
-
     /// The limits for `storage_buffers` storage buffers in all. A quarter of them is in binding 1.
     pub(super) fn new(storage_buffers: u32, max_range: u64, alignment: u64) -> Self {
         let all = storage_buffers.clamp(MIN_STORAGE_BUFFERS, ResourcePlan::MAX_STORAGE_BUFFERS);

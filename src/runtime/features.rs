@@ -4,7 +4,6 @@ use std::ffi::CStr;
 
 use ash::{ext, khr, vk};
 
-use super::descriptors::TableLimits;
 use super::extensions::{self, AddressSource, ChainedFeature, CreateInfoAdditions};
 use super::workarounds::Effect;
 use super::{Capabilities, Unavailable};
@@ -27,8 +26,6 @@ pub struct RequiredFeatures {
     below_1_1: bool,
     below_1_2: bool,
     storage_buffer_storage_class: bool,
-    /// [`Capabilities::plain_descriptors`]
-    plain_descriptors: bool,
     portability_subset: bool,
     /// Whether [`draw_indirect_count`](Self::draw_indirect_count) requires the extension.
     has_draw_indirect_count: bool,
@@ -67,9 +64,7 @@ pub struct RequiredFeatures {
     /// the compute backend reads the whole dword, which the buffer then has to contain.
     pub byte_loads: bool,
     /// The number of storage buffers that a compute capture can reach under the descriptor plan, 4
-    /// to 24. If the device uses addresses, it is 16 where [large plain draws use
-    /// descriptors](Capabilities::plain_descriptors), and 0 elsewhere; a lower number has them use
-    /// addresses. A quarter of them is for capture buffers, another
+    /// to 24, and 0 if the device uses addresses. A quarter of them is for capture buffers, another
     /// quarter for buffers that kernels write: the scratch memory of the arena, counters, queries.
     /// The rest is for buffers that are read: the upload memory of the arena, vertices, indices,
     /// arguments of draws.
@@ -100,7 +95,6 @@ pub fn required_features(
     let provoking = caps.provoking_vertex.as_ref().filter(|_| native);
     let divisor = caps.vertex_divisor.as_ref().filter(|_| graphics);
     let descriptors = backends.contains(&Backend::Compute) && caps.buffer_device_address.is_none();
-    let plain_descriptors = backends.contains(&Backend::Compute) && caps.plain_descriptors();
     let below_1_1 = caps.api_version < vk::API_VERSION_1_1;
     let has_draw_indirect_count = caps.has_extension(khr::draw_indirect_count::NAME);
     Ok(RequiredFeatures {
@@ -108,7 +102,6 @@ pub fn required_features(
         descriptors,
         below_1_1,
         below_1_2: caps.api_version < vk::API_VERSION_1_2,
-        plain_descriptors,
         storage_buffer_storage_class: below_1_1
             && addresses
             && caps.has_extension(khr::storage_buffer_storage_class::NAME),
@@ -127,8 +120,6 @@ pub fn required_features(
         byte_loads: backends.contains(&Backend::Compute) && caps.byte_loads,
         storage_buffers: if descriptors {
             caps.limits.max_storage_buffers.min(ResourcePlan::MAX_STORAGE_BUFFERS)
-        } else if plain_descriptors {
-            TableLimits::PLAIN_STORAGE_BUFFERS
         } else {
             0
         },
@@ -155,19 +146,6 @@ impl RequiredFeatures {
     /// Whether the compute backend uses the descriptor plan.
     pub const fn uses_descriptors(&self) -> bool {
         self.descriptors
-    }
-
-    /// The storage buffers for plain draws, if the compute backend uses descriptors for them in
-    /// addition to addresses.
-    pub(super) fn plain_storage_buffers(&self) -> Option<u32> {
-        let least = TableLimits::PLAIN_STORAGE_BUFFERS;
-        (self.plain_descriptors && self.storage_buffers >= least).then_some(least)
-    }
-
-    /// Whether captures reach memory by storage buffers: all of them under the descriptor plan, or
-    /// [large plain draws](Capabilities::plain_descriptors).
-    pub fn uses_storage_buffers(&self) -> bool {
-        self.descriptors || self.plain_storage_buffers().is_some()
     }
 
     /// The instance extensions that the device extensions depend on. They are needed for an
@@ -249,7 +227,7 @@ impl RequiredFeatures {
             (self.multi_draw_indirect, "multiDrawIndirect", |features| {
                 &mut features.multi_draw_indirect
             }),
-            (self.uses_storage_buffers(), "shaderStorageBufferArrayDynamicIndexing", |features| {
+            (self.descriptors, "shaderStorageBufferArrayDynamicIndexing", |features| {
                 &mut features.shader_storage_buffer_array_dynamic_indexing
             }),
         ];
@@ -353,26 +331,6 @@ impl RequiredFeatures {
 mod tests {
     use super::*;
     use crate::runtime::capabilities::tests::full;
-
-    /// An application that needs all storage buffers itself has plain draws use addresses.
-    #[test]
-    fn plain_draws_need_descriptors_where_they_gain_from_them() {
-        let dynamic_indexing = "shaderStorageBufferArrayDynamicIndexing";
-        let mut caps = full();
-        let required = required_features(&caps, &[Backend::Compute]).unwrap();
-        assert!(!required.uses_storage_buffers() && required.storage_buffers == 0);
-        caps.driver_id = vk::DriverId::MESA_LLVMPIPE;
-        let mut required = required_features(&caps, &[Backend::Compute]).unwrap();
-        assert!(required.uses_storage_buffers() && !required.uses_descriptors());
-        assert!(required.features().contains(&dynamic_indexing));
-        assert_eq!(required.plain_storage_buffers(), Some(required.storage_buffers));
-        required.storage_buffers -= 1;
-        assert!(!required.uses_storage_buffers());
-        assert!(!required.features().contains(&dynamic_indexing));
-        caps.limits.max_storage_buffers = 15;
-        let required = required_features(&caps, &[Backend::Compute]).unwrap();
-        assert!(!required.uses_storage_buffers());
-    }
 
     #[test]
     fn the_floor_needs_device_addresses_and_what_they_depend_on() {

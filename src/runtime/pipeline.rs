@@ -84,15 +84,6 @@ pub enum DrawClass {
     /// [shared memory](crate::lower::LoweredCompute::is_staged), which this one does not, the
     /// draw has at most 64 workgroups.
     Plain,
-    /// A large draw as in [`Plain`](Self::Plain) that reaches memory by descriptors, where all other
-    /// draws do so by device addresses: see
-    /// [`Capabilities::plain_descriptors`](super::Capabilities::plain_descriptors). It needs more than
-    /// 64 workgroups, and its buffers have to fit into the descriptors: the capture consists of such
-    /// draws only, no buffer of it is larger than `maxStorageBufferRange`, there are at most seven vertex
-    /// buffers, and the recorder has bound all descriptor sets that the shader uses. Other draws are
-    /// `Plain`, so both may need to be [prepared](Pipeline::prepare). If the pipeline has no
-    /// descriptors for it, this class is the same as `Plain`.
-    PlainByDescriptors,
     /// The only draw of a capture with counters or queries, if it is direct and has at most eight
     /// workgroups, or by descriptors a single one where the capture both begins and ends with
     /// counters. The capture is *fused*: its workgroups also do what [kernels](super::Kernels) do
@@ -102,7 +93,7 @@ pub enum DrawClass {
 
 impl DrawClass {
     /// All classes.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 9] = [
         Self::Every,
         Self::OneTopology,
         Self::Batched,
@@ -111,7 +102,6 @@ impl DrawClass {
         Self::Indexed,
         Self::SingleRestarted,
         Self::Plain,
-        Self::PlainByDescriptors,
         Self::Fused,
     ];
 
@@ -120,7 +110,6 @@ impl DrawClass {
         match self {
             Self::Batched => sizes.batched,
             Self::Restarted | Self::SingleRestarted => sizes.restarted,
-            Self::PlainByDescriptors => sizes.plain_by_descriptors,
             Self::Every
             | Self::OneTopology
             | Self::Single
@@ -320,7 +309,6 @@ struct Shared {
     attributes: Vec<PulledAttribute>,
     workgroup_sizes: WorkgroupSizes,
     is_staged: bool,
-    repeats_hub: bool,
     /// The number of descriptor sets of the application, and the numbers of the sets that the
     /// shader reads.
     set_count: u32,
@@ -361,7 +349,7 @@ impl Pipeline {
         let backend = shader.backend();
         ctx.name(raw_layout, &format!("vkxfb {}", backend.name()));
         let raw = match backend {
-            Backend::Compute => Ok(Raw::Compute(Box::new(ComputePipelines::new(ctx, desc, entry)))),
+            Backend::Compute => Ok(Raw::Compute(Box::new(ComputePipelines::new(desc, entry)))),
             Backend::Native | Backend::Vertex => {
                 // SAFETY: the caller's contract; the layout was created for this description.
                 let raw = unsafe { graphics_pipeline(ctx, desc, raw_layout, &entry) };
@@ -581,10 +569,6 @@ impl Pipeline {
             attributes,
             workgroup_sizes: shader.compute().map(|c| c.workgroup_sizes).unwrap_or_default(),
             is_staged: shader.compute().is_some_and(|compute| compute.is_staged),
-            repeats_hub: shader
-                .compute()
-                .and_then(|compute| compute.plain.as_ref()?.compute())
-                .is_some_and(|plain| plain.repeats_hub),
             set_count: desc.set_layouts.len() as u32,
             used_sets: shader.descriptor_sets.clone(),
             push_constants: shader.push_constants.clone(),
@@ -685,16 +669,6 @@ impl Pipeline {
     /// Whether workgroups collect records in shared memory, in the classes of draws that do so.
     pub(super) fn is_staged(&self) -> bool {
         self.shared.is_staged
-    }
-
-    /// Whether in plain captures by descriptors each invocation of a fan shades the hub as well.
-    pub(super) fn repeats_hub(&self) -> bool {
-        self.shared.repeats_hub
-    }
-
-    /// Whether plain draws may reach memory by descriptors, in addition to device addresses.
-    pub(super) fn has_plain_descriptors(&self) -> bool {
-        matches!(&self.shared.objects.raw, Raw::Compute(compute) if compute.has_plain_descriptors)
     }
 
     /// The number of descriptor sets of the application.

@@ -26,10 +26,6 @@ pub struct VariantDesc<'a> {
     /// The set layouts of the pipeline layout. Bindings that the shader uses must be visible to the
     /// compute stage: see [`SetLayoutInfo`](super::vulkan::SetLayoutInfo).
     pub set_layouts: &'a [vk::DescriptorSetLayout],
-    /// The number of storage buffers in these layouts. Captures use
-    /// [descriptors of their own](Context::plain_resource_plan) where the limits leave room for them;
-    /// `None` if the number is not known, and then they do not, unless there are no layouts.
-    pub storage_buffers: Option<u32>,
     /// The topology, or `None` if each draw chooses.
     pub topology: Option<PrimitiveTopology>,
     /// The provoking vertex, unless a draw sets another one.
@@ -89,7 +85,6 @@ struct Key {
     constants: Vec<(u32, Vec<u8>)>,
     vertex_input: VertexInput,
     set_layouts: Vec<vk::DescriptorSetLayout>,
-    storage_buffers: Option<u32>,
     states: (Option<PrimitiveTopology>, ProvokingVertex, bool),
 }
 
@@ -101,7 +96,6 @@ impl<'a> VariantDesc<'a> {
             shader,
             vertex_input,
             set_layouts: &[],
-            storage_buffers: None,
             topology: None,
             provoking_vertex: ProvokingVertex::First,
             primitive_restart: false,
@@ -111,12 +105,6 @@ impl<'a> VariantDesc<'a> {
     /// Sets [`set_layouts`](field@Self::set_layouts).
     pub const fn set_layouts(mut self, set_layouts: &'a [vk::DescriptorSetLayout]) -> Self {
         self.set_layouts = set_layouts;
-        self
-    }
-
-    /// Sets [`storage_buffers`](field@Self::storage_buffers).
-    pub const fn storage_buffers(mut self, storage_buffers: u32) -> Self {
-        self.storage_buffers = Some(storage_buffers);
         self
     }
 
@@ -169,7 +157,6 @@ impl<'a> VariantDesc<'a> {
             constants: constants.map(|c| (c.constant_id, c.data.to_vec())).collect(),
             vertex_input: self.vertex_input.clone(),
             set_layouts: self.set_layouts.to_vec(),
-            storage_buffers: self.storage_buffers,
             states: self.states(),
         }
     }
@@ -184,13 +171,7 @@ impl<'a> VariantDesc<'a> {
         ctx: &Context,
         cache: vk::PipelineCache,
     ) -> Result<Pipeline, VariantError> {
-        let mut target = ctx.compute_target(self.set_layouts.len())?;
-        if let Some(storage_buffers) = self.storage_buffers {
-            let all = storage_buffers.saturating_add(ctx.enabled().storage_buffers);
-            let fits = all <= ctx.capabilities().limits.max_storage_buffers;
-            let plan = ctx.plain_resource_plan(self.set_layouts.len());
-            target.plain_resources = plan.filter(|_| fits);
-        }
+        let target = ctx.compute_target(self.set_layouts.len())?;
         let options = compute::Options { vertex_input: self.vertex_input, target };
         let shader = compute::lower(&self.shader, &options)?;
         let desc = PipelineDesc::new(&shader, self.vertex_input)
@@ -213,7 +194,6 @@ impl Key {
             && self.constants.iter().map(|(id, data)| (*id, &**data)).eq(constants)
             && self.vertex_input == *desc.vertex_input
             && self.set_layouts == desc.set_layouts
-            && self.storage_buffers == desc.storage_buffers
             && self.states == desc.states()
     }
 }

@@ -119,13 +119,11 @@ impl ShaderWorker {
                 return self.fail(case, backend.name(), &case.shader.words, &error.to_string());
             }
         };
-        let plain = lowered.compute().and_then(|compute| compute.plain.as_deref());
         // Native is the module itself, which was validated.
-        let modules = Some(&lowered).filter(|_| backend != Backend::Native);
-        for Lowered { words, .. } in modules.into_iter().chain(plain) {
-            if let Err(error) = self.validate(words, case.shader.target()) {
-                return self.fail(case, backend.name(), words, &error);
-            }
+        if backend != Backend::Native
+            && let Err(error) = self.validate(&lowered.words, case.shader.target())
+        {
+            return self.fail(case, backend.name(), &lowered.words, &error);
         }
         if let Some(reason) = known::excluded(&self.gpu, backend, &case.shader, case.topology) {
             self.report.exclude(backend, reason);

@@ -216,15 +216,6 @@ impl SetLayout {
         let dynamic_count = dynamic.map(|binding| binding.count).sum();
         Self { raw, dynamic_count, bindings, flags: info.flags, device }
     }
-
-    /// The number of storage buffers.
-    pub(super) fn storage_buffers(&self) -> u32 {
-        use vk::DescriptorType as Type;
-        let all = self.bindings.iter().filter(|binding| {
-            [Type::STORAGE_BUFFER, Type::STORAGE_BUFFER_DYNAMIC].contains(&binding.ty)
-        });
-        all.map(|binding| binding.count).fold(0, u32::saturating_add)
-    }
 }
 
 impl fmt::Debug for SetLayout {

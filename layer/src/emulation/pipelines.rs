@@ -371,8 +371,6 @@ impl Pipeline {
         let specialization = self.specialization();
         let sets: Vec<vk::DescriptorSetLayout> =
             self.layout.sets.iter().map(|set| set.raw).collect();
-        let counts = self.layout.sets.iter().map(|set| set.storage_buffers());
-        let storage_buffers = counts.fold(0, u32::saturating_add);
         let topology = match self.dynamic.topology {
             true => None,
             false => PrimitiveTopology::try_from(self.topology).ok(),
@@ -381,7 +379,6 @@ impl Pipeline {
             shader: self.shader(&specialization),
             vertex_input,
             set_layouts: &sets,
-            storage_buffers: Some(storage_buffers),
             topology,
             provoking_vertex: self.shader.provoking_vertex,
             primitive_restart: self.restart || self.dynamic.restart,

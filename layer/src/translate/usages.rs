@@ -52,7 +52,7 @@ impl Usages {
     pub(crate) fn emulating(required: &RequiredFeatures) -> Self {
         Self {
             addresses: required.address_source().is_some(),
-            descriptors: required.uses_storage_buffers(),
+            descriptors: required.uses_descriptors(),
             results: true,
         }
     }

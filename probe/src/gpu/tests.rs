@@ -400,8 +400,6 @@ fn pipelines_are_refused_before_vulkan_is_called() {
             plain: 8,
             workgroup_size: 9,
         },
-        plain: None,
-        repeats_hub: false,
         attributes: [0, 7]
             .map(|location| LoweredAttribute {
                 location,
@@ -426,7 +424,6 @@ fn pipelines_are_refused_before_vulkan_is_called() {
         (WorkgroupSizes { others: 512, ..sizes }, ""),
         (WorkgroupSizes { batched: 512, ..sizes }, " for several draws"),
         (WorkgroupSizes { restarted: 512, ..sizes }, " for draws with primitive restart"),
-        (WorkgroupSizes { plain_by_descriptors: 512, ..sizes }, " for plain draws by descriptors"),
     ] {
         let large = LoweredCompute { workgroup_sizes, ..compute.clone() };
         assert_eq!(

@@ -4,7 +4,7 @@ use std::ffi::CString;
 
 use ash::vk;
 
-use super::create::{PipelineSpecialization, compute_pipeline, has_plain_descriptors, specialized};
+use super::create::{PipelineSpecialization, compute_pipeline, specialized};
 use super::{DrawClass, PipelineDesc};
 use crate::lower::Lowered;
 use crate::runtime::lazy::LazyPipeline;
@@ -12,7 +12,7 @@ use crate::runtime::{Context, RuntimeError};
 use crate::topology::{PrimitiveTopology, XfbTopology};
 
 /// The number of Vulkan pipelines: for some classes of draws one for each topology, and one for any.
-const PIPELINES: usize = 9 * (1 + XfbTopology::COUNT);
+const PIPELINES: usize = 8 * (1 + XfbTopology::COUNT);
 
 /// The Vulkan pipelines of a compute capture, and what they are made from when a draw first needs
 /// them.
@@ -23,7 +23,6 @@ pub(super) struct ComputePipelines {
     topology: PrimitiveTopology,
     dynamic_topology: bool,
     primitive_restart: bool,
-    pub(super) has_plain_descriptors: bool,
     /// By [`index`].
     pipelines: [LazyPipeline; PIPELINES],
 }
@@ -39,7 +38,6 @@ fn index(class: DrawClass, topology: Option<PrimitiveTopology>) -> usize {
         DrawClass::Fused => 5,
         DrawClass::SingleRestarted => 6,
         DrawClass::Batched => 7,
-        DrawClass::PlainByDescriptors => 8,
     };
     let topology = topology.map_or(0, |topology| 1 + topology.xfb_topology() as usize);
     class * (1 + XfbTopology::COUNT) + topology
@@ -47,14 +45,13 @@ fn index(class: DrawClass, topology: Option<PrimitiveTopology>) -> usize {
 
 impl ComputePipelines {
     /// Creates no pipeline yet.
-    pub(super) fn new(ctx: &Context, desc: &PipelineDesc<'_>, entry: CString) -> Self {
+    pub(super) fn new(desc: &PipelineDesc<'_>, entry: CString) -> Self {
         Self {
             shader: desc.shader.clone(),
             entry,
             topology: desc.topology,
             dynamic_topology: desc.dynamic_topology,
             primitive_restart: desc.primitive_restart,
-            has_plain_descriptors: has_plain_descriptors(ctx, desc),
             pipelines: std::array::from_fn(|_| LazyPipeline::default()),
         }
     }
@@ -76,7 +73,6 @@ impl ComputePipelines {
         let class = match class {
             DrawClass::Restarted if !self.primitive_restart => DrawClass::Every,
             DrawClass::SingleRestarted if !self.primitive_restart => DrawClass::Indexed,
-            DrawClass::PlainByDescriptors if !self.has_plain_descriptors => DrawClass::Plain,
             class => class,
         };
         let topology = match class {
@@ -87,18 +83,12 @@ impl ComputePipelines {
             | DrawClass::Single
             | DrawClass::Indexed
             | DrawClass::Plain
-            | DrawClass::PlainByDescriptors
             | DrawClass::Fused => topology.or(Some(self.topology)),
         };
         self.pipelines[index(class, topology)].get_or_make(|| {
             let _span = tracing::debug_span!("variant", ?class, ?topology).entered();
-            let plain = self.shader.compute().and_then(|compute| compute.plain.as_deref());
-            let shader = match (class, plain) {
-                (DrawClass::PlainByDescriptors, Some(plain)) => plain,
-                _ => &self.shader,
-            };
-            let constants = PipelineSpecialization::new(ctx, shader, topology, class);
-            let words = specialized(ctx, shader, &constants)?;
+            let constants = PipelineSpecialization::new(ctx, &self.shader, topology, class);
+            let words = specialized(ctx, &self.shader, &constants)?;
             let none = vk::SpecializationInfo::default();
             // SAFETY: the caller's contract.
             let made = unsafe {
@@ -113,7 +103,6 @@ impl ComputePipelines {
                 DrawClass::Indexed => "vkxfb compute of one indexed draw",
                 DrawClass::SingleRestarted => "vkxfb compute of one draw with restarts",
                 DrawClass::Plain => "vkxfb compute plain",
-                DrawClass::PlainByDescriptors => "vkxfb compute plain by descriptors",
                 DrawClass::Fused => "vkxfb compute fused",
             };
             ctx.name(made, name);

@@ -53,7 +53,6 @@ pub(super) unsafe fn create_layout(
     };
     let limits = match shader.resources() {
         Some(ResourcePlan::Descriptors { .. }) => ctx.table(),
-        Some(ResourcePlan::DeviceAddress) if has_plain_descriptors(ctx, desc) => ctx.plain_table(),
         _ => None,
     };
     match limits {
@@ -69,13 +68,6 @@ pub(super) unsafe fn create_layout(
         }
         None => create(desc.set_layouts),
     }
-}
-
-/// Whether plain draws may reach memory by descriptors, in addition to device addresses.
-pub(super) fn has_plain_descriptors(ctx: &Context, desc: &PipelineDesc<'_>) -> bool {
-    let plain = desc.shader.compute().and_then(|compute| compute.plain.as_deref());
-    let lowered = plain.and_then(Lowered::resources);
-    lowered.is_some() && lowered == ctx.plain_resource_plan(desc.set_layouts.len())
 }
 
 /// Creates the pipeline for a [checked](super::check) description of the native or the vertex
@@ -129,7 +121,7 @@ impl PipelineSpecialization {
         let mut constants = Self::default();
         let Some(ids) = shader.spec_ids() else { return constants };
         let wide = match (shader.resources(), class) {
-            (_, DrawClass::Plain | DrawClass::PlainByDescriptors) => WideAccesses::Aligned,
+            (_, DrawClass::Plain) => WideAccesses::Aligned,
             (_, DrawClass::Single | DrawClass::Indexed | DrawClass::SingleRestarted)
                 if !ctx.tests_alignment() =>
             {
@@ -164,7 +156,7 @@ impl PipelineSpecialization {
             let is_general =
                 matches!(class, DrawClass::Every | DrawClass::OneTopology | DrawClass::Restarted);
             constants.push(ids.general, is_general.into());
-            let is_plain = matches!(class, DrawClass::Plain | DrawClass::PlainByDescriptors);
+            let is_plain = class == DrawClass::Plain;
             let is_indexed = !is_plain && class != DrawClass::Single;
             constants.push(ids.indexed, is_indexed.into());
             constants.push(ids.batched, (class == DrawClass::Batched).into());

@@ -4,8 +4,6 @@ use ash::vk;
 
 use super::capture::{Attributes, BoundIndices, Capture, Predicate};
 use super::checks::{check_set_range, check_strides, check_used_sets};
-use super::plain::BoundRange;
-use super::resources::size_of_whole_dwords;
 use super::sets::SetArguments;
 use crate::lower::Backend;
 use crate::runtime::checks::multiple_of_4;
@@ -98,27 +96,16 @@ impl Capture {
         pulling::check_buffers(pipeline.backend(), pipeline.attributes(), bound)?;
         let mut descriptors = std::mem::take(&mut self.pending.descriptors);
         descriptors.clear();
-        let first_range = self.pending.ranges.len();
         let all = pulling::descriptors(pipeline.attributes(), bound, |b| {
             let VertexBuffer { binding, buffer, offset, size, .. } = *b;
             let what = format_args!("the vertex buffer of binding {binding}");
             // SAFETY: the usage and the memory are the caller's contract.
-            let address = unsafe { self.address(Purpose::Read, what, buffer, offset, size) }?;
-            // The address was checked, so this does not overflow.
-            let size = size_of_whole_dwords(offset, size).unwrap_or(size);
-            let range = BoundRange { address, buffer, offset, size };
-            if self.ctx.plain_table().is_some()
-                && !self.pending.ranges[first_range..].contains(&range)
-            {
-                self.pending.ranges.push(range);
-            }
-            Ok(address)
+            unsafe { self.address(Purpose::Read, what, buffer, offset, size) }
         });
         let found = all.into_iter().try_for_each(|descriptor| {
             descriptors.push(descriptor?);
             Ok(())
         });
-        attributes.ranges = (first_range, self.pending.ranges.len() - first_range);
         for (inline, descriptor) in attributes.inline.iter_mut().zip(&descriptors) {
             *inline = *descriptor;
         }

@@ -7,7 +7,6 @@ use ash::vk;
 use super::checks::{check_capture_buffers, check_counters, check_distinct};
 use super::constants::Constants;
 use super::order::{CaptureOrder, Ranges};
-use super::plain::BoundRange;
 use super::play::{After, Plan, Playback};
 use super::queries::ActiveQuery;
 use super::sets::BoundSets;
@@ -118,8 +117,6 @@ pub(super) struct Pending {
     pub(super) attributes: Vec<Attributes>,
     /// The descriptors beyond the inline ones of all [`Attributes`].
     pub(super) attribute_table: Vec<AttributeDescriptor>,
-    /// The vertex buffers of all [`Attributes`].
-    pub(super) ranges: Vec<BoundRange>,
     /// The descriptor sets of the application.
     pub(super) sets: BoundSets,
     pub(super) vertex_buffers: Vec<VertexBuffer>,
@@ -183,9 +180,6 @@ pub(super) struct Attributes {
     pub(super) inline: [AttributeDescriptor; INLINE_ATTRIBUTES],
     /// The first of the other descriptors in [`Pending::attribute_table`], and their number.
     pub(super) others: (usize, usize),
-    /// The first of the ranges in [`Pending::ranges`] that contain the elements, and their number.
-    /// There are none unless [plain draws](super::plain) may use descriptors.
-    pub(super) ranges: (usize, usize),
     /// Whether any of them [reaches far](AttributeDescriptor::reaches_far).
     pub(super) reach_far: bool,
     /// Whether every element is aligned to [what it is accessed by](crate::runtime::pulling::PulledAttribute::access).
@@ -202,7 +196,6 @@ pub(super) struct TargetBuffer {
     pub(super) buffer: BoundBuffer,
     /// The address of the bound range, which must be [resolved](Capture::resolve).
     pub(super) address: Address,
-    pub(super) range: BoundRange,
 }
 
 impl TargetBuffer {
@@ -284,8 +277,7 @@ impl Capture {
             let address =
                 unsafe { self.address(Purpose::Capture, what, bound.buffer, bound.offset, size) }?;
             let buffer = BoundBuffer { size: bound.size, position: 0, stride };
-            let range = BoundRange { address, buffer: bound.buffer, offset: bound.offset, size };
-            self.targets[number] = Some(TargetBuffer { buffer, address: split(address), range });
+            self.targets[number] = Some(TargetBuffer { buffer, address: split(address) });
         }
         // SAFETY: the caller's contract.
         self.counters = unsafe { self.counter_addresses(desc.counters) }?;
@@ -478,7 +470,6 @@ impl Capture {
         pending.pipelines.drain(..pending.pipelines.len().saturating_sub(1));
         pending.attributes.clear();
         pending.attribute_table.clear();
-        pending.ranges.clear();
         self.bound.has_attributes = false;
         self.bound.constants.forget_snapshots();
     }
@@ -541,7 +532,6 @@ impl Pending {
         self.pipelines.clear();
         self.attributes.clear();
         self.attribute_table.clear();
-        self.ranges.clear();
         self.sets.restart();
         self.vertex_buffers.clear();
         self.ended_queries.clear();

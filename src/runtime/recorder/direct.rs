@@ -10,7 +10,7 @@ use crate::counts::{BoundBuffer, DrawCounts};
 use crate::lower::kernel::Kernel;
 use crate::runtime::descriptors::User;
 use crate::runtime::fold::fold;
-use crate::runtime::{Barrier, Captured, DrawClass, Pipeline, RuntimeError};
+use crate::runtime::{Barrier, Captured, DrawClass, RuntimeError};
 use crate::sysval::setup::{Input, Operation, operation};
 use crate::sysval::{Address, DrawSysvals, flags, offset, reciprocal, split};
 use crate::topology::{PrimitiveTopology, Shape};
@@ -45,15 +45,6 @@ pub(super) struct Dispatch {
 }
 
 impl Dispatch {
-    pub(super) fn is_plain(&self) -> bool {
-        self.class == DrawClass::Plain
-    }
-
-    /// The same for a plain draw by descriptors.
-    pub(super) const fn by_descriptors(&self) -> Self {
-        Self { class: DrawClass::PlainByDescriptors, ..*self }
-    }
-
     /// The class and the topology of the pipeline. `small` is
     /// [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups).
     fn pipeline_key(&self, small: u32) -> (DrawClass, Option<PrimitiveTopology>) {
@@ -293,15 +284,8 @@ impl Capture {
         after: &After,
         counters: &[Address; MAX_XFB_BUFFERS],
     ) -> Result<(), RuntimeError> {
-        self.plan.is_plain = self.is_plain();
         // SAFETY: the caller's contract.
         unsafe { self.place_memory(playback, self.direct_upload(), 0, counters) }?;
-        if self.plan.windows.set().is_some() {
-            for dispatch in &mut self.plan.dispatches {
-                *dispatch = dispatch.by_descriptors();
-            }
-            self.note_layouts(playback);
-        }
         // Everything that can fail precedes the first command.
         let (per_axis, small) =
             (self.ctx.max_workgroups_per_axis(), self.ctx.max_shared_workgroups());
@@ -333,10 +317,10 @@ impl Capture {
         let ends = unsafe { self.place_ends(playback) }?;
 
         let captures = self.captures() && !self.plan.dispatches.is_empty();
-        let (mut for_captures, mut for_kernels) = (self.plan.windows.set(), None);
+        let (mut for_captures, mut for_kernels) = (None, None);
         // SAFETY: the caller's contract.
         unsafe {
-            if captures && for_captures.is_none() {
+            if captures {
                 for_captures = self.descriptor_set(playback, User::DirectCaptures)?;
             }
             if finish.is_some() {
@@ -402,19 +386,13 @@ impl Capture {
     }
 
     /// The number of workgroups of a dispatch. Plain draws may have fewer than in other classes: a
-    /// fan has three invocations for two items, or one for each where the hub is repeated.
+    /// fan has three invocations for two items.
     pub(super) fn workgroups_of(&self, dispatch: &Dispatch) -> u32 {
         let Dispatch { first, state, workgroups, class, topology, .. } = *dispatch;
-        let by_descriptors = match class {
-            DrawClass::Plain => false,
-            DrawClass::PlainByDescriptors => true,
-            _ => return workgroups,
+        let Some(placed) = self.plan.placed.get(first).filter(|_| class == DrawClass::Plain) else {
+            return workgroups;
         };
-        let Some(placed) = self.plan.placed.get(first) else { return workgroups };
-        let pipeline = self.pending.states.get(state).and_then(|state| self.pipeline_of(state));
-        let repeats_hub = by_descriptors && pipeline.is_some_and(Pipeline::repeats_hub);
         let invocations = match topology.map(PrimitiveTopology::shape) {
-            Some(Shape::TriFan) if repeats_hub => placed.item_count,
             Some(Shape::TriFan) => placed.item_count + placed.item_count.div_ceil(2),
             _ => placed.invocations,
         };

@@ -30,7 +30,6 @@ mod gpu;
 mod graphics;
 mod listed;
 mod order;
-mod plain;
 mod play;
 mod queries;
 mod resources;
@@ -177,14 +176,12 @@ pub struct Recorded {
 /// `bind_descriptor_sets` are bound again. A draw that reads other sets is therefore refused if it
 /// needs kernels: with counters, indirect draws, predicates or primitive restart, or with queries
 /// or counters after a flush
-/// ([`RuntimeError::DescriptorSetUnknown`](super::RuntimeError::DescriptorSetUnknown)). The same
-/// goes for a draw after a flush of [plain draws by
-/// descriptors](super::DrawClass::PlainByDescriptors) with another pipeline layout.
+/// ([`RuntimeError::DescriptorSetUnknown`](super::RuntimeError::DescriptorSetUnknown)).
 ///
 /// # Memory
 /// Draws are stored in the memory of the [`Capture`], which grows to the size of its largest
-/// recording. Later recordings up to that size make no heap allocations, except with descriptors
-/// ([for all draws, or for large plain ones](crate::guide::resource_plans)): there, a recording
+/// recording. Later recordings up to that size make no heap allocations, except with
+/// [descriptors](crate::guide::resource_plans): there, a recording
 /// makes a few dozen allocations and each [`flush`](Self::flush) up to 40, independent of the
 /// number of draws. Data for the device is stored in an [`Arena`](super::Arena). Its memory is
 /// reserved at once when draws are recorded; [`Arena::growing`](super::Arena::growing) lets the

@@ -204,11 +204,7 @@ impl Capture {
     /// As [`play`](Self::play).
     pub(super) unsafe fn barrier_before(&self, playback: &mut Playback<'_>, which: Barrier) {
         let needs_barrier = match &playback.order {
-            Some(order) => {
-                let has_windows =
-                    which == Barrier::BetweenCaptures && self.plan.windows.set().is_some();
-                has_windows || self.ctx.table().is_some() || order.precludes(&self.plan.accesses)
-            }
+            Some(order) => self.ctx.table().is_some() || order.precludes(&self.plan.accesses),
             None => true,
         };
         if needs_barrier {

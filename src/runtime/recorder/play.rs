@@ -10,7 +10,6 @@ use super::capture::{Attributes, Capture, DrawState, PendingDraw, Position, Targ
 use super::direct::Dispatch;
 use super::gpu::GpuGroup;
 use super::order::{Accesses, CaptureOrder};
-use super::plain::Windows;
 use super::queries::operations_upload;
 use super::restarts::RestartTables;
 use super::sets::SetArguments;
@@ -18,7 +17,7 @@ use super::{Captured, Recorded};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::lower::kernel::Kernel;
 use crate::runtime::arena::{Suballocation, aligned};
-use crate::runtime::descriptors::{LastSets, Purpose, TableLimits, User};
+use crate::runtime::descriptors::{LastSets, User};
 use crate::runtime::{ArenaAccess, Barrier, Pipeline, RuntimeError};
 use crate::sysval::setup::{Operation, operation};
 use crate::sysval::{Address, AttributeDescriptor, DrawSysvals, Sysvals, join, split};
@@ -34,9 +33,6 @@ pub(super) struct Plan {
     pub(super) restarts: RestartTables,
     /// What the next commands access.
     pub(super) accesses: Accesses,
-    pub(super) windows: Windows,
-    /// Whether the recording is of [plain](Capture::is_plain) draws only.
-    pub(super) is_plain: bool,
     /// Memory that shaders can read where they have no address: each block of an arena has
     /// [`READABLE`] bytes at least.
     readable: Address,
@@ -56,8 +52,6 @@ impl Plan {
         self.groups.clear();
         self.restarts.clear();
         self.accesses.clear();
-        self.windows.clear();
-        self.is_plain = false;
         self.used_states.clear();
         self.addresses.clear();
     }
@@ -220,7 +214,7 @@ impl Capture {
     /// # Errors
     /// As [`check_sets`](Self::check_sets).
     fn check_layouts(&self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
-        if self.ctx.table().is_none() && playback.layout.is_none() {
+        if self.ctx.table().is_none() {
             return Ok(());
         }
         self.note_layouts(playback);
@@ -228,7 +222,7 @@ impl Capture {
     }
 
     /// Notes the pipeline layouts that the set of the buffers is bound with.
-    pub(super) fn note_layouts(&self, playback: &mut Playback<'_>) {
+    fn note_layouts(&self, playback: &mut Playback<'_>) {
         for (state, _) in &self.plan.used_states {
             let pipeline = self.pending.states.get(*state).and_then(|s| self.pipeline_of(s));
             let layout = pipeline.map(Pipeline::raw_layout).unwrap_or_default();
@@ -274,9 +268,6 @@ impl Capture {
             let [upload, scratch] = playback.arena.windows();
             self.table.set_arena(upload, scratch);
             self.assign(counters);
-        } else if self.plan.is_plain {
-            // SAFETY: the caller's contract.
-            unsafe { self.assign_windows(playback) };
         }
         self.place_tables(playback)
     }
@@ -323,7 +314,7 @@ impl Capture {
         let mut others = std::mem::take(&mut self.plan.descriptors);
         others.clear();
         let table = &self.pending.attribute_table[first..first + count];
-        others.extend(table.iter().map(|attribute| self.reached_attribute(*attribute)));
+        others.extend(table.iter().map(|attribute| self.readable_attribute(*attribute)));
         let len = self.pipeline_of(&state).map_or(0, |p| p.push_constants().len());
         let constants = self.bound.constants.bytes(state.constants, len);
         let place = playback.arena.upload().push_both(constants, bytemuck::cast_slice(&others));
@@ -379,26 +370,9 @@ impl Capture {
         user: User,
     ) -> Result<Option<vk::DescriptorSet>, RuntimeError> {
         let Some(limits) = self.ctx.table() else { return Ok(None) };
-        // SAFETY: the caller's contract.
-        unsafe { self.set_of_windows(playback, limits, user) }.map(Some)
-    }
-
-    /// The descriptor set of the windows that were assigned for a user.
-    ///
-    /// # Errors
-    /// [`RuntimeError::NoDescriptorSet`].
-    ///
-    /// # Safety
-    /// As [`play`](Self::play).
-    pub(super) unsafe fn set_of_windows(
-        &self,
-        playback: &mut Playback<'_>,
-        limits: &TableLimits,
-        user: User,
-    ) -> Result<vk::DescriptorSet, RuntimeError> {
         let Playback { arena, last_sets, .. } = playback;
         // SAFETY: the caller's contract.
-        unsafe { last_sets.get(&self.ctx, limits, &self.table, arena, user) }
+        unsafe { last_sets.get(&self.ctx, limits, &self.table, arena, user) }.map(Some)
     }
 
     /// Under the descriptor plan kernels disturb all sets. Checks that the recorder bound every set
@@ -421,7 +395,7 @@ impl Capture {
     }
 
     /// A set that a draw reads and that the recorder did not bind.
-    pub(super) fn unbound_set(&self) -> Option<u32> {
+    fn unbound_set(&self) -> Option<u32> {
         self.plan.used_states.iter().find_map(|(number, _)| {
             let state = &self.pending.states[*number];
             let used = self.pipeline_of(state).map(Pipeline::used_sets).unwrap_or_default();
@@ -432,21 +406,26 @@ impl Capture {
 
     /// The address by which shaders read something of which `limit` elements exist.
     pub(super) fn readable(&self, address: Address, limit: u32) -> Address {
-        self.reached(Purpose::Read, if limit == 0 { self.plan.readable } else { address })
+        self.resolve(if limit == 0 { self.plan.readable } else { address })
+    }
+
+    /// The descriptor of an attribute as shaders read it.
+    fn readable_attribute(&self, attribute: AttributeDescriptor) -> AttributeDescriptor {
+        let address = self.readable(attribute.address, attribute.limit);
+        AttributeDescriptor { address, ..attribute }
     }
 
     /// The sysvals of a state, without the members for a draw or a batch.
     pub(super) fn sysvals(&self, number: usize) -> Sysvals {
-        let target = |t: Option<TargetBuffer>| {
-            t.map_or(Address::default(), |t| self.reached(Purpose::Capture, t.address))
-        };
+        let target =
+            |t: Option<TargetBuffer>| t.map_or(Address::default(), |t| self.resolve(t.address));
         let attributes = self.pending.attributes[self.pending.states[number].attributes];
         Sysvals {
             draw: DrawSysvals::default(),
             xfb_address: self.targets.map(target),
-            table: self.reached(Purpose::Read, self.plan.table_of(number)),
+            table: self.resolve(self.plan.table_of(number)),
             batch: self.readable(Address::default(), 0),
-            attributes: attributes.inline.map(|a| self.reached_attribute(a)),
+            attributes: attributes.inline.map(|a| self.readable_attribute(a)),
         }
     }
 

@@ -37,7 +37,7 @@ impl SetArguments<'_> {
 type BufferRange = (vk::Buffer, u64, u64);
 
 /// The size of a range with the rest of the dword in which it ends. `None` if that passes 2^64.
-pub(super) fn size_of_whole_dwords(offset: u64, size: u64) -> Option<u64> {
+fn size_of_whole_dwords(offset: u64, size: u64) -> Option<u64> {
     match size {
         0 => Some(0),
         _ => Some(offset.checked_add(size)?.checked_next_multiple_of(DWORD)? - offset),

@@ -98,17 +98,16 @@ impl Variant {
         let topology = if specialize { state.topology } else { PrimitiveTopology::PointList };
         // What a workgroup stages: nothing, all that it captures, or in many rounds.
         let ways = if specialize { 2 } else { 4 };
-        let (others, restarted, batched, plain_by_descriptors, staging) =
-            match program.seed / 10 % ways {
-                0 => (32, 32, 32, 32, 0),
-                1 => (32, 64, 8, 64, 4096),
-                2 => (7, 4, 5, 3, 4096),
-                _ => (32, 8, 64, 8, 500),
-            };
+        let (others, restarted, batched, staging) = match program.seed / 10 % ways {
+            0 => (32, 32, 32, 0),
+            1 => (32, 64, 8, 4096),
+            2 => (7, 4, 5, 4096),
+            _ => (32, 8, 64, 500),
+        };
         Self {
             state: State { topology, ..state },
             specialize,
-            workgroup_sizes: WorkgroupSizes { batched, restarted, plain_by_descriptors, others },
+            workgroup_sizes: WorkgroupSizes { batched, restarted, others },
             staging,
         }
     }
