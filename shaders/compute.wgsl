@@ -9,7 +9,7 @@
 // With primitive restart every index is an item, and only this shader finds out which of them
 // contribute.
 //
-// There are several pipelines of this shader (DrawClass). Some take one draw, from push constants: with
+// There are several pipelines of this shader (src/runtime/pipeline/key.rs). Some take one draw, from push constants: with
 // or without indices, or with primitive restart; the plain one of them does what is left if nothing can
 // go wrong: the CPU has checked that all elements exist. One takes draws that the CPU lists. The fused
 // one (fused.wgsl) takes one small draw without kernels. The code that pipelines remove costs time in

@@ -145,8 +145,8 @@ fn use_listed_draw(workgroup: u32) {
     }
 }
 
-// Uses a draw with primitive restart that is in the push constants (DrawClass::SingleRestarted), with
-// the address of its table in place of a batch. The range of the table is that of the draw.
+// Uses a draw with primitive restart that is in the push constants, with the address of its table in place
+// of a batch. The range of the table is that of the draw.
 fn use_known_restarts() {
     use_pushed_draw();
     draw_restarts = DrawRestarts(0u, draw.item_count, 0u, 0u, sysvals.batch, vec2<u32>());

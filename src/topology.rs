@@ -110,11 +110,6 @@ pub enum XfbTopology {
     TriStripAdj = 7,
 }
 
-impl XfbTopology {
-    /// The number of values.
-    pub(crate) const COUNT: usize = 8;
-}
-
 /// How the items of a topology form primitives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Shape {

@@ -15,7 +15,7 @@ use ash::vk;
 use vkxfb::lower::kernel::Kernel;
 use vkxfb::lower::reflect::vertex_reads;
 use vkxfb::lower::{Backend, Shader, compute};
-use vkxfb::runtime::{DrawClass, Pipeline, PipelineDesc};
+use vkxfb::runtime::{ExpectedDraws, Pipeline, PipelineDesc};
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::gpu::{Gpu, OpenOptions, Resources};
 
@@ -36,15 +36,25 @@ const SHADERS: [(&str, &[&str]); 4] = [
 const PLANS: [(&str, Resources); 2] =
     [("by address", Resources::Best), ("by descriptors", Resources::Descriptors)];
 
-/// Names, and the class of draws and primitive restart.
-const KINDS: [(&str, DrawClass, bool); 7] = [
-    ("plain", DrawClass::Plain, false),
-    ("single", DrawClass::Single, false),
-    ("indexed", DrawClass::Indexed, false),
-    ("batched", DrawClass::Batched, false),
-    ("general", DrawClass::Every, false),
-    ("single restart", DrawClass::SingleRestarted, true),
-    ("restart", DrawClass::Restarted, true),
+/// A name, and draws that need one Vulkan pipeline: a large draw, or several small ones of any topology.
+type Kind = (&'static str, fn(ExpectedDraws) -> ExpectedDraws);
+
+/// The kinds of draws. Where they may need one more pipeline, that is the one of [`OTHERS`].
+const KINDS: [Kind; 7] = [
+    ("plain", |draws| draws),
+    ("single", |draws| draws.checked(true)),
+    ("indexed", |draws| draws.indexed(true)),
+    ("batched", |draws| draws.several(true)),
+    ("general", |draws| draws.indirect(true)),
+    ("single restart", |draws| draws.restart(true)),
+    ("restart", |draws| draws.restart(true).indirect(true)),
+];
+
+const OTHERS: [(&str, Kind); 4] = [
+    ("single", KINDS[4]),
+    ("indexed", KINDS[4]),
+    ("batched", KINDS[0]),
+    ("single restart", KINDS[6]),
 ];
 
 const TOPOLOGIES: [(&str, Option<PrimitiveTopology>); 5] = [
@@ -213,24 +223,28 @@ fn compiles_everything() {
             let target = gpu.compute_target(Backend::Compute).unwrap();
             let options = compute::Options { vertex_input: &vertex_input, target };
             let lowered = compute::lower(&shader, &options).unwrap();
-            for (kind, class, restart) in KINDS {
+            for (kind, describe) in KINDS {
                 for (topology_name, topology) in TOPOLOGIES {
                     // Their draws have one topology.
-                    let is_for_one =
-                        matches!(class, DrawClass::Plain | DrawClass::Single | DrawClass::Indexed);
+                    let is_for_one = ["plain", "single", "indexed"].contains(&kind);
                     if is_for_one && topology.is_none() {
                         continue;
                     }
-                    let mut desc =
-                        PipelineDesc::new(&lowered, &vertex_input).primitive_restart(restart);
+                    let mut desc = PipelineDesc::new(&lowered, &vertex_input)
+                        .primitive_restart(kind.ends_with("restart"));
                     if let Some(topology) = topology {
                         desc = desc.topology(topology);
                     }
                     // SAFETY: the device is live, and the pipeline is of it.
                     unsafe {
                         let pipeline = Pipeline::new(ctx, &desc).unwrap();
+                        let draws =
+                            ExpectedDraws::new(topology.unwrap_or(PrimitiveTopology::PointList));
+                        for (_, (_, describe)) in OTHERS.iter().filter(|(of, _)| *of == kind) {
+                            pipeline.prepare(ctx, &[describe(draws)], cache).unwrap();
+                        }
                         eprintln!("{MARK}{shader_name}, {plan}, {kind}, {topology_name}");
-                        pipeline.prepare(ctx, class, cache).unwrap();
+                        pipeline.prepare(ctx, &[describe(draws)], cache).unwrap();
                         gpu.destroy_pipeline(pipeline);
                     }
                 }

@@ -12,7 +12,7 @@ use common::bare::BareInstance;
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 use vkxfb::lower::compute;
 use vkxfb::lower::kernel::Kernel;
-use vkxfb::runtime::{DrawClass, DrawIndexed, IndexBuffer, IndexType};
+use vkxfb::runtime::{DrawIndexed, ExpectedDraws, IndexBuffer, IndexType};
 use vkxfb::{
     Arena, ArenaDesc, Backend, Capabilities, Capture, CaptureBuffer, CaptureDesc, Context, Draw,
     Kernels, Pipeline, PipelineDesc, PrimitiveTopology, Recorder, RuntimeError, Shader,
@@ -106,9 +106,11 @@ fn pipelines_are_created_when_they_are_needed() {
         assert_eq!(created(), 0);
         assert_eq!(pipeline.raw(), vk::Pipeline::null());
         // As many as are asked for.
-        let prepared = Pipeline::new(&ctx, &desc.prepared(&[DrawClass::Batched])).unwrap();
-        assert_eq!(created(), 1);
-        prepared.prepare(&ctx, DrawClass::Batched, no_cache).unwrap();
+        let several = ExpectedDraws::new(PrimitiveTopology::PointList).several(true);
+        let prepared = Pipeline::new(&ctx, &desc.prepared(&[several])).unwrap();
+        // One for several, and one for those among them that share no dispatch.
+        assert_eq!(created(), 2);
+        prepared.prepare(&ctx, &[several, several], no_cache).unwrap();
         assert_eq!(created(), 0);
         kernels.prepare(&ctx, &[Kernel::Results, Kernel::Results], no_cache).unwrap();
         assert_eq!(created(), 1);
@@ -172,11 +174,10 @@ fn pipelines_are_created_when_they_are_needed() {
         }
         // Those of other topologies can be prepared, too.
         let fan = PrimitiveTopology::TriangleFan;
-        for class in [DrawClass::Batched, DrawClass::OneTopology] {
-            for more in [1, 0] {
-                pipeline.prepare_for(&ctx, class, fan, no_cache).unwrap();
-                assert_eq!(created(), more, "{class:?}");
-            }
+        let fans = ExpectedDraws::new(fan).several(true).large(true);
+        for more in [3, 0] {
+            pipeline.prepare(&ctx, &[fans], no_cache).unwrap();
+            assert_eq!(created(), more);
         }
         assert_eq!(record_draws(&[(fan, 1000); 2], &pipeline).unwrap().captures, 1);
         assert_eq!(created(), 0);
@@ -185,10 +186,11 @@ fn pipelines_are_created_when_they_are_needed() {
         // pipelines without.
         let desc = PipelineDesc::new(&lowered, &vertex_input).primitive_restart(true);
         let restarting = Pipeline::new(&ctx, &desc).unwrap();
-        for class in [DrawClass::Restarted, DrawClass::Every, DrawClass::Batched] {
-            restarting.prepare(&ctx, class, no_cache).unwrap();
-            assert_eq!(created(), 1);
-        }
+        let any = ExpectedDraws::new(points).indirect(true);
+        restarting.prepare(&ctx, &[any, any.restart(true)], no_cache).unwrap();
+        assert_eq!(created(), 2);
+        restarting.prepare(&ctx, &[several], no_cache).unwrap();
+        assert_eq!(created(), 2);
         kernels.prepare(&ctx, &Kernel::ALL, no_cache).unwrap();
         created();
         let mut record_indexed = |draws: &[(PrimitiveTopology, bool, u32)]| {

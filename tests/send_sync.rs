@@ -21,7 +21,7 @@ send_and_sync! {
     }
     vkxfb::lower::broadcast { AddedOutput, Broadcast, BroadcastError, BroadcastOptions<'static> }
     vkxfb::lower::compute { Options<'static>, Target, WorkgroupSizes }
-    vkxfb::lower::kernel { Kernel }
+    vkxfb::lower::kernel { Kernel, Target }
     vkxfb::lower::native { EmitOptions<'static>, Emitted }
     vkxfb::lower::reflect {
         AttributeUse, DescriptorCount, DescriptorUse, PushConstant, ResourceInterface, ResourceType, VertexReads,
@@ -31,7 +31,7 @@ send_and_sync! {
         AddressSource, Allocation, AllocationRequest<'static>, Arena, ArenaAccess<'static>, ArenaDesc, ArenaRing,
         Barrier, Buffer, BufferDesc<'static>, ByteCountDraw, Capabilities, Capture, CaptureBuffer, Captured,
         CaptureDesc<'static>, CaptureNeeds, CaptureOrder, ConditionalRendering, ConsumerScope, Context, CounterBuffer, CreateInfoAdditions,
-        DeviceIdentity, Draw, DrawClass, DrawCommands, DrawIndexed, Effect, IndexBuffer, IndexType, IndirectDraw, LateDraws,
+        DeviceIdentity, Draw, DrawCommands, DrawIndexed, Effect, ExpectedDraws, IndexBuffer, IndexType, IndirectDraw, LateDraws,
         Kernels, Limits, MemoryLocation, Pipeline, PipelineDesc<'static>, PipelineSpecialization,
         ProvokingVertexSupport, RawDevice, QueryKind, QueryPool, QueryResult, Recorded, Recorder<'static>,
         RequiredFeatures, ResultTarget, RuntimeError, SimpleAllocator, TransformFeedbackSupport, Unavailable,

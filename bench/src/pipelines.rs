@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use vkxfb::lower::Backend;
-use vkxfb::runtime::{ConsumerScope, DrawClass, Pipeline};
+use vkxfb::runtime::{ConsumerScope, ExpectedDraws, Pipeline};
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::gpu::{Gpu, GpuError, begin_render_pass};
 
@@ -97,7 +97,8 @@ fn measure_case(
                 .map_err(PipelineError::from)?;
             // SAFETY: the device is live.
             let prepared = unsafe {
-                pipeline.prepare(gpu.context(), DrawClass::Plain, ash::vk::PipelineCache::null())
+                let draws = [ExpectedDraws::new(case.topology)];
+                pipeline.prepare(gpu.context(), &draws, ash::vk::PipelineCache::null())
             };
             let creation = start.elapsed();
             let used = match prepared {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ash::vk;
 use vkxfb::capture::{BufferMode, CaptureList};
 use vkxfb::lower::{LowerError, Shader, compute};
-use vkxfb::runtime::{DrawClass, Pipeline, PipelineDesc, vulkan};
+use vkxfb::runtime::{ExpectedDraws, Pipeline, PipelineDesc, vulkan};
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::topology::ProvokingVertex;
 use vkxfb::vertex_input::VertexInput;
@@ -155,20 +155,21 @@ unsafe fn make(shared: &Shared, info: &VkxfbPipelineCreateInfo<'_>) -> Result<Pi
     let target = shared.context.compute_target(set_layouts.len())?;
     let options = compute::Options { vertex_input: &vertex_input, target };
     let lowered = compute::lower(&shader, &options)?;
-    let prepared: &[DrawClass] = match info.pipeline_cache == vk::PipelineCache::null() {
-        true => &[],
-        false => &DrawClass::ALL,
-    };
+    let topology = topology(assembly.topology)?;
+    let mut prepared = Vec::new();
+    if info.pipeline_cache != vk::PipelineCache::null() {
+        prepared.extend(ExpectedDraws::every(topology));
+    }
     let desc = PipelineDesc {
         shader: &lowered,
-        topology: topology(assembly.topology)?,
+        topology,
         dynamic_topology: info.dynamic_topology != vk::FALSE,
         provoking_vertex: provoking_vertex(info.provoking_vertex_mode)?,
         primitive_restart: assembly.primitive_restart_enable != vk::FALSE,
         vertex_input: &vertex_input,
         set_layouts,
         render_pass: vk::RenderPass::null(),
-        prepared,
+        prepared: &prepared,
         cache: info.pipeline_cache,
     };
     // SAFETY: as above.

@@ -101,15 +101,12 @@ impl Default for Target {
 /// The default workgroup size, for devices without measurements.
 pub const DEFAULT_WORKGROUP_SIZE: u32 = 64;
 
-/// Invocations per workgroup, by the [class](crate::runtime::DrawClass) of the draws. Every device
-/// supports up to 128.
+/// Invocations per workgroup. Every device supports up to 128.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct WorkgroupSizes {
-    /// For several small draws in one dispatch, of which each has workgroups of its own
-    /// ([`Batched`](crate::runtime::DrawClass::Batched)).
+    /// For several small draws in one dispatch, of which each has workgroups of its own.
     pub batched: u32,
-    /// For draws with primitive restart ([`Restarted`](crate::runtime::DrawClass::Restarted) and
-    /// [`SingleRestarted`](crate::runtime::DrawClass::SingleRestarted)).
+    /// For draws with primitive restart.
     pub restarted: u32,
     /// For all others.
     pub others: u32,

@@ -79,7 +79,7 @@ pub struct LoweredCompute {
     pub workgroup_sizes: WorkgroupSizes,
     /// Bytes of shared memory per workgroup of the largest size.
     pub shared_memory: u32,
-    /// Whether workgroups collect records in shared memory, in the classes of draws that do so.
+    /// Whether workgroups collect records in shared memory, where they do so.
     pub is_staged: bool,
 }
 
@@ -107,20 +107,19 @@ pub struct SpecIds {
     /// A boolean: a dispatch may have draws that kernels place, or vertex buffers larger than 4 GiB.
     /// Compute only.
     pub general: u32,
-    /// A boolean, by default false: the dispatch has [several draws that the CPU
-    /// lists](crate::runtime::DrawClass::Batched). Compute only.
+    /// A boolean, by default false: the dispatch has several draws that the CPU lists. Compute only.
     pub batched: u32,
     /// A boolean: a draw may have an index buffer. Compute only.
     pub indexed: u32,
-    /// A boolean, by default false: the dispatch is a [fused](crate::runtime::DrawClass::Fused)
-    /// capture. Compute only.
+    /// A boolean, by default false: the dispatch is a [fused](crate::sysval::setup::Fused) capture. Compute
+    /// only.
     pub fused: u32,
     /// The [`WideAccesses`] that are loads; the default is [`Tested`](WideAccesses::Tested).
     pub wide_loads: u32,
     /// The same for stores.
     pub wide_stores: u32,
-    /// A boolean, by default false: the dispatch is a [plain](crate::runtime::DrawClass::Plain)
-    /// capture. Compute only.
+    /// A boolean, by default false: the dispatch has one draw of one instance without indices, whose elements
+    /// all exist. Compute only.
     pub plain: u32,
     /// Invocations per workgroup; by default [`WorkgroupSizes::others`]. Compute only.
     pub workgroup_size: u32,

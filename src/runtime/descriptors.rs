@@ -416,7 +416,7 @@ pub(super) enum User {
     CapturesBySetup,
     /// Captures of direct draws.
     DirectCaptures,
-    /// [Fused](crate::runtime::DrawClass::Fused) captures.
+    /// [Fused](crate::sysval::setup::Fused) captures.
     FusedCaptures,
     Kernels,
 }

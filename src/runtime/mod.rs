@@ -95,7 +95,7 @@ pub use parameters::{
     ByteCountDraw, CaptureBuffer, ConditionalRendering, CounterBuffer, Draw, DrawIndexed,
     IndexBuffer, IndexType, IndirectDraw, VertexBuffer,
 };
-pub use pipeline::{DrawClass, Pipeline, PipelineDesc, PipelineSpecialization};
+pub use pipeline::{ExpectedDraws, Pipeline, PipelineDesc, PipelineSpecialization};
 pub use queries::{QueryKind, QueryPool, QueryResult, ResultTarget};
 pub use recorder::{Capture, CaptureDesc, CaptureOrder, Captured, Recorded, Recorder};
 pub use simple_allocator::SimpleAllocator;

@@ -16,6 +16,8 @@
 mod check;
 mod compute;
 mod create;
+mod expected;
+mod key;
 mod vertex_input;
 
 use std::ffi::CString;
@@ -28,6 +30,8 @@ use self::compute::ComputePipelines;
 pub use self::create::PipelineSpecialization;
 pub use self::create::compute_pipeline;
 use self::create::{create_layout, graphics_pipeline, push_constant_range};
+pub use self::expected::ExpectedDraws;
+pub(super) use self::key::{Key, Source};
 use super::context::ContextId;
 use super::pulling::PulledAttribute;
 use super::{Context, RuntimeError};
@@ -37,88 +41,6 @@ use crate::lower::{Backend, Lowered, SysvalsPlace};
 use crate::sysval::{AttributeDescriptor, INLINE_ATTRIBUTES};
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 use crate::vertex_input::VertexInput;
-
-/// The draws that one Vulkan pipeline of a compute [`Pipeline`] takes.
-///
-/// Each class has a Vulkan pipeline of its own, which is created when a draw first needs it, or by
-/// [`Pipeline::prepare`]. If each draw [chooses its topology](PipelineDesc::dynamic_topology),
-/// [`Every`](Self::Every) has one for all, [`Batched`](Self::Batched),
-/// [`Restarted`](Self::Restarted) and [`SingleRestarted`](Self::SingleRestarted) have one for all and
-/// one for each topology, and the others have one for each topology.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum DrawClass {
-    /// Any draw without primitive restart. It takes those that no other class takes: small ones with
-    /// indices or several instances, indirect ones, captures whose position only the GPU knows, and buffers that the other
-    /// classes do not take.
-    Every,
-    /// Draws as in [`Every`](Self::Every), all of the same topology, in a dispatch that may need
-    /// more than 64 workgroups. If the pipeline has one topology only, this class is the same as
-    /// `Every`.
-    OneTopology,
-    /// Several direct draws without primitive restart in one dispatch, of at most 64 workgroups each.
-    /// All elements of an attribute begin within 4 GiB. A dispatch of more than 64 workgroups has the
-    /// Vulkan pipeline of its topology, if all draws have the same.
-    Batched,
-    /// Indexed draws for which primitive restart is enabled. A dispatch that may need more than 64
-    /// workgroups has the Vulkan pipeline of its topology, if all draws have the same. If primitive
-    /// restart is not enabled for the pipeline, this class is the same as `Every`.
-    Restarted,
-    /// A direct draw without indices that has a dispatch of its own, because it is large or the
-    /// only one. It needs more than 64 workgroups, unless the pipeline has one topology only. All
-    /// elements of an attribute begin within 4 GiB. Under the descriptor plan, and on devices without
-    /// [wide accesses](super::Capabilities::wide_accesses), it is aligned as for
-    /// [`Plain`](Self::Plain).
-    Single,
-    /// A draw as in [`Single`](Self::Single) with indices, but without primitive restart.
-    Indexed,
-    /// The only draw of a capture, if it is one as in [`Single`](Self::Single) of any size with
-    /// indices, primitive restart and one instance, all indices exist, and the capture begins where the
-    /// CPU knows. By device addresses only. If primitive restart is not enabled for the pipeline, this
-    /// class is the same as `Indexed`.
-    SingleRestarted,
-    /// A draw as in [`Single`](Self::Single) that needs the least code, so that its pipeline
-    /// compiles in a fraction of the time: one instance, no more workgroups than one axis may have,
-    /// and all elements of attributes exist. Attributes of 8 bytes begin at multiples of 8, larger
-    /// ones but those of 12 bytes at multiples of 16; records begin at multiples of the largest
-    /// power of two, up to 16, that divides their size. Where other pipelines collect records in
-    /// [shared memory](crate::lower::LoweredCompute::is_staged), which this one does not, the
-    /// draw has at most 64 workgroups.
-    Plain,
-    /// The only draw of a capture with counters or queries, if it is direct and has at most eight
-    /// workgroups, or by descriptors a single one where the capture both begins and ends with
-    /// counters. The capture is *fused*: its workgroups also do what [kernels](super::Kernels) do
-    /// for other captures. All elements of an attribute begin within 4 GiB.
-    Fused,
-}
-
-impl DrawClass {
-    /// All classes.
-    pub const ALL: [Self; 9] = [
-        Self::Every,
-        Self::OneTopology,
-        Self::Batched,
-        Self::Restarted,
-        Self::Single,
-        Self::Indexed,
-        Self::SingleRestarted,
-        Self::Plain,
-        Self::Fused,
-    ];
-
-    /// Invocations per workgroup.
-    const fn workgroup_size(self, sizes: &WorkgroupSizes) -> u32 {
-        match self {
-            Self::Batched => sizes.batched,
-            Self::Restarted | Self::SingleRestarted => sizes.restarted,
-            Self::Every
-            | Self::OneTopology
-            | Self::Single
-            | Self::Indexed
-            | Self::Plain
-            | Self::Fused => sizes.others,
-        }
-    }
-}
 
 /// The description of a pipeline.
 ///
@@ -165,8 +87,7 @@ pub struct PipelineDesc<'a> {
     pub set_layouts: &'a [vk::DescriptorSetLayout],
     /// Whether each draw chooses its topology, as with `VK_DYNAMIC_STATE_PRIMITIVE_TOPOLOGY`. If
     /// not, specialisation constants restrict the shader to `topology`. If so, there are pipelines
-    /// for each topology, those that are [prepared](field@Self::prepared) are for `topology`, and
-    /// dispatches that mix topologies are slower: by up to a quarter on an NVIDIA H200, by up to half
+    /// for each topology, and dispatches that mix topologies are slower: by up to a quarter on an NVIDIA H200, by up to half
     /// on llvmpipe. Pipelines of the native and the vertex backend always have one topology.
     pub dynamic_topology: bool,
     /// Native and vertex backends: a render pass that is compatible with the draws' render pass
@@ -175,9 +96,9 @@ pub struct PipelineDesc<'a> {
     /// rendering](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineRenderingCreateInfo.html)
     /// without attachments, which needs the feature `dynamicRendering`.
     pub render_pass: vk::RenderPass,
-    /// The classes of draws for which [`Pipeline::new`] creates Vulkan pipelines, on the compute
-    /// backend. Those of other classes are created when a draw first needs them.
-    pub prepared: &'a [DrawClass],
+    /// The draws for which [`Pipeline::new`] creates Vulkan pipelines, on the compute backend. Those for
+    /// other draws are created when a draw first needs them.
+    pub prepared: &'a [ExpectedDraws],
     /// The pipeline cache for what [`Pipeline::new`] creates, or null.
     pub cache: vk::PipelineCache,
 }
@@ -240,7 +161,7 @@ impl<'a> PipelineDesc<'a> {
     }
 
     /// Sets [`prepared`](field@Self::prepared).
-    pub const fn prepared(mut self, prepared: &'a [DrawClass]) -> Self {
+    pub const fn prepared(mut self, prepared: &'a [ExpectedDraws]) -> Self {
         self.prepared = prepared;
         self
     }
@@ -265,17 +186,18 @@ impl<'a> PipelineDesc<'a> {
     /// The values of specialisation constants for a pipeline of the vertex backend.
     /// [`Pipeline::new`] creates its pipeline with them, and the application should create its own
     /// with them ([`Pipeline::from_raw`]). Without them the shader makes all decisions at run time.
-    /// On the compute backend they are those for the class [`Every`](DrawClass::Every).
+    /// On the compute backend they are those for any draws without primitive restart.
     pub fn specialization(&self, ctx: &Context) -> PipelineSpecialization {
         let topology = (!self.dynamic_topology).then_some(self.topology);
-        PipelineSpecialization::new(ctx, self.shader, topology, DrawClass::Every)
+        let key = Key { topology: topology.map(PrimitiveTopology::xfb_topology), ..Key::ANY };
+        PipelineSpecialization::new(ctx, self.shader, &key)
     }
 }
 
 /// A pipeline with its layout. Clones refer to the same pipeline.
 ///
-/// On the compute backend it consists of Vulkan pipelines for each [`DrawClass`]. Each is
-/// created when a draw is first recorded that needs it, which takes as long as the driver's
+/// On the compute backend it consists of several Vulkan pipelines, for draws of different kinds. Each
+/// is created when a draw is first recorded that needs it, which takes as long as the driver's
 /// compiler does: milliseconds. [`prepare`](Self::prepare) creates it ahead, in any thread.
 #[derive(Debug, Clone)]
 pub struct Pipeline {
@@ -362,37 +284,32 @@ impl Pipeline {
             unsafe { ctx.device().destroy_pipeline_layout(raw_layout, None) };
         })?;
         let pipeline = Self::of(ctx, desc, Objects { raw, raw_layout }, attributes);
-        for class in desc.prepared {
-            // SAFETY: the caller's contract.
-            if let Err(error) = unsafe { pipeline.prepare(ctx, *class, desc.cache) } {
-                // SAFETY: nothing uses what was created so far.
-                unsafe { pipeline.destroy(ctx) };
-                return Err(error);
-            }
+        // SAFETY: the caller's contract.
+        if let Err(error) = unsafe { pipeline.prepare(ctx, desc.prepared, desc.cache) } {
+            // SAFETY: nothing uses what was created so far.
+            unsafe { pipeline.destroy(ctx) };
+            return Err(error);
         }
         Ok(pipeline)
     }
 
-    /// Creates the Vulkan pipeline for a class of draws, if it does not exist yet, so that no
+    /// Creates the Vulkan pipelines that these draws may need and that do not exist yet, so that no
     /// recording waits for a compiler. Any thread may do so while others record with the pipeline.
-    /// Classes that only have one for each topology get that of [`PipelineDesc::topology`];
-    /// [`prepare_for`](Self::prepare_for) creates that of another. Does nothing on the native and the
-    /// vertex backend.
+    /// Does nothing on the native and the vertex backend.
     ///
     /// Recording passes no pipeline cache, because an application may destroy its own at any time:
     /// only what is prepared goes through a cache.
     ///
     /// ```
     /// # use ash::vk;
-    /// # use vkxfb::runtime::{Context, DrawClass, Pipeline, RuntimeError};
+    /// # use vkxfb::runtime::{Context, ExpectedDraws, Pipeline, RuntimeError};
+    /// # use vkxfb::topology::PrimitiveTopology;
     /// # fn prepare(context: &Context, pipeline: Pipeline, cache: vk::PipelineCache) {
     /// let context = context.clone();
     /// std::thread::spawn(move || -> Result<(), RuntimeError> {
-    ///     for class in DrawClass::ALL {
-    ///         // SAFETY: the device, the pipeline and the cache outlive the thread.
-    ///         unsafe { pipeline.prepare(&context, class, cache) }?;
-    ///     }
-    ///     Ok(())
+    ///     let draws: Vec<_> = ExpectedDraws::every(PrimitiveTopology::TriangleStrip).collect();
+    ///     // SAFETY: the device, the pipeline and the cache outlive the thread.
+    ///     unsafe { pipeline.prepare(&context, &draws, cache) }
     /// });
     /// # }
     /// ```
@@ -407,33 +324,25 @@ impl Pipeline {
     pub unsafe fn prepare(
         &self,
         ctx: &Context,
-        class: DrawClass,
+        draws: &[ExpectedDraws],
         cache: vk::PipelineCache,
     ) -> Result<(), RuntimeError> {
-        // SAFETY: the caller's contract.
-        unsafe { self.raw_for(ctx, class, None, cache) }.map(drop)
+        if self.backend() != Backend::Compute {
+            return Ok(());
+        }
+        let (is_fixed, has_addresses) = (self.fixed_topology().is_some(), ctx.table().is_none());
+        let possible = draws.iter().map(|draws| match self.primitive_restart() {
+            true => *draws,
+            false => draws.without_restart(),
+        });
+        for key in possible.flat_map(|draws| draws.keys(is_fixed, has_addresses)) {
+            // SAFETY: the caller's contract.
+            unsafe { self.raw_for(ctx, key, cache) }?;
+        }
+        Ok(())
     }
 
-    /// As [`prepare`](Self::prepare), for draws of that topology, if each draw [chooses
-    /// one](PipelineDesc::dynamic_topology). A pipeline that has one topology is prepared for that.
-    ///
-    /// # Errors
-    /// As [`prepare`](Self::prepare).
-    ///
-    /// # Safety
-    /// As [`prepare`](Self::prepare).
-    pub unsafe fn prepare_for(
-        &self,
-        ctx: &Context,
-        class: DrawClass,
-        topology: PrimitiveTopology,
-        cache: vk::PipelineCache,
-    ) -> Result<(), RuntimeError> {
-        // SAFETY: the caller's contract.
-        unsafe { self.raw_for(ctx, class, Some(topology), cache) }.map(drop)
-    }
-
-    /// Returns the `VkPipeline` for a class of draws, and creates it if it does not exist.
+    /// Returns the `VkPipeline` that a key stands for, and creates it if it does not exist.
     ///
     /// # Errors
     /// As [`prepare`](Self::prepare).
@@ -443,22 +352,18 @@ impl Pipeline {
     unsafe fn raw_for(
         &self,
         ctx: &Context,
-        class: DrawClass,
-        topology: Option<PrimitiveTopology>,
+        key: Key,
         cache: vk::PipelineCache,
     ) -> Result<vk::Pipeline, RuntimeError> {
         let Objects { raw, raw_layout } = &self.shared.objects;
         match raw {
             Raw::Graphics(raw) | Raw::Foreign(raw) => Ok(*raw),
             // SAFETY: the caller's contract.
-            Raw::Compute(pipelines) => unsafe {
-                pipelines.get(ctx, *raw_layout, (class, topology), cache)
-            },
+            Raw::Compute(pipelines) => unsafe { pipelines.get(ctx, *raw_layout, key, cache) },
         }
     }
 
-    /// Returns the `VkPipeline` that recording binds for a class of draws with that topology, or with
-    /// any, if the class takes draws of any.
+    /// Returns the `VkPipeline` that recording binds.
     ///
     /// # Errors
     /// As [`prepare`](Self::prepare).
@@ -468,11 +373,10 @@ impl Pipeline {
     pub(super) unsafe fn recorded(
         &self,
         ctx: &Context,
-        class: DrawClass,
-        topology: Option<PrimitiveTopology>,
+        key: Key,
     ) -> Result<vk::Pipeline, RuntimeError> {
         // SAFETY: the caller's contract.
-        unsafe { self.raw_for(ctx, class, topology, vk::PipelineCache::null()) }
+        unsafe { self.raw_for(ctx, key, vk::PipelineCache::null()) }
     }
 
     /// Wraps a graphics pipeline of the application that captures on the vertex backend while it
@@ -584,7 +488,7 @@ impl Pipeline {
     }
 
     /// The `VkPipeline` of the native or the vertex backend; a null handle on the compute backend,
-    /// whose Vulkan pipelines [are created later](DrawClass).
+    /// whose Vulkan pipelines are created later.
     pub fn raw(&self) -> vk::Pipeline {
         match self.shared.objects.raw {
             Raw::Graphics(raw) | Raw::Foreign(raw) => raw,
@@ -661,12 +565,12 @@ impl Pipeline {
         &self.shared.attributes
     }
 
-    /// Invocations per workgroup of captures of a class of draws, on the compute backend.
-    pub(super) fn workgroup_size(&self, class: DrawClass) -> u32 {
-        class.workgroup_size(&self.shared.workgroup_sizes)
+    /// Invocations per workgroup, on the compute backend.
+    pub(super) fn workgroup_size(&self, key: &Key) -> u32 {
+        key.workgroup_size(&self.shared.workgroup_sizes)
     }
 
-    /// Whether workgroups collect records in shared memory, in the classes of draws that do so.
+    /// Whether workgroups collect records in shared memory, where they do so.
     pub(super) fn is_staged(&self) -> bool {
         self.shared.is_staged
     }
@@ -691,7 +595,7 @@ impl Pipeline {
         let pipelines = match raw {
             Raw::Foreign(_) => return,
             Raw::Graphics(raw) => vec![*raw],
-            Raw::Compute(pipelines) => pipelines.all().to_vec(),
+            Raw::Compute(pipelines) => pipelines.all(),
         };
         // SAFETY: the caller's contract; null handles are ignored.
         unsafe {

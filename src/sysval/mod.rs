@@ -35,10 +35,10 @@ pub type Address = [u32; 2];
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Sysvals {
-    /// The draw. With a batch that kernels write, only its flags are read. If the CPU lists the draws
-    /// ([`Batched`](crate::runtime::DrawClass::Batched)), `index_address` is the address of an array of
-    /// them, and `item_count` their number; directly behind them follows a `u16` for each workgroup, the
-    /// number of its draw.
+    /// The draw. With a batch that kernels write, only its flags are read. If the CPU lists several
+    /// draws, `index_address` is the address of an array of them, and `item_count` their number; directly
+    /// behind them follows a `u16` for each workgroup, the number of its draw. A workgroup never has two
+    /// draws, because `DrawIndex` may differ between them.
     pub draw: DrawSysvals,
     /// The address of each buffer's bound range; 0 if no buffer is bound.
     pub xfb_address: [Address; MAX_XFB_BUFFERS],
@@ -50,9 +50,8 @@ pub struct Sysvals {
     /// The address of a [`Batch`] if the draw's flags say [`HAS_BATCH`](flags::HAS_BATCH). Of one with
     /// listed draws, only the limit and the positions are read. Without a batch it is that of
     /// [`READABLE`] bytes that can be read: a driver may execute a load behind a condition that is
-    /// false. For a [fused](crate::runtime::DrawClass::Fused) capture it is that of its parameters
-    /// ([`Fused`](setup::Fused)), for [one draw with primitive
-    /// restart](crate::runtime::DrawClass::SingleRestarted) that of its table.
+    /// false. For a fused capture it is that of its parameters ([`Fused`](setup::Fused)), for one draw with
+    /// primitive restart in push constants that of its table.
     pub batch: Address,
     /// The descriptors of the first attributes.
     pub attributes: [AttributeDescriptor; INLINE_ATTRIBUTES],
@@ -129,10 +128,8 @@ pub mod flags {
     /// For an [`Input`](super::setup::Input) with a predicate: the draws are discarded if the
     /// predicate is not 0.
     pub const INVERTED: u32 = 32;
-    /// An attribute of the draw [reaches far](super::AttributeDescriptor::reaches_far). Only draws of
-    /// the classes [`Every`](crate::runtime::DrawClass::Every),
-    /// [`OneTopology`](crate::runtime::DrawClass::OneTopology) and
-    /// [`Restarted`](crate::runtime::DrawClass::Restarted) may have it.
+    /// An attribute of the draw [reaches far](super::AttributeDescriptor::reaches_far). Only
+    /// pipelines for draws that kernels place take such draws.
     pub const FAR_ATTRIBUTES: u32 = 64;
     /// In push constants: the draws are in a [`Batch`](super::Batch).
     pub const HAS_BATCH: u32 = 128;

@@ -150,7 +150,8 @@ pub struct Progress {
     pub new_counters: [Address; MAX_XFB_BUFFERS],
 }
 
-/// Parameters of a [fused](crate::runtime::DrawClass::Fused) capture, at the address of the
+/// Parameters of a fused capture: of one small direct draw, whose workgroups also do what kernels do for other
+/// captures. They are at the address of the
 /// [`Batch`]. Its [`DrawSysvals`] are not clamped: they contain the number of vertices or indices as
 /// `item_count`, and the number of instances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]

@@ -9,7 +9,7 @@ use ash::vk;
 use vkxfb::capture::{CaptureError, Layout};
 use vkxfb::lower::{Captures, Effects, LowerError, Shader};
 use vkxfb::runtime::{
-    Context, DrawClass, RuntimeError, VariantDesc, VariantError, Variants, vulkan,
+    Context, ExpectedDraws, RuntimeError, VariantDesc, VariantError, Variants, vulkan,
 };
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::specialization::SpecializationConstant;
@@ -297,13 +297,15 @@ impl Pipeline {
         made: &vkxfb::runtime::Pipeline,
         cache: vk::PipelineCache,
     ) -> Result<(), PipelineError> {
-        let class = match (self.restart, self.dynamic.restart) {
-            (_, true) => DrawClass::Every,
-            (true, false) => DrawClass::Restarted,
-            (false, false) => DrawClass::Plain,
+        let topology = PrimitiveTopology::try_from(self.topology);
+        let draws = ExpectedDraws::new(topology.unwrap_or(PrimitiveTopology::TriangleList));
+        let draws = match (self.restart, self.dynamic.restart) {
+            (_, true) => draws.indirect(true),
+            (true, false) => draws.restart(true).indirect(true),
+            (false, false) => draws,
         };
         // SAFETY: the caller's contract.
-        let prepared = unsafe { made.prepare(&self.ctx, class, cache) };
+        let prepared = unsafe { made.prepare(&self.ctx, &[draws], cache) };
         prepared.map_err(|error| PipelineError::Variant(error.into()))
     }
 

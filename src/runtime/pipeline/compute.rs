@@ -1,18 +1,17 @@
 //! The Vulkan pipelines of a compute capture.
 
+use std::collections::HashMap;
 use std::ffi::CString;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use ash::vk;
 
 use super::create::{PipelineSpecialization, compute_pipeline, specialized};
-use super::{DrawClass, PipelineDesc};
+use super::{Key, PipelineDesc};
 use crate::lower::Lowered;
 use crate::runtime::lazy::LazyPipeline;
 use crate::runtime::{Context, RuntimeError};
-use crate::topology::{PrimitiveTopology, XfbTopology};
-
-/// The number of Vulkan pipelines: for some classes of draws one for each topology, and one for any.
-const PIPELINES: usize = 8 * (1 + XfbTopology::COUNT);
+use crate::topology::PrimitiveTopology;
 
 /// The Vulkan pipelines of a compute capture, and what they are made from when a draw first needs
 /// them.
@@ -20,27 +19,10 @@ const PIPELINES: usize = 8 * (1 + XfbTopology::COUNT);
 pub(super) struct ComputePipelines {
     shader: Lowered,
     entry: CString,
-    topology: PrimitiveTopology,
-    dynamic_topology: bool,
+    fixed_topology: Option<PrimitiveTopology>,
     primitive_restart: bool,
-    /// By [`index`].
-    pipelines: [LazyPipeline; PIPELINES],
-}
-
-/// The pipeline for a class of draws with a topology, or with any.
-fn index(class: DrawClass, topology: Option<PrimitiveTopology>) -> usize {
-    let class = match class {
-        DrawClass::Every | DrawClass::OneTopology => 0,
-        DrawClass::Restarted => 1,
-        DrawClass::Single => 2,
-        DrawClass::Indexed => 3,
-        DrawClass::Plain => 4,
-        DrawClass::Fused => 5,
-        DrawClass::SingleRestarted => 6,
-        DrawClass::Batched => 7,
-    };
-    let topology = topology.map_or(0, |topology| 1 + topology.xfb_topology() as usize);
-    class * (1 + XfbTopology::COUNT) + topology
+    /// By keys in normal form.
+    pipelines: RwLock<HashMap<Key, Arc<LazyPipeline>>>,
 }
 
 impl ComputePipelines {
@@ -49,16 +31,13 @@ impl ComputePipelines {
         Self {
             shader: desc.shader.clone(),
             entry,
-            topology: desc.topology,
-            dynamic_topology: desc.dynamic_topology,
+            fixed_topology: (!desc.dynamic_topology).then_some(desc.topology),
             primitive_restart: desc.primitive_restart,
-            pipelines: std::array::from_fn(|_| LazyPipeline::default()),
+            pipelines: RwLock::default(),
         }
     }
 
-    /// Returns the pipeline for a class of draws, and creates it if it does not exist. The draws
-    /// have that topology. `None` stands for any topology in the classes that take any, and for that
-    /// of the description in the others.
+    /// Returns the pipeline for a key, and creates it if it does not exist.
     ///
     /// # Safety
     /// The device of `ctx` is live. `layout` was created for the description, and `cache` is a
@@ -67,51 +46,38 @@ impl ComputePipelines {
         &self,
         ctx: &Context,
         layout: vk::PipelineLayout,
-        (class, topology): (DrawClass, Option<PrimitiveTopology>),
+        key: Key,
         cache: vk::PipelineCache,
     ) -> Result<vk::Pipeline, RuntimeError> {
-        let class = match class {
-            DrawClass::Restarted if !self.primitive_restart => DrawClass::Every,
-            DrawClass::SingleRestarted if !self.primitive_restart => DrawClass::Indexed,
-            class => class,
-        };
-        let topology = match class {
-            _ if !self.dynamic_topology => Some(self.topology),
-            DrawClass::Every => None,
-            DrawClass::Batched | DrawClass::Restarted | DrawClass::SingleRestarted => topology,
-            DrawClass::OneTopology
-            | DrawClass::Single
-            | DrawClass::Indexed
-            | DrawClass::Plain
-            | DrawClass::Fused => topology.or(Some(self.topology)),
-        };
-        self.pipelines[index(class, topology)].get_or_make(|| {
-            let _span = tracing::debug_span!("variant", ?class, ?topology).entered();
-            let constants = PipelineSpecialization::new(ctx, &self.shader, topology, class);
+        let key = key.normal(self.fixed_topology, self.primitive_restart);
+        self.lazy(key).get_or_make(|| {
+            let _span = tracing::debug_span!("variant", %key).entered();
+            let constants = PipelineSpecialization::new(ctx, &self.shader, &key);
             let words = specialized(ctx, &self.shader, &constants)?;
             let none = vk::SpecializationInfo::default();
             // SAFETY: the caller's contract.
             let made = unsafe {
                 compute_pipeline(ctx.device(), cache, layout, &words, &self.entry, &none)
             }?;
-            let name = match class {
-                DrawClass::Every => "vkxfb compute",
-                DrawClass::OneTopology => "vkxfb compute of one topology",
-                DrawClass::Batched => "vkxfb compute of several draws",
-                DrawClass::Restarted => "vkxfb compute with restarts",
-                DrawClass::Single => "vkxfb compute without indices",
-                DrawClass::Indexed => "vkxfb compute of one indexed draw",
-                DrawClass::SingleRestarted => "vkxfb compute of one draw with restarts",
-                DrawClass::Plain => "vkxfb compute plain",
-                DrawClass::Fused => "vkxfb compute fused",
-            };
-            ctx.name(made, name);
+            ctx.name(made, &key.to_string());
             Ok(made)
         })
     }
 
-    /// The pipelines that were created; null handles for the others.
-    pub(super) fn all(&self) -> [vk::Pipeline; PIPELINES] {
-        self.pipelines.each_ref().map(LazyPipeline::raw)
+    /// The place of a pipeline. Creating pipelines does not lock the others.
+    fn lazy(&self, key: Key) -> Arc<LazyPipeline> {
+        let known = self.pipelines.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = known.get(&key) {
+            return Arc::clone(found);
+        }
+        drop(known);
+        let mut known = self.pipelines.write().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(known.entry(key).or_default())
+    }
+
+    /// The pipelines that were created, and null handles.
+    pub(super) fn all(&self) -> Vec<vk::Pipeline> {
+        let known = self.pipelines.read().unwrap_or_else(PoisonError::into_inner);
+        known.values().map(|lazy| lazy.raw()).collect()
     }
 }

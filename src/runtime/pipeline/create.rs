@@ -5,13 +5,14 @@ use std::ffi::CStr;
 
 use ash::vk;
 
-use super::{DrawClass, PipelineDesc, vertex_input};
+use super::key::Source;
+use super::{Key, PipelineDesc, vertex_input};
 use crate::lower::{Backend, Lowered, ResourcePlan, WideAccesses};
 use crate::runtime::descriptors::with_layout;
 use crate::runtime::extensions::{with_discard_state, with_vertex_input_state};
 use crate::runtime::{Context, RuntimeError};
 use crate::spirv::specialization::SpecializationConstant;
-use crate::topology::{PrimitiveTopology, ProvokingVertex};
+use crate::topology::ProvokingVertex;
 
 /// The stage that captures.
 const fn capture_stage(backend: Backend) -> vk::ShaderStageFlags {
@@ -111,23 +112,14 @@ pub struct PipelineSpecialization {
 }
 
 impl PipelineSpecialization {
-    /// For draws of a topology, or of any.
-    pub(super) fn new(
-        ctx: &Context,
-        shader: &Lowered,
-        topology: Option<PrimitiveTopology>,
-        class: DrawClass,
-    ) -> Self {
+    /// For a key in normal form.
+    pub(super) fn new(ctx: &Context, shader: &Lowered, key: &Key) -> Self {
         let mut constants = Self::default();
         let Some(ids) = shader.spec_ids() else { return constants };
-        let wide = match (shader.resources(), class) {
-            (_, DrawClass::Plain) => WideAccesses::Aligned,
-            (_, DrawClass::Single | DrawClass::Indexed | DrawClass::SingleRestarted)
-                if !ctx.tests_alignment() =>
-            {
-                WideAccesses::Aligned
-            }
-            (Some(ResourcePlan::Descriptors { .. }), _) => {
+        let is_pushed = key.source == Source::Pushed;
+        let wide = match shader.resources() {
+            _ if is_pushed && !(key.checked && ctx.tests_alignment()) => WideAccesses::Aligned,
+            Some(ResourcePlan::Descriptors { .. }) => {
                 let captured: u32 = shader.layout.outputs.iter().map(|o| o.dwords()).sum();
                 match captured <= MOST_TESTED {
                     true => WideAccesses::Tested,
@@ -137,8 +129,8 @@ impl PipelineSpecialization {
             _ if ctx.capabilities().wide_accesses() => WideAccesses::Tested,
             _ => WideAccesses::Narrow,
         };
-        if let Some(topology) = topology {
-            constants.push(ids.topology, topology.xfb_topology() as u32);
+        if let Some(topology) = key.topology {
+            constants.push(ids.topology, topology as u32);
         }
         // Both sides of the test are executed where pairs of dwords are 64-bit integers. Loads take
         // so long there that they gain from it all the same.
@@ -150,18 +142,17 @@ impl PipelineSpecialization {
         constants.push(ids.wide_loads, loads as u32);
         constants.push(ids.wide_stores, wide as u32);
         if let Some(compute) = shader.compute() {
-            let is_restarted = matches!(class, DrawClass::Restarted | DrawClass::SingleRestarted);
-            constants.push(ids.restart, is_restarted.into());
-            constants.push(ids.workgroup_size, class.workgroup_size(&compute.workgroup_sizes));
-            let is_general =
-                matches!(class, DrawClass::Every | DrawClass::OneTopology | DrawClass::Restarted);
-            constants.push(ids.general, is_general.into());
-            let is_plain = class == DrawClass::Plain;
-            let is_indexed = !is_plain && class != DrawClass::Single;
-            constants.push(ids.indexed, is_indexed.into());
-            constants.push(ids.batched, (class == DrawClass::Batched).into());
-            constants.push(ids.fused, (class == DrawClass::Fused).into());
-            constants.push(ids.plain, is_plain.into());
+            constants.push(ids.workgroup_size, key.workgroup_size(&compute.workgroup_sizes));
+            for (id, value) in [
+                (ids.restart, key.restart),
+                (ids.general, key.source == Source::Placed),
+                (ids.indexed, key.indexed),
+                (ids.batched, key.source == Source::Listed),
+                (ids.fused, key.source == Source::Fused),
+                (ids.plain, is_pushed && !key.checked),
+            ] {
+                constants.push(id, value.into());
+            }
         }
         constants
     }

@@ -17,7 +17,8 @@ use crate::lower::Backend;
 use crate::runtime::arena::Suballocation;
 use crate::runtime::descriptors::{MAX_ACCESS, Purpose, Table};
 use crate::runtime::parameters::{CounterBuffer, VertexBuffer};
-use crate::runtime::{ArenaAccess, Context, DrawClass, Kernels, Pipeline, RuntimeError};
+use crate::runtime::pipeline::Key;
+use crate::runtime::{ArenaAccess, Context, Kernels, Pipeline, RuntimeError};
 use crate::sysval::setup::{Input, MAX_DRAWS, Operation, kind};
 use crate::sysval::{Address, AttributeDescriptor, INLINE_ATTRIBUTES, flags, split};
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
@@ -155,9 +156,9 @@ impl PendingDraw {
         self.input.flags & flags::RESTART != 0
     }
 
-    /// The class that takes the draw whatever else is drawn.
-    pub(super) const fn general_class(&self) -> DrawClass {
-        if self.is_restarted() { DrawClass::Restarted } else { DrawClass::Every }
+    /// The key of a pipeline that takes the draw whatever else is drawn.
+    pub(super) const fn any_key(&self) -> Key {
+        Key { restart: self.is_restarted(), ..Key::ANY }
     }
 }
 

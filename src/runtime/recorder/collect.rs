@@ -8,7 +8,8 @@ use crate::counts::BoundBuffer;
 use crate::runtime::descriptors::Purpose;
 use crate::runtime::fold::dispatch_size;
 use crate::runtime::parameters::{CounterBuffer, IndirectDraw};
-use crate::runtime::{DrawClass, Pipeline, QueryKind, RuntimeError};
+use crate::runtime::pipeline::Key;
+use crate::runtime::{Pipeline, QueryKind, RuntimeError};
 use crate::sysval::setup::{Input, kind};
 use crate::sysval::{Address, draw_flags, flags, split};
 use crate::topology::PrimitiveTopology;
@@ -199,7 +200,7 @@ impl Capture {
         let mut draw = PendingDraw { topology, input, state: self.state(), invocations: 0 };
         draw.invocations = self.most_invocations(&draw);
         if draw.is_known() || !self.ctx.has_indirect_dispatch() {
-            let size = self.workgroup_size_of(draw.state, draw.general_class());
+            let size = self.workgroup_size_of(draw.state, &draw.any_key());
             let workgroups = most_workgroups(&draw, size);
             self.dispatch_size(workgroups * u64::from(size), size)?;
         }
@@ -207,11 +208,11 @@ impl Capture {
         Ok(())
     }
 
-    /// The workgroup size of captures of a class of draws with that state.
-    pub(super) fn workgroup_size_of(&self, state: usize, class: DrawClass) -> u32 {
+    /// The workgroup size of a pipeline of that state.
+    pub(super) fn workgroup_size_of(&self, state: usize, key: &Key) -> u32 {
         let state = self.pending.states.get(state);
         let pipeline = state.and_then(|state| self.pipeline_of(state));
-        pipeline.map_or(1, |pipeline| pipeline.workgroup_size(class))
+        pipeline.map_or(1, |pipeline| pipeline.workgroup_size(key))
     }
 
     /// # Errors

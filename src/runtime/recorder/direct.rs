@@ -10,10 +10,11 @@ use crate::counts::{BoundBuffer, DrawCounts};
 use crate::lower::kernel::Kernel;
 use crate::runtime::descriptors::User;
 use crate::runtime::fold::fold;
-use crate::runtime::{Barrier, Captured, DrawClass, RuntimeError};
+use crate::runtime::pipeline::{Key, Source};
+use crate::runtime::{Barrier, Captured, RuntimeError};
 use crate::sysval::setup::{Input, Operation, operation};
 use crate::sysval::{Address, DrawSysvals, flags, offset, reciprocal, split};
-use crate::topology::{PrimitiveTopology, Shape};
+use crate::topology::{PrimitiveTopology, Shape, XfbTopology};
 
 /// [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups), by default:
 /// draws of at most this many workgroups share a dispatch, counted in the workgroups that it has. A
@@ -34,9 +35,10 @@ pub(super) struct Dispatch {
     /// The number of the state of the draws.
     pub(super) state: usize,
     pub(super) workgroups: u32,
-    class: DrawClass,
-    /// The topology of the first draw, if all are decomposed like it.
-    topology: Option<PrimitiveTopology>,
+    /// What the pipeline of the first draw is compiled for, if it has the dispatch alone.
+    own: Key,
+    /// The topology of the draws, if all are decomposed alike.
+    topology: Option<XfbTopology>,
     /// The workgroups of the draws in a dispatch that they share, or `None` if the first one shares
     /// none.
     shared: Option<u32>,
@@ -45,44 +47,41 @@ pub(super) struct Dispatch {
 }
 
 impl Dispatch {
-    /// The class and the topology of the pipeline. `small` is
+    /// What the pipeline is compiled for. `small` is
     /// [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups).
-    fn pipeline_key(&self, small: u32) -> (DrawClass, Option<PrimitiveTopology>) {
-        match self.class {
-            DrawClass::Every | DrawClass::Batched => self.general_key(small),
-            class => (class, self.topology),
+    fn key(&self, small: u32) -> Key {
+        match (self.count, self.own.source) {
+            (1, Source::Pushed) => self.own,
+            _ => self.key_by_kernel(small),
         }
     }
 
     /// The same if only the GPU knows where the draws are captured.
-    pub(super) fn general_key(&self, small: u32) -> (DrawClass, Option<PrimitiveTopology>) {
-        let (class, topology) = general_key(self.topology, self.workgroups.into(), small);
-        (if self.count > 1 { DrawClass::Batched } else { class }, topology)
+    pub(super) fn key_by_kernel(&self, small: u32) -> Key {
+        let source = if self.count > 1 { Source::Listed } else { Source::Placed };
+        let topology = shared_topology(self.topology, self.workgroups.into(), small);
+        Key { topology, ..Key::of(source) }
     }
 }
 
 /// The topology of a dispatch that another draw joins: `None` if that is decomposed differently.
 pub(super) fn joined_topology(
-    topology: Option<PrimitiveTopology>,
+    topology: Option<XfbTopology>,
     joining: PrimitiveTopology,
-) -> Option<PrimitiveTopology> {
-    topology.filter(|topology| topology.xfb_topology() == joining.xfb_topology())
+) -> Option<XfbTopology> {
+    topology.filter(|topology| *topology == joining.xfb_topology())
 }
 
-/// The class and the topology of the pipeline for a dispatch of any draws. `topology` is that
-/// of one of them if all are decomposed like it, and `most` the most workgroups. `small` is
+/// The topology that the pipeline is compiled for of a dispatch that several draws may share, which has `most`
+/// workgroups at most. For little work, a pipeline for each topology would not make up for the time that it
+/// takes to compile. `small` is
 /// [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups).
-pub(super) fn general_key(
-    topology: Option<PrimitiveTopology>,
+pub(super) fn shared_topology(
+    topology: Option<XfbTopology>,
     most: u64,
     small: u32,
-) -> (DrawClass, Option<PrimitiveTopology>) {
-    // For little work, a pipeline for each topology would not make up for the time that it takes to
-    // compile.
-    match topology.filter(|_| most > small.into()) {
-        Some(topology) => (DrawClass::OneTopology, Some(topology)),
-        None => (DrawClass::Every, None),
-    }
+) -> Option<XfbTopology> {
+    topology.filter(|_| most > small.into())
 }
 
 /// Values that the CPU counted for a query and that were not added to the query yet. They wrap like
@@ -197,19 +196,19 @@ impl Capture {
         if counts.output_limit == 0 {
             return Ok(());
         }
-        let size = self.workgroup_size_of(draw.state, DrawClass::Every);
+        let size = self.workgroup_size_of(draw.state, &Key::ANY);
         let [columns, rows] = self.dispatch_size(invocations(draw.topology, &counts), size)?;
         let placed = draw_sysvals(&draw.input, draw.topology, &counts, cursor.record);
         let shared = self.shared_workgroups(draw, &placed);
-        let class = self.class_of(draw, columns * rows, shared);
+        let own = self.key_of(draw, columns * rows, shared);
         let dispatch = Dispatch {
             first: self.plan.placed.len(),
             count: 1,
             state: draw.state,
             workgroups: columns * rows,
             shared,
-            class,
-            topology: Some(draw.topology),
+            own,
+            topology: Some(draw.topology.xfb_topology()),
             listed: Address::default(),
         };
         self.place(placed, draw, dispatch);
@@ -219,7 +218,7 @@ impl Capture {
 
     /// The workgroups of a draw in a dispatch that it shares, or `None` if it shares none.
     fn shared_workgroups(&self, draw: &PendingDraw, placed: &DrawSysvals) -> Option<u32> {
-        let size = self.workgroup_size_of(draw.state, DrawClass::Batched).max(1);
+        let size = self.workgroup_size_of(draw.state, &Key::of(Source::Listed)).max(1);
         let workgroups = placed.invocations.div_ceil(size);
         let is_small = workgroups <= self.ctx.max_shared_workgroups();
         (draw.input.flags & flags::FAR_ATTRIBUTES == 0 && is_small).then_some(workgroups)
@@ -238,7 +237,6 @@ impl Capture {
         {
             placed.first_workgroup = before;
             last.count += 1;
-            last.class = DrawClass::Batched;
             last.topology = joined_topology(last.topology, draw.topology);
             last.shared = Some(before + more);
             last.workgroups = before + more;
@@ -291,12 +289,11 @@ impl Capture {
             (self.ctx.max_workgroups_per_axis(), self.ctx.max_shared_workgroups());
         for dispatch in &self.plan.dispatches {
             fold(dispatch.workgroups.into(), per_axis)?;
-            let (class, topology) = dispatch.pipeline_key(small);
             if self.captures()
                 && let Some(pipeline) = self.pipeline_of(&self.pending.states[dispatch.state])
             {
                 // SAFETY: the caller's contract.
-                unsafe { pipeline.recorded(&self.ctx, class, topology) }?;
+                unsafe { pipeline.recorded(&self.ctx, dispatch.key(small)) }?;
             }
         }
         for i in 0..self.plan.dispatches.len() {
@@ -346,9 +343,8 @@ impl Capture {
                     1 => self.resolved_draw(self.plan.placed[dispatch.first]),
                     count => listed_draws(dispatch.listed, count),
                 };
-                let (class, topology) = dispatch.pipeline_key(small);
                 // SAFETY: the caller's contract.
-                let raw = unsafe { pipeline.recorded(&self.ctx, class, topology) }?;
+                let raw = unsafe { pipeline.recorded(&self.ctx, dispatch.key(small)) }?;
                 let workgroups = self.workgroups_of(&dispatch);
                 let [x, y] = fold(workgroups.into(), per_axis)?;
                 // SAFETY: the caller's contract.
@@ -385,54 +381,49 @@ impl Capture {
         unsafe { self.record_ends(playback, &ends, Order::Last) }
     }
 
-    /// The number of workgroups of a dispatch. Plain draws may have fewer than in other classes: a
-    /// fan has three invocations for two items.
-    pub(super) fn workgroups_of(&self, dispatch: &Dispatch) -> u32 {
-        let Dispatch { first, state, workgroups, class, topology, .. } = *dispatch;
-        let Some(placed) = self.plan.placed.get(first).filter(|_| class == DrawClass::Plain) else {
-            return workgroups;
-        };
-        let invocations = match topology.map(PrimitiveTopology::shape) {
-            Some(Shape::TriFan) => placed.item_count + placed.item_count.div_ceil(2),
-            _ => placed.invocations,
-        };
-        invocations.div_ceil(self.workgroup_size_of(state, class).max(1))
+    /// The number of workgroups of a dispatch. A fan without checks has fewer than others: three invocations for
+    /// two items.
+    fn workgroups_of(&self, dispatch: &Dispatch) -> u32 {
+        let Dispatch { first, count, state, workgroups, own, topology, .. } = *dispatch;
+        let is_unchecked = count == 1 && own.source == Source::Pushed && !own.checked;
+        match self.plan.placed.get(first) {
+            Some(placed) if is_unchecked && topology == Some(XfbTopology::TriFan) => {
+                let invocations = placed.item_count + placed.item_count.div_ceil(2);
+                invocations.div_ceil(self.workgroup_size_of(state, &own).max(1))
+            }
+            _ => workgroups,
+        }
     }
 
-    /// The class of a draw with a dispatch of its own.
-    fn class_of(&self, draw: &PendingDraw, workgroups: u32, shared: Option<u32>) -> DrawClass {
+    /// What the pipeline for a draw with a dispatch of its own is compiled for.
+    fn key_of(&self, draw: &PendingDraw, workgroups: u32, shared: Option<u32>) -> Key {
         let Input { flags, base_vertex, count, instance_count, first_instance, .. } = draw.input;
         let state = self.pending.states.get(draw.state);
         let attributes = state.and_then(|state| self.pending.attributes.get(state.attributes));
         let pipeline = state.and_then(|state| self.pipeline_of(state));
-        let (Some(attributes), Some(pipeline)) = (attributes, pipeline) else {
-            return DrawClass::Every;
-        };
-        let is_aligned = self.is_aligned(attributes);
+        let (Some(attributes), Some(pipeline)) = (attributes, pipeline) else { return Key::ANY };
         if !self.is_single(draw) {
-            return DrawClass::Every;
-        }
-        // For little work, a pipeline for each topology would not make up for the time that it takes
-        // to compile.
-        let is_specialized = shared.is_none() || pipeline.fixed_topology().is_some();
-        if flags & flags::INDEX_SIZE != 0 {
-            return if is_specialized { DrawClass::Indexed } else { DrawClass::Every };
+            return Key::ANY;
         }
         let most = match pipeline.is_staged() {
             true => self.ctx.max_shared_workgroups(),
             false => self.ctx.max_workgroups_per_axis(),
         };
         let end = u64::from(base_vertex) + u64::from(count);
-        match is_aligned
-            && workgroups <= most
-            && instance_count == 1
-            && end <= attributes.vertices.into()
-            && first_instance < attributes.instances
-        {
-            true => DrawClass::Plain,
-            false if is_specialized => DrawClass::Single,
-            false => DrawClass::Every,
+        let indexed = flags & flags::INDEX_SIZE != 0;
+        let checked = indexed
+            || !self.is_aligned(attributes)
+            || workgroups > most
+            || instance_count != 1
+            || end > attributes.vertices.into()
+            || first_instance >= attributes.instances;
+        // For little work, a pipeline for each topology would not make up for the time that it takes
+        // to compile, unless it compiles fast.
+        if checked && shared.is_some() && pipeline.fixed_topology().is_none() {
+            return Key::ANY;
         }
+        let topology = Some(draw.topology.xfb_topology());
+        Key { indexed, checked, topology, ..Key::of(Source::Pushed) }
     }
 
     /// Whether a pipeline for one draw takes this one: elements of attributes begin within 4 GiB, and

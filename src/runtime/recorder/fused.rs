@@ -14,7 +14,8 @@ use crate::capture::MAX_XFB_BUFFERS;
 use crate::runtime::arena::aligned;
 use crate::runtime::descriptors::User;
 use crate::runtime::fold::fold;
-use crate::runtime::{Barrier, DrawClass, Pipeline, RuntimeError};
+use crate::runtime::pipeline::{Key, Source};
+use crate::runtime::{Barrier, Pipeline, RuntimeError};
 use crate::sysval::setup::Fused;
 use crate::sysval::{Address, Sysvals, flags, join, split};
 
@@ -35,7 +36,7 @@ impl Capture {
     /// The draw, if its workgroups can do everything. `counters` are those to end with.
     pub(super) fn fusible(&self, counters: &[Address; MAX_XFB_BUFFERS]) -> Option<Fusible> {
         let [draw] = self.pending.draws[..] else { return None };
-        let size = u64::from(self.workgroup_size_of(draw.state, DrawClass::Fused));
+        let size = u64::from(self.workgroup_size_of(draw.state, &Key::of(Source::Fused)));
         let workgroups = draw.invocations.div_ceil(size.max(1));
         // A workgroup must not write a counter that another one has yet to read. Counters at other
         // addresses may have the same memory.
@@ -73,8 +74,10 @@ impl Capture {
         }
         // Everything that can fail precedes the first command.
         let [x, y] = fold(workgroups.into(), self.ctx.max_workgroups_per_axis())?;
+        let topology = Some(draw.topology.xfb_topology());
+        let key = Key { topology, ..Key::of(Source::Fused) };
         // SAFETY: the caller's contract.
-        let raw = unsafe { pipeline.recorded(&self.ctx, DrawClass::Fused, Some(draw.topology)) }?;
+        let raw = unsafe { pipeline.recorded(&self.ctx, key) }?;
         let mark = playback.arena.mark();
         let (upload, states) = (aligned(size_of::<Fused>() as u64), u64::from(known.is_none()));
         // SAFETY: the caller's contract.

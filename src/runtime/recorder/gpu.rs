@@ -15,7 +15,7 @@ use ash::vk;
 
 use super::capture::{Capture, PendingDraw, Position};
 use super::collect::most_workgroups;
-use super::direct::{general_key, invocations_per_item, joined_topology, unclamped_draw};
+use super::direct::{invocations_per_item, joined_topology, shared_topology, unclamped_draw};
 use super::play::{After, Playback};
 use super::queries::Order;
 use super::restarts::RestartDispatches;
@@ -25,12 +25,13 @@ use crate::lower::kernel::Kernel;
 use crate::runtime::arena::{Part, Suballocation, aligned};
 use crate::runtime::descriptors::User;
 use crate::runtime::fold::fold;
-use crate::runtime::{Barrier, DrawClass, RuntimeError};
+use crate::runtime::pipeline::{Key, Source};
+use crate::runtime::{Barrier, RuntimeError};
 use crate::sysval::setup::{
     BATCH_SIZE, Input, Progress, RestartedDraw, Setup, WORKGROUPS_OFFSET, kind,
 };
 use crate::sysval::{Address, DrawSysvals, split};
-use crate::topology::PrimitiveTopology;
+use crate::topology::XfbTopology;
 
 /// Bytes of the positions that one setup writes for the next one.
 pub(super) const STATE_SIZE: u64 = size_of::<[u32; MAX_XFB_BUFFERS]>() as u64;
@@ -42,8 +43,8 @@ pub(super) struct GpuGroup {
     state: usize,
     /// Whether primitive restart is enabled for the draws.
     is_restarted: bool,
-    /// The topology of the first draw, if all are decomposed like it.
-    topology: Option<PrimitiveTopology>,
+    /// The topology of the draws, if all are decomposed alike.
+    topology: Option<XfbTopology>,
     /// The most workgroups needed.
     most: u64,
     /// The same, or `None` if the dispatch is indirect.
@@ -51,20 +52,13 @@ pub(super) struct GpuGroup {
 }
 
 impl GpuGroup {
-    /// The class and the topology of the pipeline. `known` is the only draw, if its capture needs
-    /// nothing from the setup; `small` is
+    /// What the pipeline is compiled for. `known` is the only draw, if its capture needs nothing from the
+    /// setup; `small` is
     /// [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups).
-    fn pipeline_key(
-        &self,
-        known: Option<KnownDraw>,
-        small: u32,
-    ) -> (DrawClass, Option<PrimitiveTopology>) {
-        let (class, topology) = general_key(self.topology, self.most, small);
-        match known {
-            Some(_) => (DrawClass::SingleRestarted, topology),
-            None if self.is_restarted => (DrawClass::Restarted, topology),
-            None => (class, topology),
-        }
+    fn key(&self, known: Option<KnownDraw>, small: u32) -> Key {
+        let source = if known.is_some() { Source::Pushed } else { Source::Placed };
+        let topology = shared_topology(self.topology, self.most, small);
+        Key { restart: self.is_restarted, topology, ..Key::of(source) }
     }
 
     /// Whether a draw can be captured by the same pipeline with the same state.
@@ -111,9 +105,9 @@ impl Capture {
             fold(group.workgroups.unwrap_or(1), per_axis)?;
             if captures && let Some(pipeline) = self.pipeline_of(&self.pending.states[group.state])
             {
-                let (class, topology) = group.pipeline_key(known, self.ctx.max_shared_workgroups());
+                let key = group.key(known, self.ctx.max_shared_workgroups());
                 // SAFETY: the caller's contract.
-                unsafe { pipeline.recorded(&self.ctx, class, topology) }?;
+                unsafe { pipeline.recorded(&self.ctx, key) }?;
             }
         }
         self.plan.restarts.find(&self.pending.draws);
@@ -209,7 +203,7 @@ impl Capture {
         let indirect = self.ctx.has_indirect_dispatch();
         for number in 0..self.pending.draws.len() {
             let draw = self.pending.draws[number];
-            let size = self.workgroup_size_of(draw.state, draw.general_class());
+            let size = self.workgroup_size_of(draw.state, &draw.any_key());
             let is_sized = draw.is_known() || !indirect;
             let most = most_workgroups(&draw, size);
             let workgroups = is_sized.then_some(most);
@@ -234,7 +228,7 @@ impl Capture {
                     workgroup_size: size,
                     state: draw.state,
                     is_restarted: draw.is_restarted(),
-                    topology: Some(draw.topology),
+                    topology: Some(draw.topology.xfb_topology()),
                     most,
                     workgroups,
                 }),
@@ -360,7 +354,8 @@ impl Capture {
             invocations,
             ..unclamped
         };
-        let size = u64::from(self.workgroup_size_of(draw.state, DrawClass::SingleRestarted).max(1));
+        let key = Key { restart: true, ..Key::of(Source::Pushed) };
+        let size = u64::from(self.workgroup_size_of(draw.state, &key).max(1));
         let workgroups = u64::from(invocations).div_ceil(size);
         Some(KnownDraw {
             draw: self.resolved_draw(known),
@@ -455,9 +450,8 @@ impl Capture {
             // SAFETY: the caller's contract; the arguments lie in the scratch memory.
             unsafe {
                 self.scarce_barrier(playback, number > 0 && self.captures_overlap());
-                let (class, topology) =
-                    group.pipeline_key(placed.known, self.ctx.max_shared_workgroups());
-                let raw = pipeline.recorded(&self.ctx, class, topology)?;
+                let key = group.key(placed.known, self.ctx.max_shared_workgroups());
+                let raw = pipeline.recorded(&self.ctx, key)?;
                 self.prepare_dispatch(playback, group.state, &pipeline, raw, set, &sysvals);
                 let (device, cmd) = (self.ctx.device(), playback.cmd);
                 match (placed.known, group.workgroups) {

@@ -77,10 +77,10 @@ impl Capture {
         let per_axis = self.ctx.max_workgroups_per_axis();
         for dispatch in &self.plan.dispatches {
             fold(dispatch.workgroups.into(), per_axis)?;
-            let (class, topology) = dispatch.general_key(self.ctx.max_shared_workgroups());
+            let key = dispatch.key_by_kernel(self.ctx.max_shared_workgroups());
             if let Some(pipeline) = self.pipeline_of(&self.pending.states[dispatch.state]) {
                 // SAFETY: the caller's contract.
-                unsafe { pipeline.recorded(&self.ctx, class, topology) }?;
+                unsafe { pipeline.recorded(&self.ctx, key) }?;
             }
         }
         // SAFETY: the caller's contract.
@@ -143,8 +143,8 @@ impl Capture {
                 }
                 let offset = (number * size_of::<Batch>()) as u64;
                 sysvals.set_batch(split(batches.address + offset));
-                let (class, topology) = dispatch.general_key(self.ctx.max_shared_workgroups());
-                let raw = pipeline.recorded(&self.ctx, class, topology)?;
+                let key = dispatch.key_by_kernel(self.ctx.max_shared_workgroups());
+                let raw = pipeline.recorded(&self.ctx, key)?;
                 let [x, y] = fold(dispatch.workgroups.into(), per_axis)?;
                 self.prepare_dispatch(playback, dispatch.state, &pipeline, raw, None, &sysvals);
                 self.ctx.device().cmd_dispatch(playback.cmd, x, y, 1);

@@ -1,0 +1,93 @@
+//! Which Vulkan pipeline of a [`Pipeline`](super::Pipeline) a dispatch needs.
+
+#![forbid(unsafe_code)]
+
+use std::fmt;
+
+use crate::lower::compute::WorkgroupSizes;
+use crate::topology::{PrimitiveTopology, XfbTopology};
+
+/// What a Vulkan pipeline is compiled for. The members are independent of each other, but for what
+/// [`normal`](Self::normal) says: it returns the key of the least code that does all that a key asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(in crate::runtime) struct Key {
+    pub(in crate::runtime) source: Source,
+    /// Whether draws may have an index buffer.
+    pub(in crate::runtime) indexed: bool,
+    /// Whether primitive restart may be enabled. With [`Source::Pushed`] it is.
+    pub(in crate::runtime) restart: bool,
+    /// Whether elements of attributes may be missing, accesses unaligned, or instances several.
+    pub(in crate::runtime) checked: bool,
+    /// The topology of all draws; `None` if they may have any.
+    pub(in crate::runtime) topology: Option<XfbTopology>,
+}
+
+/// Where the parameters of the draws of a dispatch come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(in crate::runtime) enum Source {
+    /// Push constants: one draw, which the CPU placed. All elements of an attribute begin within 4 GiB.
+    Pushed,
+    /// Memory: draws that the CPU placed, and a list of the draw of each workgroup. All elements of an
+    /// attribute begin within 4 GiB.
+    Listed,
+    /// Memory, where a kernel placed the draws; or push constants, for any one draw.
+    Placed,
+    /// Push constants: one draw, which its workgroups place themselves. All elements of an attribute begin
+    /// within 4 GiB.
+    Fused,
+}
+
+impl Key {
+    /// For any draws without primitive restart.
+    pub(in crate::runtime) const ANY: Self = Self {
+        source: Source::Placed,
+        indexed: true,
+        restart: false,
+        checked: true,
+        topology: None,
+    };
+
+    /// For any draws from a source.
+    pub(in crate::runtime) const fn of(source: Source) -> Self {
+        Self { source, ..Self::ANY }
+    }
+
+    /// The key for a pipeline whose draws all have the topology `fixed`, if there is one, and that may have
+    /// primitive restart or not.
+    ///
+    /// Only a single draw has code that is free of indices or of checks: what other sources take is mixed, and
+    /// a pipeline for each mixture would not make up for the time that it takes to compile.
+    pub(super) fn normal(self, fixed: Option<PrimitiveTopology>, may_restart: bool) -> Self {
+        let restart = self.restart && may_restart;
+        let indexed = self.indexed || restart || self.source != Source::Pushed;
+        let checked = self.checked || indexed;
+        let topology = self.topology.or(fixed.map(PrimitiveTopology::xfb_topology));
+        Self { indexed, restart, checked, topology, ..self }
+    }
+
+    /// Invocations per workgroup.
+    pub(super) const fn workgroup_size(&self, sizes: &WorkgroupSizes) -> u32 {
+        match (self.source, self.restart) {
+            (_, true) => sizes.restarted,
+            (Source::Listed, false) => sizes.batched,
+            (Source::Pushed | Source::Placed | Source::Fused, false) => sizes.others,
+        }
+    }
+}
+
+/// The name of the Vulkan pipeline.
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { source, indexed, restart, checked, topology } = self;
+        write!(f, "vkxfb compute, {source:?}")?;
+        for (is_so, what) in [(*indexed, "indexed"), (*restart, "restart"), (*checked, "checked")] {
+            if is_so {
+                write!(f, ", {what}")?;
+            }
+        }
+        match topology {
+            Some(topology) => write!(f, ", {topology:?}"),
+            None => Ok(()),
+        }
+    }
+}
