@@ -2,13 +2,13 @@
 //! computes on the GPU.
 
 use super::capture::{Attributes, Capture, PendingDraw, Position, TargetBuffer};
-use super::listed::{MAX_LISTED_DRAWS, listed_draws};
-use super::play::{After, Playback};
-use super::queries::{Order, operations_upload, place_operations};
+use super::listed::MAX_LISTED_DRAWS;
+use super::plan::{CaptureStep, Draws, Size, Step, Touched, When};
+use super::play::{After, Playback, Written};
+use super::queries::{operations_upload, place_operations};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::counts::{BoundBuffer, DrawCounts};
 use crate::lower::kernel::Kernel;
-use crate::runtime::descriptors::User;
 use crate::runtime::fold::fold;
 use crate::runtime::pipeline::{Key, Source};
 use crate::runtime::{Barrier, Captured, RuntimeError};
@@ -121,15 +121,12 @@ impl Cursor {
 }
 
 impl Capture {
-    /// `record` is the number of the first record.
-    ///
-    /// # Safety
-    /// As [`play`](Self::play).
-    pub(super) unsafe fn record_direct(
+    /// Places the draws, of which the first one begins with record number `record`, and finds what is to be
+    /// written to counters and queries. Returns the state after them.
+    pub(super) fn place_draws(
         &mut self,
-        playback: &mut Playback<'_>,
         record: u32,
-        counters: [Address; MAX_XFB_BUFFERS],
+        counters: &[Address; MAX_XFB_BUFFERS],
     ) -> Result<After, RuntimeError> {
         let mut cursor = Cursor {
             record,
@@ -145,21 +142,65 @@ impl Capture {
             self.tell_query(tally);
         }
         let after = After { position: Position::Known(cursor.record), captured: cursor.captured };
-        self.counter_operations(&after, &counters);
-        // Without operations or captures there is nothing to fuse.
-        if !self.plan.operations.is_empty()
-            && !self.plan.dispatches.is_empty()
-            && let Some(draw) = self.fusible(&counters)
-        {
-            // SAFETY: the caller's contract.
-            let fused = unsafe { self.record_fused(playback, draw, &counters, Some(after)) }?;
-            if let Some(after) = fused {
-                return Ok(after);
+        self.counter_operations(&after, counters);
+        Ok(after)
+    }
+
+    /// Plans captures of the placed draws, and what is written to counters and queries.
+    pub(super) fn plan_direct(&mut self) -> Result<(), RuntimeError> {
+        if self.captures() && !self.plan.dispatches.is_empty() {
+            self.plan.steps.push(Step::Barrier {
+                which: Barrier::BetweenCaptures,
+                when: When::InOrder,
+                then: Touched::Captured,
+            });
+            let small = self.ctx.max_shared_workgroups();
+            for (number, dispatch) in self.plan.dispatches.iter().enumerate() {
+                self.plan.steps.push(Step::Capture(CaptureStep {
+                    key: dispatch.key(small),
+                    state: dispatch.state,
+                    draws: match dispatch.count {
+                        1 => Draws::Pushed(dispatch.first),
+                        _ => Draws::Listed(number),
+                    },
+                    size: Size::Direct(self.workgroups_of(dispatch).into()),
+                }));
             }
         }
-        // SAFETY: the caller's contract.
-        unsafe { self.record_placed(playback, &after, &counters) }?;
-        Ok(after)
+        let operations = self.plan.operations.len() as u64;
+        if operations > 0 {
+            let workgroups = fold(operations, self.ctx.max_workgroups_per_axis())?;
+            self.plan.steps.extend([
+                Step::Barrier {
+                    which: Barrier::BeforeFinish,
+                    when: When::Touched,
+                    then: Touched::Finished,
+                },
+                Step::Kernel { kernel: Kernel::Finish, workgroups },
+            ]);
+        }
+        let shared = self.plan.dispatches.iter().filter(|dispatch| dispatch.count > 1);
+        self.plan.upload = shared.map(|dispatch| self.listed_upload(dispatch)).sum::<u64>()
+            + operations_upload(self.plan.operations.len());
+        Ok(())
+    }
+
+    /// Writes what [`plan_direct`](Self::plan_direct) planned.
+    pub(super) fn write_direct(
+        &mut self,
+        playback: &mut Playback<'_>,
+        written: &mut Written,
+    ) -> Result<(), RuntimeError> {
+        for number in 0..self.plan.dispatches.len() {
+            if self.plan.dispatches[number].count > 1 {
+                self.write_listed(playback.arena.upload(), number)?;
+            }
+        }
+        let operations = self.plan.operations.iter();
+        let resolved = operations.map(|o| Operation { address: self.resolve(o.address), ..*o });
+        let finish = place_operations(&self.ctx, playback.arena.upload(), resolved)?;
+        written.parameters = finish.map(|(parameters, _)| parameters);
+        Ok(())
     }
 
     /// Computes what the setup kernel would compute, and adds the draw to a dispatch.
@@ -265,120 +306,6 @@ impl Capture {
         if operation.address != Address::default() {
             self.plan.operations.push(operation);
         }
-    }
-
-    /// The upload memory of the dispatches and operations.
-    fn direct_upload(&self) -> u64 {
-        let shared = self.plan.dispatches.iter().filter(|dispatch| dispatch.count > 1);
-        let lists = shared.map(|dispatch| self.listed_upload(dispatch));
-        lists.sum::<u64>() + operations_upload(self.plan.operations.len())
-    }
-
-    /// # Safety
-    /// As [`play`](Self::play).
-    unsafe fn record_placed(
-        &mut self,
-        playback: &mut Playback<'_>,
-        after: &After,
-        counters: &[Address; MAX_XFB_BUFFERS],
-    ) -> Result<(), RuntimeError> {
-        // SAFETY: the caller's contract.
-        unsafe { self.place_memory(playback, self.direct_upload(), 0, counters) }?;
-        // Everything that can fail precedes the first command.
-        let (per_axis, small) =
-            (self.ctx.max_workgroups_per_axis(), self.ctx.max_shared_workgroups());
-        for dispatch in &self.plan.dispatches {
-            fold(dispatch.workgroups.into(), per_axis)?;
-            if self.captures()
-                && let Some(pipeline) = self.pipeline_of(&self.pending.states[dispatch.state])
-            {
-                // SAFETY: the caller's contract.
-                unsafe { pipeline.recorded(&self.ctx, dispatch.key(small)) }?;
-            }
-        }
-        for i in 0..self.plan.dispatches.len() {
-            let dispatch = self.plan.dispatches[i];
-            if dispatch.count > 1 {
-                let listed = self.push_listed(playback.arena.upload(), &dispatch)?;
-                self.plan.dispatches[i].listed = split(listed.address);
-            }
-        }
-        if !self.plan.operations.is_empty() {
-            // SAFETY: the caller's contract.
-            unsafe { self.make_kernels(&[Kernel::Finish]) }?;
-        }
-        let operations = self.plan.operations.iter();
-        let resolved = operations.map(|o| Operation { address: self.resolve(o.address), ..*o });
-        let finish = place_operations(&self.ctx, playback.arena.upload(), resolved)?;
-        // SAFETY: the caller's contract.
-        let ends = unsafe { self.place_ends(playback) }?;
-
-        let captures = self.captures() && !self.plan.dispatches.is_empty();
-        let (mut for_captures, mut for_kernels) = (None, None);
-        // SAFETY: the caller's contract.
-        unsafe {
-            if captures {
-                for_captures = self.descriptor_set(playback, User::DirectCaptures)?;
-            }
-            if finish.is_some() {
-                for_kernels = self.descriptor_set(playback, User::Kernels)?;
-            }
-        }
-
-        // SAFETY: as above.
-        let _label = unsafe { self.ctx.label(playback.cmd, c"vkxfb capture") };
-        // SAFETY: as above.
-        unsafe { self.record_ends(playback, &ends, Order::First) }?;
-        if captures {
-            self.find_captured(after.position);
-            for i in 0..self.plan.dispatches.len() {
-                let dispatch = self.plan.dispatches[i];
-                let Some(pipeline) =
-                    self.pipeline_of(&self.pending.states[dispatch.state]).cloned()
-                else {
-                    continue;
-                };
-                let mut sysvals = self.sysvals(dispatch.state);
-                sysvals.draw = match dispatch.count {
-                    1 => self.resolved_draw(self.plan.placed[dispatch.first]),
-                    count => listed_draws(dispatch.listed, count),
-                };
-                // SAFETY: the caller's contract.
-                let raw = unsafe { pipeline.recorded(&self.ctx, dispatch.key(small)) }?;
-                let workgroups = self.workgroups_of(&dispatch);
-                let [x, y] = fold(workgroups.into(), per_axis)?;
-                // SAFETY: the caller's contract.
-                unsafe {
-                    match i {
-                        0 if playback.order.is_some() => {
-                            self.barrier_before(playback, Barrier::BetweenCaptures);
-                        }
-                        0 => self.scarce_barrier(playback, self.is_scarce()),
-                        _ => self.scarce_barrier(playback, self.captures_overlap()),
-                    }
-                    let state = dispatch.state;
-                    self.prepare_dispatch(playback, state, &pipeline, raw, for_captures, &sysvals);
-                    self.ctx.device().cmd_dispatch(playback.cmd, x, y, 1);
-                }
-            }
-            playback.recorded.captures += self.plan.dispatches.len() as u32;
-        }
-        if let Some((parameters, workgroups)) = finish {
-            self.find_finished();
-            // SAFETY: the caller's contract.
-            unsafe {
-                self.barrier_before(playback, Barrier::BeforeFinish);
-                self.dispatch_kernel(
-                    playback,
-                    for_kernels,
-                    Kernel::Finish,
-                    parameters,
-                    workgroups,
-                )?;
-            }
-        }
-        // SAFETY: as above.
-        unsafe { self.record_ends(playback, &ends, Order::Last) }
     }
 
     /// The number of workgroups of a dispatch. A fan without checks has fewer than others: three invocations for

@@ -16,20 +16,16 @@ use ash::vk;
 use super::capture::{Capture, PendingDraw, Position};
 use super::collect::most_workgroups;
 use super::direct::{invocations_per_item, joined_topology, shared_topology, unclamped_draw};
-use super::play::{After, Playback};
-use super::queries::Order;
-use super::restarts::RestartDispatches;
+use super::plan::{CaptureStep, Draws, Size, Step, Touched, When};
+use super::play::{After, Playback, Written};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::counts::{BoundBuffer, MAX_BUFFER_SIZE};
 use crate::lower::kernel::Kernel;
 use crate::runtime::arena::{Part, Suballocation, aligned};
-use crate::runtime::descriptors::User;
 use crate::runtime::fold::fold;
 use crate::runtime::pipeline::{Key, Source};
 use crate::runtime::{Barrier, RuntimeError};
-use crate::sysval::setup::{
-    BATCH_SIZE, Input, Progress, RestartedDraw, Setup, WORKGROUPS_OFFSET, kind,
-};
+use crate::sysval::setup::{BATCH_SIZE, Input, Progress, RestartedDraw, Setup, kind};
 use crate::sysval::{Address, DrawSysvals, split};
 use crate::topology::XfbTopology;
 
@@ -47,16 +43,14 @@ pub(super) struct GpuGroup {
     topology: Option<XfbTopology>,
     /// The most workgroups needed.
     most: u64,
-    /// The same, or `None` if the dispatch is indirect.
-    workgroups: Option<u64>,
+    size: Size,
 }
 
 impl GpuGroup {
-    /// What the pipeline is compiled for. `known` is the only draw, if its capture needs nothing from the
-    /// setup; `small` is
-    /// [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups).
-    fn key(&self, known: Option<KnownDraw>, small: u32) -> Key {
-        let source = if known.is_some() { Source::Pushed } else { Source::Placed };
+    /// What the pipeline is compiled for. `is_known` is whether its only draw needs nothing from the setup;
+    /// `small` is [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups).
+    fn key(&self, is_known: bool, small: u32) -> Key {
+        let source = if is_known { Source::Pushed } else { Source::Placed };
         let topology = shared_topology(self.topology, self.most, small);
         Key { restart: self.is_restarted, topology, ..Key::of(source) }
     }
@@ -67,104 +61,64 @@ impl GpuGroup {
     }
 }
 
-/// The memory that was taken from the arena.
-struct Placed {
-    setup: Suballocation,
-    batches: Suballocation,
-    new_state: Suballocation,
-    /// The source and the destination, if an earlier state must be copied.
-    moved_state: Option<(Suballocation, Suballocation)>,
-    restarts: Option<RestartDispatches>,
-    /// The draw, if its capture needs nothing from the setup.
-    known: Option<KnownDraw>,
-}
-
 /// A draw with primitive restart of which the CPU knows everything but the restarts.
 #[derive(Debug, Clone, Copy)]
 struct KnownDraw {
     draw: DrawSysvals,
-    workgroups: [u32; 2],
+    workgroups: u64,
 }
 
 impl Capture {
-    /// # Safety
-    /// As [`play`](Self::play).
-    pub(super) unsafe fn record_by_setup(
-        &mut self,
-        playback: &mut Playback<'_>,
-        counters: [Address; MAX_XFB_BUFFERS],
-    ) -> Result<After, RuntimeError> {
+    /// Plans a setup and captures of the draws that it places.
+    ///
+    /// # Errors
+    /// [`RuntimeError::DispatchTooLarge`].
+    pub(super) fn plan_setup(&mut self) -> Result<(), RuntimeError> {
         self.make_groups();
-        // Kernels disturb the application's descriptor sets.
-        self.check_sets()?;
-        // Everything that can fail precedes the first command.
-        let per_axis = self.ctx.max_workgroups_per_axis();
-        let captures = self.captures() && self.plan.groups.iter().any(|g| g.workgroups != Some(0));
-        let known = self.known_restarted_draw();
-        for group in &self.plan.groups {
-            fold(group.workgroups.unwrap_or(1), per_axis)?;
-            if captures && let Some(pipeline) = self.pipeline_of(&self.pending.states[group.state])
-            {
-                let key = group.key(known, self.ctx.max_shared_workgroups());
-                // SAFETY: the caller's contract.
-                unsafe { pipeline.recorded(&self.ctx, key) }?;
-            }
-        }
         self.plan.restarts.find(&self.pending.draws);
-        let kernels: &[Kernel] = match self.plan.restarts.is_empty() {
-            true => &[Kernel::Setup],
-            false => &[Kernel::RestartedSetup, Kernel::Restart, Kernel::RestartScan],
-        };
-        // SAFETY: the caller's contract.
-        unsafe { self.make_kernels(kernels) }?;
-        let (upload, scratch) = self.setup_memory();
-        // SAFETY: the caller's contract.
-        unsafe { self.place_memory(playback, upload, scratch, &counters) }?;
-        let placed = self.place_setup(playback, &counters, known)?;
-        // SAFETY: the caller's contract.
-        let ends = unsafe { self.place_ends(playback) }?;
-        // SAFETY: the caller's contract.
-        unsafe {
-            let for_kernels = self.descriptor_set(playback, User::Kernels)?;
-            let for_captures = match captures {
-                true => self.descriptor_set(playback, User::CapturesBySetup)?,
-                false => None,
-            };
-            let _label = self.ctx.label(playback.cmd, c"vkxfb capture");
-            if let Some((from, to)) = placed.moved_state {
-                self.move_state(playback, from, to);
+        let known = self.known_restarted_draw();
+        let barrier = |which, then| Step::Barrier { which, when: When::Always, then };
+        let kernel = |kernel, workgroups| Step::Kernel { kernel, workgroups };
+        let per_axis = self.ctx.max_workgroups_per_axis();
+        let steps = &mut self.plan.steps;
+        steps.extend([Step::MoveState, barrier(Barrier::BeforeSetup, Touched::Unknown)]);
+        let mut setup = Kernel::Setup;
+        if !self.plan.restarts.is_empty() {
+            setup = Kernel::RestartedSetup;
+            let [restart, scan] = self.plan.restarts.workgroups();
+            steps.push(kernel(Kernel::Restart, fold(restart, per_axis)?));
+            if scan > 0 {
+                steps.push(barrier(Barrier::RestartToScan, Touched::Unknown));
+                steps.push(kernel(Kernel::RestartScan, fold(scan, per_axis)?));
             }
-            self.record_ends(playback, &ends, Order::First)?;
-            self.barrier(playback, Barrier::BeforeSetup);
-            let mut setup = Kernel::Setup;
-            if let Some(RestartDispatches { parameters, restart, scan }) = placed.restarts {
-                setup = Kernel::RestartedSetup;
-                let kernel = Kernel::Restart;
-                self.dispatch_kernel(playback, for_kernels, kernel, parameters, restart)?;
-                if let Some(workgroups) = scan {
-                    self.barrier(playback, Barrier::RestartToScan);
-                    let kernel = Kernel::RestartScan;
-                    self.dispatch_kernel(playback, for_kernels, kernel, parameters, workgroups)?;
-                }
-                self.barrier(playback, Barrier::RestartToSetup);
-            }
-            self.dispatch_kernel(playback, for_kernels, setup, placed.setup, [1, 1])?;
-            playback.forget_order();
-            if captures {
-                if placed.known.is_none() {
-                    self.barrier(playback, Barrier::SetupToCapture);
-                }
-                self.find_captured(Position::State(placed.new_state));
-                if placed.known.is_some() {
-                    // No barrier follows what the setup kernel writes.
-                    self.find_counted(&counters);
-                }
-                self.remember(playback);
-                self.record_groups(playback, for_captures, &placed)?;
-            }
-            self.record_ends(playback, &ends, Order::Last)?;
+            // Of a known draw, the captures behind the setup kernel need nothing that it writes.
+            let then = if known.is_some() { Touched::CapturedAndCounted } else { Touched::Unknown };
+            steps.push(barrier(Barrier::RestartToSetup, then));
         }
-        Ok(After { position: Position::State(placed.new_state), captured: None })
+        steps.push(kernel(setup, [1, 1]));
+        let is_empty = |group: &GpuGroup| group.size == Size::DirectUpTo(0);
+        if self.captures() && !self.plan.groups.iter().all(is_empty) {
+            let steps = &mut self.plan.steps;
+            if known.is_none() {
+                steps.push(barrier(Barrier::SetupToCapture, Touched::Captured));
+            }
+            let small = self.ctx.max_shared_workgroups();
+            for (number, group) in self.plan.groups.iter().enumerate() {
+                let (draws, size) = match known {
+                    Some(KnownDraw { draw, workgroups }) => {
+                        (Draws::Restarted(draw), Size::DirectUpTo(workgroups))
+                    }
+                    None => (Draws::Batch(number), group.size),
+                };
+                if !is_empty(group) {
+                    let key = group.key(known.is_some(), small);
+                    let state = group.state;
+                    steps.push(Step::Capture(CaptureStep { key, state, draws, size }));
+                }
+            }
+        }
+        (self.plan.upload, self.plan.scratch) = self.setup_memory();
+        Ok(())
     }
 
     /// # Safety
@@ -206,19 +160,21 @@ impl Capture {
             let size = self.workgroup_size_of(draw.state, &draw.any_key());
             let is_sized = draw.is_known() || !indirect;
             let most = most_workgroups(&draw, size);
-            let workgroups = is_sized.then_some(most);
             let groups = &mut self.plan.groups;
             let joined = match groups.last_mut() {
-                Some(last) if last.takes(&draw) => match (&mut last.workgroups, workgroups) {
-                    (Some(sum), Some(more)) if *sum + more <= most_joined(per_axis, size) => {
-                        *sum += more;
+                Some(last) if last.takes(&draw) => match &mut last.size {
+                    Size::DirectUpTo(sum)
+                        if is_sized && *sum + most <= most_joined(per_axis, size) =>
+                    {
+                        *sum += most;
                         true
                     }
-                    (None, None) => true,
-                    _ => false,
+                    Size::Indirect(_) => !is_sized,
+                    Size::DirectUpTo(_) | Size::Direct(_) => false,
                 },
                 _ => false,
             };
+            let next = groups.len();
             match groups.last_mut() {
                 Some(last) if joined => {
                     last.most = last.most.saturating_add(most);
@@ -230,7 +186,7 @@ impl Capture {
                     is_restarted: draw.is_restarted(),
                     topology: Some(draw.topology.xfb_topology()),
                     most,
-                    workgroups,
+                    size: if is_sized { Size::DirectUpTo(most) } else { Size::Indirect(next) },
                 }),
             }
             self.pending.draws[number].input.group = groups.len() as u32 - 1;
@@ -277,19 +233,20 @@ impl Capture {
         (upload, scratch)
     }
 
-    fn place_setup(
+    /// Writes what [`plan_setup`](Self::plan_setup) planned. Returns the state after the draws.
+    pub(super) fn write_setup(
         &mut self,
         playback: &mut Playback<'_>,
         new_counters: &[Address; MAX_XFB_BUFFERS],
-        known: Option<KnownDraw>,
-    ) -> Result<Placed, RuntimeError> {
-        let restarts = self.place_restart_tables(playback)?;
+        written: &mut Written,
+    ) -> Result<After, RuntimeError> {
+        written.restarts = self.place_restart_tables(playback)?;
         let scratch = playback.arena.scratch();
         let (input_count, group_count) = (self.pending.draws.len(), self.plan.groups.len());
         let draws = scratch.take(self.most_placed_draws() * u64::from(self.draw_stride()))?;
         let batches = scratch.take(group_count as u64 * BATCH_SIZE)?;
         let new_state = scratch.take(STATE_SIZE)?;
-        let moved_state = self.moved_state(scratch, new_state)?;
+        written.moved_state = self.moved_state(scratch, new_state)?;
 
         let upload = playback.arena.upload();
         let inputs =
@@ -298,7 +255,7 @@ impl Capture {
         let has_queries = self.pending.draws.iter().any(|draw| {
             [draw.input.stream_query, draw.input.generated_query] != [Address::default(); 2]
         });
-        let position = match moved_state {
+        let position = match written.moved_state {
             Some((_, to)) => Position::State(to),
             None => self.position,
         };
@@ -315,8 +272,9 @@ impl Capture {
             reserved: [0; 3],
             progress: self.progress(position, Some(new_state), new_counters),
         };
-        let setup = upload.push([setup].into_iter())?;
-        Ok(Placed { setup, batches, new_state, moved_state, restarts, known })
+        written.parameters = Some(upload.push([setup].into_iter())?);
+        written.batches = Some(batches);
+        Ok(After { position: Position::State(new_state), captured: None })
     }
 
     /// The only draw, if it has primitive restart and the CPU knows everything else that its capture
@@ -357,10 +315,8 @@ impl Capture {
         let key = Key { restart: true, ..Key::of(Source::Pushed) };
         let size = u64::from(self.workgroup_size_of(draw.state, &key).max(1));
         let workgroups = u64::from(invocations).div_ceil(size);
-        Some(KnownDraw {
-            draw: self.resolved_draw(known),
-            workgroups: fold(workgroups, self.ctx.max_workgroups_per_axis()).ok()?,
-        })
+        fold(workgroups, self.ctx.max_workgroups_per_axis()).ok()?;
+        Some(KnownDraw { draw: known, workgroups })
     }
 
     /// Where the state of an earlier setup is copied from and to, if descriptors do not reach it.
@@ -424,53 +380,6 @@ impl Capture {
         // Draws without indices may share a pipeline with others.
         input.index_address = self.readable(index_address, input.index_limit);
         input
-    }
-
-    /// # Safety
-    /// As [`play`](Self::play); the batches are in the scratch memory.
-    unsafe fn record_groups(
-        &mut self,
-        playback: &mut Playback<'_>,
-        set: Option<vk::DescriptorSet>,
-        placed: &Placed,
-    ) -> Result<(), RuntimeError> {
-        let batches = placed.batches;
-        for number in 0..self.plan.groups.len() {
-            let group = self.plan.groups[number];
-            let pipeline = self.pipeline_of(&self.pending.states[group.state]).cloned();
-            let Some(pipeline) = pipeline.filter(|_| group.workgroups != Some(0)) else { continue };
-            let offset = number as u64 * BATCH_SIZE;
-            let mut sysvals = self.sysvals(group.state);
-            match (placed.known, self.pending.draws.first()) {
-                (Some(known), Some(draw)) => {
-                    (sysvals.draw, sysvals.batch) = (known.draw, draw.input.restart_table);
-                }
-                _ => sysvals.set_batch(split(batches.address + offset)),
-            }
-            // SAFETY: the caller's contract; the arguments lie in the scratch memory.
-            unsafe {
-                self.scarce_barrier(playback, number > 0 && self.captures_overlap());
-                let key = group.key(placed.known, self.ctx.max_shared_workgroups());
-                let raw = pipeline.recorded(&self.ctx, key)?;
-                self.prepare_dispatch(playback, group.state, &pipeline, raw, set, &sysvals);
-                let (device, cmd) = (self.ctx.device(), playback.cmd);
-                match (placed.known, group.workgroups) {
-                    (Some(KnownDraw { workgroups: [x, y], .. }), _) => {
-                        device.cmd_dispatch(cmd, x, y, 1);
-                    }
-                    (None, Some(workgroups)) => {
-                        let [x, y] = fold(workgroups, self.ctx.max_workgroups_per_axis())?;
-                        device.cmd_dispatch(cmd, x, y, 1);
-                    }
-                    (None, None) => {
-                        let at = batches.offset + offset + WORKGROUPS_OFFSET;
-                        device.cmd_dispatch_indirect(cmd, batches.buffer, at);
-                    }
-                }
-            }
-            playback.recorded.captures += 1;
-        }
-        Ok(())
     }
 }
 

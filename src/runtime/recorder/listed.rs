@@ -6,7 +6,7 @@ use super::direct::Dispatch;
 use crate::runtime::RuntimeError;
 use crate::runtime::arena::{Part, Suballocation, aligned};
 use crate::runtime::fold::fold;
-use crate::sysval::{Address, DrawSysvals};
+use crate::sysval::{Address, DrawSysvals, split};
 
 /// The number of a draw in a list.
 type Number = u16;
@@ -29,8 +29,18 @@ impl Capture {
         aligned((dispatch.count * size_of::<DrawSysvals>() + listed) as u64)
     }
 
-    /// Writes the draws of a dispatch to memory, and the list if there are several.
-    pub(super) fn push_listed(
+    /// Writes the draws of the dispatch with that number to memory, and the list if there are several.
+    pub(super) fn write_listed(
+        &mut self,
+        upload: &mut Part,
+        number: usize,
+    ) -> Result<(), RuntimeError> {
+        let listed = self.push_listed(upload, &self.plan.dispatches[number])?;
+        self.plan.dispatches[number].listed = split(listed.address);
+        Ok(())
+    }
+
+    fn push_listed(
         &self,
         upload: &mut Part,
         dispatch: &Dispatch,

@@ -30,6 +30,10 @@ mod gpu;
 mod graphics;
 mod listed;
 mod order;
+mod plan;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
+mod plan_tests;
 mod play;
 mod queries;
 mod resources;

@@ -9,8 +9,10 @@ use ash::vk;
 use super::capture::{Attributes, Capture, DrawState, PendingDraw, Position, TargetBuffer};
 use super::direct::Dispatch;
 use super::gpu::GpuGroup;
+use super::listed::listed_draws;
 use super::order::{Accesses, CaptureOrder};
-use super::queries::operations_upload;
+use super::plan::{CaptureStep, Draws, Size, Step, Touched, Way, When};
+use super::queries::{Ends, operations_upload};
 use super::restarts::RestartTables;
 use super::sets::SetArguments;
 use super::{Captured, Recorded};
@@ -18,14 +20,21 @@ use crate::capture::MAX_XFB_BUFFERS;
 use crate::lower::kernel::Kernel;
 use crate::runtime::arena::{Suballocation, aligned};
 use crate::runtime::descriptors::{LastSets, User};
+use crate::runtime::fold::fold;
+use crate::runtime::pipeline::Source;
 use crate::runtime::{ArenaAccess, Barrier, Pipeline, RuntimeError};
-use crate::sysval::setup::{Operation, operation};
-use crate::sysval::{Address, AttributeDescriptor, DrawSysvals, Sysvals, join, split};
+use crate::sysval::setup::{BATCH_SIZE, Operation, WORKGROUPS_OFFSET, operation};
+use crate::sysval::{Address, AttributeDescriptor, Batch, DrawSysvals, Sysvals, join, split};
 
 /// What is computed from the collected draws when they are played. The memory is kept for the next
 /// time.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
+    /// What is recorded.
+    pub(super) steps: Vec<Step>,
+    /// Bytes of upload and scratch memory that its parameters take.
+    pub(super) upload: u64,
+    pub(super) scratch: u64,
     pub(super) operations: Vec<Operation>,
     pub(super) placed: Vec<DrawSysvals>,
     pub(super) dispatches: Vec<Dispatch>,
@@ -45,14 +54,15 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    fn clear(&mut self) {
+    /// Forgets everything but the states that are used.
+    fn restart(&mut self) {
+        self.steps.clear();
+        (self.upload, self.scratch) = (0, 0);
         self.operations.clear();
-        self.placed.clear();
-        self.dispatches.clear();
+        self.forget_placed();
         self.groups.clear();
         self.restarts.clear();
         self.accesses.clear();
-        self.used_states.clear();
         self.addresses.clear();
     }
 
@@ -62,16 +72,28 @@ impl Plan {
         self.dispatches.clear();
     }
 
-    /// Forgets what descriptors were assigned to.
-    pub(super) fn forget_addresses(&mut self) {
-        self.addresses.clear();
-    }
-
     /// The address of the table of a state.
     pub(super) fn table_of(&self, state: usize) -> Address {
         let number = self.used_states.binary_search_by_key(&state, |(state, _)| *state);
         number.ok().and_then(|number| self.used_states.get(number)).map_or([0; 2], |(_, at)| *at)
     }
+}
+
+/// The memory of what the steps of a plan read and write.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    /// The parameters of the finish, the resume or the setup kernel, or of a fused capture.
+    pub(super) parameters: Option<Suballocation>,
+    /// Those of the restart kernel and of the scan.
+    pub(super) restarts: Option<Suballocation>,
+    /// The batches that the captures read.
+    pub(super) batches: Option<Suballocation>,
+    /// The source and the destination, if an earlier state must be copied.
+    pub(super) moved_state: Option<(Suballocation, Suballocation)>,
+    ends: Option<Ends>,
+    /// The descriptor sets of captures and of kernels.
+    capture_set: Option<vk::DescriptorSet>,
+    kernel_set: Option<vk::DescriptorSet>,
 }
 
 /// A command buffer that a capture is recorded into.
@@ -138,7 +160,8 @@ impl Capture {
             let mark = playback.arena.mark();
             // SAFETY: the caller's contract.
             let recorded = unsafe { self.record_planned(playback, counters) };
-            self.plan.clear();
+            self.plan.restart();
+            self.plan.used_states.clear();
             match recorded {
                 Ok(position) => after = position,
                 Err(error) => {
@@ -164,36 +187,329 @@ impl Capture {
         playback: &mut Playback<'_>,
         counters: [Address; MAX_XFB_BUFFERS],
     ) -> Result<After, RuntimeError> {
-        self.plan.clear();
         // The application may have bound sets and a pipeline itself.
         self.pending.sets.forget_recorded();
         playback.found = Found::default();
         self.find_used_states();
         self.check_layouts(playback)?;
-        let all_known = self.pending.draws.iter().all(PendingDraw::is_known);
-        let after = match self.position {
+        let mark = playback.arena.mark();
+        let mut way = self.make_plan(&counters, true)?;
+        // SAFETY: the caller's contract.
+        unsafe { self.prepare(playback, &counters) }?;
+        let fits = self.ctx.table().is_none_or(|limits| self.table.fits_fused(limits));
+        if let Way::Fused { .. } = way
+            && !fits
+        {
+            playback.arena.rewind(mark);
+            way = self.make_plan(&counters, false)?;
             // SAFETY: the caller's contract.
-            Position::Known(record) if all_known => unsafe {
-                self.record_direct(playback, record, counters)
-            },
-            // SAFETY: as above.
-            _ => unsafe {
-                let fused = match self.fusible(&counters) {
-                    Some(draw) => self.record_fused(playback, draw, &counters, None)?,
-                    None => None,
-                };
-                match fused {
-                    Some(after) => Ok(after),
-                    None => match self.resumable()? {
-                        Some(all) => self.record_resumed(playback, all, &counters),
-                        None => self.record_by_setup(playback, counters),
-                    },
-                }
-            },
-        }?;
-        // SAFETY: as above.
-        unsafe { self.scarce_barrier(playback, self.is_scarce()) };
+            unsafe { self.prepare(playback, &counters) }?;
+        }
+        let mut written = Written::default();
+        let after = match &way {
+            Way::Direct(after) => {
+                self.write_direct(playback, &mut written)?;
+                *after
+            }
+            Way::Fused { draw, known } => {
+                self.write_fused(playback, draw, *known, &counters, &mut written)?
+            }
+            Way::Resumed(all) => self.write_resumed(playback, all, &counters, &mut written)?,
+            Way::Setup => self.write_setup(playback, &counters, &mut written)?,
+        };
+        // SAFETY: the caller's contract.
+        unsafe {
+            written.ends = self.place_ends(playback)?;
+            self.find_sets(playback, &way, &mut written)?;
+            self.record_steps(playback, &written, &after, &counters)?;
+            self.scarce_barrier(playback, self.is_scarce());
+        }
         Ok(after)
+    }
+
+    /// Plans what is recorded.
+    ///
+    /// # Errors
+    /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::DescriptorSetUnknown`].
+    pub(super) fn make_plan(
+        &mut self,
+        counters: &[Address; MAX_XFB_BUFFERS],
+        may_fuse: bool,
+    ) -> Result<Way, RuntimeError> {
+        self.plan.restart();
+        let fusible = self.fusible(counters).filter(|_| may_fuse);
+        let all_known = self.pending.draws.iter().all(PendingDraw::is_known);
+        let way = match self.position {
+            Position::Known(record) if all_known => {
+                let after = self.place_draws(record, counters)?;
+                // Without operations or captures there is nothing to fuse.
+                let is_plain = self.plan.operations.is_empty() || self.plan.dispatches.is_empty();
+                match fusible.filter(|_| !is_plain) {
+                    Some(draw) => Way::Fused { draw, known: Some(after) },
+                    None => Way::Direct(after),
+                }
+            }
+            _ => match fusible {
+                Some(draw) => Way::Fused { draw, known: None },
+                None => self.resumable()?.map_or(Way::Setup, Way::Resumed),
+            },
+        };
+        match &way {
+            Way::Direct(_) => self.plan_direct()?,
+            Way::Fused { draw, known } => {
+                if known.is_none() {
+                    // Whether a draw is refused does not depend on its size.
+                    self.check_sets()?;
+                }
+                self.plan_fused(draw, known.is_some());
+            }
+            Way::Resumed(_) => self.plan_resumed(),
+            Way::Setup => {
+                // Kernels disturb the application's descriptor sets.
+                self.check_sets()?;
+                self.plan_setup()?;
+            }
+        }
+        // Before what they count only where a test leaves out the barrier between them.
+        let place = match self.ctx.omits(Barrier::ValuesToEnds) {
+            true => 0,
+            false => self.plan.steps.len(),
+        };
+        self.plan.steps.insert(place, Step::EndQueries);
+        Ok(way)
+    }
+
+    /// Does what can fail: creates the pipelines and kernels that do not exist yet, and takes memory.
+    ///
+    /// # Safety
+    /// As [`play`](Self::play).
+    unsafe fn prepare(
+        &mut self,
+        playback: &mut Playback<'_>,
+        counters: &[Address; MAX_XFB_BUFFERS],
+    ) -> Result<(), RuntimeError> {
+        for step in &self.plan.steps {
+            match step {
+                Step::Kernel { kernel, .. } => {
+                    // SAFETY: the caller's contract.
+                    unsafe { self.make_kernels(&[*kernel]) }?;
+                }
+                Step::Capture(CaptureStep { key, state, size, .. }) => {
+                    fold(size.direct().unwrap_or(1), self.ctx.max_workgroups_per_axis())?;
+                    let state = self.pending.states.get(*state);
+                    if let Some(pipeline) = state.and_then(|state| self.pipeline_of(state)) {
+                        // SAFETY: the caller's contract.
+                        unsafe { pipeline.recorded(&self.ctx, *key) }?;
+                    }
+                }
+                Step::MoveState | Step::Barrier { .. } | Step::EndQueries => {}
+            }
+        }
+        let (upload, scratch) = (self.plan.upload, self.plan.scratch);
+        // SAFETY: the caller's contract.
+        unsafe { self.place_memory(playback, upload, scratch, counters) }
+    }
+
+    /// Finds the descriptor sets of the steps.
+    ///
+    /// # Errors
+    /// [`RuntimeError::NoDescriptorSet`].
+    ///
+    /// # Safety
+    /// As [`play`](Self::play).
+    unsafe fn find_sets(
+        &self,
+        playback: &mut Playback<'_>,
+        way: &Way,
+        written: &mut Written,
+    ) -> Result<(), RuntimeError> {
+        let user = match way {
+            Way::Direct(_) => User::DirectCaptures,
+            Way::Fused { .. } => User::FusedCaptures,
+            Way::Resumed(_) | Way::Setup => User::CapturesBySetup,
+        };
+        let has = |is_it: fn(&Step) -> bool| self.plan.steps.iter().any(is_it);
+        // SAFETY: the caller's contract.
+        unsafe {
+            if has(|step| matches!(step, Step::Kernel { .. })) {
+                written.kernel_set = self.descriptor_set(playback, User::Kernels)?;
+            }
+            if has(|step| matches!(step, Step::Capture(_))) {
+                written.capture_set = self.descriptor_set(playback, user)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Records the steps.
+    ///
+    /// # Safety
+    /// As [`play`](Self::play).
+    unsafe fn record_steps(
+        &mut self,
+        playback: &mut Playback<'_>,
+        written: &Written,
+        after: &After,
+        counters: &[Address; MAX_XFB_BUFFERS],
+    ) -> Result<(), RuntimeError> {
+        let ctx = self.ctx.clone();
+        // SAFETY: the caller's contract.
+        let _label = unsafe { ctx.label(playback.cmd, c"vkxfb capture") };
+        let mut follows_capture = false;
+        for number in 0..self.plan.steps.len() {
+            let step = self.plan.steps[number];
+            // SAFETY: the caller's contract.
+            unsafe {
+                match step {
+                    Step::MoveState => {
+                        if let Some((from, to)) = written.moved_state {
+                            self.move_state(playback, from, to);
+                        }
+                    }
+                    Step::Barrier { which, when, then } => {
+                        self.find_touched(then, after, counters);
+                        self.record_barrier(playback, which, when, then);
+                    }
+                    Step::Kernel { kernel, workgroups } => {
+                        let parameters = match kernel {
+                            Kernel::Restart | Kernel::RestartScan => written.restarts,
+                            _ => written.parameters,
+                        };
+                        if let Some(parameters) = parameters {
+                            let set = written.kernel_set;
+                            self.dispatch_kernel(playback, set, kernel, parameters, workgroups)?;
+                        }
+                    }
+                    Step::Capture(capture) => {
+                        self.scarce_barrier(playback, follows_capture && self.captures_overlap());
+                        self.record_capture(playback, written, &capture)?;
+                    }
+                    Step::EndQueries => self.record_ends(playback, written.ends)?,
+                }
+            }
+            follows_capture = matches!(step, Step::Capture(_));
+        }
+        Ok(())
+    }
+
+    /// Finds what the steps behind a barrier access.
+    fn find_touched(
+        &mut self,
+        touched: Touched,
+        after: &After,
+        counters: &[Address; MAX_XFB_BUFFERS],
+    ) {
+        match touched {
+            Touched::Unknown => {}
+            Touched::Captured => self.find_captured(after.position),
+            Touched::CapturedAndCounted => {
+                self.find_captured(after.position);
+                self.find_counted(counters);
+            }
+            Touched::Finished => self.find_finished(),
+        }
+    }
+
+    /// Records a barrier, if one is needed.
+    ///
+    /// # Safety
+    /// As [`play`](Self::play).
+    unsafe fn record_barrier(
+        &self,
+        playback: &mut Playback<'_>,
+        which: Barrier,
+        when: When,
+        then: Touched,
+    ) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            match when {
+                When::Always => {
+                    self.barrier(playback, which);
+                    match then {
+                        Touched::Unknown => playback.forget_order(),
+                        _ => self.remember(playback),
+                    }
+                }
+                When::InOrder if playback.order.is_none() => {
+                    self.scarce_barrier(playback, self.is_scarce());
+                }
+                When::InOrder | When::Touched => self.barrier_before(playback, which),
+            }
+        }
+    }
+
+    /// Records a dispatch that captures.
+    ///
+    /// # Safety
+    /// As [`play`](Self::play).
+    unsafe fn record_capture(
+        &mut self,
+        playback: &mut Playback<'_>,
+        written: &Written,
+        capture: &CaptureStep,
+    ) -> Result<(), RuntimeError> {
+        let CaptureStep { key, state, draws, size } = *capture;
+        let Some(pipeline) = self.pipeline_of(&self.pending.states[state]).cloned() else {
+            return Ok(());
+        };
+        let sysvals = self.sysvals_of(state, draws, written);
+        let set = written.capture_set;
+        // SAFETY: the caller's contract; the arguments lie in the scratch memory.
+        unsafe {
+            let raw = pipeline.recorded(&self.ctx, key)?;
+            self.prepare_dispatch(playback, state, &pipeline, raw, set, &sysvals);
+            let (device, cmd) = (self.ctx.device(), playback.cmd);
+            match (size, written.batches) {
+                (Size::Indirect(number), Some(batches)) => {
+                    let at = batches.offset + number as u64 * BATCH_SIZE + WORKGROUPS_OFFSET;
+                    device.cmd_dispatch_indirect(cmd, batches.buffer, at);
+                }
+                _ => {
+                    let workgroups = size.direct().unwrap_or_default();
+                    let [x, y] = fold(workgroups, self.ctx.max_workgroups_per_axis())?;
+                    device.cmd_dispatch(cmd, x, y, 1);
+                }
+            }
+        }
+        playback.recorded.captures += 1;
+        // As with kernels, so that whether a later draw is refused does not depend on the size of this one.
+        playback.sets_disturbed |= set.is_some() && key.source == Source::Fused;
+        Ok(())
+    }
+
+    /// The sysvals of a dispatch.
+    fn sysvals_of(&self, state: usize, draws: Draws, written: &Written) -> Sysvals {
+        let mut sysvals = self.sysvals(state);
+        let listed = |number: usize| {
+            let dispatch = &self.plan.dispatches[number];
+            listed_draws(dispatch.listed, dispatch.count)
+        };
+        let batch = |number: usize, size: u64| {
+            split(written.batches.map_or(0, |batches| batches.address + number as u64 * size))
+        };
+        let first = self.pending.draws.first();
+        match draws {
+            Draws::Pushed(number) => sysvals.draw = self.resolved_draw(self.plan.placed[number]),
+            Draws::Listed(number) => sysvals.draw = listed(number),
+            Draws::Resumed(number) => {
+                if self.plan.dispatches[number].count > 1 {
+                    sysvals.draw = listed(number);
+                }
+                sysvals.set_batch(batch(number, size_of::<Batch>() as u64));
+            }
+            Draws::Batch(number) => sysvals.set_batch(batch(number, BATCH_SIZE)),
+            Draws::Fused => {
+                if let (Some(draw), Some(parameters)) = (first, written.parameters) {
+                    return self.fused_sysvals(draw, parameters.address);
+                }
+            }
+            Draws::Restarted(draw) => {
+                sysvals.draw = self.resolved_draw(draw);
+                sysvals.batch = first.map_or([0; 2], |draw| draw.input.restart_table);
+            }
+        }
+        sysvals
     }
 
     /// Finds the states that captures use. States are sorted: a draw never has an earlier state

@@ -39,16 +39,6 @@ pub(super) struct Ends {
     set: Option<vk::DescriptorSet>,
 }
 
-/// When queries end, relative to the commands that they count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
-    /// Before these commands. Only if a test [omits](Barrier::ValuesToEnds) the barrier
-    /// that prevents it.
-    First,
-    /// After these commands.
-    Last,
-}
-
 impl Capture {
     /// # Safety
     /// As [`Recorder::begin_query`](super::Recorder::begin_query).
@@ -116,24 +106,16 @@ impl Capture {
         Ok(Some(Ends { parameters, workgroups, set }))
     }
 
-    /// Records the ends of queries, if `order` is when they should be recorded.
+    /// Records the ends of queries.
     ///
     /// # Safety
     /// As [`play`](Self::play).
     pub(super) unsafe fn record_ends(
         &mut self,
         playback: &mut Playback<'_>,
-        ends: &Option<Ends>,
-        place: Order,
+        ends: Option<Ends>,
     ) -> Result<(), RuntimeError> {
-        let order = match self.ctx.omits(Barrier::ValuesToEnds) {
-            true => Order::First,
-            false => Order::Last,
-        };
-        let Some(Ends { parameters, workgroups, set }) = *ends else { return Ok(()) };
-        if place != order {
-            return Ok(());
-        }
+        let Some(Ends { parameters, workgroups, set }) = ends else { return Ok(()) };
         // SAFETY: the caller's contract.
         unsafe {
             self.barrier(playback, Barrier::ValuesToEnds);

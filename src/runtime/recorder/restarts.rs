@@ -6,7 +6,6 @@ use super::capture::{Capture, PendingDraw};
 use super::play::Playback;
 use crate::runtime::RuntimeError;
 use crate::runtime::arena::{Suballocation, aligned};
-use crate::runtime::fold::fold;
 use crate::sysval::setup::{
     Input, RESTART_BLOCKS, Reduction, RestartRange, kind, restart_blocks, restart_table_size,
 };
@@ -21,15 +20,6 @@ pub(super) struct RestartTables {
     numbers: Vec<u32>,
     /// The numbers of the ranges that indirect draws share.
     shared: HashMap<RestartRange, u32>,
-}
-
-/// The dispatches that compute the tables.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct RestartDispatches {
-    pub(super) parameters: Suballocation,
-    /// Workgroups of the restart kernel, and of the scan after it if it is needed.
-    pub(super) restart: [u32; 2],
-    pub(super) scan: Option<[u32; 2]>,
 }
 
 impl RestartTables {
@@ -61,6 +51,12 @@ impl RestartTables {
         }
     }
 
+    /// Workgroups of the restart kernel, and of the scan after it: one for each range of several.
+    pub(super) fn workgroups(&self) -> [u64; 2] {
+        let workgroups = || self.ranges.iter().map(workgroups_of);
+        [workgroups().sum(), workgroups().filter(|count| *count > 1).count() as u64]
+    }
+
     /// Bytes of scratch memory that the tables take.
     pub(super) fn scratch(&self) -> u64 {
         self.ranges.iter().map(|range| aligned(table_size(range))).sum()
@@ -79,11 +75,12 @@ impl RestartTables {
 }
 
 impl Capture {
-    /// Reserves the tables, and writes the position of its table to each draw.
+    /// Reserves the tables, and writes the position of its table to each draw. Returns the parameters of the
+    /// kernels that compute them.
     pub(super) fn place_restart_tables(
         &mut self,
         playback: &mut Playback<'_>,
-    ) -> Result<Option<RestartDispatches>, RuntimeError> {
+    ) -> Result<Option<Suballocation>, RuntimeError> {
         // Resolving addresses borrows the rest of the capture, so the tables are taken out
         // meanwhile.
         let mut made = std::mem::take(&mut self.plan.restarts);
@@ -96,7 +93,7 @@ impl Capture {
         &mut self,
         made: &mut RestartTables,
         playback: &mut Playback<'_>,
-    ) -> Result<Option<RestartDispatches>, RuntimeError> {
+    ) -> Result<Option<Suballocation>, RuntimeError> {
         if made.is_empty() {
             return Ok(None);
         }
@@ -111,8 +108,6 @@ impl Capture {
         // The scan processes ranges of several workgroups, which must come first.
         made.ranges.sort_unstable_by_key(|range| workgroups_of(range) == 1);
         let scan_count = made.ranges.partition_point(|range| workgroups_of(range) > 1);
-        let per_axis = self.ctx.max_workgroups_per_axis();
-        let restart = fold(made.ranges.iter().map(workgroups_of).sum(), per_axis)?;
         let mut workgroups = 0;
         for range in &mut made.ranges {
             // A dispatch has fewer than 2^32 workgroups.
@@ -127,12 +122,7 @@ impl Capture {
             count: made.ranges.len() as u32,
             scan_count: scan_count as u32,
         };
-        let parameters = upload.push([reduction].into_iter())?;
-        let scan = match scan_count {
-            0 => None,
-            count => Some(fold(count as u64, per_axis)?),
-        };
-        Ok(Some(RestartDispatches { parameters, restart, scan }))
+        Ok(Some(upload.push([reduction].into_iter())?))
     }
 }
 

@@ -9,13 +9,11 @@
 use super::capture::{Capture, PendingDraw, Position};
 use super::direct::Cursor;
 use super::gpu::STATE_SIZE;
-use super::listed::listed_draws;
-use super::play::{After, Playback};
-use super::queries::Order;
+use super::plan::{CaptureStep, Draws, Size, Step, Touched, When};
+use super::play::{After, Playback, Written};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::lower::kernel::Kernel;
 use crate::runtime::arena::aligned;
-use crate::runtime::fold::fold;
 use crate::runtime::{Barrier, RuntimeError};
 use crate::sysval::setup::{Input, Resume};
 use crate::sysval::{Address, Batch, split};
@@ -63,44 +61,52 @@ impl Capture {
         Ok(Some(Resumable { vertices, needed, stream_query, generated_query }))
     }
 
-    /// Records the placed draws.
-    ///
-    /// # Safety
-    /// As [`play`](Self::play).
-    pub(super) unsafe fn record_resumed(
+    /// Plans captures of the placed draws.
+    pub(super) fn plan_resumed(&mut self) {
+        let small = self.ctx.max_shared_workgroups();
+        let plan = &mut self.plan;
+        plan.steps.extend([
+            Step::Barrier {
+                which: Barrier::BeforeSetup,
+                when: When::Always,
+                then: Touched::Unknown,
+            },
+            Step::Kernel { kernel: Kernel::Resume, workgroups: [1, 1] },
+            Step::Barrier {
+                which: Barrier::SetupToCapture,
+                when: When::Always,
+                then: Touched::Captured,
+            },
+        ]);
+        plan.steps.extend(plan.dispatches.iter().enumerate().map(|(number, dispatch)| {
+            Step::Capture(CaptureStep {
+                key: dispatch.key_by_kernel(small),
+                state: dispatch.state,
+                draws: Draws::Resumed(number),
+                size: Size::Direct(dispatch.workgroups.into()),
+            })
+        }));
+        let batches = aligned((self.plan.dispatches.len() * size_of::<Batch>()) as u64);
+        let lists = self.plan.dispatches.iter().map(|dispatch| self.listed_upload(dispatch));
+        self.plan.upload = lists.sum::<u64>() + batches + aligned(size_of::<Resume>() as u64);
+        self.plan.scratch = batches + aligned(STATE_SIZE);
+    }
+
+    /// Writes what [`plan_resumed`](Self::plan_resumed) planned. Returns the state after the draws.
+    pub(super) fn write_resumed(
         &mut self,
         playback: &mut Playback<'_>,
-        all: Resumable,
+        all: &Resumable,
         counters: &[Address; MAX_XFB_BUFFERS],
+        written: &mut Written,
     ) -> Result<After, RuntimeError> {
-        // Everything that can fail precedes the first command.
-        let per_axis = self.ctx.max_workgroups_per_axis();
-        for dispatch in &self.plan.dispatches {
-            fold(dispatch.workgroups.into(), per_axis)?;
-            let key = dispatch.key_by_kernel(self.ctx.max_shared_workgroups());
-            if let Some(pipeline) = self.pipeline_of(&self.pending.states[dispatch.state]) {
-                // SAFETY: the caller's contract.
-                unsafe { pipeline.recorded(&self.ctx, key) }?;
-            }
-        }
-        // SAFETY: the caller's contract.
-        unsafe { self.make_kernels(&[Kernel::Resume]) }?;
-        let count = self.plan.dispatches.len() as u64;
-        let batches = aligned(count * size_of::<Batch>() as u64);
-        let upload = self.plan.dispatches.iter().map(|d| self.listed_upload(d)).sum::<u64>()
-            + batches
-            + aligned(size_of::<Resume>() as u64);
-        let scratch = batches + aligned(STATE_SIZE);
-        // SAFETY: the caller's contract.
-        unsafe { self.place_memory(playback, upload, scratch, counters) }?;
-        let (batches, new_state) = {
-            let scratch = playback.arena.scratch();
-            (scratch.take(count * size_of::<Batch>() as u64)?, scratch.take(STATE_SIZE)?)
-        };
+        let count = self.plan.dispatches.len();
+        let scratch = playback.arena.scratch();
+        let batches = scratch.take((count * size_of::<Batch>()) as u64)?;
+        let new_state = scratch.take(STATE_SIZE)?;
         let upload = playback.arena.upload();
-        for i in 0..self.plan.dispatches.len() {
-            let listed = self.push_listed(upload, &self.plan.dispatches[i])?;
-            self.plan.dispatches[i].listed = split(listed.address);
+        for number in 0..count {
+            self.write_listed(upload, number)?;
         }
         let known = upload.push(self.plan.dispatches.iter().map(|dispatch| Batch {
             draws: dispatch.listed,
@@ -117,41 +123,8 @@ impl Capture {
             generated_query: self.resolve(all.generated_query),
             progress: self.progress(self.position, Some(new_state), counters),
         };
-        let parameters = upload.push([resume].into_iter())?;
-        let after = After { position: Position::State(new_state), captured: None };
-        // SAFETY: the caller's contract.
-        unsafe {
-            let ends = self.place_ends(playback)?;
-            let _label = self.ctx.label(playback.cmd, c"vkxfb capture");
-            self.record_ends(playback, &ends, Order::First)?;
-            self.barrier(playback, Barrier::BeforeSetup);
-            self.dispatch_kernel(playback, None, Kernel::Resume, parameters, [1, 1])?;
-            playback.forget_order();
-            self.barrier(playback, Barrier::SetupToCapture);
-            self.find_captured(after.position);
-            self.remember(playback);
-            for number in 0..self.plan.dispatches.len() {
-                let dispatch = self.plan.dispatches[number];
-                let Some(pipeline) =
-                    self.pipeline_of(&self.pending.states[dispatch.state]).cloned()
-                else {
-                    continue;
-                };
-                let mut sysvals = self.sysvals(dispatch.state);
-                if dispatch.count > 1 {
-                    sysvals.draw = listed_draws(dispatch.listed, dispatch.count);
-                }
-                let offset = (number * size_of::<Batch>()) as u64;
-                sysvals.set_batch(split(batches.address + offset));
-                let key = dispatch.key_by_kernel(self.ctx.max_shared_workgroups());
-                let raw = pipeline.recorded(&self.ctx, key)?;
-                let [x, y] = fold(dispatch.workgroups.into(), per_axis)?;
-                self.prepare_dispatch(playback, dispatch.state, &pipeline, raw, None, &sysvals);
-                self.ctx.device().cmd_dispatch(playback.cmd, x, y, 1);
-                playback.recorded.captures += 1;
-            }
-            self.record_ends(playback, &ends, Order::Last)?;
-        }
-        Ok(after)
+        written.parameters = Some(upload.push([resume].into_iter())?);
+        written.batches = Some(batches);
+        Ok(After { position: Position::State(new_state), captured: None })
     }
 }
