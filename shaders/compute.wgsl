@@ -41,7 +41,13 @@ fn begin_draw(workgroup: u32, local: u32) -> bool {
     if is_fused() {
         use_fused_draw(workgroup, local);
     } else if is_batched() {
-        use_listed_draw(workgroup);
+        if shares_draws() {
+            use_listed_draw_together(workgroup, local);
+        } else {
+            use_listed_draw(workgroup);
+        }
+    } else if may_be_general() && shares_draws() {
+        use_draw_together(workgroup, local);
     } else if may_be_general() && has_batch() {
         use_draw_of(workgroup);
     } else if may_restart() && !may_be_general() {

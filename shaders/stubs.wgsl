@@ -97,6 +97,9 @@ fn may_load_bytes() -> bool { return false; }
 
 fn workgroup_size() -> u32 { return 64u; }
 
+// Whether the invocations of a workgroup load their draw together.
+fn shares_draws() -> bool { return false; }
+
 // -- Kernels
 
 // Whether an invocation makes few loop iterations: llvmpipe ends the loops of a kernel after 65,535

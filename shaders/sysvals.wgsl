@@ -153,10 +153,15 @@ fn use_known_restarts() {
 }
 
 fn draw_at(at: vec2<u32>) -> Draw {
-    let a = load4_aligned(at);
-    let b = load4_aligned(add_bytes(at, 16u));
-    let c = load4_aligned(add_bytes(at, 32u));
-    let d = load4_aligned(add_bytes(at, 48u));
+    return draw_of_words(
+        load4_aligned(at),
+        load4_aligned(add_bytes(at, 16u)),
+        load4_aligned(add_bytes(at, 32u)),
+        load4_aligned(add_bytes(at, 48u)),
+    );
+}
+
+fn draw_of_words(a: vec4<u32>, b: vec4<u32>, c: vec4<u32>, d: vec4<u32>) -> Draw {
     return Draw(
         a.x, a.y, a.z, a.w,
         b.x, b.y, b.z, b.w,

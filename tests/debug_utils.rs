@@ -150,7 +150,7 @@ fn objects_have_names_and_captures_labels_where_they_are_wanted() {
     assert_eq!(record(false), [""; 0]);
     let told = record(true);
     for expected in [
-        "PIPELINE vkxfb compute plain",
+        "PIPELINE vkxfb compute, Pushed, List",
         "PIPELINE_LAYOUT vkxfb compute",
         "PIPELINE vkxfb setup",
         "BUFFER vkxfb upload",

@@ -24,7 +24,7 @@ use vkxfb::sysval::{
 };
 use vkxfb::topology::XfbTopology;
 
-const SOURCES: [&str; 22] = [
+const SOURCES: [&str; 23] = [
     "sysvals",
     "stubs",
     "wide",
@@ -36,6 +36,7 @@ const SOURCES: [&str; 22] = [
     "placing",
     "compute",
     "fused",
+    "shared",
     "staged",
     "vertex",
     "restart",
@@ -248,6 +249,8 @@ fn constants_have_one_value() {
         ("RESTART_RANGE_FIRST_WORKGROUP", size(offset_of!(RestartRange, first_workgroup))),
         ("RESTARTED_DRAW_SIZE", size(size_of::<RestartedDraw>())),
         ("RESTARTED_BATCH", RESTARTED_BATCH.into()),
+        ("SHARED_BATCH", size(size_of::<RestartedDraw>() / 8)),
+        ("SHARED_PAIRS", size((size_of::<RestartedDraw>() + size_of::<Batch>()) / 8)),
         ("RESUME_PROGRESS", size(offset_of!(Resume, progress))),
         ("RESUME_WIDTH", RESUME_WIDTH.into()),
         ("KNOWN_BATCH_SIZE", size(size_of::<Batch>())),

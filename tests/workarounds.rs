@@ -132,6 +132,7 @@ fn other_drivers_have_what_they_report() {
     let of_llvmpipe = [
         "llvmpipe-narrow-accesses",
         "llvmpipe-int64-accesses",
+        "llvmpipe-shared-draws",
         "llvmpipe-small-batched-workgroups",
     ];
     let of_processors = ["processor-no-staging"];

@@ -15,7 +15,7 @@
 //! One dispatch captures one draw, or a batch of draws. Workgroups are numbered `y *
 //! NumWorkgroups.x + x`, so that a dispatch may be folded into two axes of any width.
 
-use spirv::{BuiltIn, Capability, Decoration, ExecutionModel, Op, StorageClass};
+use spirv::{BuiltIn, Capability, Decoration, ExecutionModel, MemoryModel, Op, StorageClass};
 
 use super::explicit_layout;
 use super::functions::Function;
@@ -37,6 +37,8 @@ use crate::spirv::emit::Builder;
 use crate::spirv::entry_point::isolate;
 use crate::spirv::link::Linker;
 use crate::spirv::{Id, Module, Section};
+use crate::sysval::Batch;
+use crate::sysval::setup::RestartedDraw;
 use crate::vertex_input::VertexInput;
 
 /// The options of a compute lowering.
@@ -84,6 +86,10 @@ pub struct Target {
     /// Whether the last index of an index buffer may be loaded by bytes, so that the buffer may end within a
     /// dword. The device must have `storageBuffer8BitAccess` and `shaderInt8` enabled.
     pub byte_loads: bool,
+    /// Whether the invocations of a workgroup load the parameters of their draw together, where they
+    /// are in memory, and pass them on through shared memory: for devices on which each invocation
+    /// loads separately what all of them load. Not in modules with the memory model `Vulkan`.
+    pub shared_draws: bool,
 }
 
 impl Default for Target {
@@ -94,12 +100,16 @@ impl Default for Target {
             staging: 0,
             int64_accesses: false,
             byte_loads: false,
+            shared_draws: false,
         }
     }
 }
 
 /// The default workgroup size, for devices without measurements.
 pub const DEFAULT_WORKGROUP_SIZE: u32 = 64;
+
+/// Bytes of shared memory for a draw that a workgroup loads together (`shaders/shared.wgsl`).
+const SHARED_DRAW_BYTES: u32 = (size_of::<RestartedDraw>() + size_of::<Batch>()) as u32;
 
 /// Invocations per workgroup. Every device supports up to 128.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -239,7 +249,14 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     let mut linker = Linker::new(&mut module, library()?);
     let default = workgroup_sizes.others;
     let size = declare_workgroup_size(&mut linker.builder, spec_ids.workgroup_size, default);
-    let staging = Staging::declare(&mut linker.builder, &layout, &options.target, size);
+    // As for staging, another memory model would need other barriers.
+    let shares_draws =
+        options.target.shared_draws && linker.builder.module.has_memory_model(MemoryModel::GLSL450);
+    let mut target = options.target;
+    if shares_draws {
+        target.staging = target.staging.saturating_sub(SHARED_DRAW_BYTES);
+    }
+    let staging = Staging::declare(&mut linker.builder, &layout, &target, size);
     let main = match staging {
         Some(_) => Function::XfbComputeStaged,
         None => Function::XfbCompute,
@@ -267,6 +284,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
             ),
             workgroup_size: size,
             staging,
+            shares_draws,
             existing_only: uses.effects.show_invocations(),
         }),
     };
@@ -274,7 +292,8 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     let (inputs, staging) = stubs.shading.map(|s| (s.inputs, s.staging)).unzip();
     let (attributes, more_io) =
         inputs.map(|inputs| (inputs.attributes, inputs.interface)).unwrap_or_default();
-    let shared_memory = staging.flatten().map_or(0, |staging| staging.bytes());
+    let staged_bytes = staging.flatten().map_or(0, |staging| staging.bytes());
+    let shared_memory = staged_bytes + if shares_draws { SHARED_DRAW_BYTES } else { 0 };
     io.extend(more_io);
     explicit_layout::remove(&mut module);
 
@@ -305,7 +324,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
             attributes,
             workgroup_sizes,
             shared_memory,
-            is_staged: shared_memory > 0,
+            is_staged: staged_bytes > 0,
         }),
         stage: entry.model,
         words: module.words(),

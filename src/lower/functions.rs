@@ -183,6 +183,7 @@ names! {
         MemoryBarrier "memory_barrier",
         PipelineTopology "pipeline_topology",
         SetInputs "set_inputs",
+        SharesDraws "shares_draws",
         Shade "shade",
         ShadesExistingOnly "shades_existing_only",
         StoreRecord "store_record",

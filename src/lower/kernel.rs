@@ -212,6 +212,7 @@ impl Define for KernelStubs {
             | StubName::SetInputs
             | StubName::Shade
             | StubName::ShadesExistingOnly
+            | StubName::SharesDraws
             | StubName::StoreRecord
             | StubName::Uniformly
             | StubName::WideLoads

@@ -90,6 +90,8 @@ pub(super) struct Shading<'a> {
     pub(super) workgroup_size: Id,
     /// The shared memory in which records are collected, if any.
     pub(super) staging: Option<Staging>,
+    /// Whether the invocations of a workgroup load their draw together.
+    pub(super) shares_draws: bool,
     /// Whether the shader must not run for invocations without a vertex.
     pub(super) existing_only: bool,
 }
@@ -140,6 +142,7 @@ impl Define for CaptureStubs<'_> {
                 code
             }
             (StubName::MayLoadBytes, _) => fixed(linker, self.memory.loads_bytes()),
+            (StubName::SharesDraws, Some(shading)) => fixed(linker, shading.shares_draws),
             (StubName::ShadesExistingOnly, Some(shading)) => fixed(linker, shading.existing_only),
             (StubName::PipelineTopology, _) => {
                 let uint = linker.builder.uint();
@@ -165,6 +168,7 @@ impl Define for CaptureStubs<'_> {
                 StubName::SetInputs
                 | StubName::Shade
                 | StubName::ShadesExistingOnly
+                | StubName::SharesDraws
                 | StubName::WorkgroupSize,
                 None,
             ) => return Ok(None),

@@ -183,6 +183,13 @@ impl Capabilities {
         self.shader_int64 && self.identity().needs(Effect::Int64Accesses)
     }
 
+    /// Whether the invocations of a workgroup load the parameters of their draw together. Only
+    /// llvmpipe gains from it, see the [workaround](Effect::SharedDraws): it captures a thousand small draws
+    /// twice as fast.
+    pub fn shared_draws(&self) -> bool {
+        self.identity().needs(Effect::SharedDraws)
+    }
+
     /// The bytes of shared memory in which a workgroup collects records, or 0 for devices that do
     /// not gain from it, see the [workaround](Effect::NoStaging). An NVIDIA H200 captures strips
     /// three times as fast with staging; other GPUs are assumed to gain too. Set another value in

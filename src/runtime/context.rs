@@ -241,6 +241,7 @@ impl Context {
             staging: self.shared.capabilities.staging(),
             int64_accesses: self.shared.enabled.shader_int64,
             byte_loads: self.shared.enabled.byte_loads,
+            shared_draws: self.shared.capabilities.shared_draws(),
         })
     }
 

@@ -68,6 +68,9 @@ pub enum Effect {
     /// Captures access pairs of dwords as 64-bit integers, where `shaderInt64` is enabled:
     /// [`Capabilities::int64_accesses`](super::Capabilities::int64_accesses).
     Int64Accesses,
+    /// The invocations of a workgroup load the parameters of their draw together:
+    /// [`Capabilities::shared_draws`](super::Capabilities::shared_draws).
+    SharedDraws,
     /// Workgroups do not collect records in shared memory:
     /// [`Capabilities::staging`](super::Capabilities::staging).
     NoStaging,
@@ -90,6 +93,7 @@ impl Effect {
             }
             Self::NarrowAccesses => "accesses are not tested for their alignment",
             Self::Int64Accesses => "pairs of dwords are accessed as 64-bit integers",
+            Self::SharedDraws => "a workgroup loads the parameters of its draw together",
             Self::NoStaging => "records are not collected in shared memory",
             Self::SmallBatchedWorkgroups => {
                 "workgroups of 32 invocations capture several small draws"
@@ -127,7 +131,7 @@ impl Workaround {
 }
 
 /// All workarounds.
-pub static WORKAROUNDS: [Workaround; 10] = [
+pub static WORKAROUNDS: [Workaround; 11] = [
     Workaround {
         name: "panvk-direct-dispatch",
         effect: Effect::DirectDispatch,
@@ -200,6 +204,16 @@ pub static WORKAROUNDS: [Workaround; 10] = [
         reason: "each component of a vector is accessed separately, for one lane after the other",
         link: "https://docs.mesa3d.org/drivers/llvmpipe.html",
         removal: "lavapipe captures as fast with vectors of dwords",
+        applies: |device| device.driver_id == DriverId::MESA_LLVMPIPE,
+    },
+    Workaround {
+        name: "llvmpipe-shared-draws",
+        effect: Effect::SharedDraws,
+        devices: "llvmpipe, as lavapipe",
+        reason: "what all invocations load is loaded for one lane after the other, but for constant \
+                 places in shared memory",
+        link: "https://docs.mesa3d.org/drivers/llvmpipe.html",
+        removal: "lavapipe loads once what all lanes load from the same address",
         applies: |device| device.driver_id == DriverId::MESA_LLVMPIPE,
     },
     Workaround {

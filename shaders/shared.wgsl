@@ -1,0 +1,75 @@
+// Draws in memory that the invocations of a workgroup load together: each loads a part, and all read
+// them from shared memory. llvmpipe loads what all lanes need once for each lane, but for what is at a
+// constant place in shared memory and not in a branch. Its invocations come to the barriers behind the loops at
+// different times, which Mesa's compiler for Mali before v9 does not care for (see find_restarts).
+
+// The draw of a workgroup, with its `DrawRestarts` if it has some, and behind them its batch, in pairs
+// of dwords.
+var<workgroup> shared_pairs: array<vec2<u32>, SHARED_PAIRS>;
+const SHARED_BATCH: u32 = 12u;
+const SHARED_PAIRS: u32 = 16u;
+
+// The same as use_listed_draw.
+fn use_listed_draw_together(workgroup: u32, local: u32) {
+    let has_batch = has_batch();
+    let pairs = select(DRAW_SIZE / 8u, SHARED_PAIRS, has_batch);
+    for (var i = local; i < pairs; i += workgroup_size()) {
+        share_pair(i, listed_draw(workgroup), DRAW_SIZE, has_batch);
+    }
+    workgroupBarrier();
+    draw = draw_of_words(shared_words(0u), shared_words(2u), shared_words(4u), shared_words(6u));
+    use_shared_batch(has_batch);
+}
+
+// The same as use_draw_of, or as use_pushed_draw if there is no batch.
+fn use_draw_together(workgroup: u32, local: u32) {
+    let has_batch = has_batch();
+    for (var i = select(SHARED_PAIRS, local, has_batch); i < SHARED_PAIRS; i += workgroup_size()) {
+        let head = load_batch_head();
+        let size = select(DRAW_SIZE, RESTARTED_DRAW_SIZE, head.z >= RESTARTED_BATCH);
+        share_pair(i, find_draw(head, workgroup), size, true);
+    }
+    workgroupBarrier();
+    let pushed = sysvals.draw;
+    draw = draw_of_words(
+        select(
+            vec4<u32>(pushed.xfb_topology, pushed.flags, pushed.output_count, pushed.output_end),
+            shared_words(0u), has_batch,
+        ),
+        select(
+            vec4<u32>(pushed.item_count, pushed.instance_count, pushed.base_vertex, pushed.first_instance),
+            shared_words(2u), has_batch,
+        ),
+        select(
+            vec4<u32>(pushed.draw_index, pushed.base_record, pushed.first_workgroup, pushed.index_limit),
+            shared_words(4u), has_batch,
+        ),
+        select(
+            vec4<u32>(pushed.index_address, pushed.invocations, pushed.reciprocal),
+            shared_words(6u), has_batch,
+        ),
+    );
+    use_shared_batch(has_batch);
+    if may_restart() {
+        let words = shared_words(8u);
+        draw_restarts = DrawRestarts(words.x, words.y, words.z, words.w, shared_pairs[10], vec2<u32>());
+    }
+}
+
+// Loads one pair of dwords of a draw of `size` bytes, or of the batch behind it. Pairs between the end of a
+// shorter draw and the batch are never read: the last pair of the draw is loaded for them. By descriptors
+// draw and batch are in one buffer, because listed draws have a batch by addresses only.
+fn share_pair(i: u32, at: vec2<u32>, size: u32, has_batch: bool) {
+    let of_draw = add_bytes(at, 8u * min(i, size / 8u - 1u));
+    let of_batch = add_bytes(sysvals.batch, 8u * (i - SHARED_BATCH));
+    shared_pairs[i] = load2_aligned(select(of_draw, of_batch, has_batch & (i >= SHARED_BATCH)));
+}
+
+fn shared_words(pair: u32) -> vec4<u32> {
+    return vec4<u32>(shared_pairs[pair], shared_pairs[pair + 1u]);
+}
+
+fn use_shared_batch(has_batch: bool) {
+    limit_records(select(NONE, shared_words(SHARED_BATCH).w, has_batch));
+    first_bytes = select(vec4<u32>(), shared_words(SHARED_BATCH + 2u), has_batch);
+}
