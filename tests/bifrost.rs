@@ -71,7 +71,7 @@ const TOPOLOGIES: [(&str, Option<PrimitiveTopology>); 5] = [
 const MOST: [(&str, f64, f64, u32); 34] = [
     ("one attribute, by address, plain, lists", 3.0, 1.0, 2),
     ("one attribute, by address, plain, strips", 7.0, 2.6, 2),
-    // Three invocations for two primitives: those of other classes have four.
+    // Three invocations for two primitives: other pipelines have four.
     ("one attribute, by address, plain, fans", 5.0, 2.8, 2),
     ("mat4, by address, plain, strips", 15.0, 3.8, 2),
     ("one attribute, by descriptors, plain, strips", 14.0, 3.8, 2),

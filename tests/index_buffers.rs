@@ -121,6 +121,60 @@ fn captured(gpu: &mut Gpu, pipeline: &Pipeline, cases: &[Case], size: u64) -> Ve
     bytes
 }
 
+/// A shader that was lowered without loads of single bytes would read beyond such a buffer.
+#[test]
+fn shaders_without_byte_loads_need_whole_dwords() {
+    use vkxfb::lower::{Shader, compute};
+    use vkxfb::runtime::{PipelineDesc, RuntimeError};
+
+    for resources in device::RESOURCES {
+        let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
+        if !gpu.context().enabled().byte_loads {
+            device::close(gpu);
+            continue;
+        }
+        let shader = ProbeShader::identify();
+        let target = gpu.compute_target(COMPUTE).unwrap();
+        let target = compute::Target { byte_loads: false, ..target };
+        let options = compute::Options::new(&shader.vertex_input).target(target);
+        let lowered = compute::lower(&Shader::new(&shader.words()), &options).unwrap();
+        let desc = PipelineDesc::new(&lowered, &shader.vertex_input);
+        // SAFETY: the device of the context is live.
+        let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
+        let usage = gpu.context().index_buffer_usage(COMPUTE);
+        // SAFETY: the buffer is live.
+        let memory = |buffer: &Buffer, gpu: &Gpu| unsafe {
+            gpu.context().device().get_buffer_memory_requirements(buffer.raw()).size
+        };
+        let buffer = gpu.create_buffer(38, usage, MemoryLocation::Device).unwrap();
+        let refused = memory(&buffer, &gpu) < 40 || !gpu.context().has_addresses();
+        let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 1)).unwrap();
+        let kernels = gpu.kernels();
+        gpu.submit(|ctx, cmd| {
+            // SAFETY: everything outlives the submission, which is waited for; nothing is captured.
+            unsafe {
+                let mut capture = Capture::new(ctx, &kernels);
+                let desc = CaptureDesc::new(&pipeline);
+                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                let bound = IndexBuffer::new(buffer.raw(), 38, IndexType::Uint16);
+                recorder.bind_index_buffer(&bound)?;
+                let drawn = recorder.draw_indexed(STRIP, &DrawIndexed::new(19));
+                let is_refused = matches!(drawn, Err(RuntimeError::PartialDword { end: 38, .. }));
+                assert_eq!(is_refused, refused, "{drawn:?}");
+                recorder.bind_index_buffer(&IndexBuffer { size: 36, ..bound })?;
+                recorder.draw_indexed(STRIP, &DrawIndexed::new(18))?;
+                recorder.end(&[])?;
+            }
+            Ok(())
+        })
+        .unwrap();
+        gpu.destroy_arena(arena);
+        gpu.destroy_buffer(buffer);
+        gpu.destroy_pipeline(pipeline);
+        device::close(gpu);
+    }
+}
+
 #[test]
 fn buffers_end_with_their_last_index() {
     for (profile, robustness) in

@@ -115,7 +115,8 @@ fn pipelines_are_created_when_they_are_needed() {
         kernels.prepare(&ctx, &[Kernel::Results, Kernel::Results], no_cache).unwrap();
         assert_eq!(created(), 1);
 
-        let mut arena = Arena::new(&ctx, &mut allocator, &ArenaDesc::for_draws(40, 400)).unwrap();
+        let desc = ArenaDesc { scratch: 32 << 20, ..ArenaDesc::for_draws(400, 4000) };
+        let mut arena = Arena::new(&ctx, &mut allocator, &desc).unwrap();
         let desc = vkxfb::BufferDesc::new(
             "captured",
             1 << 20,
@@ -225,6 +226,21 @@ fn pipelines_are_created_when_they_are_needed() {
         ] {
             assert_eq!(record_indexed(draws).unwrap().captures, dispatches, "{draws:?}");
             assert_eq!(created(), more, "{draws:?}");
+        }
+        // Everything that may be needed.
+        let every = PrimitiveTopology::ALL.into_iter().flat_map(ExpectedDraws::every);
+        restarting.prepare(&ctx, &every.collect::<Vec<_>>(), no_cache).unwrap();
+        created();
+        for topology in PrimitiveTopology::ALL {
+            for (restart, indices) in
+                [(false, 3), (false, 300), (false, 9000), (true, 3), (true, 9000)]
+            {
+                for more in [&[][..], &[(topology, false, 9)], &[(points, true, 70_000)]] {
+                    let draws = [&[(topology, restart, indices)][..], more].concat();
+                    record_indexed(&draws).unwrap();
+                    assert_eq!(created(), 0, "{draws:?}");
+                }
+            }
         }
         device.end_command_buffer(cmd).unwrap();
 

@@ -445,8 +445,8 @@ void vkxfb_context_destroy(VkxfbContext *context);
  * usage that the application needs: vertex buffers, index buffers, buffers of draw arguments,
  * counter buffers and capture buffers.
  *
- * This is `VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT`, `VK_BUFFER_USAGE_STORAGE_BUFFER_BIT`, or
- * both. With the former the memory must be allocated with `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT`.
+ * This is `VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT` or `VK_BUFFER_USAGE_STORAGE_BUFFER_BIT`. With
+ * the former the memory must be allocated with `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT`.
  * The size of a vertex buffer must be a multiple of 4 bytes, and so must that of an index buffer if
  * the device lacks `storageBuffer8BitAccess` or `shaderInt8`. Returns 0 if `context` is NULL.
  *

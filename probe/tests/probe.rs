@@ -90,8 +90,7 @@ fn the_whole_plan_is_right_with_staging() {
     probe_with(&options, &[Backend::Compute]);
 }
 
-/// Each draw has a dispatch, as large draws have. On devices where large plain draws are by descriptors,
-/// these are.
+/// Each draw has a dispatch, as large draws have.
 #[test]
 fn the_whole_plan_is_right_for_large_draws() {
     let options = OpenOptions { max_shared_workgroups: Some(0), ..Default::default() };

@@ -325,6 +325,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
             workgroup_sizes,
             shared_memory,
             is_staged: staged_bytes > 0,
+            byte_loads: widths.bytes,
         }),
         stage: entry.model,
         words: module.words(),

@@ -152,9 +152,9 @@ impl Define for CaptureStubs<'_> {
             (StubName::MayRestart, _) => may_occur(linker, self.spec_ids.restart),
             (StubName::MayBeGeneral, _) => may_occur(linker, self.spec_ids.general),
             (StubName::MayBeIndexed, _) => may_occur(linker, self.spec_ids.indexed),
-            (StubName::IsBatched, _) => is_of_class(linker, self.spec_ids.batched),
-            (StubName::IsFused, _) => is_of_class(linker, self.spec_ids.fused),
-            (StubName::IsPlain, _) => is_of_class(linker, self.spec_ids.plain),
+            (StubName::IsBatched, _) => is_chosen(linker, self.spec_ids.batched),
+            (StubName::IsFused, _) => is_chosen(linker, self.spec_ids.fused),
+            (StubName::IsPlain, _) => is_chosen(linker, self.spec_ids.plain),
             (StubName::MemoryBarrier, _) => memory_barrier(linker),
             (StubName::Arrive, _) => {
                 let [address] = stub.parameters()?;
@@ -192,9 +192,8 @@ fn may_occur(linker: &mut Linker<'_, '_>, spec_id: u32) -> Code {
     spec_constant(linker, Op::SpecConstantTrue, bool_type, &[], spec_id)
 }
 
-/// A boolean specialisation constant, false by default, that the pipeline for one class of draws
-/// sets to true.
-fn is_of_class(linker: &mut Linker<'_, '_>, spec_id: u32) -> Code {
+/// A boolean specialisation constant, false by default, that some pipelines set to true.
+fn is_chosen(linker: &mut Linker<'_, '_>, spec_id: u32) -> Code {
     let bool_type = linker.builder.bool();
     spec_constant(linker, Op::SpecConstantFalse, bool_type, &[], spec_id)
 }

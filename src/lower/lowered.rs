@@ -81,6 +81,8 @@ pub struct LoweredCompute {
     pub shared_memory: u32,
     /// Whether workgroups collect records in shared memory, where they do so.
     pub is_staged: bool,
+    /// Whether index buffers may [end within a dword](super::compute::Target::byte_loads).
+    pub byte_loads: bool,
 }
 
 /// A vertex attribute that a compute shader was lowered to pull. Its binding, offset and stride are

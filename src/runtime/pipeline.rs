@@ -105,8 +105,8 @@ pub struct PipelineDesc<'a> {
 
 impl<'a> PipelineDesc<'a> {
     /// Describes a pipeline for draws of every topology, with the first vertex as the provoking
-    /// one, without primitive restart, descriptor sets, render pass, prepared classes of draws and
-    /// pipeline cache. On the native and the vertex backend the topology is the triangle list.
+    /// one, without primitive restart, descriptor sets, render pass, expected draws and pipeline
+    /// cache. On the native and the vertex backend the topology is the triangle list.
     pub const fn new(shader: &'a Lowered, vertex_input: &'a VertexInput) -> Self {
         Self {
             shader,
@@ -231,6 +231,7 @@ struct Shared {
     attributes: Vec<PulledAttribute>,
     workgroup_sizes: WorkgroupSizes,
     is_staged: bool,
+    byte_loads: bool,
     /// The number of descriptor sets of the application, and the numbers of the sets that the
     /// shader reads.
     set_count: u32,
@@ -473,6 +474,7 @@ impl Pipeline {
             attributes,
             workgroup_sizes: shader.compute().map(|c| c.workgroup_sizes).unwrap_or_default(),
             is_staged: shader.compute().is_some_and(|compute| compute.is_staged),
+            byte_loads: shader.compute().is_some_and(|compute| compute.byte_loads),
             set_count: desc.set_layouts.len() as u32,
             used_sets: shader.descriptor_sets.clone(),
             push_constants: shader.push_constants.clone(),
@@ -568,6 +570,11 @@ impl Pipeline {
     /// Invocations per workgroup, on the compute backend.
     pub(super) fn workgroup_size(&self, key: &Key) -> u32 {
         key.workgroup_size(&self.shared.workgroup_sizes)
+    }
+
+    /// Whether index buffers may end within a dword.
+    pub(super) fn byte_loads(&self) -> bool {
+        self.shared.byte_loads
     }
 
     /// Whether workgroups collect records in shared memory, where they do so.

@@ -129,7 +129,7 @@ pub mod flags {
     /// predicate is not 0.
     pub const INVERTED: u32 = 32;
     /// An attribute of the draw [reaches far](super::AttributeDescriptor::reaches_far). Only
-    /// pipelines for draws that kernels place take such draws.
+    /// pipelines that also take draws which kernels place take such draws.
     pub const FAR_ATTRIBUTES: u32 = 64;
     /// In push constants: the draws are in a [`Batch`](super::Batch).
     pub const HAS_BATCH: u32 = 128;

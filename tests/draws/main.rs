@@ -146,8 +146,7 @@ fn random_draws_hold_by_vertex_shaders() {
     hold_by_recorder(Backend::Vertex);
 }
 
-/// The same with a dispatch for each draw, as large draws have. On devices where large plain draws are by
-/// descriptors, so are these.
+/// The same with a dispatch for each draw, as large draws have.
 #[test]
 fn random_draws_hold_as_large_ones() {
     let options = OpenOptions { max_shared_workgroups: Some(0), ..Default::default() };

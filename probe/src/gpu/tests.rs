@@ -410,6 +410,7 @@ fn pipelines_are_refused_before_vulkan_is_called() {
         workgroup_sizes: WorkgroupSizes::all(64),
         shared_memory: 0,
         is_staged: false,
+        byte_loads: false,
         resources: ResourcePlan::DeviceAddress,
     };
     let lowered = |compute| Lowered { kind: LoweredKind::Compute(compute), ..native.clone() };

@@ -149,6 +149,35 @@ mod tests {
         assert_eq!(required.features(), ["shaderStorageBufferArrayDynamicIndexing"]);
     }
 
+    /// Loads of single bytes need two features, and below Vulkan 1.2 two extensions.
+    #[test]
+    fn bytes_are_loaded_with_both_features() {
+        let both = |storage, int8| {
+            let mut vulkan12 = vk::PhysicalDeviceVulkan12Features::default()
+                .storage_buffer8_bit_access(storage)
+                .shader_int8(int8);
+            restricted(&vk::DeviceCreateInfo::default().push_next(&mut vulkan12)).byte_loads
+        };
+        assert_eq!([both(true, true), both(true, false), both(false, true)], [true, false, false]);
+        let names = [khr::_8bit_storage::NAME, khr::shader_float16_int8::NAME];
+        for (count, is_enough) in [(2, true), (1, false)] {
+            let mut caps = full();
+            caps.api_version = vk::API_VERSION_1_1;
+            caps.extensions.extend(names.map(ToOwned::to_owned));
+            let names = names.map(std::ffi::CStr::as_ptr);
+            let mut storage =
+                vk::PhysicalDevice8BitStorageFeatures::default().storage_buffer8_bit_access(true);
+            let mut int8 = vk::PhysicalDeviceShaderFloat16Int8Features::default().shader_int8(true);
+            let info = vk::DeviceCreateInfo::default()
+                .enabled_extension_names(&names[..count])
+                .push_next(&mut storage)
+                .push_next(&mut int8);
+            // SAFETY: the structures are valid.
+            unsafe { caps.restrict(&info) };
+            assert_eq!(caps.byte_loads, is_enough);
+        }
+    }
+
     /// A device that was created with the required features of all backends supports all backends.
     #[test]
     fn what_is_required_is_enough() {

@@ -48,6 +48,8 @@ pub(super) fn check(
             if lowered != needed {
                 return Err(RuntimeError::ResourcePlan { lowered, needed });
             }
+            let may_load_bytes = !compute.byte_loads || enabled.byte_loads;
+            need(may_load_bytes, "the lowered shader", "storageBuffer8BitAccess and shaderInt8")?;
         }
     }
     check_set_layouts(desc, &caps.limits)?;

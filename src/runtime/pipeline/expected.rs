@@ -64,9 +64,9 @@ impl ExpectedDraws {
         })
     }
 
-    /// Whether the draws of a capture need more than [64
-    /// workgroups](super::super::Context::set_max_shared_workgroups), and all have this topology: usually of 64
-    /// vertices each.
+    /// Whether a dispatch of the draws, which have this topology, may need more than [64
+    /// workgroups](super::super::Context::set_max_shared_workgroups): usually for more than 4,096 vertices. Of
+    /// draws whose arguments only the GPU knows, as many count as the capture buffers have room for.
     pub const fn large(mut self, large: bool) -> Self {
         self.large = large;
         self
@@ -98,13 +98,14 @@ impl ExpectedDraws {
         self
     }
 
-    /// Whether captures have counters or queries.
+    /// Whether captures have counters or queries, or go on after a flush of draws that only the GPU knows.
     pub const fn counted(mut self, counted: bool) -> Self {
         self.counted = counted;
         self
     }
 
-    /// Whether only the GPU knows what is drawn: indirect draws, byte counts, conditional rendering.
+    /// Whether only the GPU knows what is drawn: indirect draws, byte counts, conditional rendering; or other
+    /// draws of the same capture are such, or have primitive restart.
     pub const fn indirect(mut self, indirect: bool) -> Self {
         self.indirect = indirect;
         self
@@ -120,24 +121,28 @@ impl ExpectedDraws {
     pub(super) fn keys(&self, is_fixed: bool, has_addresses: bool) -> Vec<Key> {
         let Self { large, indexed, restart, checked, several, counted, indirect, .. } = *self;
         let topology = Some(self.topology.xfb_topology());
-        let shared = |key: Key| Key { topology: topology.filter(|_| large), ..key };
         let pushed = Key { topology, indexed, restart, checked, ..Key::of(Source::Pushed) };
         let mut keys = Vec::new();
+        // What several draws may share has a topology only where there is much to do.
+        let add_shared = |keys: &mut Vec<Key>, key: Key| {
+            keys.push(Key { topology: None, ..key });
+            keys.extend(large.then_some(Key { topology, ..key }));
+        };
         if restart {
-            if has_addresses && !(several || indirect) {
-                keys.push(shared(pushed));
+            if has_addresses && !indirect {
+                add_shared(&mut keys, pushed);
             }
-            keys.push(shared(Key { restart, ..Key::ANY }));
+            add_shared(&mut keys, Key { restart, ..Key::ANY });
             return keys;
         }
         if several && !indirect {
-            keys.push(shared(Key::of(Source::Listed)));
+            add_shared(&mut keys, Key::of(Source::Listed));
         }
-        if counted && !several && !indirect {
+        if counted && !(several || indirect || large) {
             keys.push(Key { topology, ..Key::of(Source::Fused) });
         }
         if indirect || counted || checked || indexed {
-            keys.push(shared(Key::ANY));
+            add_shared(&mut keys, Key::ANY);
         }
         if !indirect && (large || is_fixed || !(indexed || checked)) {
             keys.push(pushed);

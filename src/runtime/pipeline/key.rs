@@ -16,7 +16,8 @@ pub(in crate::runtime) struct Key {
     pub(in crate::runtime) indexed: bool,
     /// Whether primitive restart may be enabled. With [`Source::Pushed`] it is.
     pub(in crate::runtime) restart: bool,
-    /// Whether elements of attributes may be missing, accesses unaligned, or instances several.
+    /// Whether elements of attributes may be missing, accesses unaligned, or instances several. A pushed draw
+    /// without indices that needs no such checks is *plain* in shaders.
     pub(in crate::runtime) checked: bool,
     /// The topology of all draws; `None` if they may have any.
     pub(in crate::runtime) topology: Option<XfbTopology>,
@@ -61,7 +62,7 @@ impl Key {
         let restart = self.restart && may_restart;
         let indexed = self.indexed || restart || self.source != Source::Pushed;
         let checked = self.checked || indexed;
-        let topology = self.topology.or(fixed.map(PrimitiveTopology::xfb_topology));
+        let topology = fixed.map(PrimitiveTopology::xfb_topology).or(self.topology);
         Self { indexed, restart, checked, topology, ..self }
     }
 

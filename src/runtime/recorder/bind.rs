@@ -180,8 +180,8 @@ impl Capture {
         let IndexBuffer { buffer: raw, offset, size: bytes, index_type } = *buffer;
         // A null buffer contains no indices, and must not be queried.
         let bytes = if raw == vk::Buffer::null() { 0 } else { bytes };
-        let address = match raw == vk::Buffer::null() && self.ctx.table().is_none() {
-            true => 0,
+        let (address, partial_end) = match raw == vk::Buffer::null() && self.ctx.table().is_none() {
+            true => (0, None),
             // SAFETY: the usage and the memory are the caller's contract.
             false => unsafe { self.index_address(raw, offset, bytes) }?,
         };
@@ -191,6 +191,7 @@ impl Capture {
             limit: u32::try_from(bytes / u64::from(size)).unwrap_or(u32::MAX),
             size,
             restart_index: index_type.restart_index(),
+            partial_end,
         });
         Ok(())
     }

@@ -97,6 +97,9 @@ pub(super) struct BoundIndices {
     pub(super) size: u32,
     /// The index that restarts primitives.
     pub(super) restart_index: u32,
+    /// If shaders that cannot load single bytes would read beyond the buffer: where the range ends in it, and the
+    /// bytes of memory that the buffer has.
+    pub(super) partial_end: Option<(u64, u64)>,
 }
 
 /// The value that decides whether draws are discarded.

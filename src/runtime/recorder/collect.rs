@@ -80,6 +80,12 @@ impl Capture {
         let mut input = Input { draw_index, ..self.input(topology) };
         if let Arguments::Indexed(_) | Arguments::IndexedIndirect(_) = arguments {
             let indices = self.bound.indices.ok_or(RuntimeError::NoIndexBuffer)?;
+            if let Some((end, memory)) = indices.partial_end
+                && pipeline.is_some_and(|pipeline| !pipeline.byte_loads())
+            {
+                let what = "the index buffer".to_owned();
+                return Err(RuntimeError::PartialDword { what, end, memory });
+            }
             input.flags |= indices.size | if self.bound.restart { flags::RESTART } else { 0 };
             input.index_address = split(indices.address);
             input.index_limit = indices.limit;

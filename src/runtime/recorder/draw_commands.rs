@@ -59,7 +59,8 @@ impl Recorder<'_> {
     ///
     /// # Errors
     /// As [`draw`](Self::draw), and [`RuntimeError::NoIndexBuffer`], [`RuntimeError::Unsupported`]
-    /// (vertex).
+    /// (vertex); [`RuntimeError::PartialDword`] for indices that only a shader with [loads of single
+    /// bytes](crate::lower::compute::Target::byte_loads) can read.
     ///
     /// # Safety
     /// As [`draw`](Self::draw).
@@ -157,7 +158,8 @@ impl Recorder<'_> {
     /// use.
     ///
     /// # Errors
-    /// As [`draw_indirect`](Self::draw_indirect), and [`RuntimeError::NoIndexBuffer`].
+    /// As [`draw_indirect`](Self::draw_indirect), and [`RuntimeError::NoIndexBuffer`],
+    /// [`RuntimeError::PartialDword`].
     ///
     /// # Safety
     /// As [`draw_indirect`](Self::draw_indirect).

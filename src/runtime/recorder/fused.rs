@@ -56,8 +56,8 @@ impl Capture {
     pub(super) fn plan_fused(&mut self, fusible: &Fusible, is_known: bool) {
         let Fusible { draw, workgroups, .. } = fusible;
         let topology = Some(draw.topology.xfb_topology());
+        self.plan_moved_state();
         self.plan.steps.extend([
-            Step::MoveState,
             Step::Barrier {
                 which: Barrier::BeforeFused,
                 when: When::Touched,

@@ -80,8 +80,9 @@ impl Capture {
         let barrier = |which, then| Step::Barrier { which, when: When::Always, then };
         let kernel = |kernel, workgroups| Step::Kernel { kernel, workgroups };
         let per_axis = self.ctx.max_workgroups_per_axis();
+        self.plan_moved_state();
         let steps = &mut self.plan.steps;
-        steps.extend([Step::MoveState, barrier(Barrier::BeforeSetup, Touched::Unknown)]);
+        steps.push(barrier(Barrier::BeforeSetup, Touched::Unknown));
         let mut setup = Kernel::Setup;
         if !self.plan.restarts.is_empty() {
             setup = Kernel::RestartedSetup;
@@ -317,6 +318,13 @@ impl Capture {
         let workgroups = u64::from(invocations).div_ceil(size);
         fold(workgroups, self.ctx.max_workgroups_per_axis()).ok()?;
         Some(KnownDraw { draw: known, workgroups })
+    }
+
+    /// Plans that the state of an earlier recording is copied, if descriptors may not reach it.
+    pub(super) fn plan_moved_state(&mut self) {
+        if self.ctx.table().is_some() && matches!(self.position, Position::State(_)) {
+            self.plan.steps.push(Step::MoveState);
+        }
     }
 
     /// Where the state of an earlier setup is copied from and to, if descriptors do not reach it.

@@ -9,7 +9,8 @@
 //!
 //! The compute backend collects draws in a [`Capture`], which the recorder borrows. The public
 //! functions are in state.rs and draw_commands.rs; bind.rs and collect.rs store what they are given
-//! in the capture; play.rs records the capture, with direct.rs or gpu.rs.
+//! in the capture. plan.rs says what a recording consists of; direct.rs, fused.rs, resumed.rs and gpu.rs
+//! plan it and write its parameters, and play.rs records it.
 //!
 //! The compute backend collects draws because recording them together is cheaper. If the CPU knows
 //! everything (direct draws into buffers that are written from a known position on), it computes

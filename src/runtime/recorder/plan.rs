@@ -7,7 +7,7 @@
 //! | way | when | steps |
 //! |---|---|---|
 //! | [`Direct`](Way::Direct) | the CPU knows everything | captures; finish kernel, with counters or queries |
-//! | [`Fused`](Way::Fused) | one small draw with counters or queries | one capture |
+//! | [`Fused`](Way::Fused) | one small draw with counters or queries, or that goes on where only the GPU knows | one capture |
 //! | [`Resumed`](Way::Resumed) | only the GPU knows where captures begin | resume kernel; captures |
 //! | [`Setup`](Way::Setup) | only the GPU knows counts | restart kernel and scan, with primitive restart; setup kernel; captures |
 

@@ -171,7 +171,6 @@ fn counters_take_a_kernel_or_none() {
     assert_eq!(
         plan(|desc| desc, true, |recorder| draws(recorder, STRIP, 1, 300)),
         [
-            "MoveState",
             "barrier BeforeFused Touched CapturedAndCounted",
             "capture Fused Direct(5), state 0: Fused, indexed, checked, TriStrip"
         ]
@@ -204,7 +203,6 @@ fn restarts_are_found_before_what_they_cut() {
     assert_eq!(
         found,
         [
-            "MoveState",
             "barrier BeforeSetup Always Unknown",
             "Restart 13 x 1",
             "barrier RestartToScan Always Unknown",
@@ -240,7 +238,6 @@ fn what_is_indirect_is_placed_by_the_gpu() {
     assert_eq!(
         found,
         [
-            "MoveState",
             "barrier BeforeSetup Always Unknown",
             "Restart 33 x 1",
             "barrier RestartToScan Always Unknown",

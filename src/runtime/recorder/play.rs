@@ -1,8 +1,8 @@
 //! Records what was collected into a command buffer.
 //!
-//! The CPU first computes everything that it can: the [`Plan`]. Then all memory is reserved, and
-//! only then commands are recorded. In case of an error the command buffer and the capture are
-//! therefore unchanged.
+//! The CPU first computes everything that it can: the [`Plan`]. Then the pipelines and kernels that do not
+//! exist yet are created, all memory is taken, and only then commands are recorded. In case of an error the
+//! command buffer and the capture are therefore unchanged.
 
 use ash::vk;
 
@@ -243,8 +243,8 @@ impl Capture {
             Position::Known(record) if all_known => {
                 let after = self.place_draws(record, counters)?;
                 // Without operations or captures there is nothing to fuse.
-                let is_plain = self.plan.operations.is_empty() || self.plan.dispatches.is_empty();
-                match fusible.filter(|_| !is_plain) {
+                let may_fuse = !self.plan.operations.is_empty() && !self.plan.dispatches.is_empty();
+                match fusible.filter(|_| may_fuse) {
                     Some(draw) => Way::Fused { draw, known: Some(after) },
                     None => Way::Direct(after),
                 }
@@ -280,6 +280,9 @@ impl Capture {
     }
 
     /// Does what can fail: creates the pipelines and kernels that do not exist yet, and takes memory.
+    ///
+    /// # Errors
+    /// Those of [`Pipeline::prepare`] and [`ArenaAccess::reserve`]; [`RuntimeError::DispatchTooLarge`].
     ///
     /// # Safety
     /// As [`play`](Self::play).
@@ -460,15 +463,16 @@ impl Capture {
             let raw = pipeline.recorded(&self.ctx, key)?;
             self.prepare_dispatch(playback, state, &pipeline, raw, set, &sysvals);
             let (device, cmd) = (self.ctx.device(), playback.cmd);
-            match (size, written.batches) {
-                (Size::Indirect(number), Some(batches)) => {
-                    let at = batches.offset + number as u64 * BATCH_SIZE + WORKGROUPS_OFFSET;
-                    device.cmd_dispatch_indirect(cmd, batches.buffer, at);
-                }
-                _ => {
-                    let workgroups = size.direct().unwrap_or_default();
+            match size {
+                Size::Direct(workgroups) | Size::DirectUpTo(workgroups) => {
                     let [x, y] = fold(workgroups, self.ctx.max_workgroups_per_axis())?;
                     device.cmd_dispatch(cmd, x, y, 1);
+                }
+                Size::Indirect(number) => {
+                    if let Some(batches) = written.batches {
+                        let at = batches.offset + number as u64 * BATCH_SIZE + WORKGROUPS_OFFSET;
+                        device.cmd_dispatch_indirect(cmd, batches.buffer, at);
+                    }
                 }
             }
         }

@@ -137,7 +137,7 @@ impl Capture {
     }
 
     /// Calls [`address()`] for indices. Where the device can load single bytes, their buffer may end within a
-    /// dword.
+    /// dword: returns [`BoundIndices::partial_end`](super::capture::BoundIndices::partial_end), too.
     ///
     /// # Errors
     /// As [`address()`].
@@ -149,17 +149,26 @@ impl Capture {
         buffer: vk::Buffer,
         offset: u64,
         size: u64,
-    ) -> Result<u64, RuntimeError> {
+    ) -> Result<(u64, Option<(u64, u64)>), RuntimeError> {
         let (what, purpose) = (format_args!("the index buffer"), Purpose::Read);
         if !self.ctx.enabled().byte_loads {
             // SAFETY: the caller's contract.
-            return unsafe { self.address(purpose, what, buffer, offset, size) };
+            return Ok((unsafe { self.address(purpose, what, buffer, offset, size) }?, None));
         }
         let range = (buffer, offset, size);
         // SAFETY: the caller's contract.
         let start = unsafe { exact_address(&self.ctx, &mut self.table, purpose, what, range) }?;
         self.note_reached(purpose, start, size);
-        Ok(start)
+        let whole = size_of_whole_dwords(offset, size);
+        if whole == Some(size) {
+            return Ok((start, None));
+        }
+        // SAFETY: the caller's contract.
+        let memory = unsafe { self.ctx.device().get_buffer_memory_requirements(buffer) }.size;
+        let end = whole.and_then(|whole| offset.checked_add(whole));
+        // A descriptor covers the range alone.
+        let is_there = self.ctx.table().is_none() && end.is_some_and(|end| end <= memory);
+        Ok((start, (!is_there).then_some((offset + size, memory))))
     }
 
     /// Notes that captures read a range of addresses, if they are device addresses.
