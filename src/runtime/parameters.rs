@@ -155,8 +155,8 @@ pub struct IndexBuffer {
     /// Bytes. `VK_WHOLE_SIZE` is refused. On the compute backend indices beyond the range are 0, and
     /// without [`byte_loads`](super::RequiredFeatures::byte_loads) shaders read whole dwords: then the
     /// buffer must contain the range rounded up to the next multiple of 4 bytes
-    /// ([`RuntimeError::PartialDword`](super::RuntimeError::PartialDword)). On the native backend the rules of the device apply, and the range ends at
-    /// the end of the buffer.
+    /// ([`RuntimeError::PartialDword`](super::RuntimeError::PartialDword)). On the native backend the
+    /// rules of the device apply, and the range ends at the end of the buffer.
     pub size: u64,
     /// The type of the indices.
     pub index_type: IndexType,

@@ -87,8 +87,8 @@ pub struct PipelineDesc<'a> {
     pub set_layouts: &'a [vk::DescriptorSetLayout],
     /// Whether each draw chooses its topology, as with `VK_DYNAMIC_STATE_PRIMITIVE_TOPOLOGY`. If
     /// not, specialisation constants restrict the shader to `topology`. If so, there are pipelines
-    /// for each topology, and dispatches that mix topologies are slower: by up to a quarter on an NVIDIA H200, by up to half
-    /// on llvmpipe. Pipelines of the native and the vertex backend always have one topology.
+    /// for each topology, and dispatches that mix topologies are slower: by up to a quarter on an
+    /// NVIDIA H200, by up to half on llvmpipe. Pipelines of the native and the vertex backend always have one topology.
     pub dynamic_topology: bool,
     /// Native and vertex backends: a render pass that is compatible with the draws' render pass
     /// instance; the pipeline is for subpass 0. Ignored by the compute backend. If it is null, the

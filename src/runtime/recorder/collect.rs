@@ -4,6 +4,7 @@ use super::capture::{Capture, DrawState, PendingDraw, Predicate};
 use super::checks::check_topology;
 use super::direct::invocations_per_item;
 use super::draw_commands::Arguments;
+use super::resources::memory_of;
 use crate::counts::BoundBuffer;
 use crate::runtime::descriptors::Purpose;
 use crate::runtime::fold::dispatch_size;
@@ -187,10 +188,8 @@ impl Capture {
             return Ok(());
         }
         let end = draw.offset.saturating_add(size);
-        // A handle does not tell the size of its buffer, but its memory requirements are an upper
-        // bound.
         // SAFETY: the caller's contract.
-        let memory = unsafe { self.ctx.device().get_buffer_memory_requirements(draw.buffer) }.size;
+        let memory = unsafe { memory_of(&self.ctx, draw.buffer) };
         let draw_count = draw.draw_count;
         match end > memory {
             true => Err(RuntimeError::CommandsPastTheEnd { draw_count, end, memory }),

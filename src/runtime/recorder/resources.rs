@@ -36,6 +36,15 @@ impl SetArguments<'_> {
 /// A range of a buffer: its offset and size in bytes.
 type BufferRange = (vk::Buffer, u64, u64);
 
+/// The bytes of memory that a buffer needs: an upper bound of its size, which a handle does not tell.
+///
+/// # Safety
+/// The buffer is a live one of the device.
+pub(super) unsafe fn memory_of(ctx: &Context, buffer: vk::Buffer) -> u64 {
+    // SAFETY: the caller's contract.
+    unsafe { ctx.device().get_buffer_memory_requirements(buffer) }.size
+}
+
 /// The size of a range with the rest of the dword in which it ends. `None` if that passes 2^64.
 fn size_of_whole_dwords(offset: u64, size: u64) -> Option<u64> {
     match size {
@@ -65,10 +74,8 @@ pub(in crate::runtime) unsafe fn address(
     let past_the_end = || RuntimeError::PastTheEnd { what: what.to_string(), offset, size };
     let whole = size_of_whole_dwords(offset, size).ok_or_else(past_the_end)?;
     if whole > size {
-        // A handle does not tell the size of its buffer, but its memory requirements are an upper
-        // bound.
         // SAFETY: the caller's contract.
-        let memory = unsafe { ctx.device().get_buffer_memory_requirements(buffer) }.size;
+        let memory = unsafe { memory_of(ctx, buffer) };
         if offset + whole > memory {
             let (what, end) = (what.to_string(), offset + size);
             return Err(RuntimeError::PartialDword { what, end, memory });
@@ -164,7 +171,7 @@ impl Capture {
             return Ok((start, None));
         }
         // SAFETY: the caller's contract.
-        let memory = unsafe { self.ctx.device().get_buffer_memory_requirements(buffer) }.size;
+        let memory = unsafe { memory_of(&self.ctx, buffer) };
         let end = whole.and_then(|whole| offset.checked_add(whole));
         // A descriptor covers the range alone.
         let is_there = self.ctx.table().is_none() && end.is_some_and(|end| end <= memory);

@@ -38,8 +38,8 @@ impl<'a> Recorder<'a> {
     /// * All handles are live, belong to the device of the context, have the usages that
     ///   [`Context`](crate::runtime::Context) names, and contain the bound ranges, on the compute
     ///   backend rounded up to whole dwords, but for indices with
-    ///   [`byte_loads`](crate::runtime::RequiredFeatures::byte_loads). The handles, the pipelines and the memory taken from
-    ///   the arena stay valid until `cmd` is reset.
+    ///   [`byte_loads`](crate::runtime::RequiredFeatures::byte_loads). The handles, the pipelines
+    ///   and the memory taken from the arena stay valid until `cmd` is reset.
     /// * Native: for every number that the shader captures to and `buffers` leaves out, no buffer
     ///   was bound before in `cmd`. Vulkan has no command to unbind it, and the capture would write
     ///   to it.
