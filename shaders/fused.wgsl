@@ -2,7 +2,7 @@
 // finds out where the draw is captured and how much of it fits (placing.wgsl, as setup.wgsl does), and
 // one of them writes counters and query results (as finish.wgsl does).
 
-// The parameters, at the address of the batch.
+// The parameters, at fused_address().
 struct Fused {
     progress: Progress,
     // The addresses of the queries that count, or 0.
@@ -22,9 +22,9 @@ const FUSED_EXPECTED: u32 = 148u;
 // vertices or indices, and `instance_count` that of all instances.
 fn use_fused_draw(workgroup: u32, local: u32) {
     use_pushed_draw();
-    let progress = load_progress(sysvals.batch);
-    let queries = load4(add_bytes(sysvals.batch, FUSED_QUERIES));
-    let positions = start_positions(progress, sysvals.batch);
+    let progress = load_progress(fused_address());
+    let queries = load4(add_bytes(fused_address(), FUSED_QUERIES));
+    let positions = start_positions(progress, fused_address());
     // A constant in a pipeline with one topology.
     draw.xfb_topology = draw_topology();
     let vertices = vertices_per_primitive(draw.flags);
@@ -50,11 +50,11 @@ fn use_fused_draw(workgroup: u32, local: u32) {
 // their number, and those that came before have read the counters. Nobody waits, so workgroups need
 // not run at the same time. Otherwise `expected` is 0, and it is the first workgroup.
 fn is_writer(workgroup: u32) -> bool {
-    let expected = load1(add_bytes(sysvals.batch, FUSED_EXPECTED));
+    let expected = load1(add_bytes(fused_address(), FUSED_EXPECTED));
     if expected == 0u {
         return workgroup == 0u;
     }
-    let arrived = add_bytes(sysvals.batch, FUSED_ARRIVED);
+    let arrived = add_bytes(fused_address(), FUSED_ARRIVED);
     if arrive(arrived) + 1u != expected {
         return false;
     }
@@ -65,7 +65,7 @@ fn is_writer(workgroup: u32) -> bool {
 
 // The same as add_to_query, for a single invocation.
 fn count_for_query(query: vec2<u32>, counted: vec4<u32>) {
-    let at = address_or(query, sysvals.batch);
+    let at = address_or(query, fused_address());
     if is_address(query) {
         store4(query, 0u, add_pairs(load4_written(at), counted));
     }

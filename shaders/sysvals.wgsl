@@ -25,12 +25,14 @@ struct Draw {
     reciprocal: u32,
 }
 
-// Push constants.
+// Push constants. What `source` is the address of, and what `draw` contains if the draws are listed, depends on
+// where the draws of the dispatch come from: see batch_address, fused_address, restart_table_address,
+// listed_draws_address and listed_draw_count.
 struct Sysvals {
     draw: Draw,
     xfb_address: array<vec2<u32>, 4>,
     table: vec2<u32>,
-    batch: vec2<u32>,
+    source: vec2<u32>,
     attributes: array<AttributeDescriptor, 1>,
 }
 
@@ -90,22 +92,47 @@ fn find_draw(head: vec4<u32>, workgroup: u32) -> vec2<u32> {
     return multiply_add(head.xy, low, stride);
 }
 
-// Whether the draws are in a batch. Without one, there are bytes at its address that can be read (see
+// Draws that a kernel placed: the address of their batch. Draws that the CPU listed: that of a batch that only
+// says where they are captured, if has_batch(). Without a batch there are bytes that can be read (see
 // address_or).
+fn batch_address() -> vec2<u32> {
+    return sysvals.source;
+}
+
+// A fused draw: the address of its parameters, a `Fused`.
+fn fused_address() -> vec2<u32> {
+    return sysvals.source;
+}
+
+// One draw with primitive restart that the CPU placed: the address of the table of its restarts.
+fn restart_table_address() -> vec2<u32> {
+    return sysvals.source;
+}
+
+// Draws that the CPU listed: the address of the first one.
+fn listed_draws_address() -> vec2<u32> {
+    return sysvals.draw.index_address;
+}
+
+// The number of these draws.
+fn listed_draw_count() -> u32 {
+    return sysvals.draw.item_count;
+}
+
 fn has_batch() -> bool {
     return (sysvals.draw.flags & HAS_BATCH) != 0u;
 }
 
 // The beginning of the batch. Without one, that of a batch whose only draw is at the same address.
 fn load_batch_head() -> vec4<u32> {
-    let head = load4_aligned(sysvals.batch);
-    return select(vec4<u32>(sysvals.batch, 1u, NONE), head, has_batch());
+    let head = load4_aligned(batch_address());
+    return select(vec4<u32>(batch_address(), 1u, NONE), head, has_batch());
 }
 
 // Uses the draw of the batch that a workgroup belongs to.
 fn use_draw_of(workgroup: u32) {
     let head = load_batch_head();
-    first_bytes = load4_aligned(add_bytes(sysvals.batch, 16u));
+    first_bytes = load4_aligned(add_bytes(batch_address(), 16u));
     let at = find_draw(head, workgroup);
     draw = draw_at(at);
     limit_records(head.w);
@@ -124,12 +151,11 @@ fn limit_records(record_limit: u32) {
     draw.output_end = max(min(draw.output_end, record_limit), draw.base_record);
 }
 
-// The address of a workgroup's draw if the CPU lists them: the push constants contain the address of
-// the draws as `index_address` and their number as `item_count`. Behind the draws follows the number
-// of the draw of each workgroup, 16 bits each.
+// The address of a workgroup's draw if the CPU lists them. Behind the draws follows the number of the draw of
+// each workgroup, 16 bits each.
 fn listed_draw(workgroup: u32) -> vec2<u32> {
-    let draws = sysvals.draw.index_address;
-    let list = add_bytes(draws, sysvals.draw.item_count * DRAW_SIZE);
+    let draws = listed_draws_address();
+    let list = add_bytes(draws, listed_draw_count() * DRAW_SIZE);
     let pair = load1(add_bytes(list, 2u * (workgroup & ~1u)));
     return multiply_add(draws, (pair >> (16u * (workgroup & 1u))) & 0xffffu, DRAW_SIZE);
 }
@@ -140,16 +166,15 @@ fn use_listed_draw(workgroup: u32) {
     draw = draw_at(listed_draw(workgroup));
     first_bytes = vec4<u32>();
     if has_batch() {
-        limit_records(load4_aligned(sysvals.batch).w);
-        first_bytes = load4_aligned(add_bytes(sysvals.batch, 16u));
+        limit_records(load4_aligned(batch_address()).w);
+        first_bytes = load4_aligned(add_bytes(batch_address(), 16u));
     }
 }
 
-// Uses a draw with primitive restart that is in the push constants, with the address of its table in place
-// of a batch. The range of the table is that of the draw.
+// Uses a draw with primitive restart that is in the push constants. The range of its table is that of the draw.
 fn use_known_restarts() {
     use_pushed_draw();
-    draw_restarts = DrawRestarts(0u, draw.item_count, 0u, 0u, sysvals.batch, vec2<u32>());
+    draw_restarts = DrawRestarts(0u, draw.item_count, 0u, 0u, restart_table_address(), vec2<u32>());
 }
 
 fn draw_at(at: vec2<u32>) -> Draw {

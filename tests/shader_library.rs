@@ -135,7 +135,7 @@ fn sysvals_have_one_layout() {
             )
         }};
     }
-    assert_eq!(layout("Sysvals"), expected!(Sysvals: draw, xfb_address, table, batch, attributes));
+    assert_eq!(layout("Sysvals"), expected!(Sysvals: draw, xfb_address, table, source, attributes));
     assert_eq!(
         layout("Draw"),
         expected!(DrawSysvals:

@@ -568,8 +568,8 @@ impl Pipeline {
     }
 
     /// Invocations per workgroup, on the compute backend.
-    pub(super) fn workgroup_size(&self, key: &Key) -> u32 {
-        key.workgroup_size(&self.shared.workgroup_sizes)
+    pub(super) fn workgroup_sizes(&self) -> WorkgroupSizes {
+        self.shared.workgroup_sizes
     }
 
     /// Whether index buffers may end within a dword.

@@ -35,10 +35,7 @@ pub type Address = [u32; 2];
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Sysvals {
-    /// The draw. With a batch that kernels write, only its flags are read. If the CPU lists several
-    /// draws, `index_address` is the address of an array of them, and `item_count` their number; directly
-    /// behind them follows a `u16` for each workgroup, the number of its draw. A workgroup never has two
-    /// draws, because `DrawIndex` may differ between them.
+    /// The draw, or where the draws are: [`set_batch`](Self::set_batch), [`set_listed`](Self::set_listed).
     pub draw: DrawSysvals,
     /// The address of each buffer's bound range; 0 if no buffer is bound.
     pub xfb_address: [Address; MAX_XFB_BUFFERS],
@@ -47,21 +44,40 @@ pub struct Sysvals {
     /// [`Lowered::push_constants`](crate::lower::Lowered::push_constants), followed by the
     /// descriptors of the attributes from [`INLINE_ATTRIBUTES`] on.
     pub table: Address,
-    /// The address of a [`Batch`] if the draw's flags say [`HAS_BATCH`](flags::HAS_BATCH). Of one with
-    /// listed draws, only the limit and the positions are read. Without a batch it is that of
-    /// [`READABLE`] bytes that can be read: a driver may execute a load behind a condition that is
-    /// false. For a fused capture it is that of its parameters ([`Fused`](setup::Fused)), for one draw with
-    /// primitive restart in push constants that of its table.
-    pub batch: Address,
+    /// The address of what the draws have in memory, which depends on where they come from:
+    /// [`set_batch`](Self::set_batch), [`set_fused`](Self::set_fused),
+    /// [`set_restart_table`](Self::set_restart_table). Otherwise that of [`READABLE`] bytes that can be read: a
+    /// driver may execute a load behind a condition that is false.
+    pub source: Address,
     /// The descriptors of the first attributes.
     pub attributes: [AttributeDescriptor; INLINE_ATTRIBUTES],
 }
 
 impl Sysvals {
-    /// Sets the address of the [`Batch`] that the draws are in.
-    pub const fn set_batch(&mut self, address: Address) {
-        self.batch = address;
+    /// The draws are in memory: `count` of them from an address on. Directly behind them follows a `u16` for each
+    /// workgroup, the number of its draw. A workgroup never has two draws, because `DrawIndex` may differ between
+    /// them.
+    pub fn set_listed(&mut self, draws: Address, count: u32) {
+        self.draw =
+            DrawSysvals { index_address: draws, item_count: count, ..DrawSysvals::default() };
+    }
+
+    /// There is a [`Batch`], which says where the draws are captured, and unless they are listed also where they
+    /// are in memory. Of a draw in push constants only the flags are read.
+    pub const fn set_batch(&mut self, batch: Address) {
+        self.source = batch;
         self.draw.flags |= flags::HAS_BATCH;
+    }
+
+    /// The capture is fused, with parameters ([`Fused`](setup::Fused)) at that address.
+    pub const fn set_fused(&mut self, parameters: Address) {
+        self.source = parameters;
+    }
+
+    /// The draw is a single one with primitive restart. `table` is the address of the table of its restarts, of a
+    /// range ([`RestartRange`](setup::RestartRange)) that begins with the draw's first index.
+    pub const fn set_restart_table(&mut self, table: Address) {
+        self.source = table;
     }
 }
 

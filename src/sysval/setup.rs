@@ -151,8 +151,7 @@ pub struct Progress {
 }
 
 /// Parameters of a fused capture: of one small direct draw, whose workgroups also do what kernels do for other
-/// captures. They are at the address of the
-/// [`Batch`]. Its [`DrawSysvals`] are not clamped: they contain the number of vertices or indices as
+/// captures. Its [`DrawSysvals`] are not clamped: they contain the number of vertices or indices as
 /// `item_count`, and the number of instances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]

@@ -205,7 +205,7 @@ impl Recorder<'_> {
         unsafe {
             match self.backing() {
                 Backing::Graphics(graphics) => graphics.record(topology, arguments),
-                Backing::Capture(capture) => capture.push(topology, arguments, draw_index),
+                Backing::Compute(collector) => collector.push(topology, arguments, draw_index),
             }
         }
     }

@@ -7,50 +7,40 @@
 //! | vertex | `vkCmdDraw`, with the position of its records in push constants |
 //! | compute | nothing: [`Recorder::end`] or [`Recorder::flush`] records all draws |
 //!
-//! The compute backend collects draws in a [`Capture`], which the recorder borrows. The public
-//! functions are in state.rs and draw_commands.rs; bind.rs and collect.rs store what they are given
-//! in the capture. plan.rs says what a recording consists of; direct.rs, fused.rs, resumed.rs and gpu.rs
-//! plan it and write its parameters, and play.rs records it.
+//! The functions of [`Recorder`] are in state.rs and draw_commands.rs; graphics.rs is the native and the vertex
+//! backend.
 //!
-//! The compute backend collects draws because recording them together is cheaper. If the CPU knows
-//! everything (direct draws into buffers that are written from a known position on), it computes
-//! all counts and positions itself, and records only dispatches without barriers: one for each
-//! large draw, and one for all small draws between two large ones. Otherwise one dispatch of a
-//! setup kernel computes the counts and positions of all draws on the GPU, and then all draws are
-//! dispatched.
+//! The compute backend goes through three rooms, which a [`Capture`] connects:
+//!
+//! | room | what it makes | from |
+//! |---|---|---|
+//! | collect | values, in the order in which they are drawn | what the application binds and draws |
+//! | plan | what is recorded and the memory that it takes, without Vulkan handles | these values |
+//! | play | commands | the plan, and the handles that were collected beside the values |
+//!
+//! It collects draws because recording them together is cheaper. If the CPU knows everything (direct draws into
+//! buffers that are written from a known position on), it computes all counts and positions itself, and records
+//! only dispatches without barriers: one for each large draw, and one for all small draws between two large ones.
+//! Otherwise one dispatch of a setup kernel computes the counts and positions of all draws on the GPU, and then
+//! all draws are dispatched.
 
-mod bind;
 mod capture;
 mod checks;
 mod collect;
-mod constants;
-mod direct;
 mod draw_commands;
-mod fused;
-mod gpu;
 mod graphics;
-mod listed;
-mod order;
 mod plan;
-#[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test may panic")]
-mod plan_tests;
 mod play;
-mod queries;
-mod resources;
-mod restarts;
-mod resumed;
-mod sets;
+mod ranges;
 mod state;
 
 pub use self::capture::Capture;
 pub(super) use self::checks::check_byte_count;
-pub(super) use self::direct::SMALL;
+pub(super) use self::collect::{address, resolve};
 use self::graphics::Graphics;
-pub(super) use self::listed::LISTED_BYTES;
-pub use self::order::CaptureOrder;
+pub(super) use self::plan::{LISTED_BYTES, SMALL};
+pub use self::play::CaptureOrder;
 use self::play::Playback;
-pub(super) use self::resources::{address, resolve};
 use super::Pipeline;
 use super::parameters::{CaptureBuffer, CounterBuffer, VertexBuffer};
 use crate::capture::MAX_XFB_BUFFERS;

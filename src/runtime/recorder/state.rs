@@ -2,11 +2,11 @@
 
 use ash::vk;
 
-use super::capture::{Capture, Flushed};
-use super::checks::{check_index_buffer, check_push_constants};
+use super::checks::check_index_buffer;
+use super::collect::Collector;
 use super::graphics::Graphics;
 use super::play::Playback;
-use super::{CaptureDesc, Immediate, Inner, Recorded, Recorder};
+use super::{Capture, CaptureDesc, Immediate, Inner, Recorded, Recorder};
 use crate::lower::Backend;
 use crate::runtime::parameters::{ConditionalRendering, CounterBuffer, IndexBuffer, VertexBuffer};
 use crate::runtime::{ArenaAccess, Pipeline, QueryKind, QueryPool, RuntimeError};
@@ -70,7 +70,7 @@ impl<'a> Recorder<'a> {
             match backend {
                 Backend::Native | Backend::Vertex => {
                     capture.clear();
-                    Inner::Graphics(Graphics::begin(&capture.ctx, arena, cmd, desc)?)
+                    Inner::Graphics(Graphics::begin(&capture.collector.ctx, arena, cmd, desc)?)
                 }
                 Backend::Compute => {
                     capture.begin(desc)?;
@@ -119,7 +119,7 @@ impl<'a> Recorder<'a> {
         match self.backing() {
             // SAFETY: the caller's contract.
             Backing::Graphics(graphics) => unsafe { graphics.bind_pipeline(pipeline) },
-            Backing::Capture(capture) => capture.bind_pipeline(pipeline),
+            Backing::Compute(collector) => collector.bind_pipeline(pipeline),
         }
     }
 
@@ -137,11 +137,7 @@ impl<'a> Recorder<'a> {
     pub fn push_constants(&mut self, offset: u32, bytes: &[u8]) -> Result<(), RuntimeError> {
         match self.backing() {
             Backing::Graphics(graphics) => graphics.push_constants(offset, bytes),
-            Backing::Capture(capture) => {
-                check_push_constants(&capture.ctx, offset, bytes)?;
-                capture.bound.constants.push(offset, bytes);
-                Ok(())
-            }
+            Backing::Compute(collector) => collector.push_constants(offset, bytes),
         }
     }
 
@@ -164,7 +160,7 @@ impl<'a> Recorder<'a> {
         match self.backing() {
             // SAFETY: the caller's contract.
             Backing::Graphics(graphics) => unsafe { graphics.bind_vertex_buffers(buffers) },
-            Backing::Capture(capture) => capture.bind_vertex_buffers(buffers),
+            Backing::Compute(collector) => collector.bind_vertex_buffers(buffers),
         }
     }
 
@@ -194,7 +190,9 @@ impl<'a> Recorder<'a> {
             Backing::Graphics(graphics) => unsafe {
                 graphics.bind_descriptor_sets(first, sets, dynamic_offsets)
             },
-            Backing::Capture(capture) => capture.bind_descriptor_sets(first, sets, dynamic_offsets),
+            Backing::Compute(collector) => {
+                collector.bind_descriptor_sets(first, sets, dynamic_offsets)
+            }
         }
     }
 
@@ -220,7 +218,7 @@ impl<'a> Recorder<'a> {
     ) -> Result<(), RuntimeError> {
         match self.backing() {
             Backing::Graphics(graphics) => graphics.assume_descriptor_sets(first, count),
-            Backing::Capture(capture) => capture.assume_descriptor_sets(first, count),
+            Backing::Compute(collector) => collector.assume_descriptor_sets(first, count),
         }
     }
 
@@ -241,7 +239,7 @@ impl<'a> Recorder<'a> {
         unsafe {
             match self.backing() {
                 Backing::Graphics(graphics) => graphics.bind_index_buffer(buffer),
-                Backing::Capture(capture) => capture.bind_index_buffer(buffer),
+                Backing::Compute(collector) => collector.bind_index_buffer(buffer),
             }
         }
     }
@@ -258,7 +256,7 @@ impl<'a> Recorder<'a> {
     pub fn set_primitive_restart(&mut self, enable: bool) -> Result<(), RuntimeError> {
         match self.backing() {
             Backing::Graphics(graphics) => Err(graphics.unsupported("dynamic primitive restart")),
-            Backing::Capture(capture) => capture.set_primitive_restart(enable),
+            Backing::Compute(collector) => collector.set_primitive_restart(enable),
         }
     }
 
@@ -273,7 +271,7 @@ impl<'a> Recorder<'a> {
     pub fn set_primitive_restart_index(&mut self, index: u32) -> Result<(), RuntimeError> {
         match self.backing() {
             Backing::Graphics(graphics) => Err(graphics.unsupported("a primitive restart index")),
-            Backing::Capture(capture) => capture.set_primitive_restart_index(index),
+            Backing::Compute(collector) => collector.set_primitive_restart_index(index),
         }
     }
 
@@ -298,7 +296,9 @@ impl<'a> Recorder<'a> {
         match self.backing() {
             Backing::Graphics(graphics) => Err(graphics.unsupported("conditional rendering")),
             // SAFETY: the caller's contract.
-            Backing::Capture(capture) => unsafe { capture.begin_conditional_rendering(condition) },
+            Backing::Compute(collector) => unsafe {
+                collector.begin_conditional_rendering(condition)
+            },
         }
     }
 
@@ -310,7 +310,7 @@ impl<'a> Recorder<'a> {
     pub fn end_conditional_rendering(&mut self) -> Result<(), RuntimeError> {
         match self.backing() {
             Backing::Graphics(graphics) => Err(graphics.unsupported("conditional rendering")),
-            Backing::Capture(capture) => capture.end_conditional_rendering(),
+            Backing::Compute(collector) => collector.end_conditional_rendering(),
         }
     }
 
@@ -323,8 +323,8 @@ impl<'a> Recorder<'a> {
     pub fn set_provoking_vertex(&mut self, mode: ProvokingVertex) -> Result<(), RuntimeError> {
         match self.backing() {
             Backing::Graphics(graphics) => graphics.set_provoking_vertex(mode),
-            Backing::Capture(capture) => {
-                capture.bound.provoking_vertex = mode;
+            Backing::Compute(collector) => {
+                collector.set_provoking_vertex(mode);
                 Ok(())
             }
         }
@@ -346,7 +346,7 @@ impl<'a> Recorder<'a> {
         match self.backing() {
             Backing::Graphics(graphics) => Err(graphics.unsupported("queries of vkxfb")),
             // SAFETY: the caller's contract.
-            Backing::Capture(capture) => unsafe { capture.begin_query(pool, query) },
+            Backing::Compute(collector) => unsafe { collector.begin_query(pool, query) },
         }
     }
 
@@ -359,7 +359,7 @@ impl<'a> Recorder<'a> {
     pub fn end_query(&mut self, kind: QueryKind) -> Result<(), RuntimeError> {
         match self.backing() {
             Backing::Graphics(graphics) => Err(graphics.unsupported("queries of vkxfb")),
-            Backing::Capture(capture) => capture.end_query(kind),
+            Backing::Compute(collector) => collector.end_query(kind),
         }
     }
 
@@ -381,7 +381,7 @@ impl<'a> Recorder<'a> {
                 Err(RuntimeError::Unsupported { backend, what })
             }
             // SAFETY: the caller's contract.
-            Inner::Immediate(immediate) => unsafe { immediate.flush() },
+            Inner::Immediate(Immediate { capture, playback }) => unsafe { capture.flush(playback) },
         }
     }
 
@@ -414,7 +414,9 @@ impl<'a> Recorder<'a> {
             match &mut self.inner {
                 Inner::Graphics(graphics) => graphics.end(counters),
                 Inner::Collect(capture) => capture.end(counters).map(|()| Recorded::default()),
-                Inner::Immediate(immediate) => immediate.end(counters),
+                Inner::Immediate(Immediate { capture, playback }) => {
+                    capture.finish(playback, counters)
+                }
             }
         }?;
         tracing::debug!(?recorded, "end capture");
@@ -424,8 +426,8 @@ impl<'a> Recorder<'a> {
     pub(super) fn backing(&mut self) -> Backing<'_, 'a> {
         match &mut self.inner {
             Inner::Graphics(graphics) => Backing::Graphics(graphics),
-            Inner::Immediate(immediate) => Backing::Capture(immediate.capture),
-            Inner::Collect(capture) => Backing::Capture(capture),
+            Inner::Immediate(immediate) => Backing::Compute(&mut immediate.capture.collector),
+            Inner::Collect(capture) => Backing::Compute(&mut capture.collector),
         }
     }
 }
@@ -433,31 +435,5 @@ impl<'a> Recorder<'a> {
 /// The destination of what is bound and drawn.
 pub(super) enum Backing<'r, 'a> {
     Graphics(&'r mut Graphics<'a>),
-    Capture(&'r mut Capture),
-}
-
-impl Immediate<'_> {
-    /// # Safety
-    /// As [`Recorder::flush`].
-    unsafe fn flush(&mut self) -> Result<(), RuntimeError> {
-        let Self { capture, playback } = self;
-        // SAFETY: the caller's contract.
-        let after = unsafe { capture.record(playback, Default::default()) }?;
-        let Playback { cmd, recorded, sets_disturbed, layout, .. } = *playback;
-        capture.advance(&after, Flushed { cmd, recorded, sets_disturbed, layout });
-        Ok(())
-    }
-
-    /// # Safety
-    /// As [`Recorder::end`].
-    unsafe fn end(&mut self, counters: &[Option<CounterBuffer>]) -> Result<Recorded, RuntimeError> {
-        // SAFETY: the caller's contract.
-        unsafe {
-            self.capture.end(counters)?;
-            let counters = self.capture.end_counters;
-            self.capture.record(&mut self.playback, counters)?;
-        }
-        self.capture.clear();
-        Ok(self.playback.recorded)
-    }
+    Compute(&'r mut Collector),
 }

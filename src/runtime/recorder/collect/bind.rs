@@ -2,38 +2,41 @@
 
 use ash::vk;
 
-use super::capture::{Attributes, BoundIndices, Capture, Predicate};
-use super::checks::{check_set_range, check_strides, check_used_sets};
-use super::sets::SetArguments;
+use super::super::checks::{check_push_constants, check_set_range, check_strides, check_used_sets};
+use super::{Attributes, BoundIndices, Collector, Predicate, SetArguments};
 use crate::lower::Backend;
 use crate::runtime::checks::multiple_of_4;
 use crate::runtime::descriptors::Purpose;
 use crate::runtime::parameters::{ConditionalRendering, IndexBuffer, VertexBuffer};
 use crate::runtime::{Pipeline, RuntimeError, pulling};
 use crate::sysval::{AttributeDescriptor, INLINE_ATTRIBUTES, split};
+use crate::topology::ProvokingVertex;
 use crate::vertex_input::InputRate;
 
-impl Capture {
+impl Collector {
     /// # Errors
-    /// As [`Recorder::bind_pipeline`](super::Recorder::bind_pipeline).
-    pub(super) fn bind_pipeline(&mut self, pipeline: &Pipeline) -> Result<(), RuntimeError> {
+    /// As [`Recorder::bind_pipeline`](super::super::Recorder::bind_pipeline).
+    pub(in super::super) fn bind_pipeline(
+        &mut self,
+        pipeline: &Pipeline,
+    ) -> Result<(), RuntimeError> {
         self.check_pipeline(pipeline)?;
         if self.bound.pipeline.is_none() {
             let what = "a pipeline among draws that are counted only";
             return Err(RuntimeError::Unsupported { backend: Backend::Compute, what });
         }
-        check_strides(&self.strides, pipeline)?;
+        check_strides(&self.bound.strides, pipeline)?;
         self.set_pipeline(pipeline);
         Ok(())
     }
 
     /// Binds a pipeline that has been checked.
-    pub(super) fn set_pipeline(&mut self, pipeline: &Pipeline) {
+    pub(in super::super) fn set_pipeline(&mut self, pipeline: &Pipeline) {
         self.bound.provoking_vertex = pipeline.provoking_vertex();
         self.bound.restart = pipeline.primitive_restart();
-        if !self.pending.pipelines.last().is_some_and(|last| last.is(pipeline)) {
-            self.pending.pipelines.push(pipeline.clone());
-            self.pending.sets.widen(pipeline.set_count());
+        if !self.bindings.pipelines.last().is_some_and(|last| last.is(pipeline)) {
+            self.bindings.pipelines.push(pipeline.clone());
+            self.bindings.sets.widen(pipeline.set_count());
             self.bound.has_attributes = false;
             self.bound.pipeline = Some(pipeline.clone());
         }
@@ -41,12 +44,12 @@ impl Capture {
 
     /// # Errors
     /// Those of [`check_bound`](pulling::check_bound).
-    pub(super) fn bind_vertex_buffers(
+    pub(in super::super) fn bind_vertex_buffers(
         &mut self,
         buffers: &[VertexBuffer],
     ) -> Result<(), RuntimeError> {
         pulling::check_bound(buffers)?;
-        let bound = &mut self.pending.vertex_buffers;
+        let bound = &mut self.bound.vertex_buffers;
         for buffer in buffers {
             match bound.iter_mut().find(|old| old.binding == buffer.binding) {
                 Some(old) if old == buffer => {}
@@ -64,20 +67,20 @@ impl Capture {
     /// buffers.
     ///
     /// # Errors
-    /// Those of [`Recorder::draw`](super::Recorder::draw) for vertex buffers.
+    /// Those of [`Recorder::draw`](super::super::Recorder::draw) for vertex buffers.
     ///
     /// # Safety
-    /// As [`Recorder::draw`](super::Recorder::draw).
-    pub(super) unsafe fn find_attributes(&mut self) -> Result<(), RuntimeError> {
+    /// As [`Recorder::draw`](super::super::Recorder::draw).
+    pub(in super::super) unsafe fn find_attributes(&mut self) -> Result<(), RuntimeError> {
         if self.bound.has_attributes {
             return Ok(());
         }
         let pipeline = self.bound.pipeline.clone();
-        let buffers = std::mem::take(&mut self.pending.vertex_buffers);
+        let buffers = std::mem::take(&mut self.bound.vertex_buffers);
         // SAFETY: the caller's contract.
         let attributes = unsafe { self.attributes_of(pipeline.as_ref(), &buffers) };
-        self.pending.vertex_buffers = buffers;
-        self.pending.attributes.push(attributes?);
+        self.bound.vertex_buffers = buffers;
+        self.bindings.attributes.push(attributes?);
         self.bound.has_attributes = true;
         Ok(())
     }
@@ -94,7 +97,7 @@ impl Capture {
         let mut attributes = Attributes::default();
         let Some(pipeline) = pipeline else { return Ok(attributes) };
         pulling::check_buffers(pipeline.backend(), pipeline.attributes(), bound)?;
-        let mut descriptors = std::mem::take(&mut self.pending.descriptors);
+        let mut descriptors = std::mem::take(&mut self.descriptors);
         descriptors.clear();
         let all = pulling::descriptors(pipeline.attributes(), bound, |b| {
             let VertexBuffer { binding, buffer, offset, size, .. } = *b;
@@ -123,17 +126,29 @@ impl Capture {
         attributes.instances = least(|rate| *rate != InputRate::Vertex);
         let others = descriptors.get(INLINE_ATTRIBUTES..).unwrap_or_default();
         if found.is_ok() {
-            let table = &mut self.pending.attribute_table;
+            let table = &mut self.bindings.attribute_table;
             attributes.others = (table.len(), others.len());
             table.extend_from_slice(others);
         }
-        self.pending.descriptors = descriptors;
+        self.descriptors = descriptors;
         found.map(|()| attributes)
     }
 
     /// # Errors
+    /// As [`Recorder::push_constants`](super::super::Recorder::push_constants).
+    pub(in super::super) fn push_constants(
+        &mut self,
+        offset: u32,
+        bytes: &[u8],
+    ) -> Result<(), RuntimeError> {
+        check_push_constants(&self.ctx, offset, bytes)?;
+        self.bindings.constants.push(offset, bytes);
+        Ok(())
+    }
+
+    /// # Errors
     /// [`RuntimeError::DescriptorSetRange`].
-    pub(super) fn bind_descriptor_sets(
+    pub(in super::super) fn bind_descriptor_sets(
         &mut self,
         first: u32,
         sets: &[vk::DescriptorSet],
@@ -142,20 +157,20 @@ impl Capture {
         let Some(pipeline) = &self.bound.pipeline else { return Ok(()) };
         check_set_range(pipeline, first, sets.len())?;
         let layout = pipeline.raw_layout();
-        self.pending.sets.bind(SetArguments { layout, first, sets, dynamic_offsets });
+        self.bindings.sets.bind(SetArguments { layout, first, sets, dynamic_offsets });
         Ok(())
     }
 
     /// # Errors
     /// [`RuntimeError::DescriptorSetRange`].
-    pub(super) fn assume_descriptor_sets(
+    pub(in super::super) fn assume_descriptor_sets(
         &mut self,
         first: u32,
         count: u32,
     ) -> Result<(), RuntimeError> {
         let Some(pipeline) = &self.bound.pipeline else { return Ok(()) };
         check_set_range(pipeline, first, count as usize)?;
-        self.pending.sets.assume(first, count);
+        self.bindings.sets.assume(first, count);
         Ok(())
     }
 
@@ -163,17 +178,17 @@ impl Capture {
     ///
     /// # Errors
     /// [`RuntimeError::MissingDescriptorSet`].
-    pub(super) fn check_used_sets(&self) -> Result<(), RuntimeError> {
+    pub(in super::super) fn check_used_sets(&self) -> Result<(), RuntimeError> {
         let Some(pipeline) = &self.bound.pipeline else { return Ok(()) };
-        let sets = &self.pending.sets;
+        let sets = &self.bindings.sets;
         check_used_sets(pipeline, |set| {
             sets.is_set_bound(sets.current(), set) || sets.is_assumed(set)
         })
     }
 
     /// # Safety
-    /// As [`Recorder::begin`](super::Recorder::begin).
-    pub(super) unsafe fn bind_index_buffer(
+    /// As [`Recorder::begin`](super::super::Recorder::begin).
+    pub(in super::super) unsafe fn bind_index_buffer(
         &mut self,
         buffer: &IndexBuffer,
     ) -> Result<(), RuntimeError> {
@@ -196,7 +211,14 @@ impl Capture {
         Ok(())
     }
 
-    pub(super) fn set_primitive_restart(&mut self, enable: bool) -> Result<(), RuntimeError> {
+    pub(in super::super) const fn set_provoking_vertex(&mut self, mode: ProvokingVertex) {
+        self.bound.provoking_vertex = mode;
+    }
+
+    pub(in super::super) fn set_primitive_restart(
+        &mut self,
+        enable: bool,
+    ) -> Result<(), RuntimeError> {
         if enable
             && self.bound.pipeline.as_ref().is_some_and(|pipeline| !pipeline.primitive_restart())
         {
@@ -206,15 +228,18 @@ impl Capture {
         Ok(())
     }
 
-    pub(super) fn set_primitive_restart_index(&mut self, index: u32) -> Result<(), RuntimeError> {
+    pub(in super::super) fn set_primitive_restart_index(
+        &mut self,
+        index: u32,
+    ) -> Result<(), RuntimeError> {
         let indices = self.bound.indices.as_mut().ok_or(RuntimeError::NoIndexBuffer)?;
         indices.restart_index = index;
         Ok(())
     }
 
     /// # Safety
-    /// As [`Recorder::begin_conditional_rendering`](super::Recorder::begin_conditional_rendering).
-    pub(super) unsafe fn begin_conditional_rendering(
+    /// As [`Recorder::begin_conditional_rendering`](super::super::Recorder::begin_conditional_rendering).
+    pub(in super::super) unsafe fn begin_conditional_rendering(
         &mut self,
         condition: &ConditionalRendering,
     ) -> Result<(), RuntimeError> {
@@ -230,7 +255,7 @@ impl Capture {
         Ok(())
     }
 
-    pub(super) fn end_conditional_rendering(&mut self) -> Result<(), RuntimeError> {
+    pub(in super::super) fn end_conditional_rendering(&mut self) -> Result<(), RuntimeError> {
         self.bound.predicate.take().map(|_| ()).ok_or(RuntimeError::NoConditionalRendering)
     }
 }

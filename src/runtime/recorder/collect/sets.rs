@@ -4,8 +4,6 @@
 //! layouts tell which offset belongs to which set. Commands are therefore stored as a whole, and a
 //! snapshot contains for each set number the command that bound it last.
 
-#![forbid(unsafe_code)]
-
 use std::ops::Range;
 
 use ash::vk;
@@ -24,20 +22,39 @@ struct Command {
 
 /// The arguments of `vkCmdBindDescriptorSets`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct SetArguments<'a> {
-    pub(super) layout: vk::PipelineLayout,
-    pub(super) first: u32,
-    pub(super) sets: &'a [vk::DescriptorSet],
-    pub(super) dynamic_offsets: &'a [u32],
+pub(in super::super) struct SetArguments<'a> {
+    pub(in super::super) layout: vk::PipelineLayout,
+    pub(in super::super) first: u32,
+    pub(in super::super) sets: &'a [vk::DescriptorSet],
+    pub(in super::super) dynamic_offsets: &'a [u32],
+}
+
+impl SetArguments<'_> {
+    /// Records `vkCmdBindDescriptorSets`.
+    ///
+    /// # Safety
+    /// As [`Recorder::bind_descriptor_sets`](super::super::Recorder::bind_descriptor_sets).
+    pub(in super::super) unsafe fn record(
+        self,
+        device: &ash::Device,
+        cmd: vk::CommandBuffer,
+        point: vk::PipelineBindPoint,
+    ) {
+        let Self { layout, first, sets, dynamic_offsets } = self;
+        // SAFETY: the caller's contract.
+        unsafe {
+            device.cmd_bind_descriptor_sets(cmd, point, layout, first, sets, dynamic_offsets)
+        };
+    }
 }
 
 /// Numbers of descriptor sets.
 #[derive(Debug, Default)]
-pub(super) struct SetNumbers(Vec<u32>);
+pub(in super::super) struct SetNumbers(Vec<u32>);
 
 impl SetNumbers {
     /// Adds `count` numbers from `first` on.
-    pub(super) fn add(&mut self, first: u32, count: u32) {
+    pub(in super::super) fn add(&mut self, first: u32, count: u32) {
         for number in first..first.saturating_add(count) {
             if !self.contains(number) {
                 self.0.push(number);
@@ -45,7 +62,7 @@ impl SetNumbers {
         }
     }
 
-    pub(super) fn contains(&self, number: u32) -> bool {
+    pub(in super::super) fn contains(&self, number: u32) -> bool {
         self.0.contains(&number)
     }
 
@@ -56,7 +73,7 @@ impl SetNumbers {
 
 /// All commands that bound sets in a recording, and a snapshot after each.
 #[derive(Debug, Default)]
-pub(super) struct BoundSets {
+pub(in super::super) struct BoundSets {
     /// The number of set numbers.
     count: usize,
     commands: Vec<Command>,
@@ -74,7 +91,7 @@ pub(super) struct BoundSets {
 
 impl BoundSets {
     /// Begins a recording: nothing is bound, and there are no set numbers yet.
-    pub(super) fn restart(&mut self) {
+    pub(in super::super) fn restart(&mut self) {
         self.count = 0;
         self.commands.clear();
         self.sets.clear();
@@ -86,7 +103,7 @@ impl BoundSets {
     }
 
     /// Makes sure that there are at least `count` set numbers, for another pipeline.
-    pub(super) fn widen(&mut self, count: u32) {
+    pub(in super::super) fn widen(&mut self, count: u32) {
         let (old, new) = (self.count, count as usize);
         if new <= old {
             return;
@@ -106,12 +123,12 @@ impl BoundSets {
     }
 
     /// The number of the current snapshot.
-    pub(super) const fn current(&self) -> usize {
+    pub(in super::super) const fn current(&self) -> usize {
         self.current
     }
 
     /// Binds sets; their numbers must exist. Binding what is already bound makes no new snapshot.
-    pub(super) fn bind(&mut self, arguments: SetArguments<'_>) {
+    pub(in super::super) fn bind(&mut self, arguments: SetArguments<'_>) {
         let SetArguments { layout, first, sets, dynamic_offsets } = arguments;
         let numbers = first as usize..first as usize + sets.len();
         if sets.is_empty() || self.is_bound(&numbers, arguments) {
@@ -132,12 +149,12 @@ impl BoundSets {
     }
 
     /// Takes it that the application binds sets itself.
-    pub(super) fn assume(&mut self, first: u32, count: u32) {
+    pub(in super::super) fn assume(&mut self, first: u32, count: u32) {
         self.assumed.add(first, count);
     }
 
     /// Whether the application binds the set of that number itself.
-    pub(super) fn is_assumed(&self, number: u32) -> bool {
+    pub(in super::super) fn is_assumed(&self, number: u32) -> bool {
         self.assumed.contains(number)
     }
 
@@ -170,12 +187,12 @@ impl BoundSets {
     }
 
     /// Whether a set number has something bound in a snapshot.
-    pub(super) fn is_set_bound(&self, snapshot: usize, number: u32) -> bool {
+    pub(in super::super) fn is_set_bound(&self, snapshot: usize, number: u32) -> bool {
         self.snapshot(snapshot).get(number as usize).is_some_and(|command| *command != UNBOUND)
     }
 
     /// Assumes that nothing is bound in the command buffer, because others may have bound sets.
-    pub(super) fn forget_recorded(&mut self) {
+    pub(in super::super) fn forget_recorded(&mut self) {
         self.recorded.clear();
         self.recorded.resize(self.count, UNBOUND);
     }
@@ -187,7 +204,7 @@ impl BoundSets {
     /// Commands are returned in their original order, because a later command replaces sets of an
     /// earlier one. A command with another layout may disturb all sets that were bound before;
     /// these are recorded again for the next dispatch.
-    pub(super) fn next_command(
+    pub(in super::super) fn next_command(
         &mut self,
         snapshot: usize,
         count: u32,
@@ -208,7 +225,7 @@ impl BoundSets {
     /// that number, and it may disturb all sets that were bound with another layout, by the rules
     /// of [pipeline layout
     /// compatibility](https://docs.vulkan.org/spec/latest/chapters/descriptorsets.html#descriptorsets-compatibility).
-    pub(super) fn disturb(&mut self, layout: vk::PipelineLayout, first: usize) {
+    pub(in super::super) fn disturb(&mut self, layout: vk::PipelineLayout, first: usize) {
         for (number, recorded) in self.recorded.iter_mut().enumerate() {
             let command = self.commands.get(*recorded as usize);
             let is_other = command.is_some_and(|command| command.layout != layout);

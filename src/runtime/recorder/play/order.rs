@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
-use super::capture::{Capture, Position};
-use super::play::Playback;
-use crate::capture::MAX_XFB_BUFFERS;
+use super::super::collect::Position;
+use super::super::plan::Touched;
+use super::super::ranges::Ranges;
+use super::{Playback, Player};
 use crate::runtime::Barrier;
 use crate::sysval::results::Query;
-use crate::sysval::setup::operation;
+use crate::sysval::setup::{Operation, operation};
 use crate::sysval::{Address, join};
 
 /// The most ranges that are remembered. With more of them, a barrier is cheaper than to look.
@@ -18,7 +19,7 @@ const COUNTER: u64 = 4;
 const VALUES: u64 = 16;
 
 /// What captures in a command buffer have accessed since the last barrier that orders them, for
-/// [`Capture::play_in_order`]: only a capture that touches the same bytes needs another barrier.
+/// [`Capture::play_in_order`](super::super::Capture::play_in_order): only a capture that touches the same bytes needs another barrier.
 ///
 /// ```no_run
 /// # use ash::vk;
@@ -45,7 +46,7 @@ pub struct CaptureOrder {
 impl CaptureOrder {
     /// Nothing is known of earlier commands: the next capture is ordered after all of them.
     pub const fn new() -> Self {
-        Self { is_known: false, read: Ranges(Vec::new()), written: Ranges(Vec::new()) }
+        Self { is_known: false, read: Ranges::new(), written: Ranges::new() }
     }
 
     /// As if it was new, except that the memory is kept.
@@ -63,7 +64,7 @@ impl CaptureOrder {
 
     /// Whether a barrier has to precede these accesses.
     fn precludes(&self, accesses: &Accesses) -> bool {
-        let is_long = self.read.0.len().max(self.written.0.len()) > MOST_RANGES;
+        let is_long = self.read.as_slice().len().max(self.written.as_slice().len()) > MOST_RANGES;
         let wrote = |range: &Range<u64>| self.written.overlaps(range);
         !self.is_known
             || is_long
@@ -105,54 +106,33 @@ fn bytes_at(address: Address, size: u64) -> Option<Range<u64>> {
     (start != 0).then(|| start..start.saturating_add(size))
 }
 
-/// Disjoint ranges, sorted. Ranges that touch each other are one.
-#[derive(Debug, Default)]
-pub(super) struct Ranges(Vec<Range<u64>>);
-
-impl Ranges {
-    pub(super) fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    fn overlaps(&self, range: &Range<u64>) -> bool {
-        let next = self.0.partition_point(|other| other.end <= range.start);
-        !range.is_empty() && self.0.get(next).is_some_and(|other| other.start < range.end)
-    }
-
-    pub(super) fn add(&mut self, range: Range<u64>) {
-        let first = self.0.partition_point(|other| other.end < range.start);
-        let touching = |other: &&Range<u64>| other.start <= range.end;
-        let count = self.0.iter().skip(first).take_while(touching).count();
-        let found = self.0.get(first..first + count).unwrap_or_default();
-        match found {
-            [] if range.is_empty() => {}
-            [] => self.0.insert(first, range),
-            [only] if only.start <= range.start && range.end <= only.end => {}
-            [one, ..] => {
-                let last = found.last().unwrap_or(one);
-                let all = one.start.min(range.start)..last.end.max(range.end);
-                self.0.splice(first..first + count, [all]);
-            }
-        }
-    }
-}
-
-impl Capture {
-    /// Finds what the captures of the pending draws access. `after` is the position after them.
+impl Player<'_> {
+    /// Finds what the steps behind a barrier access.
     ///
     /// What shaders reach by the application's descriptors is not among it, nor the memory of the
     /// arena, which is new for each recording.
-    pub(super) fn find_captured(&mut self, after: Position) {
-        let accesses = &mut self.plan.accesses;
-        accesses.clear();
-        accesses.read.extend_from_slice(&self.reached.0);
-        for target in self.targets.iter().flatten() {
-            let of = |position: Position| match position {
-                Position::Known(_) => Some(position.in_buffer(target)),
-                Position::Counters | Position::State(_) => None,
-            };
+    pub(super) fn find_touched(&mut self, touched: Touched) {
+        self.placed.accesses.clear();
+        match touched {
+            Touched::Unknown | Touched::Nothing => {}
+            Touched::Captured => self.find_captured(),
+            Touched::CapturedAndCounted => {
+                self.find_captured();
+                self.find_counted();
+            }
+            Touched::Operations { first, end } => self.find_operations(first, end),
+        }
+    }
+
+    /// Adds what the captures of the draws access.
+    fn find_captured(&mut self) {
+        let collected = self.collected;
+        let accesses = &mut self.placed.accesses;
+        accesses.read.extend_from_slice(collected.reached.as_slice());
+        for target in collected.bound_targets() {
+            let of = |position: Position| position.in_buffer(target);
             // A capture from an unknown position on may write to any byte.
-            let (start, end) = match (of(self.position), of(after)) {
+            let (start, end) = match (of(collected.position), of(self.plan.after)) {
                 (Some(start), Some(end)) => (start, end),
                 _ => (0, target.buffer.size),
             };
@@ -162,37 +142,33 @@ impl Capture {
     }
 
     /// Adds the counters and queries that are accessed beside what is captured.
-    pub(super) fn find_counted(&mut self, counters: &[Address; MAX_XFB_BUFFERS]) {
-        let accesses = &mut self.plan.accesses;
-        if let Position::Counters = self.position {
-            let begun = self.counters.iter();
+    fn find_counted(&mut self) {
+        let collected = self.collected;
+        let accesses = &mut self.placed.accesses;
+        if let Position::Counters = collected.position {
+            let begun = collected.counters.iter();
             accesses.read.extend(begun.filter_map(|counter| bytes_at(*counter, COUNTER)));
         }
-        counters.iter().for_each(|counter| accesses.write(*counter, COUNTER));
-        for draw in &self.pending.draws {
+        self.counters.iter().for_each(|counter| accesses.write(*counter, COUNTER));
+        for draw in &collected.draws {
             accesses.write(draw.input.stream_query, VALUES);
             accesses.write(draw.input.generated_query, VALUES);
         }
     }
 
-    /// Finds what the operations of the finish kernel access.
-    pub(super) fn find_finished(&mut self) {
-        let plan = &mut self.plan;
-        plan.accesses.clear();
-        for operation in &plan.operations {
-            let size = if operation.kind == operation::ADD { VALUES } else { COUNTER };
-            plan.accesses.write(operation.address, size);
-        }
-    }
-
-    /// Finds what ends of queries access.
-    pub(super) fn find_ended(&mut self) {
-        let accesses = &mut self.plan.accesses;
-        accesses.clear();
-        for end in &self.pending.ends {
-            let [low, high, ..] = end.values;
-            accesses.write(end.address, size_of::<Query>() as u64);
-            accesses.write([low, high], COUNTER);
+    /// Adds what operations of the finish kernel access.
+    fn find_operations(&mut self, first: usize, end: usize) {
+        let accesses = &mut self.placed.accesses;
+        for operation in self.plan.operations.get(first..end).unwrap_or_default() {
+            let Operation { address, kind, values: [low, high, ..], .. } = *operation;
+            match kind {
+                operation::ADD => accesses.write(address, VALUES),
+                operation::END => {
+                    accesses.write(address, size_of::<Query>() as u64);
+                    accesses.write([low, high], COUNTER);
+                }
+                _ => accesses.write(address, COUNTER),
+            }
         }
     }
 
@@ -201,44 +177,34 @@ impl Capture {
     /// accessing all that it covers, so there always is a barrier.
     ///
     /// # Safety
-    /// As [`play`](Self::play).
+    /// As [`record`](Self::record).
     pub(super) unsafe fn barrier_before(&self, playback: &mut Playback<'_>, which: Barrier) {
         let needs_barrier = match &playback.order {
-            Some(order) => self.ctx.table().is_some() || order.precludes(&self.plan.accesses),
+            Some(order) => self.ctx.table().is_some() || order.precludes(&self.placed.accesses),
             None => true,
         };
         if needs_barrier {
             // SAFETY: the caller's contract.
             unsafe { self.barrier(playback, which) };
-            playback.ordered();
         }
         if let Some(order) = &mut playback.order {
-            order.add(&self.plan.accesses);
+            if needs_barrier {
+                order.clear();
+            }
+            order.add(&self.placed.accesses);
         }
     }
 
-    /// Remembers the accesses that were found, of commands behind a barrier that also orders all other
-    /// accesses before it.
-    pub(super) fn remember(&self, playback: &mut Playback<'_>) {
-        if let Some(order) = &mut playback.order {
-            order.clear();
-            order.add(&self.plan.accesses);
-        }
-    }
-}
-
-impl Playback<'_> {
-    /// A barrier orders everything so far.
-    pub(super) fn ordered(&mut self) {
-        if let Some(order) = &mut self.order {
-            order.clear();
-        }
-    }
-
-    /// The next capture has to be ordered after everything.
-    pub(super) fn forget_order(&mut self) {
-        if let Some(order) = &mut self.order {
-            order.forget();
+    /// Remembers what the commands behind a barrier touch that orders them after everything before it.
+    pub(super) fn remember(&self, playback: &mut Playback<'_>, touched: Touched) {
+        let Some(order) = &mut playback.order else { return };
+        match touched {
+            Touched::Nothing => {}
+            Touched::Unknown => order.forget(),
+            _ => {
+                order.clear();
+                order.add(&self.placed.accesses);
+            }
         }
     }
 }
@@ -310,7 +276,7 @@ mod tests {
                 barriers += 1;
             }
             order.add(&capture);
-            assert!(order.written.0.len() <= MOST_RANGES + 1);
+            assert!(order.written.as_slice().len() <= MOST_RANGES + 1);
         }
         assert!((2..=100).contains(&barriers), "{barriers}");
         order.forget();

@@ -1,11 +1,10 @@
-//! The addresses by which compute captures reach memory, and the application's descriptor sets.
+//! The addresses by which compute captures reach memory.
 
 use std::fmt;
 
 use ash::vk;
 
-use super::capture::Capture;
-use super::sets::SetArguments;
+use super::Collector;
 use crate::runtime::checks::multiple_of;
 use crate::runtime::descriptors::{Purpose, Table};
 use crate::runtime::{Context, RuntimeError};
@@ -13,25 +12,6 @@ use crate::sysval::{Address, join, split};
 
 /// The smallest access of shaders, in bytes.
 const DWORD: u64 = 4;
-
-impl SetArguments<'_> {
-    /// Records `vkCmdBindDescriptorSets`.
-    ///
-    /// # Safety
-    /// As [`Recorder::bind_descriptor_sets`](super::Recorder::bind_descriptor_sets).
-    pub(super) unsafe fn record(
-        self,
-        device: &ash::Device,
-        cmd: vk::CommandBuffer,
-        point: vk::PipelineBindPoint,
-    ) {
-        let Self { layout, first, sets, dynamic_offsets } = self;
-        // SAFETY: the caller's contract.
-        unsafe {
-            device.cmd_bind_descriptor_sets(cmd, point, layout, first, sets, dynamic_offsets)
-        };
-    }
-}
 
 /// A range of a buffer: its offset and size in bytes.
 type BufferRange = (vk::Buffer, u64, u64);
@@ -120,7 +100,7 @@ pub(in crate::runtime) fn resolve(ctx: &Context, table: &Table, address: Address
     }
 }
 
-impl Capture {
+impl Collector {
     /// Calls [`address()`] for a buffer that the draws reach.
     ///
     /// # Errors
@@ -144,7 +124,7 @@ impl Capture {
     }
 
     /// Calls [`address()`] for indices. Where the device can load single bytes, their buffer may end within a
-    /// dword: returns [`BoundIndices::partial_end`](super::capture::BoundIndices::partial_end), too.
+    /// dword: returns [`BoundIndices::partial_end`](super::BoundIndices::partial_end), too.
     ///
     /// # Errors
     /// As [`address()`].
@@ -181,24 +161,7 @@ impl Capture {
     /// Notes that captures read a range of addresses, if they are device addresses.
     fn note_reached(&mut self, purpose: Purpose, start: u64, size: u64) {
         if purpose == Purpose::Read && self.ctx.table().is_none() {
-            self.reached.add(start..start.saturating_add(size));
+            self.collected.reached.add(start..start.saturating_add(size));
         }
-    }
-
-    /// Calls [`resolve`] for an address of this capture.
-    pub(super) fn resolve(&self, address: Address) -> Address {
-        resolve(&self.ctx, &self.table, address)
-    }
-
-    /// Whether captures must be ordered after each other:
-    /// [`Table::captures_overlap`](crate::runtime::descriptors::Table::captures_overlap).
-    pub(super) fn captures_overlap(&self) -> bool {
-        self.ctx.table().is_some() && self.table.captures_overlap()
-    }
-
-    /// Whether everything that is recorded must be ordered with the commands before and after it:
-    /// [`Table::is_scarce`](crate::runtime::descriptors::Table::is_scarce).
-    pub(super) fn is_scarce(&self) -> bool {
-        self.ctx.table().is_some() && self.table.is_scarce()
     }
 }

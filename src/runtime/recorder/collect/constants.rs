@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// The current push constants, and a snapshot for each draw that found different ones.
 #[derive(Debug, Default)]
-pub(super) struct Constants {
+pub(in super::super) struct Constants {
     /// By byte. Bytes that were not set are undefined in Vulkan, and 0 here.
     current: Vec<u8>,
     snapshots: Vec<u8>,
@@ -16,20 +16,20 @@ pub(super) struct Constants {
 
 impl Constants {
     /// Forgets everything.
-    pub(super) fn clear(&mut self) {
+    pub(in super::super) fn clear(&mut self) {
         self.current.clear();
         self.snapshots.clear();
         self.last = None;
     }
 
     /// Forgets the snapshots. The current values stay.
-    pub(super) fn forget_snapshots(&mut self) {
+    pub(in super::super) fn forget_snapshots(&mut self) {
         self.snapshots.clear();
         self.last = None;
     }
 
     /// Sets bytes from `offset` on. The range must be within the limits of the device.
-    pub(super) fn push(&mut self, offset: u32, bytes: &[u8]) {
+    pub(in super::super) fn push(&mut self, offset: u32, bytes: &[u8]) {
         let start = offset as usize;
         let end = start + bytes.len();
         if self.current.len() < end {
@@ -41,7 +41,7 @@ impl Constants {
     }
 
     /// The current bytes up to `end`.
-    pub(super) fn current(&mut self, end: u32) -> &[u8] {
+    pub(in super::super) fn current(&mut self, end: u32) -> &[u8] {
         if self.current.len() < end as usize {
             self.current.resize(end as usize, 0);
         }
@@ -50,7 +50,7 @@ impl Constants {
 
     /// Returns the position of a snapshot with the current bytes of a range. Uses the last snapshot
     /// if the bytes have not changed.
-    pub(super) fn snapshot(&mut self, range: &Range<u32>) -> usize {
+    pub(in super::super) fn snapshot(&mut self, range: &Range<u32>) -> usize {
         if range.is_empty() {
             return 0;
         }
@@ -69,7 +69,7 @@ impl Constants {
     }
 
     /// The `len` bytes of a snapshot.
-    pub(super) fn bytes(&self, snapshot: usize, len: usize) -> &[u8] {
+    pub(in super::super) fn bytes(&self, snapshot: usize, len: usize) -> &[u8] {
         self.snapshots.get(snapshot..).and_then(|bytes| bytes.get(..len)).unwrap_or_default()
     }
 }

@@ -1,49 +1,62 @@
 //! Collects draws, with what is bound and the active queries.
 
-use super::capture::{Capture, DrawState, PendingDraw, Predicate};
-use super::checks::check_topology;
-use super::direct::invocations_per_item;
-use super::draw_commands::Arguments;
-use super::resources::memory_of;
+use super::super::checks::check_topology;
+use super::super::draw_commands::Arguments;
+use super::addresses::memory_of;
+use super::values::invocations_per_item;
+use super::{CollectedDraw, Collector, Predicate, State, Traits};
 use crate::counts::BoundBuffer;
 use crate::runtime::descriptors::Purpose;
 use crate::runtime::fold::dispatch_size;
 use crate::runtime::parameters::{CounterBuffer, IndirectDraw};
-use crate::runtime::pipeline::Key;
 use crate::runtime::{Pipeline, QueryKind, RuntimeError};
 use crate::sysval::setup::{Input, kind};
 use crate::sysval::{Address, draw_flags, flags, split};
 use crate::topology::PrimitiveTopology;
 
-impl Capture {
+impl Collector {
     /// The number of the current state.
     fn state(&mut self) -> usize {
         let range = self.bound.pipeline.as_ref().map(Pipeline::push_constants);
-        let constants = range.map_or(0, |range| self.bound.constants.snapshot(range));
-        let pending = &mut self.pending;
-        let state = DrawState {
-            pipeline: pending.pipelines.len().saturating_sub(1),
-            attributes: pending.attributes.len().saturating_sub(1),
+        let constants = range.map_or(0, |range| self.bindings.constants.snapshot(range));
+        let state = State {
+            pipeline: self.bindings.pipelines.len().saturating_sub(1),
+            attributes: self.bindings.attributes.len().saturating_sub(1),
             constants,
-            sets: pending.sets.current(),
+            sets: self.bindings.sets.current(),
+            traits: Traits::default(),
         };
-        if pending.states.last() != Some(&state) {
-            pending.states.push(state);
+        let last = self.collected.states.last();
+        // The traits follow from the rest.
+        if last.is_none_or(|last| State { traits: last.traits, ..state } != *last) {
+            let traits = self.traits();
+            self.collected.states.push(State { traits, ..state });
         }
-        pending.states.len() - 1
+        self.collected.states.len() - 1
     }
 
-    /// Whether draws count as captured, whatever buffers are bound: [transform feedback
-    /// queries](https://docs.vulkan.org/spec/latest/chapters/queries.html#queries-transform-feedback)
-    /// count primitives that are attempted to be written, so none where the shader captures no output.
-    pub(super) fn is_counted(&self) -> bool {
-        self.bound.pipeline.as_ref().is_some_and(|p| !p.layout().outputs.is_empty())
+    fn traits(&self) -> Traits {
+        let Some(pipeline) = &self.bound.pipeline else { return Traits::default() };
+        let attributes = self.bindings.attributes.last().copied().unwrap_or_default();
+        let sets = &self.bindings.sets;
+        let is_unbound = |set: &u32| !sets.is_set_bound(sets.current(), *set);
+        Traits {
+            sizes: Some(pipeline.workgroup_sizes()),
+            is_counted: !pipeline.layout().outputs.is_empty(),
+            is_staged: pipeline.is_staged(),
+            fixed_topology: pipeline.fixed_topology(),
+            has_aligned_attributes: attributes.are_aligned,
+            vertices: attributes.vertices,
+            instances: attributes.instances,
+            unbound_set: pipeline.used_sets().iter().copied().find(is_unbound),
+        }
     }
 
     /// The members that all kinds of inputs have in common.
     fn input(&self, topology: PrimitiveTopology) -> Input {
         let query = |kind: QueryKind| self.bound.queries[kind as usize].values;
-        let stream = match self.is_counted() {
+        let pipeline = self.bound.pipeline.as_ref();
+        let stream = match pipeline.is_some_and(|pipeline| !pipeline.layout().outputs.is_empty()) {
             true => query(QueryKind::TransformFeedbackStream),
             false => Address::default(),
         };
@@ -52,7 +65,7 @@ impl Capture {
             None => (Address::default(), false),
         };
         let inverted = if inverted { flags::INVERTED } else { 0 };
-        let reach_far = self.pending.attributes.last().is_some_and(|bound| bound.reach_far);
+        let reach_far = self.bindings.attributes.last().is_some_and(|bound| bound.reach_far);
         let far = if reach_far { flags::FAR_ATTRIBUTES } else { 0 };
         Input {
             topology: topology.xfb_topology() as u32,
@@ -65,8 +78,8 @@ impl Capture {
     }
 
     /// # Safety
-    /// As [`Recorder::draw`](super::Recorder::draw).
-    pub(super) unsafe fn push(
+    /// As [`Recorder::draw`](super::super::Recorder::draw).
+    pub(in super::super) unsafe fn push(
         &mut self,
         topology: PrimitiveTopology,
         arguments: Arguments<'_>,
@@ -138,7 +151,7 @@ impl Capture {
     }
 
     /// # Safety
-    /// As [`Recorder::draw_indirect`](super::Recorder::draw_indirect).
+    /// As [`Recorder::draw_indirect`](super::super::Recorder::draw_indirect).
     unsafe fn push_indirect(
         &mut self,
         topology: PrimitiveTopology,
@@ -182,7 +195,7 @@ impl Capture {
     /// [`RuntimeError::CommandsPastTheEnd`].
     ///
     /// # Safety
-    /// As [`Recorder::draw_indirect`](super::Recorder::draw_indirect).
+    /// As [`Recorder::draw_indirect`](super::super::Recorder::draw_indirect).
     unsafe fn check_commands(&self, draw: &IndirectDraw, size: u64) -> Result<(), RuntimeError> {
         if self.ctx.table().is_none() || draw.draw_count <= 1 {
             return Ok(());
@@ -202,55 +215,39 @@ impl Capture {
         topology: PrimitiveTopology,
         input: Input,
     ) -> Result<(), RuntimeError> {
-        let mut draw = PendingDraw { topology, input, state: self.state(), invocations: 0 };
-        draw.invocations = self.most_invocations(&draw);
+        let state = self.state();
+        let buffers = self.collected.bound_targets().map(|target| target.buffer);
+        let draw = CollectedDraw {
+            topology,
+            input,
+            state,
+            invocations: most_invocations(topology, &input, buffers),
+        };
         if draw.is_known() || !self.ctx.has_indirect_dispatch() {
-            let size = self.workgroup_size_of(draw.state, &draw.any_key());
-            let workgroups = most_workgroups(&draw, size);
-            self.dispatch_size(workgroups * u64::from(size), size)?;
+            let size = self.collected.traits_of(&draw).workgroup_size(&draw.any_key());
+            let invocations = draw.most_workgroups(size) * u64::from(size);
+            dispatch_size(invocations, size, self.ctx.max_workgroups_per_axis())?;
         }
-        self.pending.draws.push(draw);
+        self.collected.draws.push(draw);
         Ok(())
-    }
-
-    /// The workgroup size of a pipeline of that state.
-    pub(super) fn workgroup_size_of(&self, state: usize, key: &Key) -> u32 {
-        let state = self.pending.states.get(state);
-        let pipeline = state.and_then(|state| self.pipeline_of(state));
-        pipeline.map_or(1, |pipeline| pipeline.workgroup_size(key))
-    }
-
-    /// # Errors
-    /// [`RuntimeError::DispatchTooLarge`].
-    pub(super) fn dispatch_size(
-        &self,
-        invocations: u64,
-        workgroup_size: u32,
-    ) -> Result<[u32; 2], RuntimeError> {
-        dispatch_size(invocations, workgroup_size, self.ctx.max_workgroups_per_axis())
-    }
-
-    /// The most invocations that a draw can need, whatever the position of its first record.
-    fn most_invocations(&self, draw: &PendingDraw) -> u64 {
-        let Input { count, instance_count, index_limit, .. } = draw.input;
-        let vertices = draw.topology.vertices_per_primitive();
-        let buffers = self.targets.iter().flatten();
-        let buffers = buffers.map(|t| BoundBuffer { position: 0, ..t.buffer });
-        let Some(room) = buffers.map(|b| b.primitives_left(vertices)).min() else { return 0 };
-        let per_item = u64::from(invocations_per_item(draw.topology));
-        if draw.is_restarted() {
-            return most_restarted(count, index_limit, instance_count, room)
-                .saturating_mul(per_item);
-        }
-        most_items(draw.topology, count, instance_count, room) * per_item
     }
 }
 
-/// The most workgroups of `size` invocations that draws can need, if no two of them share a
-/// workgroup.
-pub(super) fn most_workgroups(draw: &PendingDraw, size: u32) -> u64 {
-    let more = (draw.count() - 1).min(draw.invocations);
-    draw.invocations.div_ceil(u64::from(size)) + more
+/// The most invocations that a draw can need, whatever the position of its first record.
+pub(in super::super) fn most_invocations(
+    topology: PrimitiveTopology,
+    input: &Input,
+    buffers: impl Iterator<Item = BoundBuffer>,
+) -> u64 {
+    let Input { count, instance_count, index_limit, flags: bits, .. } = *input;
+    let vertices = topology.vertices_per_primitive();
+    let buffers = buffers.map(|buffer| BoundBuffer { position: 0, ..buffer });
+    let Some(room) = buffers.map(|buffer| buffer.primitives_left(vertices)).min() else { return 0 };
+    let items = match bits & flags::RESTART {
+        0 => most_items(topology, count, instance_count, room),
+        _ => most_restarted(count, index_limit, instance_count, room),
+    };
+    items.saturating_mul(invocations_per_item(topology).into())
 }
 
 /// The most items of a draw of at most `count` vertices and `instance_count` instances of which

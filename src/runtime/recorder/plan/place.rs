@@ -1,20 +1,16 @@
-//! Records captures whose counts and positions the CPU knows: computes what `shaders/setup.wgsl`
-//! computes on the GPU.
+//! Places draws whose counts and positions the CPU knows: computes what `shaders/setup.wgsl` computes on the
+//! GPU.
 
-use super::capture::{Attributes, Capture, PendingDraw, Position, TargetBuffer};
-use super::listed::MAX_LISTED_DRAWS;
-use super::plan::{CaptureStep, Draws, Size, Step, Touched, When};
-use super::play::{After, Playback, Written};
-use super::queries::{operations_upload, place_operations};
-use crate::capture::MAX_XFB_BUFFERS;
+use super::super::Captured;
+use super::super::collect::{CollectedDraw, Position, Target, Traits, invocations_per_item};
+use super::Planner;
 use crate::counts::{BoundBuffer, DrawCounts};
-use crate::lower::kernel::Kernel;
-use crate::runtime::fold::fold;
+use crate::runtime::RuntimeError;
+use crate::runtime::fold::{dispatch_size, fold};
 use crate::runtime::pipeline::{Key, Source};
-use crate::runtime::{Barrier, Captured, RuntimeError};
 use crate::sysval::setup::{Input, Operation, operation};
 use crate::sysval::{Address, DrawSysvals, flags, offset, reciprocal, split};
-use crate::topology::{PrimitiveTopology, Shape, XfbTopology};
+use crate::topology::{PrimitiveTopology, XfbTopology};
 
 /// [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups), by default:
 /// draws of at most this many workgroups share a dispatch, counted in the workgroups that it has. A
@@ -22,6 +18,15 @@ use crate::topology::{PrimitiveTopology, Shape, XfbTopology};
 /// memory. What a small draw would gain from staging does not make up for the time that its code takes
 /// to compile.
 pub(in crate::runtime) const SMALL: u32 = 64;
+
+/// The number of a draw in a list.
+pub(in super::super) type ListedNumber = u16;
+
+/// The bytes of a list for each workgroup of a draw.
+pub(in crate::runtime) const LISTED_BYTES: u64 = size_of::<ListedNumber>() as u64;
+
+/// The most draws that are listed.
+const MAX_LISTED_DRAWS: usize = 1 << ListedNumber::BITS;
 
 /// The most workgroups of a shared dispatch, if two axes allow that many.
 const SHARED: u32 = 1 << 20;
@@ -42,14 +47,12 @@ pub(super) struct Dispatch {
     /// The workgroups of the draws in a dispatch that they share, or `None` if the first one shares
     /// none.
     shared: Option<u32>,
-    /// The address of the draws, where they are in memory.
-    pub(super) listed: Address,
 }
 
 impl Dispatch {
     /// What the pipeline is compiled for. `small` is
     /// [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups).
-    fn key(&self, small: u32) -> Key {
+    pub(super) fn key(&self, small: u32) -> Key {
         match (self.count, self.own.source) {
             (1, Source::Pushed) => self.own,
             _ => self.key_by_kernel(small),
@@ -120,93 +123,35 @@ impl Cursor {
     }
 }
 
-impl Capture {
+impl Planner<'_> {
     /// Places the draws, of which the first one begins with record number `record`, and finds what is to be
-    /// written to counters and queries. Returns the state after them.
-    pub(super) fn place_draws(
-        &mut self,
-        record: u32,
-        counters: &[Address; MAX_XFB_BUFFERS],
-    ) -> Result<After, RuntimeError> {
+    /// written to counters and queries.
+    pub(super) fn place_draws(&mut self, record: u32) -> Result<(), RuntimeError> {
         let mut cursor = Cursor {
             record,
-            captured: self.captured,
+            captured: self.collected.captured,
             stream: Tally::default(),
             generated: Tally::default(),
         };
-        for number in 0..self.pending.draws.len() {
-            let draw = self.pending.draws[number];
-            self.place_draw(&draw, &mut cursor)?;
-        }
+        self.place_from(&mut cursor)?;
         for tally in [cursor.stream, cursor.generated] {
             self.tell_query(tally);
         }
-        let after = After { position: Position::Known(cursor.record), captured: cursor.captured };
-        self.counter_operations(&after, counters);
-        Ok(after)
-    }
-
-    /// Plans captures of the placed draws, and what is written to counters and queries.
-    pub(super) fn plan_direct(&mut self) -> Result<(), RuntimeError> {
-        if self.captures() && !self.plan.dispatches.is_empty() {
-            self.plan.steps.push(Step::Barrier {
-                which: Barrier::BetweenCaptures,
-                when: When::InOrder,
-                then: Touched::Captured,
-            });
-            let small = self.ctx.max_shared_workgroups();
-            for (number, dispatch) in self.plan.dispatches.iter().enumerate() {
-                self.plan.steps.push(Step::Capture(CaptureStep {
-                    key: dispatch.key(small),
-                    state: dispatch.state,
-                    draws: match dispatch.count {
-                        1 => Draws::Pushed(dispatch.first),
-                        _ => Draws::Listed(number),
-                    },
-                    size: Size::Direct(self.workgroups_of(dispatch).into()),
-                }));
-            }
-        }
-        let operations = self.plan.operations.len() as u64;
-        if operations > 0 {
-            let workgroups = fold(operations, self.ctx.max_workgroups_per_axis())?;
-            self.plan.steps.extend([
-                Step::Barrier {
-                    which: Barrier::BeforeFinish,
-                    when: When::Touched,
-                    then: Touched::Finished,
-                },
-                Step::Kernel { kernel: Kernel::Finish, workgroups },
-            ]);
-        }
-        let shared = self.plan.dispatches.iter().filter(|dispatch| dispatch.count > 1);
-        self.plan.upload = shared.map(|dispatch| self.listed_upload(dispatch)).sum::<u64>()
-            + operations_upload(self.plan.operations.len());
+        (self.plan.after, self.plan.captured) = (Position::Known(cursor.record), cursor.captured);
+        self.tell_counters(cursor.record);
         Ok(())
     }
 
-    /// Writes what [`plan_direct`](Self::plan_direct) planned.
-    pub(super) fn write_direct(
-        &mut self,
-        playback: &mut Playback<'_>,
-        written: &mut Written,
-    ) -> Result<(), RuntimeError> {
-        for number in 0..self.plan.dispatches.len() {
-            if self.plan.dispatches[number].count > 1 {
-                self.write_listed(playback.arena.upload(), number)?;
-            }
-        }
-        let operations = self.plan.operations.iter();
-        let resolved = operations.map(|o| Operation { address: self.resolve(o.address), ..*o });
-        let finish = place_operations(&self.ctx, playback.arena.upload(), resolved)?;
-        written.parameters = finish.map(|(parameters, _)| parameters);
-        Ok(())
+    /// Places the draws from `cursor` on.
+    pub(super) fn place_from(&mut self, cursor: &mut Cursor) -> Result<(), RuntimeError> {
+        let collected = self.collected;
+        collected.draws.iter().try_for_each(|draw| self.place_draw(draw, cursor))
     }
 
     /// Computes what the setup kernel would compute, and adds the draw to a dispatch.
-    pub(super) fn place_draw(
+    fn place_draw(
         &mut self,
-        draw: &PendingDraw,
+        draw: &CollectedDraw,
         cursor: &mut Cursor,
     ) -> Result<(), RuntimeError> {
         let Input { stream_query, generated_query, .. } = draw.input;
@@ -221,15 +166,17 @@ impl Capture {
             }
         }
 
-        let buffers = self.targets.iter().flatten().map(|t| {
-            let written = u64::from(cursor.record) * u64::from(t.buffer.stride);
-            BoundBuffer { position: t.buffer.position + written, ..t.buffer }
+        let at = Position::Known(cursor.record);
+        let buffers = self.collected.bound_targets().map(|target| {
+            let position = at.in_buffer(target).unwrap_or_default();
+            BoundBuffer { position, ..target.buffer }
         });
         let Input { count, instance_count, .. } = draw.input;
         let counts = DrawCounts::new(draw.topology, count, instance_count, buffers);
         cursor.stream.add([counts.primitives_written, counts.primitives_needed]);
         cursor.generated.add([counts.primitives_needed, 0]);
-        if self.is_counted()
+        let traits = self.collected.traits_of(draw);
+        if traits.is_counted
             && let Some(captured) = &mut cursor.captured
         {
             captured.add(&counts);
@@ -237,11 +184,12 @@ impl Capture {
         if counts.output_limit == 0 {
             return Ok(());
         }
-        let size = self.workgroup_size_of(draw.state, &Key::ANY);
-        let [columns, rows] = self.dispatch_size(invocations(draw.topology, &counts), size)?;
+        let size = traits.workgroup_size(&Key::ANY);
+        let per_axis = self.limits.workgroups_per_axis;
+        let [columns, rows] = dispatch_size(invocations(draw.topology, &counts), size, per_axis)?;
         let placed = draw_sysvals(&draw.input, draw.topology, &counts, cursor.record);
-        let shared = self.shared_workgroups(draw, &placed);
-        let own = self.key_of(draw, columns * rows, shared);
+        let shared = self.shared_workgroups(draw, &traits, &placed);
+        let own = self.key_of(draw, &traits, columns * rows, shared);
         let dispatch = Dispatch {
             first: self.plan.placed.len(),
             count: 1,
@@ -250,7 +198,6 @@ impl Capture {
             shared,
             own,
             topology: Some(draw.topology.xfb_topology()),
-            listed: Address::default(),
         };
         self.place(placed, draw, dispatch);
         cursor.record += counts.output_limit;
@@ -258,18 +205,23 @@ impl Capture {
     }
 
     /// The workgroups of a draw in a dispatch that it shares, or `None` if it shares none.
-    fn shared_workgroups(&self, draw: &PendingDraw, placed: &DrawSysvals) -> Option<u32> {
-        let size = self.workgroup_size_of(draw.state, &Key::of(Source::Listed)).max(1);
+    fn shared_workgroups(
+        &self,
+        draw: &CollectedDraw,
+        traits: &Traits,
+        placed: &DrawSysvals,
+    ) -> Option<u32> {
+        let size = traits.workgroup_size(&Key::of(Source::Listed));
         let workgroups = placed.invocations.div_ceil(size);
-        let is_small = workgroups <= self.ctx.max_shared_workgroups();
-        (draw.input.flags & flags::FAR_ATTRIBUTES == 0 && is_small).then_some(workgroups)
+        let is_small = workgroups <= self.limits.shared_workgroups;
+        (!draw.reaches_far() && is_small).then_some(workgroups)
     }
 
     /// Adds a draw to the last dispatch, or begins with its own.
-    fn place(&mut self, mut placed: DrawSysvals, draw: &PendingDraw, own: Dispatch) {
-        let per_axis = self.ctx.max_workgroups_per_axis();
+    fn place(&mut self, mut placed: DrawSysvals, draw: &CollectedDraw, own: Dispatch) {
+        let per_axis = self.limits.workgroups_per_axis;
         let most = SHARED.min(per_axis.saturating_mul(per_axis));
-        let plan = &mut self.plan;
+        let plan = &mut *self.plan;
         let last = plan.dispatches.last_mut();
         let last = last.filter(|last| last.state == own.state && last.count < MAX_LISTED_DRAWS);
         if let Some(last) = last
@@ -301,6 +253,22 @@ impl Capture {
         }
     }
 
+    /// Adds operations that write the counters to end with.
+    fn tell_counters(&mut self, record: u32) {
+        let after = Position::Known(record);
+        for (target, address) in self.collected.targets.iter().zip(self.counters) {
+            let position = target.and_then(|target| after.in_buffer(&target)).unwrap_or_default();
+            // A position is at most the end of the buffer, which is below 4 GiB.
+            let values = [u32::try_from(position).unwrap_or(u32::MAX), 0, 0, 0];
+            self.push_operation(Operation {
+                address: *address,
+                kind: operation::STORE,
+                values,
+                ..Default::default()
+            });
+        }
+    }
+
     /// Adds an operation, unless its address is null.
     fn push_operation(&mut self, operation: Operation) {
         if operation.address != Address::default() {
@@ -310,43 +278,46 @@ impl Capture {
 
     /// The number of workgroups of a dispatch. A fan without checks has fewer than others: three invocations for
     /// two items.
-    fn workgroups_of(&self, dispatch: &Dispatch) -> u32 {
+    pub(super) fn workgroups_of(&self, dispatch: &Dispatch) -> u32 {
         let Dispatch { first, count, state, workgroups, own, topology, .. } = *dispatch;
         let is_unchecked = count == 1 && own.source == Source::Pushed && !own.checked;
         match self.plan.placed.get(first) {
             Some(placed) if is_unchecked && topology == Some(XfbTopology::TriFan) => {
                 let invocations = placed.item_count + placed.item_count.div_ceil(2);
-                invocations.div_ceil(self.workgroup_size_of(state, &own).max(1))
+                let traits = self.collected.states.get(state).map(|state| state.traits);
+                invocations.div_ceil(traits.unwrap_or_default().workgroup_size(&own))
             }
             _ => workgroups,
         }
     }
 
     /// What the pipeline for a draw with a dispatch of its own is compiled for.
-    fn key_of(&self, draw: &PendingDraw, workgroups: u32, shared: Option<u32>) -> Key {
-        let Input { flags, base_vertex, count, instance_count, first_instance, .. } = draw.input;
-        let state = self.pending.states.get(draw.state);
-        let attributes = state.and_then(|state| self.pending.attributes.get(state.attributes));
-        let pipeline = state.and_then(|state| self.pipeline_of(state));
-        let (Some(attributes), Some(pipeline)) = (attributes, pipeline) else { return Key::ANY };
-        if !self.is_single(draw) {
+    fn key_of(
+        &self,
+        draw: &CollectedDraw,
+        traits: &Traits,
+        workgroups: u32,
+        shared: Option<u32>,
+    ) -> Key {
+        let Input { base_vertex, count, instance_count, first_instance, .. } = draw.input;
+        if !self.is_single(draw, traits) {
             return Key::ANY;
         }
-        let most = match pipeline.is_staged() {
-            true => self.ctx.max_shared_workgroups(),
-            false => self.ctx.max_workgroups_per_axis(),
+        let most = match traits.is_staged {
+            true => self.limits.shared_workgroups,
+            false => self.limits.workgroups_per_axis,
         };
         let end = u64::from(base_vertex) + u64::from(count);
-        let indexed = flags & flags::INDEX_SIZE != 0;
+        let indexed = draw.is_indexed();
         let checked = indexed
-            || !self.is_aligned(attributes)
+            || !self.is_aligned(traits)
             || workgroups > most
             || instance_count != 1
-            || end > attributes.vertices.into()
-            || first_instance >= attributes.instances;
+            || end > traits.vertices.into()
+            || first_instance >= traits.instances;
         // For little work, a pipeline for each topology would not make up for the time that it takes
         // to compile, unless it compiles fast.
-        if checked && shared.is_some() && pipeline.fixed_topology().is_none() {
+        if checked && shared.is_some() && traits.fixed_topology.is_none() {
             return Key::ANY;
         }
         let topology = Some(draw.topology.xfb_topology());
@@ -355,22 +326,13 @@ impl Capture {
 
     /// Whether a pipeline for one draw takes this one: elements of attributes begin within 4 GiB, and
     /// either all accesses are aligned to their size, or the pipeline tests that.
-    pub(super) fn is_single(&self, draw: &PendingDraw) -> bool {
-        let state = self.pending.states.get(draw.state);
-        let attributes = state.and_then(|state| self.pending.attributes.get(state.attributes));
-        draw.input.flags & flags::FAR_ATTRIBUTES == 0
-            && (self.ctx.tests_alignment() || attributes.is_some_and(|a| self.is_aligned(a)))
+    pub(super) fn is_single(&self, draw: &CollectedDraw, traits: &Traits) -> bool {
+        !draw.reaches_far() && (self.limits.tests_alignment || self.is_aligned(traits))
     }
 
     /// Whether accesses to attributes and records are aligned to their size.
-    fn is_aligned(&self, attributes: &Attributes) -> bool {
-        attributes.are_aligned && self.targets.iter().flatten().all(TargetBuffer::is_aligned)
-    }
-
-    /// Returns the draw with a resolved index buffer address.
-    pub(super) fn resolved_draw(&self, draw: DrawSysvals) -> DrawSysvals {
-        let index_address = self.readable(draw.index_address, draw.index_limit);
-        DrawSysvals { index_address, ..draw }
+    fn is_aligned(&self, traits: &Traits) -> bool {
+        traits.has_aligned_attributes && self.collected.bound_targets().all(Target::is_aligned)
     }
 }
 
@@ -378,15 +340,6 @@ impl Capture {
 fn invocations(topology: PrimitiveTopology, counts: &DrawCounts) -> u64 {
     let items = u64::from(counts.instance_count) * u64::from(counts.item_count);
     items * u64::from(invocations_per_item(topology))
-}
-
-/// A fan needs two invocations for each item: the additional ones write the hub into every
-/// primitive. Plain captures need [fewer](Capture::workgroups_of).
-pub(super) fn invocations_per_item(topology: PrimitiveTopology) -> u32 {
-    match topology.shape() {
-        Shape::TriFan => 2,
-        _ => 1,
-    }
 }
 
 /// Converts a direct input to the draw that it describes.
@@ -430,4 +383,17 @@ pub(super) fn unclamped_draw(input: &Input) -> DrawSysvals {
         invocations: 0,
         reciprocal: 0,
     }
+}
+
+/// The workgroups that a list of several draws says the draw of: all that are dispatched. Those behind the last draw
+/// belong to it.
+pub(super) fn listed_workgroups(
+    draws: usize,
+    workgroups: u32,
+    per_axis: u32,
+) -> Result<usize, RuntimeError> {
+    if draws < 2 {
+        return Ok(0);
+    }
+    fold(workgroups.into(), per_axis).map(|[columns, rows]| columns as usize * rows as usize)
 }

@@ -1,0 +1,289 @@
+//! The first of three rooms: what an application binds, draws and queries is checked, and collected as
+//! values. Nothing is recorded, and how the draws will be captured is not known here.
+//!
+//! The door is [`Collector`]. The next room, [plan](super::plan), sees of it what [`Collected`] has: no handle
+//! and no device. The last one, [play](super::play), also takes the [`Bindings`] and the descriptors of the
+//! buffers.
+
+mod addresses;
+mod bind;
+mod constants;
+mod draws;
+mod queries;
+mod sets;
+mod values;
+
+use std::collections::HashSet;
+
+pub(in crate::runtime) use self::addresses::{address, resolve};
+pub(super) use self::constants::Constants;
+#[cfg(test)]
+pub(super) use self::draws::most_invocations;
+use self::queries::ActiveQuery;
+use self::sets::BoundSets;
+pub(super) use self::sets::{SetArguments, SetNumbers};
+pub(super) use self::values::{
+    Collected, CollectedDraw, Position, State, Target, Traits, invocations_per_item,
+};
+use super::checks::{check_capture_buffers, check_counters, check_distinct};
+use super::{CaptureDesc, Captured};
+use crate::capture::MAX_XFB_BUFFERS;
+use crate::counts::BoundBuffer;
+use crate::lower::Backend;
+use crate::runtime::descriptors::{Purpose, Table};
+use crate::runtime::parameters::{CounterBuffer, VertexBuffer};
+use crate::runtime::{Context, Pipeline, RuntimeError};
+use crate::sysval::{Address, AttributeDescriptor, INLINE_ATTRIBUTES, split};
+use crate::topology::ProvokingVertex;
+
+/// Collects one capture.
+#[derive(Debug)]
+pub(super) struct Collector {
+    pub(super) ctx: Context,
+    pub(super) collected: Collected,
+    pub(super) bindings: Bindings,
+    /// The descriptors of the buffers that are reached, on a device without addresses.
+    pub(super) table: Table,
+    /// Whether the capture was begun.
+    begun: bool,
+    bound: Bound,
+    /// The addresses of the queries that ended.
+    ended_queries: HashSet<u64>,
+    /// Scratch memory for the descriptors of the attributes that are bound last.
+    descriptors: Vec<AttributeDescriptor>,
+}
+
+/// The state for the next draw.
+#[derive(Debug, Default)]
+struct Bound {
+    /// `None` if draws are only counted.
+    pipeline: Option<Pipeline>,
+    vertex_buffers: Vec<VertexBuffer>,
+    /// Whether the last [`Attributes`] correspond to the current pipeline and vertex buffers.
+    has_attributes: bool,
+    indices: Option<BoundIndices>,
+    provoking_vertex: ProvokingVertex,
+    restart: bool,
+    /// The record strides of all capture buffers.
+    strides: [Option<u32>; MAX_XFB_BUFFERS],
+    /// By [`QueryKind`](crate::runtime::QueryKind).
+    queries: [ActiveQuery; 2],
+    /// The predicate of conditional rendering.
+    predicate: Option<Predicate>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct BoundIndices {
+    address: u64,
+    limit: u32,
+    size: u32,
+    /// The index that restarts primitives.
+    restart_index: u32,
+    /// If shaders that cannot load single bytes would read beyond the buffer: where the range ends in it, and the
+    /// bytes of memory that the buffer has.
+    partial_end: Option<(u64, u64)>,
+}
+
+/// The value that decides whether draws are discarded.
+#[derive(Debug, Clone, Copy)]
+struct Predicate {
+    address: Address,
+    inverted: bool,
+}
+
+/// What the [`State`]s of the draws stand for.
+#[derive(Debug, Default)]
+pub(super) struct Bindings {
+    pub(super) pipelines: Vec<Pipeline>,
+    pub(super) attributes: Vec<Attributes>,
+    /// The descriptors beyond the inline ones of all [`Attributes`].
+    pub(super) attribute_table: Vec<AttributeDescriptor>,
+    /// The push constants of the application.
+    pub(super) constants: Constants,
+    /// The descriptor sets of the application.
+    pub(super) sets: BoundSets,
+}
+
+/// The vertex buffers, as attribute descriptors.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Attributes {
+    pub(super) inline: [AttributeDescriptor; INLINE_ATTRIBUTES],
+    /// The first of the other descriptors in [`Bindings::attribute_table`], and their number.
+    pub(super) others: (usize, usize),
+    /// Whether any of them [reaches far](AttributeDescriptor::reaches_far).
+    reach_far: bool,
+    /// Whether every element is aligned to [what it is accessed by](crate::runtime::pulling::PulledAttribute::access).
+    are_aligned: bool,
+    /// The number of vertices and of instances for which all elements exist.
+    vertices: u32,
+    instances: u32,
+}
+
+impl Collector {
+    pub(super) fn new(ctx: &Context) -> Self {
+        Self {
+            ctx: ctx.clone(),
+            collected: Collected::default(),
+            bindings: Bindings::default(),
+            table: Table::default(),
+            begun: false,
+            bound: Bound::default(),
+            ended_queries: HashSet::new(),
+            descriptors: Vec::new(),
+        }
+    }
+
+    /// Begins a capture. Forgets what was collected before.
+    ///
+    /// # Errors
+    /// As [`Recorder::begin`](super::Recorder::begin); [`RuntimeError::Unsupported`] for pipelines of other
+    /// backends.
+    ///
+    /// # Safety
+    /// As [`Recorder::begin`](super::Recorder::begin).
+    pub(super) unsafe fn begin(&mut self, desc: &CaptureDesc<'_>) -> Result<(), RuntimeError> {
+        let pipeline = desc.pipeline;
+        self.begin_inactive();
+        self.check_pipeline(pipeline)?;
+        check_capture_buffers(&self.ctx, pipeline, desc.buffers)?;
+        check_counters(&self.ctx, Backend::Compute, desc.counters)?;
+        let strides = pipeline.layout().strides;
+        self.bound.strides = strides;
+        for (number, (bound, stride)) in desc.buffers.iter().zip(strides).enumerate() {
+            let (Some(bound), Some(stride)) = (bound, stride) else { continue };
+            let what = format_args!("capture buffer {number}");
+            // Records consist of whole dwords.
+            let size = bound.size / 4 * 4;
+            // SAFETY: the usage and the memory are the caller's contract.
+            let address =
+                unsafe { self.address(Purpose::Capture, what, bound.buffer, bound.offset, size) }?;
+            let buffer = BoundBuffer { size: bound.size, position: 0, stride };
+            self.collected.targets[number] = Some(Target { buffer, address: split(address) });
+        }
+        // SAFETY: the caller's contract.
+        self.collected.counters = unsafe { self.counter_addresses(desc.counters) }?;
+        if desc.counters.iter().any(Option::is_some) {
+            self.collected.position = Position::Counters;
+            self.collected.captured = None;
+        }
+        self.set_pipeline(pipeline);
+        self.bind_vertex_buffers(desc.vertex_buffers)?;
+        // SAFETY: the caller's contract.
+        unsafe { self.find_attributes() }
+    }
+
+    /// Begins counting draws that are not captured. Forgets what was collected before.
+    pub(super) fn begin_inactive(&mut self) {
+        self.clear();
+        self.begun = true;
+    }
+
+    /// Checks the counters to end with, and returns their addresses.
+    ///
+    /// # Errors
+    /// As [`Capture::end`](super::Capture::end).
+    ///
+    /// # Safety
+    /// As [`Recorder::end`](super::Recorder::end).
+    pub(super) unsafe fn end(
+        &mut self,
+        counters: &[Option<CounterBuffer>],
+    ) -> Result<[Address; MAX_XFB_BUFFERS], RuntimeError> {
+        self.check_begun()?;
+        check_counters(&self.ctx, Backend::Compute, counters)?;
+        check_distinct(counters)?;
+        // SAFETY: the caller's contract.
+        unsafe { self.counter_addresses(counters) }
+    }
+
+    /// Forgets everything. The memory is kept.
+    pub(super) fn clear(&mut self) {
+        self.begun = false;
+        self.collected.clear();
+        self.bindings.clear();
+        self.table.restart();
+        let mut vertex_buffers = std::mem::take(&mut self.bound.vertex_buffers);
+        vertex_buffers.clear();
+        self.bound = Bound { vertex_buffers, ..Bound::default() };
+        self.ended_queries.clear();
+    }
+
+    /// Forgets the draws, which were recorded, and goes on after them.
+    pub(super) fn advance(&mut self, position: Position, captured: Option<Captured>) {
+        self.collected.advance(position, captured);
+        // The states of the next draw are collected anew.
+        self.bindings.advance();
+        self.bound.has_attributes = false;
+        self.ended_queries.clear();
+    }
+
+    pub(super) const fn has_begun(&self) -> bool {
+        self.begun
+    }
+
+    /// # Errors
+    /// [`RuntimeError::NotBegun`].
+    pub(super) const fn check_begun(&self) -> Result<(), RuntimeError> {
+        if self.begun { Ok(()) } else { Err(RuntimeError::NotBegun) }
+    }
+
+    /// # Errors
+    /// [`RuntimeError::Unsupported`], [`RuntimeError::OtherContext`].
+    fn check_pipeline(&self, pipeline: &Pipeline) -> Result<(), RuntimeError> {
+        if pipeline.context() != self.ctx.id() {
+            return Err(RuntimeError::OtherContext { what: "the pipeline" });
+        }
+        match pipeline.backend() {
+            Backend::Compute => Ok(()),
+            backend => {
+                let what = "a pipeline among the draws of a capture by compute";
+                Err(RuntimeError::Unsupported { backend, what })
+            }
+        }
+    }
+
+    /// # Safety
+    /// The counters are live buffers with the usage that
+    /// [`Context::counter_buffer_usage`](crate::runtime::Context::counter_buffer_usage) names.
+    unsafe fn counter_addresses(
+        &mut self,
+        counters: &[Option<CounterBuffer>],
+    ) -> Result<[Address; MAX_XFB_BUFFERS], RuntimeError> {
+        let mut addresses = [Address::default(); MAX_XFB_BUFFERS];
+        for (number, (address, counter)) in addresses.iter_mut().zip(counters).enumerate() {
+            if let Some(counter) = counter {
+                let what = format_args!("counter {number}");
+                // SAFETY: the caller's contract.
+                let start = unsafe {
+                    self.address(Purpose::State, what, counter.buffer, counter.offset, 4)
+                }?;
+                *address = split(start);
+            }
+        }
+        Ok(addresses)
+    }
+}
+
+impl Bindings {
+    /// The pipeline of a state; `None` if draws are only counted.
+    pub(super) fn pipeline_of(&self, state: &State) -> Option<&Pipeline> {
+        self.pipelines.get(state.pipeline)
+    }
+
+    /// Forgets everything.
+    fn clear(&mut self) {
+        self.pipelines.clear();
+        self.attributes.clear();
+        self.attribute_table.clear();
+        self.constants.clear();
+        self.sets.restart();
+    }
+
+    /// Forgets what only recorded draws needed. The last pipeline and the sets stay bound.
+    fn advance(&mut self) {
+        self.pipelines.drain(..self.pipelines.len().saturating_sub(1));
+        self.attributes.clear();
+        self.attribute_table.clear();
+        self.constants.forget_snapshots();
+    }
+}

@@ -1,0 +1,249 @@
+//! What was collected, as values.
+
+#![forbid(unsafe_code)]
+
+use super::super::Captured;
+use super::super::ranges::Ranges;
+use crate::capture::MAX_XFB_BUFFERS;
+use crate::counts::BoundBuffer;
+use crate::lower::compute::WorkgroupSizes;
+use crate::runtime::descriptors::MAX_ACCESS;
+use crate::runtime::pipeline::Key;
+use crate::sysval::setup::{Input, MAX_DRAWS, Operation, kind};
+use crate::sysval::{Address, flags};
+use crate::topology::{PrimitiveTopology, Shape};
+
+/// Draws, and where they are captured. Addresses must be [resolved](super::resolve) before shaders read
+/// them.
+#[derive(Debug)]
+pub(in super::super) struct Collected {
+    pub(in super::super) targets: [Option<Target>; MAX_XFB_BUFFERS],
+    /// Where the first draw is captured.
+    pub(in super::super) position: Position,
+    /// The counters that the capture was begun with, by capture buffer.
+    pub(in super::super) counters: [Address; MAX_XFB_BUFFERS],
+    /// What was captured by the draws that are recorded already, if the CPU knows it.
+    pub(in super::super) captured: Option<Captured>,
+    pub(in super::super) draws: Vec<CollectedDraw>,
+    /// The states of the draws. No draw has an earlier state than the draw before it.
+    pub(in super::super) states: Vec<State>,
+    /// Ends of queries, which are executed after all draws.
+    pub(in super::super) ends: Vec<Operation>,
+    /// The device addresses of everything that was bound to be read since Begin, except for the
+    /// application's descriptors.
+    pub(in super::super) reached: Ranges,
+}
+
+/// A capture buffer that is bound.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) struct Target {
+    /// Its position is that of record 0 of the capture, if known.
+    pub(in super::super) buffer: BoundBuffer,
+    /// The address of the bound range.
+    pub(in super::super) address: Address,
+}
+
+/// Who knows where the next record is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Position {
+    /// The CPU: the number of records after record 0.
+    Known(u32),
+    /// The GPU reads the position from the counters that the capture was begun with.
+    Counters,
+    /// The GPU reads the position from where an earlier recording of the capture wrote it.
+    Earlier,
+}
+
+/// A draw.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) struct CollectedDraw {
+    pub(in super::super) topology: PrimitiveTopology,
+    /// The input of the setup kernel, but for what a plan decides: its group, and the table of its restarts.
+    pub(in super::super) input: Input,
+    /// The number of its [`State`].
+    pub(in super::super) state: usize,
+    /// The most invocations that the draw can need, whatever the position of its first record.
+    pub(in super::super) invocations: u64,
+}
+
+/// The state that a draw uses. Draws with the same state may share a dispatch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(in super::super) struct State {
+    /// The number of the pipeline, if there is one.
+    pub(in super::super) pipeline: usize,
+    /// The number of the [`Attributes`](super::Attributes).
+    pub(in super::super) attributes: usize,
+    /// The position in the push constants of what the shader reads of them.
+    pub(in super::super) constants: usize,
+    /// The number of the snapshot of the descriptor sets.
+    pub(in super::super) sets: usize,
+    pub(in super::super) traits: Traits,
+}
+
+/// What of a state matters for a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(in super::super) struct Traits {
+    /// The workgroup sizes of the pipeline; `None` if draws are only counted.
+    pub(in super::super) sizes: Option<WorkgroupSizes>,
+    /// Whether the shader captures any output. [Transform feedback
+    /// queries](https://docs.vulkan.org/spec/latest/chapters/queries.html#queries-transform-feedback)
+    /// count primitives that are attempted to be written, so none where it does not, whatever is bound.
+    pub(in super::super) is_counted: bool,
+    /// Whether workgroups collect records in shared memory, where they do so.
+    pub(in super::super) is_staged: bool,
+    pub(in super::super) fixed_topology: Option<PrimitiveTopology>,
+    /// Whether every element of an attribute is aligned to what it is accessed by.
+    pub(in super::super) has_aligned_attributes: bool,
+    /// The number of vertices and of instances for which all elements of attributes exist.
+    pub(in super::super) vertices: u32,
+    pub(in super::super) instances: u32,
+    /// A descriptor set that draws read and that the recorder did not bind.
+    pub(in super::super) unbound_set: Option<u32>,
+}
+
+impl Default for Collected {
+    fn default() -> Self {
+        Self {
+            targets: Default::default(),
+            position: Position::Known(0),
+            counters: Default::default(),
+            captured: Some(Captured::default()),
+            draws: Vec::new(),
+            states: Vec::new(),
+            ends: Vec::new(),
+            reached: Ranges::default(),
+        }
+    }
+}
+
+impl Collected {
+    /// Forgets everything. The memory is kept.
+    pub(super) fn clear(&mut self) {
+        self.advance(Position::Known(0), Some(Captured::default()));
+        self.targets = Default::default();
+        self.counters = Default::default();
+        self.reached.clear();
+    }
+
+    /// Forgets the draws, which were recorded, and goes on after them.
+    pub(super) fn advance(&mut self, position: Position, captured: Option<Captured>) {
+        (self.position, self.captured) = (position, captured);
+        self.draws.clear();
+        self.states.clear();
+        self.ends.clear();
+    }
+
+    /// Whether there is nothing to record.
+    pub(in super::super) const fn is_empty(&self) -> bool {
+        self.draws.is_empty() && self.ends.is_empty()
+    }
+
+    /// The capture buffers that are bound.
+    pub(in super::super) fn bound_targets(&self) -> impl Iterator<Item = &Target> {
+        self.targets.iter().flatten()
+    }
+
+    /// Whether anything can be captured, and not only counted.
+    pub(in super::super) fn captures(&self) -> bool {
+        self.bound_targets().next().is_some()
+    }
+
+    pub(in super::super) fn traits_of(&self, draw: &CollectedDraw) -> Traits {
+        self.states.get(draw.state).map_or_else(Traits::default, |state| state.traits)
+    }
+
+    /// The numbers of the states that captures use, ascending.
+    pub(in super::super) fn used_states(&self) -> impl Iterator<Item = usize> {
+        let draws = if self.captures() { &self.draws[..] } else { &[] };
+        let mut last = None;
+        let numbers = draws.iter().map(|draw| draw.state);
+        numbers.filter(move |number| last.replace(*number) != Some(*number))
+    }
+
+    /// A descriptor set that draws read and that the recorder did not bind.
+    pub(in super::super) fn unbound_set(&self) -> Option<u32> {
+        let mut states = self.used_states().filter_map(|number| self.states.get(number));
+        states.find_map(|state| state.traits.unbound_set)
+    }
+}
+
+impl Target {
+    /// Whether every record is as aligned as its size allows, up to 16 bytes.
+    pub(in super::super) const fn is_aligned(&self) -> bool {
+        let bits = self.buffer.stride | MAX_ACCESS as u32;
+        self.address[0].trailing_zeros() >= bits.trailing_zeros()
+    }
+}
+
+impl Default for Position {
+    fn default() -> Self {
+        Self::Known(0)
+    }
+}
+
+impl Position {
+    /// Bytes from the start of the bound range to the next record, if the CPU knows.
+    pub(in super::super) fn in_buffer(self, target: &Target) -> Option<u64> {
+        match self {
+            Self::Known(records) => {
+                let written = u64::from(records) * u64::from(target.buffer.stride);
+                Some(target.buffer.position + written)
+            }
+            Self::Counters | Self::Earlier => None,
+        }
+    }
+}
+
+impl Traits {
+    /// The workgroup size of a pipeline of the state.
+    pub(in super::super) fn workgroup_size(&self, key: &Key) -> u32 {
+        self.sizes.map_or(1, |sizes| key.workgroup_size(&sizes)).max(1)
+    }
+}
+
+impl CollectedDraw {
+    /// Whether the CPU knows what is drawn.
+    pub(in super::super) fn is_known(&self) -> bool {
+        self.input.kind == kind::DIRECT
+            && !self.is_restarted()
+            && self.input.predicate == Address::default()
+    }
+
+    /// The most draws that it can be.
+    pub(in super::super) fn count(&self) -> u64 {
+        self.input.draw_count.clamp(1, MAX_DRAWS).into()
+    }
+
+    pub(in super::super) const fn is_restarted(&self) -> bool {
+        self.input.flags & flags::RESTART != 0
+    }
+
+    pub(in super::super) const fn is_indexed(&self) -> bool {
+        self.input.flags & flags::INDEX_SIZE != 0
+    }
+
+    /// Whether elements of an attribute may begin 4 GiB or more after the first one.
+    pub(in super::super) const fn reaches_far(&self) -> bool {
+        self.input.flags & flags::FAR_ATTRIBUTES != 0
+    }
+
+    /// The key of a pipeline that takes the draw whatever else is drawn.
+    pub(in super::super) const fn any_key(&self) -> Key {
+        Key { restart: self.is_restarted(), ..Key::ANY }
+    }
+
+    /// The most workgroups of `size` invocations that it can need, if no two of its draws share a workgroup.
+    pub(in super::super) fn most_workgroups(&self, size: u32) -> u64 {
+        let more = (self.count() - 1).min(self.invocations);
+        self.invocations.div_ceil(u64::from(size)) + more
+    }
+}
+
+/// A fan needs two invocations for each item: the additional ones write the hub into every
+/// primitive. Plain captures need fewer.
+pub(in super::super) const fn invocations_per_item(topology: PrimitiveTopology) -> u32 {
+    match topology.shape() {
+        Shape::TriFan => 2,
+        _ => 1,
+    }
+}

@@ -1,0 +1,54 @@
+//! Plans captures of which the CPU knows everything.
+//!
+//! ```text
+//! captures;
+//! barrier; finish, which writes counters and queries
+//! ```
+
+use super::place::{LISTED_BYTES, listed_workgroups};
+use super::{BlockId, CaptureStep, Contents, Draws, Planner, Size, Step, Touched, When};
+use crate::runtime::arena::aligned;
+use crate::runtime::{Barrier, RuntimeError};
+use crate::sysval::DrawSysvals;
+
+impl Planner<'_> {
+    /// Plans captures of the placed draws, and what is written to counters and queries.
+    pub(super) fn plan_direct(&mut self) -> Result<(), RuntimeError> {
+        if !self.plan.dispatches.is_empty() {
+            self.plan.steps.push(Step::Barrier {
+                which: Barrier::BetweenCaptures,
+                when: When::InOrder,
+                then: Touched::Captured,
+            });
+        }
+        for number in 0..self.plan.dispatches.len() {
+            let dispatch = self.plan.dispatches[number];
+            let draws = match dispatch.count {
+                1 => Draws::Pushed(self.plan.placed[dispatch.first]),
+                count => Draws::Listed(self.list(number)?, count),
+            };
+            self.plan.steps.push(Step::Capture(CaptureStep {
+                key: dispatch.key(self.limits.shared_workgroups),
+                state: dispatch.state,
+                draws,
+                size: Size::Direct(self.workgroups_of(&dispatch).into()),
+            }));
+        }
+        if let Some(kernel) = self.finish(0)? {
+            let then = Touched::Operations { first: 0, end: self.plan.operations.len() };
+            let (which, when) = (Barrier::BeforeFinish, When::Touched);
+            self.plan.steps.extend([Step::Barrier { which, when, then }, kernel]);
+        }
+        Ok(())
+    }
+
+    /// A block for the draws of the dispatch with that number.
+    pub(super) fn list(&mut self, number: usize) -> Result<BlockId, RuntimeError> {
+        let dispatch = self.plan.dispatches[number];
+        let per_axis = self.limits.workgroups_per_axis;
+        let workgroups = listed_workgroups(dispatch.count, dispatch.workgroups, per_axis)?;
+        let draws = dispatch.first..dispatch.first + dispatch.count;
+        let size = draws.len() * size_of::<DrawSysvals>() + workgroups * LISTED_BYTES as usize;
+        Ok(self.plan.block(Contents::Listed { draws, workgroups }, aligned(size as u64)))
+    }
+}

@@ -1,0 +1,135 @@
+//! Tables of the restarts in index buffers. Draws of the same indices share a table.
+
+use std::collections::HashMap;
+
+use super::{Block, BlockId, Contents, Plan, Planner, Written};
+use crate::sysval::setup::{
+    Input, RESTART_BLOCKS, Reduction, RestartRange, kind, restart_blocks, restart_table_size,
+};
+use crate::sysval::{Address, flags};
+
+/// The tables of a plan.
+#[derive(Debug, Default)]
+pub(in super::super) struct RestartTables {
+    tables: Vec<RestartTable>,
+    /// The number of the table of each draw with restarts, in the order of the draws.
+    numbers: Vec<usize>,
+    /// The numbers of the tables that indirect draws share.
+    shared: HashMap<RestartRange, usize>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct RestartTable {
+    /// The indices that it is for.
+    range: RestartRange,
+    block: BlockId,
+}
+
+impl RestartTables {
+    pub(super) fn clear(&mut self) {
+        self.tables.clear();
+        self.numbers.clear();
+        self.shared.clear();
+    }
+
+    /// The block of the table of a draw with restarts; `number` counts such draws.
+    pub(in super::super) fn table_of(&self, number: usize) -> Option<BlockId> {
+        let number = self.numbers.get(number)?;
+        self.tables.get(*number).map(|table| table.block)
+    }
+
+    /// The ranges that tables are made for, each with the block of its table. Those of several workgroups, which
+    /// the scan goes over, come first.
+    pub(in super::super) fn ranges(&self) -> impl Iterator<Item = (RestartRange, BlockId)> {
+        let of = |is_scanned| {
+            let tables = self.tables.iter();
+            tables.filter(move |table| (workgroups_of(&table.range) > 1) == is_scanned)
+        };
+        let mut workgroups = 0;
+        of(true).chain(of(false)).map(move |table| {
+            // A dispatch has fewer than 2^32 workgroups.
+            let first_workgroup = workgroups as u32;
+            workgroups += workgroups_of(&table.range);
+            (RestartRange { first_workgroup, ..table.range }, table.block)
+        })
+    }
+
+    /// The number of [`ranges`](Self::ranges).
+    pub(in super::super) const fn range_count(&self) -> usize {
+        self.tables.len()
+    }
+
+    /// Workgroups of the restart kernel, and of the scan after it: one for each range of several.
+    pub(super) fn workgroups(&self) -> [u64; 2] {
+        let workgroups = || self.tables.iter().map(|table| workgroups_of(&table.range));
+        [workgroups().sum(), workgroups().filter(|count| *count > 1).count() as u64]
+    }
+}
+
+impl Planner<'_> {
+    /// Plans a table for each range of indices with restarts. Returns the parameters of the kernels that make
+    /// them; `None` without restarts.
+    pub(super) fn plan_restarts(&mut self) -> Option<BlockId> {
+        let Plan { blocks, restarts, .. } = &mut *self.plan;
+        let RestartTables { tables, numbers, shared } = restarts;
+        for draw in self.collected.draws.iter().filter(|draw| draw.is_restarted()) {
+            let range = range_of(&draw.input);
+            let next = tables.len();
+            // An indirect draw may use any index of the bound range, and other draws often bind the
+            // same range.
+            let number = match draw.input.kind {
+                kind::INDIRECT => *shared.entry(range).or_insert(next),
+                _ => next,
+            };
+            if number == next {
+                let contents = Contents::Written(Written::RestartTable);
+                blocks.push(Block { contents, size: table_size(&range) });
+                tables.push(RestartTable { range, block: BlockId(blocks.len() - 1) });
+            }
+            numbers.push(number);
+        }
+        let count = tables.len();
+        let size = (count * size_of::<RestartRange>()) as u64;
+        let [_, scanned] = restarts.workgroups();
+        (count > 0).then(|| {
+            let ranges = self.plan.block(Contents::RestartRanges, size);
+            let (count, scan_count) = (count as u32, scanned as u32);
+            let reduction = Contents::Reduction { ranges, count, scan_count };
+            self.plan.block(reduction, size_of::<Reduction>() as u64)
+        })
+    }
+}
+
+/// The range of a draw's table, without an address. That of an indirect draw consists of all bound
+/// indices, because only the GPU knows which of them it uses. `restarts_of` in shaders/restart.wgsl
+/// relies on that.
+fn range_of(input: &Input) -> RestartRange {
+    let (first, limit) = match input.kind {
+        kind::INDIRECT => (0, input.index_limit),
+        _ => {
+            let first = input.first.min(input.index_limit);
+            (first, input.count.min(input.index_limit - first))
+        }
+    };
+    RestartRange {
+        index_address: input.index_address,
+        table: Address::default(),
+        // Without an index in the range, its address is that of other memory.
+        first: if limit == 0 { 0 } else { first },
+        limit,
+        topology: input.topology,
+        // The provoking vertex and predicates do not affect restarts.
+        flags: input.flags & !(flags::LAST_VERTEX | flags::INVERTED),
+        restart_index: input.restart_index,
+        first_workgroup: 0,
+        reserved: [0; 2],
+    }
+}
+
+fn table_size(range: &RestartRange) -> u64 {
+    restart_table_size(restart_blocks(range.limit.into()))
+}
+
+fn workgroups_of(range: &RestartRange) -> u64 {
+    restart_blocks(range.limit.into()).div_ceil(RESTART_BLOCKS)
+}

@@ -1,0 +1,346 @@
+//! Plans captures whose counts or positions only the GPU knows: a setup kernel for all draws, and then their
+//! captures.
+//!
+//! ```text
+//! barrier; restarts of all index buffers, one dispatch;   (with primitive restart)
+//! barrier; scan over them;                                (of more than 8,192 indices)
+//! barrier; setup, one workgroup;
+//! barrier; captures
+//! ```
+//!
+//! A single direct draw with primitive restart, whose place the CPU knows, is captured beside the setup,
+//! without a barrier between them (with device addresses): it needs nothing but the restarts.
+
+use super::super::collect::{Collected, CollectedDraw, Position, invocations_per_item};
+use super::place::{joined_topology, shared_topology, unclamped_draw};
+use super::{
+    BatchId, BlockId, CaptureStep, Contents, Draws, Planner, Size, Step, Touched, When, Written,
+};
+use crate::counts::BoundBuffer;
+use crate::lower::kernel::Kernel;
+use crate::runtime::fold::fold;
+use crate::runtime::pipeline::{Key, Source};
+use crate::runtime::{Barrier, RuntimeError};
+use crate::sysval::setup::{BATCH_SIZE, Input, RestartedDraw, Setup, kind};
+use crate::sysval::{Address, DrawSysvals};
+use crate::topology::XfbTopology;
+
+/// Consecutive draws that share a dispatch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) struct Group {
+    pub(in super::super) workgroup_size: u32,
+    /// The number of the draws.
+    pub(in super::super) draws: usize,
+    state: usize,
+    /// Whether primitive restart is enabled for the draws.
+    is_restarted: bool,
+    /// The topology of the draws, if all are decomposed alike.
+    topology: Option<XfbTopology>,
+    /// The most workgroups needed.
+    most: u64,
+    /// Whether its dispatch is indirect. Otherwise it is as large as may be needed.
+    is_indirect: bool,
+}
+
+impl Group {
+    /// What the pipeline is compiled for. `is_known` is whether its only draw needs nothing from the setup;
+    /// `small` is [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups).
+    fn key(&self, is_known: bool, small: u32) -> Key {
+        let source = if is_known { Source::Pushed } else { Source::Placed };
+        let topology = shared_topology(self.topology, self.most, small);
+        Key { restart: self.is_restarted, topology, ..Key::of(source) }
+    }
+
+    /// Whether a draw can be captured by the same pipeline with the same state.
+    fn takes(&self, draw: &CollectedDraw) -> bool {
+        self.state == draw.state && self.is_restarted == draw.is_restarted()
+    }
+
+    /// Whether nothing is dispatched.
+    const fn is_empty(&self) -> bool {
+        !self.is_indirect && self.most == 0
+    }
+}
+
+/// A draw with primitive restart of which the CPU knows everything but the restarts.
+#[derive(Debug, Clone, Copy)]
+struct KnownDraw {
+    draw: DrawSysvals,
+    workgroups: u64,
+}
+
+impl Planner<'_> {
+    /// Plans a setup and captures of the draws that it places.
+    ///
+    /// # Errors
+    /// [`RuntimeError::DispatchTooLarge`].
+    pub(super) fn plan_setup(&mut self) -> Result<(), RuntimeError> {
+        // Kernels disturb the application's descriptor sets.
+        self.check_sets()?;
+        self.make_groups();
+        let known = self.known_restarted_draw();
+        let restarts = self.plan_restarts();
+        self.positions();
+        let batches = (self.plan.groups.len() as u64) * BATCH_SIZE;
+        let batches = self.plan.block(Contents::Written(Written::Batches), batches);
+        let parameters = self.setup_parameters(batches, restarts.is_some());
+
+        let barrier = |which, then| Step::Barrier { which, when: When::Always, then };
+        self.plan.steps.push(barrier(Barrier::BeforeSetup, Touched::Unknown));
+        let mut kernel = Kernel::Setup;
+        if let Some(parameters) = restarts {
+            kernel = Kernel::RestartedSetup;
+            let per_axis = self.limits.workgroups_per_axis;
+            let [restart, scan] = self.plan.restarts.workgroups();
+            let kernel = |kernel, workgroups| Step::Kernel { kernel, parameters, workgroups };
+            let steps = &mut self.plan.steps;
+            steps.push(kernel(Kernel::Restart, fold(restart, per_axis)?));
+            if scan > 0 {
+                steps.push(barrier(Barrier::RestartToScan, Touched::Unknown));
+                steps.push(kernel(Kernel::RestartScan, fold(scan, per_axis)?));
+            }
+            // Of a known draw, the captures behind the setup kernel need nothing that it writes.
+            let then = if known.is_some() { Touched::CapturedAndCounted } else { Touched::Unknown };
+            steps.push(barrier(Barrier::RestartToSetup, then));
+        }
+        self.plan.steps.push(Step::Kernel { kernel, parameters, workgroups: [1, 1] });
+        if !self.collected.captures() || self.plan.groups.iter().all(Group::is_empty) {
+            return Ok(());
+        }
+        if known.is_none() {
+            self.plan.steps.push(barrier(Barrier::SetupToCapture, Touched::Captured));
+        }
+        let small = self.limits.shared_workgroups;
+        let table = self.plan.restarts.table_of(0);
+        let plan = &mut *self.plan;
+        let groups = plan.groups.iter().enumerate().filter(|(_, group)| !group.is_empty());
+        plan.steps.extend(groups.map(|(number, group)| {
+            let batch = BatchId { block: batches, number, size: BATCH_SIZE };
+            let (draws, size) = match (known, table) {
+                (Some(KnownDraw { draw, workgroups }), Some(table)) => {
+                    (Draws::Restarted(draw, table), Size::DirectUpTo(workgroups))
+                }
+                _ if group.is_indirect => (Draws::Batch(batch), Size::Indirect(batch)),
+                _ => (Draws::Batch(batch), Size::DirectUpTo(group.most)),
+            };
+            let key = group.key(known.is_some(), small);
+            Step::Capture(CaptureStep { key, state: group.state, draws, size })
+        }));
+        Ok(())
+    }
+
+    /// A block for the parameters of the setup kernel, and those for what it reads and writes.
+    fn setup_parameters(&mut self, batches: BlockId, has_restarts: bool) -> BlockId {
+        let Collected { draws: inputs, .. } = self.collected;
+        let has_several = inputs.iter().any(|draw| draw.count() > 1);
+        let has_queries = inputs.iter().any(|draw| {
+            [draw.input.stream_query, draw.input.generated_query] != [Address::default(); 2]
+        });
+        // Bytes from one placed draw to the next.
+        let draw_stride = match has_restarts {
+            true => size_of::<RestartedDraw>(),
+            false => size_of::<DrawSysvals>(),
+        };
+        let setup = Setup {
+            draw_stride: draw_stride as u32,
+            input_count: inputs.len() as u32,
+            has_several: has_several.into(),
+            workgroups_per_axis: self.limits.workgroups_per_axis,
+            has_queries: has_queries.into(),
+            ..Default::default()
+        };
+        let placed = self.most_placed_draws(has_several) * draw_stride as u64;
+        let size_of_inputs = (inputs.len() * size_of::<Input>()) as u64;
+        let size_of_groups = (self.plan.groups.len() * size_of::<u32>()) as u64;
+        let plan = &mut *self.plan;
+        let draws = plan.block(Contents::Written(Written::PlacedDraws), placed);
+        let inputs = plan.block(Contents::Inputs, size_of_inputs);
+        let groups = plan.block(Contents::WorkgroupSizes, size_of_groups);
+        let setup = Contents::Setup { inputs, draws, groups, batches, setup };
+        plan.block(setup, size_of::<Setup>() as u64)
+    }
+
+    /// Groups consecutive draws that have the same state, the same pipeline and the same kind of
+    /// dispatch, direct or indirect.
+    fn make_groups(&mut self) {
+        let per_axis = u64::from(self.limits.workgroups_per_axis);
+        let groups = &mut self.plan.groups;
+        for draw in &self.collected.draws {
+            let size = self.collected.traits_of(draw).workgroup_size(&draw.any_key());
+            let is_indirect = !draw.is_known() && self.limits.indirect_dispatch;
+            let most = draw.most_workgroups(size);
+            let last = groups.last_mut().filter(|last| {
+                let fits = is_indirect || last.most + most <= most_joined(per_axis, size);
+                last.takes(draw) && last.is_indirect == is_indirect && fits
+            });
+            if let Some(last) = last {
+                last.draws += 1;
+                last.most = last.most.saturating_add(most);
+                last.topology = joined_topology(last.topology, draw.topology);
+            } else {
+                groups.push(Group {
+                    workgroup_size: size,
+                    draws: 1,
+                    state: draw.state,
+                    is_restarted: draw.is_restarted(),
+                    topology: Some(draw.topology.xfb_topology()),
+                    most,
+                    is_indirect,
+                });
+            }
+        }
+    }
+
+    /// The most draws that the setup kernel can write. `has_several` is whether an indirect draw may consist of
+    /// several draws.
+    fn most_placed_draws(&self, has_several: bool) -> u64 {
+        let draws = &self.collected.draws;
+        if !has_several {
+            return draws.len() as u64;
+        }
+        let all = draws.iter().map(CollectedDraw::count).fold(0, u64::saturating_add);
+        let buffers = self.collected.bound_targets().map(|target| target.buffer);
+        most_placed(all, self.plan.groups.len() as u64, buffers)
+    }
+
+    /// The only draw, if it has primitive restart and the CPU knows everything else that its capture
+    /// needs: where it begins, and how much fits.
+    fn known_restarted_draw(&self) -> Option<KnownDraw> {
+        let Collected { draws, position: at @ Position::Known(record), .. } = self.collected else {
+            return None;
+        };
+        let [draw] = draws[..] else { return None };
+        let traits = self.collected.traits_of(&draw);
+        let Input { kind, count, instance_count, predicate, .. } = draw.input;
+        let unclamped = unclamped_draw(&draw.input);
+        let invocations = count.checked_mul(invocations_per_item(draw.topology))?;
+        // By descriptors both reach the whole scratch memory, which the setup writes to.
+        if self.limits.by_descriptors
+            || !draw.is_restarted()
+            || !self.is_single(&draw, &traits)
+            || kind != kind::DIRECT
+            || predicate != Address::default()
+            || instance_count != 1
+            // It would have one workgroup all the same, which would run the shader.
+            || count == 0
+            || count > unclamped.index_limit
+        {
+            return None;
+        }
+        let vertices = draw.topology.vertices_per_primitive();
+        let left = self.collected.bound_targets().map(|target| {
+            let position = at.in_buffer(target).unwrap_or_default();
+            BoundBuffer { position, ..target.buffer }.primitives_left(vertices)
+        });
+        let room = u32::try_from(left.min()?).ok()?.checked_mul(vertices)?;
+        let known = DrawSysvals {
+            output_count: room,
+            output_end: record.checked_add(room)?,
+            base_record: *record,
+            invocations,
+            ..unclamped
+        };
+        let key = Key { restart: true, ..Key::of(Source::Pushed) };
+        let workgroups = u64::from(invocations.div_ceil(traits.workgroup_size(&key)));
+        fold(workgroups, self.limits.workgroups_per_axis).ok()?;
+        Some(KnownDraw { draw: known, workgroups })
+    }
+}
+
+/// An upper bound for the number of draws that the setup kernel keeps: the draws that write
+/// something (at most as many as records fit), and the first draw of each group.
+fn most_placed(draws: u64, groups: u64, buffers: impl Iterator<Item = BoundBuffer>) -> u64 {
+    // The same as room_at in shaders/setup.wgsl, for any initial position.
+    let captured = buffers.filter(|buffer| buffer.stride != 0);
+    let room = captured.map(|buffer| buffer.size / u64::from(buffer.stride)).min();
+    draws.min(room.unwrap_or(0).saturating_add(groups))
+}
+
+/// The most workgroups of a dispatch that several draws can share: limited by two axes, and by 2^32
+/// invocation numbers.
+fn most_joined(per_axis: u64, workgroup_size: u32) -> u64 {
+    (per_axis * per_axis / 2).min((1 << 32) / u64::from(workgroup_size.max(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A draw as the setup kernel reads it.
+    #[derive(Debug, Clone, Copy)]
+    struct Found {
+        primitives: u64,
+        /// Vertices per primitive.
+        vertices: u64,
+        /// Whether the draw before it belongs to another group.
+        starts_group: bool,
+    }
+
+    fn draws() -> impl Strategy<Value = Vec<Found>> {
+        // Many draws write nothing, and few do not fit.
+        let primitives = prop_oneof![Just(0u64), 0..4u64, 0..100u64];
+        let draw = (primitives, 1..=3u64, proptest::bool::weighted(0.1));
+        let draw = draw.prop_map(|(primitives, vertices, starts_group)| Found {
+            primitives,
+            vertices,
+            starts_group,
+        });
+        proptest::collection::vec(draw, 1..60)
+    }
+
+    /// The number of draws that shaders/setup.wgsl keeps (`place`, and `is_kept` in `xfb_setup`).
+    /// Each draw is placed after those before it and clamped to the remaining room.
+    fn kept(draws: &[Found], buffers: &[BoundBuffer]) -> u64 {
+        // If nothing is captured, no draw is placed.
+        let mut room = room_at(buffers).unwrap_or(0);
+        let mut kept = 0;
+        for (number, draw) in draws.iter().enumerate() {
+            let written = draw.primitives.min(room / draw.vertices);
+            room -= written * draw.vertices;
+            kept += u64::from(written != 0 || draw.starts_group || number == 0);
+        }
+        kept
+    }
+
+    /// The same as `room_at` in shaders/setup.wgsl. Positions are bytes from the start of each
+    /// bound range.
+    fn room_at(buffers: &[BoundBuffer]) -> Option<u64> {
+        let captured = buffers.iter().filter(|buffer| buffer.stride != 0);
+        let left = |b: &BoundBuffer| (b.size - b.size.min(b.position)) / u64::from(b.stride);
+        captured.map(left).min()
+    }
+
+    proptest! {
+        #[test]
+        fn no_more_draws_are_kept_than_the_bound(
+            draws in draws(),
+            raw in proptest::collection::vec((0..400u64, 0..100u64, 0..4u32), 0..=4),
+        ) {
+            let buffers = raw.into_iter().map(|(size, position, stride)| BoundBuffer {
+                size: 4 * size,
+                position: 4 * position,
+                stride: 4 * stride,
+            });
+            let buffers: Vec<BoundBuffer> = buffers.collect();
+            // The first draw always starts a group.
+            let starts = draws.iter().skip(1).filter(|draw| draw.starts_group);
+            let groups = 1 + starts.count() as u64;
+            let bound = most_placed(draws.len() as u64, groups, buffers.iter().copied());
+            prop_assert!(kept(&draws, &buffers) <= bound);
+        }
+    }
+
+    /// One draw of each group writes nothing; the others write one record each.
+    #[test]
+    fn as_many_draws_may_be_kept_as_the_bound() {
+        let draw = |primitives, starts_group| Found { primitives, vertices: 1, starts_group };
+        let mut draws = vec![draw(0, true)];
+        draws.extend([draw(1, false); 7]);
+        draws.extend([draw(0, true), draw(0, false), draw(9, true), draw(9, false)]);
+        let buffer = BoundBuffer { size: 8 * 7 + 4, position: 0, stride: 8 };
+        assert_eq!(kept(&draws, &[buffer]), 10);
+        assert_eq!(most_placed(draws.len() as u64, 3, [buffer].into_iter()), 10);
+    }
+}

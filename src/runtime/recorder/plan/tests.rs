@@ -1,0 +1,341 @@
+//! Plans as values, without a device.
+
+use super::super::collect::{
+    Collected, CollectedDraw, Position, State, Target, Traits, most_invocations,
+};
+use super::*;
+use crate::counts::BoundBuffer;
+use crate::lower::compute::WorkgroupSizes;
+use crate::sysval::draw_flags;
+use crate::sysval::setup::{Input, kind, operation};
+use crate::topology::{PrimitiveTopology, ProvokingVertex};
+
+const LIST: PrimitiveTopology = PrimitiveTopology::TriangleList;
+const STRIP: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
+
+/// A device that reaches buffers by addresses.
+const ADDRESSES: Limits = Limits {
+    workgroups_per_axis: 65535,
+    shared_workgroups: 64,
+    by_descriptors: false,
+    indirect_dispatch: true,
+    tests_alignment: true,
+    ends_first: false,
+};
+const DESCRIPTORS: Limits = Limits { by_descriptors: true, tests_alignment: false, ..ADDRESSES };
+
+/// Counters to end with: of buffer 0.
+const COUNTERS: [Address; 4] = [[16, 0], [0; 2], [0; 2], [0; 2]];
+const NO_COUNTERS: [Address; 4] = [[0; 2]; 4];
+
+/// A capture of 16 bytes for each vertex into a large buffer, with one state.
+fn captured(draws: &[CollectedDraw]) -> Collected {
+    let traits = Traits {
+        sizes: Some(WorkgroupSizes::all(64)),
+        is_counted: true,
+        has_aligned_attributes: true,
+        vertices: u32::MAX,
+        instances: u32::MAX,
+        ..Traits::default()
+    };
+    let buffer = BoundBuffer { size: 1 << 30, position: 0, stride: 16 };
+    let mut collected = Collected::default();
+    collected.targets[0] = Some(Target { buffer, address: [0, 1] });
+    collected.states = vec![State { traits, ..State::default() }];
+    collected.draws = draws.to_vec();
+    for draw in &mut collected.draws {
+        draw.invocations = most_invocations(draw.topology, &draw.input, [buffer].into_iter());
+    }
+    collected
+}
+
+fn draw(topology: PrimitiveTopology, count: u32) -> CollectedDraw {
+    let input = Input {
+        topology: topology.xfb_topology() as u32,
+        flags: draw_flags(topology, ProvokingVertex::First),
+        count,
+        instance_count: 1,
+        ..Input::default()
+    };
+    CollectedDraw { topology, input, state: 0, invocations: 0 }
+}
+
+/// With indices of 32 bits, all of which are bound.
+fn indexed(mut draw: CollectedDraw, restart: bool) -> CollectedDraw {
+    let input = &mut draw.input;
+    input.flags |= 4 | if restart { crate::sysval::flags::RESTART } else { 0 };
+    (input.index_address, input.index_limit) = ([0, 3], 1 << 18);
+    draw
+}
+
+fn indirect(mut draw: CollectedDraw, draw_count: u32) -> CollectedDraw {
+    let input = &mut draw.input;
+    (input.kind, input.arguments, input.draw_count) = (kind::INDIRECT, [0, 4], draw_count);
+    (input.count, input.instance_count) = (u32::MAX, u32::MAX);
+    draw
+}
+
+/// The steps of a plan, each in words.
+fn plan(limits: &Limits, collected: &Collected, counters: &[Address; 4]) -> Vec<String> {
+    let mut plan = Plan::default();
+    plan.make(limits, collected, counters, true).unwrap();
+    check(&plan);
+    plan.steps.iter().map(described).collect()
+}
+
+/// What holds of every plan: blocks refer to earlier ones, and steps to blocks that exist.
+fn check(plan: &Plan) {
+    for (number, block) in plan.blocks.iter().enumerate() {
+        let of = |ids: &[&BlockId]| ids.iter().all(|id| id.0 < number);
+        assert!(match &block.contents {
+            Contents::Batches { first, count } => first.0 + count <= number,
+            Contents::Finish { operations, .. } => of(&[operations]),
+            Contents::Resume { known, batches, .. } => of(&[known, batches]),
+            Contents::Setup { inputs, draws, groups, batches, .. } =>
+                of(&[inputs, draws, groups, batches]),
+            Contents::Reduction { ranges, .. } => of(&[ranges]),
+            _ => true,
+        });
+    }
+    let contents = |id: &BlockId| &plan.blocks[id.0].contents;
+    for step in &plan.steps {
+        let Step::Capture(CaptureStep { draws, size, .. }) = step else { continue };
+        match draws {
+            Draws::Listed(block, count) => {
+                assert!(
+                    matches!(contents(block), Contents::Listed { draws, .. } if draws.len() == *count)
+                );
+            }
+            Draws::Resumed(block, count, batch) => {
+                assert!(
+                    matches!(contents(block), Contents::Listed { draws, .. } if draws.len() == *count)
+                );
+                assert_eq!(contents(&batch.block), &Contents::Written(Written::Batches));
+            }
+            Draws::Batch(batch) => {
+                let end = (batch.number as u64 + 1) * batch.size;
+                assert!(end <= plan.blocks[batch.block.0].size);
+            }
+            Draws::Fused(_, block) => assert!(matches!(contents(block), Contents::Fused(_))),
+            Draws::Restarted(_, block) => {
+                assert_eq!(contents(block), &Contents::Written(Written::RestartTable));
+            }
+            Draws::Pushed(_) => {}
+        }
+        if let Size::Indirect(batch) = size {
+            assert_eq!(*draws, Draws::Batch(*batch));
+        }
+    }
+}
+
+fn described(step: &Step) -> String {
+    match step {
+        Step::MovePositions(_) => "positions are moved".to_owned(),
+        Step::Barrier { which, when, then } => format!("barrier {which:?} {when:?} {then:?}"),
+        Step::Kernel { kernel, workgroups: [x, y], .. } => format!("{kernel:?} {x} x {y}"),
+        Step::Capture(CaptureStep { key, draws, size, .. }) => {
+            let draws = match draws {
+                Draws::Pushed(_) => "one pushed".to_owned(),
+                Draws::Listed(_, count) => format!("{count} listed"),
+                Draws::Resumed(_, count, _) => format!("{count} resumed"),
+                Draws::Batch(batch) => format!("batch {}", batch.number),
+                Draws::Fused(..) => "one fused".to_owned(),
+                Draws::Restarted(..) => "one restarted".to_owned(),
+            };
+            let size = match size {
+                Size::Direct(workgroups) => format!("{workgroups}"),
+                Size::DirectUpTo(workgroups) => format!("up to {workgroups}"),
+                Size::Indirect(_) => "indirect".to_owned(),
+            };
+            let key = key.to_string().replace("vkxfb compute, ", "");
+            format!("capture {draws}, workgroups {size}: {key}")
+        }
+    }
+}
+
+#[test]
+fn draws_that_the_cpu_knows_need_nothing_else() {
+    let before = "barrier BetweenCaptures InOrder Captured";
+    assert_eq!(
+        plan(&ADDRESSES, &captured(&[draw(LIST, 1 << 20)]), &NO_COUNTERS),
+        [before, "capture one pushed, workgroups 16384: Pushed, List"]
+    );
+    assert_eq!(
+        plan(&ADDRESSES, &captured(&[draw(LIST, 300); 1000]), &NO_COUNTERS),
+        [before, "capture 1000 listed, workgroups 5000: Listed, indexed, checked, List"]
+    );
+    // A large draw between small ones parts them.
+    let draws = [draw(LIST, 3), draw(LIST, 6), draw(STRIP, 10_000), draw(LIST, 3)];
+    assert_eq!(
+        plan(&ADDRESSES, &captured(&draws), &NO_COUNTERS),
+        [
+            before,
+            "capture 2 listed, workgroups 2: Listed, indexed, checked",
+            "capture one pushed, workgroups 157: Pushed, TriStrip",
+            "capture one pushed, workgroups 1: Pushed, List"
+        ]
+    );
+}
+
+#[test]
+fn what_does_not_fit_or_draws_nothing_is_not_dispatched() {
+    let mut full = captured(&[draw(LIST, 3)]);
+    full.targets[0].as_mut().unwrap().buffer.size = 47;
+    assert_eq!(plan(&ADDRESSES, &full, &NO_COUNTERS), [""; 0]);
+    assert_eq!(plan(&ADDRESSES, &captured(&[draw(STRIP, 2)]), &NO_COUNTERS), [""; 0]);
+}
+
+#[test]
+fn counters_take_a_kernel_or_none() {
+    let fused = [
+        "barrier BeforeFused Touched CapturedAndCounted",
+        "capture one fused, workgroups 5: Fused, indexed, checked, TriStrip",
+    ];
+    assert_eq!(plan(&ADDRESSES, &captured(&[draw(STRIP, 300)]), &COUNTERS), fused);
+    let mut resumed = captured(&[draw(STRIP, 300)]);
+    (resumed.position, resumed.counters) = (Position::Counters, COUNTERS);
+    assert_eq!(plan(&ADDRESSES, &resumed, &COUNTERS), fused);
+    // The CPU knows the counter, but not where the second capture begins.
+    assert_eq!(
+        plan(&ADDRESSES, &captured(&[draw(LIST, 300); 3]), &COUNTERS),
+        [
+            "barrier BetweenCaptures InOrder Captured",
+            "capture 3 listed, workgroups 15: Listed, indexed, checked",
+            "barrier BeforeFinish Touched Operations { first: 0, end: 1 }",
+            "Finish 1 x 1"
+        ]
+    );
+    let mut resumed = captured(&[draw(LIST, 300); 3]);
+    (resumed.position, resumed.counters) = (Position::Counters, COUNTERS);
+    assert_eq!(
+        plan(&ADDRESSES, &resumed, &COUNTERS),
+        [
+            "barrier BeforeSetup Always Unknown",
+            "Resume 1 x 1",
+            "barrier SetupToCapture Always Captured",
+            "capture 3 resumed, workgroups 15: Listed, indexed, checked"
+        ]
+    );
+    // By descriptors only the setup kernel resumes.
+    assert_eq!(
+        plan(&DESCRIPTORS, &resumed, &COUNTERS),
+        [
+            "barrier BeforeSetup Always Unknown",
+            "Setup 1 x 1",
+            "barrier SetupToCapture Always Captured",
+            "capture batch 0, workgroups up to 15: Placed, indexed, checked"
+        ]
+    );
+    resumed.position = Position::Earlier;
+    assert_eq!(plan(&DESCRIPTORS, &resumed, &COUNTERS)[0], "positions are moved");
+}
+
+#[test]
+fn restarts_are_found_before_what_they_cut() {
+    let one = captured(&[indexed(draw(STRIP, 100_000), true)]);
+    let kernels = [
+        "barrier BeforeSetup Always Unknown",
+        "Restart 13 x 1",
+        "barrier RestartToScan Always Unknown",
+        "RestartScan 1 x 1",
+    ];
+    assert_eq!(
+        plan(&ADDRESSES, &one, &NO_COUNTERS),
+        [
+            &kernels[..],
+            &[
+                "barrier RestartToSetup Always CapturedAndCounted",
+                "RestartedSetup 1 x 1",
+                "capture one restarted, workgroups up to 1563: Pushed, indexed, restart, checked, TriStrip"
+            ]
+        ]
+        .concat()
+    );
+    assert_eq!(
+        plan(&DESCRIPTORS, &one, &NO_COUNTERS),
+        [
+            &kernels[..],
+            &[
+                "barrier RestartToSetup Always Unknown",
+                "RestartedSetup 1 x 1",
+                "barrier SetupToCapture Always Captured",
+                "capture batch 0, workgroups indirect: Placed, indexed, restart, checked, TriStrip"
+            ]
+        ]
+        .concat()
+    );
+}
+
+#[test]
+fn what_is_indirect_is_placed_by_the_gpu() {
+    let draws = [
+        indirect(draw(LIST, 0), 7),
+        indirect(indexed(draw(STRIP, 0), true), 1),
+        indexed(draw(STRIP, 50), false),
+    ];
+    let before = [
+        "barrier BeforeSetup Always Unknown",
+        "Restart 33 x 1",
+        "barrier RestartToScan Always Unknown",
+        "RestartScan 1 x 1",
+        "barrier RestartToSetup Always Unknown",
+        "RestartedSetup 1 x 1",
+        "barrier SetupToCapture Always Captured",
+    ];
+    assert_eq!(
+        plan(&ADDRESSES, &captured(&draws), &NO_COUNTERS),
+        [
+            &before[..],
+            &[
+                "capture batch 0, workgroups indirect: Placed, indexed, checked, List",
+                "capture batch 1, workgroups indirect: Placed, indexed, restart, checked, TriStrip",
+                "capture batch 2, workgroups up to 1: Placed, indexed, checked"
+            ]
+        ]
+        .concat()
+    );
+    // Where indirect dispatches do nothing, as many workgroups as may be needed.
+    let direct = Limits { indirect_dispatch: false, ..ADDRESSES };
+    let mut small = captured(&draws[..1]);
+    small.targets[0].as_mut().unwrap().buffer.size = 16 * 300;
+    small.draws[0].invocations = 300;
+    assert_eq!(
+        plan(&direct, &small, &NO_COUNTERS).last().unwrap(),
+        "capture batch 0, workgroups up to 11: Placed, indexed, checked"
+    );
+}
+
+#[test]
+fn ends_of_queries_come_last() {
+    let mut collected = captured(&[draw(LIST, 3); 2]);
+    for draw in &mut collected.draws {
+        draw.input.stream_query = [32, 0];
+    }
+    let end = Operation { address: [32, 0], kind: operation::END, ..Operation::default() };
+    collected.ends = vec![end];
+    assert_eq!(
+        plan(&ADDRESSES, &collected, &NO_COUNTERS),
+        [
+            "barrier BetweenCaptures InOrder Captured",
+            "capture 2 listed, workgroups 2: Listed, indexed, checked",
+            "barrier BeforeFinish Touched Operations { first: 0, end: 1 }",
+            "Finish 1 x 1",
+            "barrier ValuesToEnds Always Operations { first: 1, end: 2 }",
+            "Finish 1 x 1",
+            "barrier EndsToHost Always Nothing"
+        ]
+    );
+    // Without a draw, too.
+    collected.draws.clear();
+    assert_eq!(plan(&ADDRESSES, &collected, &NO_COUNTERS).len(), 3);
+}
+
+#[test]
+fn sets_that_kernels_would_disturb_are_refused() {
+    let mut collected = captured(&[indirect(draw(LIST, 0), 1)]);
+    collected.states[0].traits.unbound_set = Some(2);
+    let mut plan = Plan::default();
+    let refused = plan.make(&DESCRIPTORS, &collected, &NO_COUNTERS, true);
+    assert!(matches!(refused, Err(RuntimeError::DescriptorSetUnknown { set: 2 })));
+    plan.make(&ADDRESSES, &collected, &NO_COUNTERS, true).unwrap();
+}

@@ -1,0 +1,320 @@
+//! The last of three rooms: records a [`Plan`] of what was collected into a command buffer.
+//!
+//! First the pipelines and kernels that do not exist yet are created, all memory is taken and written, and only
+//! then commands are recorded. In case of an error the command buffer and the capture are therefore unchanged.
+//! The door is [`Player::record`].
+
+mod order;
+mod parameters;
+mod steps;
+mod tables;
+
+use ash::vk;
+
+use self::order::Accesses;
+pub use self::order::CaptureOrder;
+use super::collect::{Bindings, Collected, Position, resolve};
+use super::plan::{BlockId, CaptureStep, Draws, Limits, Plan, Step};
+use super::{Captured, Recorded};
+use crate::capture::MAX_XFB_BUFFERS;
+use crate::runtime::arena::Suballocation;
+use crate::runtime::descriptors::{LastSets, Table, User};
+use crate::runtime::fold::fold;
+use crate::runtime::{ArenaAccess, Context, Kernels, Pipeline, RuntimeError};
+use crate::sysval::{Address, AttributeDescriptor};
+
+/// A command buffer that captures are recorded into.
+#[derive(Debug)]
+pub(super) struct Playback<'a> {
+    pub(super) arena: ArenaAccess<'a>,
+    pub(super) cmd: vk::CommandBuffer,
+    pub(super) recorded: Recorded,
+    /// What earlier captures accessed, if this one must come after them.
+    pub(super) order: Option<CaptureOrder>,
+    /// Whether kernels, or sets of buffers, have disturbed the application's descriptor sets.
+    pub(super) sets_disturbed: bool,
+    /// The layout of the last pipeline, with which the set of the buffers was bound; `None` if it was
+    /// not bound.
+    pub(super) layout: Option<vk::PipelineLayout>,
+    last_sets: LastSets,
+    /// What is bound for the next dispatch.
+    found: Found,
+}
+
+/// The known part of a command buffer's state since the first dispatch of a recording.
+#[derive(Debug, Clone, Copy, Default)]
+struct Found {
+    pipeline: vk::Pipeline,
+    /// The layout that the set of the buffers was bound with.
+    table_layout: vk::PipelineLayout,
+}
+
+impl<'a> Playback<'a> {
+    pub(super) fn new(arena: ArenaAccess<'a>, cmd: vk::CommandBuffer) -> Self {
+        Self {
+            arena,
+            cmd,
+            recorded: Recorded::default(),
+            order: None,
+            sets_disturbed: false,
+            layout: None,
+            last_sets: LastSets::default(),
+            found: Found::default(),
+        }
+    }
+}
+
+/// Where a capture continues after what was recorded.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct After {
+    pub(super) position: Position,
+    /// Where the GPU writes the positions, with [`Position::Earlier`].
+    pub(super) positions: Option<Suballocation>,
+    pub(super) captured: Option<Captured>,
+}
+
+/// Records one capture.
+pub(super) struct Player<'a> {
+    pub(super) ctx: &'a Context,
+    pub(super) kernels: &'a Kernels,
+    pub(super) collected: &'a Collected,
+    pub(super) bindings: &'a mut Bindings,
+    pub(super) table: &'a mut Table,
+    pub(super) plan: &'a mut Plan,
+    pub(super) placed: &'a mut Placed,
+    /// The counters to end with, by capture buffer.
+    pub(super) counters: &'a [Address; MAX_XFB_BUFFERS],
+    /// Where an earlier recording left the positions, with [`Position::Earlier`].
+    pub(super) earlier: Option<Suballocation>,
+}
+
+/// Where everything is that a plan reads and writes. Its memory is kept for the next recording.
+#[derive(Debug, Default)]
+pub(super) struct Placed {
+    /// The blocks of the plan.
+    blocks: Vec<Suballocation>,
+    /// The positions after the draws, if the GPU writes them.
+    positions: Option<Suballocation>,
+    /// The source and the destination, if positions of an earlier recording are moved.
+    moved: Option<(Suballocation, Suballocation)>,
+    /// The numbers of the states that captures use, each with the [table](crate::sysval::Sysvals::table) that was
+    /// written for it.
+    states: Vec<(usize, Address)>,
+    /// Memory that shaders can read where they have no address: each block of an arena has
+    /// [`READABLE`](crate::sysval::READABLE) bytes at least.
+    readable: Address,
+    /// The descriptor sets of captures and of kernels.
+    capture_set: Option<vk::DescriptorSet>,
+    kernel_set: Option<vk::DescriptorSet>,
+    /// Temporary memory for the descriptors in a table, for all addresses that are reached, and for what the
+    /// next commands access.
+    descriptors: Vec<AttributeDescriptor>,
+    addresses: Vec<Address>,
+    accesses: Accesses,
+}
+
+impl Placed {
+    /// Forgets everything. The memory is kept.
+    fn clear(&mut self) {
+        self.blocks.clear();
+        self.states.clear();
+        (self.positions, self.moved) = (None, None);
+        (self.capture_set, self.kernel_set) = (None, None);
+    }
+
+    /// The address of a block for shaders.
+    fn address_of(&self, block: BlockId) -> u64 {
+        self.blocks.get(block.0).map_or(0, |place| place.address)
+    }
+
+    /// The address of the table of a state.
+    fn table_of(&self, state: usize) -> Address {
+        let number = self.states.binary_search_by_key(&state, |(state, _)| *state);
+        number.ok().and_then(|number| self.states.get(number)).map_or([0; 2], |(_, at)| *at)
+    }
+}
+
+impl Player<'_> {
+    /// Records what was collected. Returns where the capture goes on. In case of an error nothing is recorded.
+    ///
+    /// # Errors
+    /// As [`Capture::play`](super::Capture::play).
+    ///
+    /// # Safety
+    /// As [`Capture::play`](super::Capture::play).
+    pub(super) unsafe fn record(
+        &mut self,
+        playback: &mut Playback<'_>,
+    ) -> Result<After, RuntimeError> {
+        let mark = playback.arena.mark();
+        // SAFETY: the caller's contract.
+        let recorded = unsafe { self.record_planned(playback) };
+        if recorded.is_err() {
+            playback.arena.rewind(mark);
+            playback.last_sets.clear();
+        }
+        recorded
+    }
+
+    /// # Safety
+    /// As [`record`](Self::record).
+    unsafe fn record_planned(
+        &mut self,
+        playback: &mut Playback<'_>,
+    ) -> Result<After, RuntimeError> {
+        // The application may have bound sets and a pipeline itself.
+        self.bindings.sets.forget_recorded();
+        playback.found = Found::default();
+        self.check_layouts(playback)?;
+        let mark = playback.arena.mark();
+        let limits = Limits::of(self.ctx);
+        self.plan.make(&limits, self.collected, self.counters, true)?;
+        // SAFETY: the caller's contract.
+        unsafe { self.prepare(playback) }?;
+        let fits = self.ctx.table().is_none_or(|limits| self.table.fits_fused(limits));
+        if self.plan.is_fused() && !fits {
+            playback.arena.rewind(mark);
+            self.plan.make(&limits, self.collected, self.counters, false)?;
+            // SAFETY: the caller's contract.
+            unsafe { self.prepare(playback) }?;
+        }
+        self.write_blocks(playback)?;
+        // SAFETY: the caller's contract.
+        unsafe {
+            self.find_sets(playback)?;
+            self.record_steps(playback)?;
+            self.scarce_barrier(playback, self.is_scarce());
+        }
+        let Plan { after: position, captured, .. } = *self.plan;
+        let positions = self.placed.positions.filter(|_| position == Position::Earlier);
+        Ok(After { position, positions, captured })
+    }
+
+    /// Does what can fail: creates the pipelines and kernels that do not exist yet, and takes memory.
+    ///
+    /// # Errors
+    /// Those of [`Pipeline::prepare`] and [`ArenaAccess::reserve`]; [`RuntimeError::DispatchTooLarge`].
+    ///
+    /// # Safety
+    /// As [`record`](Self::record).
+    unsafe fn prepare(&mut self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
+        for step in &self.plan.steps {
+            match step {
+                Step::Kernel { kernel, .. } => {
+                    let pipelines = self.kernels.pipelines()?;
+                    // SAFETY: the caller's contract.
+                    unsafe { pipelines.get(self.ctx, *kernel, vk::PipelineCache::null()) }?;
+                }
+                Step::Capture(CaptureStep { key, state, size, .. }) => {
+                    fold(size.direct().unwrap_or(1), self.ctx.max_workgroups_per_axis())?;
+                    if let Some(pipeline) = self.pipeline_of(*state) {
+                        // SAFETY: the caller's contract.
+                        unsafe { pipeline.recorded(self.ctx, *key) }?;
+                    }
+                }
+                Step::MovePositions(_) | Step::Barrier { .. } => {}
+            }
+        }
+        self.placed.clear();
+        // SAFETY: the caller's contract.
+        unsafe { self.place_tables(playback) }
+    }
+
+    /// Finds the descriptor sets of the steps.
+    ///
+    /// # Errors
+    /// [`RuntimeError::NoDescriptorSet`].
+    ///
+    /// # Safety
+    /// As [`record`](Self::record).
+    unsafe fn find_sets(&mut self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
+        let has_kernels = self.plan.steps.iter().any(|step| matches!(step, Step::Kernel { .. }));
+        let user = self.plan.captures().next().map(|capture| match capture.draws {
+            Draws::Pushed(_) | Draws::Listed(..) => User::DirectCaptures,
+            Draws::Fused(..) => User::FusedCaptures,
+            Draws::Resumed(..) | Draws::Batch(_) | Draws::Restarted(..) => User::CapturesBySetup,
+        });
+        // SAFETY: the caller's contract.
+        unsafe {
+            if has_kernels {
+                self.placed.kernel_set = self.descriptor_set(playback, User::Kernels)?;
+            }
+            if let Some(user) = user {
+                self.placed.capture_set = self.descriptor_set(playback, user)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The descriptor set for a user; `None` if the device uses addresses.
+    ///
+    /// # Errors
+    /// [`RuntimeError::NoDescriptorSet`].
+    ///
+    /// # Safety
+    /// As [`record`](Self::record).
+    unsafe fn descriptor_set(
+        &self,
+        playback: &mut Playback<'_>,
+        user: User,
+    ) -> Result<Option<vk::DescriptorSet>, RuntimeError> {
+        let Some(limits) = self.ctx.table() else { return Ok(None) };
+        let Playback { arena, last_sets, .. } = playback;
+        // SAFETY: the caller's contract.
+        unsafe { last_sets.get(self.ctx, limits, self.table, arena, user) }.map(Some)
+    }
+
+    /// Checks the pipeline layouts where the set of the buffers is bound, or was in an earlier
+    /// recording. It comes after those of a pipeline. Binding it with another layout may disturb sets
+    /// that the application bound itself.
+    ///
+    /// # Errors
+    /// [`RuntimeError::DescriptorSetUnknown`] for a set that a draw reads and that the recorder did not
+    /// bind.
+    fn check_layouts(&self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
+        if self.ctx.table().is_none() {
+            return Ok(());
+        }
+        for state in self.collected.used_states() {
+            let layout = self.pipeline_of(state).map(Pipeline::raw_layout).unwrap_or_default();
+            playback.sets_disturbed |=
+                playback.layout.replace(layout).is_some_and(|last| last != layout);
+        }
+        match self.collected.unbound_set().filter(|_| playback.sets_disturbed) {
+            Some(set) => Err(RuntimeError::DescriptorSetUnknown { set }),
+            None => Ok(()),
+        }
+    }
+
+    /// The pipeline of a state; `None` if draws are only counted.
+    fn pipeline_of(&self, state: usize) -> Option<&Pipeline> {
+        self.collected.states.get(state).and_then(|state| self.bindings.pipeline_of(state))
+    }
+
+    /// The address by which shaders read what was collected with that address.
+    fn resolve(&self, address: Address) -> Address {
+        resolve(self.ctx, self.table, address)
+    }
+
+    /// The same for something of which `limit` elements exist.
+    fn readable(&self, address: Address, limit: u32) -> Address {
+        self.resolve(if limit == 0 { self.placed.readable } else { address })
+    }
+
+    /// The same for an attribute.
+    fn readable_attribute(&self, attribute: AttributeDescriptor) -> AttributeDescriptor {
+        let address = self.readable(attribute.address, attribute.limit);
+        AttributeDescriptor { address, ..attribute }
+    }
+
+    /// Whether captures must be ordered after each other: [`Table::captures_overlap`].
+    fn captures_overlap(&self) -> bool {
+        self.ctx.table().is_some() && self.table.captures_overlap()
+    }
+
+    /// Whether everything that is recorded must be ordered with the commands before and after it:
+    /// [`Table::is_scarce`].
+    fn is_scarce(&self) -> bool {
+        self.ctx.table().is_some() && self.table.is_scarce()
+    }
+}

@@ -1,0 +1,278 @@
+//! Records the steps of a plan.
+
+use ash::vk;
+
+use super::super::collect::{SetArguments, Target};
+use super::super::plan::{
+    BatchId, BlockId, CaptureStep, Draws, POSITIONS_SIZE, Size, Step, Touched, When,
+};
+use super::{Found, Playback, Player};
+use crate::lower::kernel::Kernel;
+use crate::runtime::arena::Suballocation;
+use crate::runtime::fold::fold;
+use crate::runtime::pipeline::Source;
+use crate::runtime::{Barrier, Pipeline, RuntimeError};
+use crate::sysval::setup::WORKGROUPS_OFFSET;
+use crate::sysval::{Address, DrawSysvals, Sysvals, join, split};
+
+impl Player<'_> {
+    /// Records the steps.
+    ///
+    /// # Safety
+    /// As [`record`](Self::record).
+    pub(super) unsafe fn record_steps(
+        &mut self,
+        playback: &mut Playback<'_>,
+    ) -> Result<(), RuntimeError> {
+        // SAFETY: the caller's contract.
+        let _label = unsafe { self.ctx.label(playback.cmd, c"vkxfb capture") };
+        let mut follows_capture = false;
+        for number in 0..self.plan.steps.len() {
+            let step = self.plan.steps[number].clone();
+            // SAFETY: the caller's contract.
+            unsafe {
+                match &step {
+                    Step::MovePositions(_) => {
+                        if let Some((from, to)) = self.placed.moved {
+                            self.move_positions(playback, from, to);
+                        }
+                    }
+                    Step::Barrier { which, when, then } => {
+                        self.record_barrier(playback, *which, *when, *then);
+                    }
+                    Step::Kernel { kernel, parameters, workgroups } => {
+                        self.record_kernel(playback, *kernel, *parameters, *workgroups)?;
+                    }
+                    Step::Capture(capture) => {
+                        self.scarce_barrier(playback, follows_capture && self.captures_overlap());
+                        self.record_capture(playback, capture)?;
+                    }
+                }
+            }
+            follows_capture = matches!(step, Step::Capture(_));
+        }
+        Ok(())
+    }
+
+    /// Copies the positions of an earlier recording.
+    ///
+    /// # Safety
+    /// As [`record`](Self::record); both places contain positions.
+    unsafe fn move_positions(
+        &self,
+        playback: &mut Playback<'_>,
+        from: Suballocation,
+        to: Suballocation,
+    ) {
+        let region =
+            vk::BufferCopy { src_offset: from.offset, dst_offset: to.offset, size: POSITIONS_SIZE };
+        // SAFETY: the caller's contract; the blocks of an arena have the usages.
+        unsafe {
+            self.barrier(playback, Barrier::BeforeMove);
+            let device = self.ctx.device();
+            device.cmd_copy_buffer(playback.cmd, from.buffer, to.buffer, &[region]);
+            self.barrier(playback, Barrier::AfterMove);
+        }
+    }
+
+    /// Records a barrier, if one is needed.
+    ///
+    /// # Safety
+    /// As [`record`](Self::record).
+    unsafe fn record_barrier(
+        &mut self,
+        playback: &mut Playback<'_>,
+        which: Barrier,
+        when: When,
+        then: Touched,
+    ) {
+        self.find_touched(then);
+        // SAFETY: the caller's contract.
+        unsafe {
+            match when {
+                When::Always => {
+                    self.barrier(playback, which);
+                    self.remember(playback, then);
+                }
+                When::InOrder if playback.order.is_none() => {
+                    self.scarce_barrier(playback, self.is_scarce());
+                }
+                When::InOrder | When::Touched => self.barrier_before(playback, which),
+            }
+        }
+    }
+
+    /// Records a barrier.
+    ///
+    /// # Safety
+    /// As [`record`](Self::record).
+    pub(super) unsafe fn barrier(&self, playback: &mut Playback<'_>, which: Barrier) {
+        // SAFETY: the caller's contract.
+        playback.recorded.barriers += unsafe { self.ctx.kernel_barrier(playback.cmd, which) };
+    }
+
+    /// Records a barrier after everything recorded so far, if descriptors cover more bytes than are
+    /// accessed.
+    ///
+    /// # Safety
+    /// As [`record`](Self::record).
+    pub(super) unsafe fn scarce_barrier(&self, playback: &mut Playback<'_>, is_needed: bool) {
+        if is_needed {
+            // SAFETY: the caller's contract.
+            unsafe { self.barrier(playback, Barrier::Scarce) };
+        }
+    }
+
+    /// Records the dispatch of a kernel.
+    ///
+    /// # Safety
+    /// As [`record`](Self::record), and as the dispatch of [`Kernels`](crate::runtime::Kernels).
+    unsafe fn record_kernel(
+        &self,
+        playback: &mut Playback<'_>,
+        kernel: Kernel,
+        parameters: BlockId,
+        workgroups: [u32; 2],
+    ) -> Result<(), RuntimeError> {
+        let (kernels, cmd) = (self.kernels.pipelines()?, playback.cmd);
+        let (set, parameters) = (self.placed.kernel_set, self.placed.address_of(parameters));
+        // SAFETY: the caller's contract.
+        unsafe { kernels.dispatch(self.ctx, cmd, set, kernel, parameters, workgroups) }?;
+        playback.found = Found::default();
+        playback.sets_disturbed |= set.is_some();
+        playback.recorded.kernels += 1;
+        Ok(())
+    }
+
+    /// Records a dispatch that captures.
+    ///
+    /// # Safety
+    /// As [`record`](Self::record).
+    unsafe fn record_capture(
+        &mut self,
+        playback: &mut Playback<'_>,
+        capture: &CaptureStep,
+    ) -> Result<(), RuntimeError> {
+        let CaptureStep { key, state, draws, size } = *capture;
+        let Some(pipeline) = self.pipeline_of(state).cloned() else { return Ok(()) };
+        let sysvals = self.sysvals_of(state, draws);
+        // SAFETY: the caller's contract; the arguments lie in the scratch memory.
+        unsafe {
+            let raw = pipeline.recorded(self.ctx, key)?;
+            self.bind(playback, state, &pipeline, raw, &sysvals);
+            let (device, cmd) = (self.ctx.device(), playback.cmd);
+            match size {
+                Size::Direct(workgroups) | Size::DirectUpTo(workgroups) => {
+                    let [x, y] = fold(workgroups, self.ctx.max_workgroups_per_axis())?;
+                    device.cmd_dispatch(cmd, x, y, 1);
+                }
+                Size::Indirect(BatchId { block, number, size }) => {
+                    if let Some(batches) = self.placed.blocks.get(block.0) {
+                        let at = batches.offset + number as u64 * size + WORKGROUPS_OFFSET;
+                        device.cmd_dispatch_indirect(cmd, batches.buffer, at);
+                    }
+                }
+            }
+        }
+        playback.recorded.captures += 1;
+        // As with kernels, so that whether a later draw is refused does not depend on the size of this one.
+        playback.sets_disturbed |= self.placed.capture_set.is_some() && key.source == Source::Fused;
+        Ok(())
+    }
+
+    /// The sysvals of a dispatch.
+    fn sysvals_of(&self, state: usize, draws: Draws) -> Sysvals {
+        let at = |block| split(self.placed.address_of(block));
+        let batch_at = |batch: BatchId| {
+            split(self.placed.address_of(batch.block) + batch.number as u64 * batch.size)
+        };
+        let mut sysvals = self.sysvals_of_state(state);
+        match draws {
+            Draws::Pushed(draw) => sysvals.draw = self.resolved_draw(draw),
+            Draws::Listed(block, count) => sysvals.set_listed(at(block), count as u32),
+            Draws::Resumed(block, count, batch) => {
+                if count > 1 {
+                    sysvals.set_listed(at(block), count as u32);
+                }
+                sysvals.set_batch(batch_at(batch));
+            }
+            Draws::Batch(batch) => sysvals.set_batch(batch_at(batch)),
+            Draws::Fused(draw, block) => {
+                sysvals.draw = self.resolved_draw(draw);
+                sysvals.set_fused(at(block));
+                if self.ctx.table().is_some() {
+                    let bound = sysvals.xfb_address.iter_mut();
+                    for address in bound.filter(|address| **address != Address::default()) {
+                        *address = split(self.table.behind_state(join(*address)));
+                    }
+                }
+            }
+            Draws::Restarted(draw, table) => {
+                sysvals.draw = self.resolved_draw(draw);
+                sysvals.set_restart_table(at(table));
+            }
+        }
+        sysvals
+    }
+
+    /// The sysvals of a state, without those of draws.
+    fn sysvals_of_state(&self, number: usize) -> Sysvals {
+        let target = |t: Option<Target>| t.map_or(Address::default(), |t| self.resolve(t.address));
+        let state = self.collected.states[number];
+        let attributes = self.bindings.attributes[state.attributes];
+        Sysvals {
+            draw: DrawSysvals::default(),
+            xfb_address: self.collected.targets.map(target),
+            table: self.resolve(self.placed.table_of(number)),
+            source: self.readable(Address::default(), 0),
+            attributes: attributes.inline.map(|a| self.readable_attribute(a)),
+        }
+    }
+
+    /// Binds what a dispatch with a state needs, and sets its sysvals.
+    ///
+    /// # Safety
+    /// As [`record`](Self::record); `raw` is a pipeline of the state.
+    unsafe fn bind(
+        &mut self,
+        playback: &mut Playback<'_>,
+        state: usize,
+        pipeline: &Pipeline,
+        raw: vk::Pipeline,
+        sysvals: &Sysvals,
+    ) {
+        tracing::trace!(?sysvals);
+        let (device, cmd) = (self.ctx.device(), playback.cmd);
+        let (point, layout) = (vk::PipelineBindPoint::COMPUTE, pipeline.raw_layout());
+        let found = &mut playback.found;
+        // SAFETY: the caller's contract; the layout has the set of the buffers after those of the
+        // application, and that range of push constants for that stage.
+        unsafe {
+            if found.pipeline != raw {
+                device.cmd_bind_pipeline(cmd, point, raw);
+                found.pipeline = raw;
+            }
+            let (snapshot, count) = (self.collected.states[state].sets, pipeline.set_count());
+            let sets = &mut self.bindings.sets;
+            let mut after = None;
+            while let Some((number, arguments)) = sets.next_command(snapshot, count, after) {
+                if arguments.layout != found.table_layout {
+                    // The call may have disturbed the set of the buffers.
+                    found.table_layout = vk::PipelineLayout::null();
+                }
+                arguments.record(device, cmd, point);
+                after = Some(number);
+            }
+            if let Some(set) = self.placed.capture_set
+                && found.table_layout != layout
+            {
+                SetArguments { layout, first: count, sets: &[set], dynamic_offsets: &[] }
+                    .record(device, cmd, point);
+                sets.disturb(layout, count as usize);
+                found.table_layout = layout;
+            }
+            let bytes = bytemuck::bytes_of(sysvals);
+            device.cmd_push_constants(cmd, layout, vk::ShaderStageFlags::COMPUTE, 0, bytes);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What shaders read in addition to the sysvals: push constants of the application, and attribute descriptors
+//! beyond the inline ones; and the assignment of descriptors to buffers.
+
+use super::super::collect::{Attributes, Position, State};
+use super::{Playback, Player};
+use crate::runtime::RuntimeError;
+use crate::runtime::arena::aligned;
+use crate::sysval::{Address, AttributeDescriptor, join, split};
+
+impl Player<'_> {
+    /// Takes the memory of the plan and of its tables from the arena, assigns descriptors to everything that is
+    /// reached, and writes the tables.
+    ///
+    /// # Errors
+    /// Those of [`ArenaAccess::reserve`](crate::runtime::ArenaAccess).
+    ///
+    /// # Safety
+    /// As [`record`](Self::record).
+    pub(super) unsafe fn place_tables(
+        &mut self,
+        playback: &mut Playback<'_>,
+    ) -> Result<(), RuntimeError> {
+        let states = self.collected.used_states();
+        self.placed.states.extend(states.map(|state| (state, [0; 2])));
+        let (upload, scratch) = self.plan.memory();
+        let mut last = None;
+        let mut tables = 0;
+        for (number, _) in &self.placed.states {
+            let key = self.table_key(*number);
+            if last != Some(key) {
+                tables += self.table_size(*number);
+                last = Some(key);
+            }
+        }
+        // SAFETY: the caller's contract.
+        unsafe { playback.arena.reserve(self.ctx, upload + tables, scratch) }?;
+        self.placed.readable = split(playback.arena.upload_address());
+        if self.ctx.table().is_some() {
+            let [upload, scratch] = playback.arena.windows();
+            self.table.set_arena(upload, scratch);
+            self.assign();
+        }
+        let (mut last, mut address) = (None, [0; 2]);
+        for used in 0..self.placed.states.len() {
+            let (number, _) = self.placed.states[used];
+            let key = self.table_key(number);
+            if last != Some(key) {
+                (last, address) = (Some(key), self.place_table(playback, number)?);
+            }
+            self.placed.states[used].1 = address;
+        }
+        Ok(())
+    }
+
+    /// States with the same key share a table.
+    fn table_key(&self, state: usize) -> Option<(usize, usize, usize)> {
+        let State { pipeline, attributes, constants, .. } = *self.collected.states.get(state)?;
+        Some((pipeline, attributes, constants))
+    }
+
+    /// The size of a state's table in bytes.
+    fn table_size(&self, number: usize) -> u64 {
+        let Some(state) = self.collected.states.get(number) else { return 0 };
+        let constants = self.pipeline_of(number).map_or(0, |p| p.push_constants().len());
+        let (_, others) = self.bindings.attributes[state.attributes].others;
+        aligned((constants + others * size_of::<AttributeDescriptor>()) as u64)
+    }
+
+    fn place_table(
+        &mut self,
+        playback: &mut Playback<'_>,
+        number: usize,
+    ) -> Result<Address, RuntimeError> {
+        if self.table_size(number) == 0 {
+            return Ok([0; 2]);
+        }
+        let state = self.collected.states[number];
+        let (first, count) = self.bindings.attributes[state.attributes].others;
+        let mut others = std::mem::take(&mut self.placed.descriptors);
+        others.clear();
+        let table = &self.bindings.attribute_table[first..first + count];
+        others.extend(table.iter().map(|attribute| self.readable_attribute(*attribute)));
+        let len = self.pipeline_of(number).map_or(0, |p| p.push_constants().len());
+        let constants = self.bindings.constants.bytes(state.constants, len);
+        let place = playback.arena.upload().push_both(constants, bytemuck::cast_slice(&others));
+        self.placed.descriptors = others;
+        Ok(split(place?.address))
+    }
+
+    /// Assigns descriptors to everything that the draws and counters reach.
+    fn assign(&mut self) {
+        let Some(limits) = self.ctx.table() else { return };
+        let collected = self.collected;
+        let addresses = &mut self.placed.addresses;
+        addresses.clear();
+        addresses.extend(self.counters);
+        if collected.position == Position::Counters {
+            addresses.extend(&collected.counters);
+        }
+        addresses.extend(collected.bound_targets().map(|target| target.address));
+        for draw in &collected.draws {
+            let mut input = draw.input;
+            addresses.extend(input.buffers_mut().map(|address| *address));
+        }
+        // All queries of a pool have the address of its buffer.
+        addresses.extend(collected.ends.iter().map(|end| end.address));
+        let mut last = None;
+        for (state, _) in &self.placed.states {
+            let number = collected.states[*state].attributes;
+            if last.replace(number) == Some(number) {
+                continue;
+            }
+            let Attributes { inline, others: (first, count), .. } =
+                self.bindings.attributes[number];
+            let others = &self.bindings.attribute_table[first..first + count];
+            addresses.extend(inline.iter().chain(others).map(|attribute| attribute.address));
+        }
+        self.table.assign(limits, addresses.iter().copied().map(join));
+    }
+}
