@@ -7,11 +7,11 @@
 mod captures;
 #[path = "../common/mod.rs"]
 mod common;
-mod draw_classes;
 mod effects;
 mod fan_limit;
 mod index_buffers;
 mod largest_buffer;
+mod pipeline_choice;
 mod pushed_addresses;
 mod random_lists;
 mod rasterizing;

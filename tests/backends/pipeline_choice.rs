@@ -1,6 +1,6 @@
-//! Draws at the borders of their class: vertex buffers of 4 GiB and more, because offsets of elements
-//! take 64 bits there, buffers that are not aligned to vectors, elements that do not exist, and draws
-//! that are just small enough.
+//! Draws at the borders between the Vulkan pipelines of a compute pipeline: vertex buffers of 4 GiB and
+//! more, because offsets of elements take 64 bits there, buffers that are not aligned to vectors,
+//! elements that do not exist, and draws that are just small enough.
 
 use crate::common;
 use vkxfb::lower::reflect::vertex_reads;
@@ -209,7 +209,7 @@ fn elements_that_do_not_exist_are_zeros() {
 }
 
 /// Vertices are numbered modulo 2^32: behind the last number comes the first element. Such draws must
-/// not be taken for ones whose elements all exist, whatever class they are of.
+/// not be taken for ones whose elements all exist, whichever pipeline captures them.
 #[test]
 fn numbers_of_vertices_wrap() {
     let bound = Bound { offset: 0, size: ELEMENTS, captured_at: 0 };
@@ -280,7 +280,7 @@ const COUNTING_SHADER: &str = "#version 450
         gl_Position = vec4(0.0);
     }";
 
-/// Whatever class they are of: with indices or without, with primitive restart, alone or with others.
+/// Whichever pipeline captures them: with indices or without, with primitive restart, alone or with others.
 #[test]
 fn draws_of_nothing_run_no_shader() {
     for max_shared_workgroups in [None, Some(0)] {
