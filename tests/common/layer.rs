@@ -30,12 +30,12 @@ const VALIDATION_PATH: &str = "/usr/share/vulkan/explicit_layer.d";
 /// Runs a test of this binary once more, on the layer. Returns its output, or `None` if the layer
 /// is not built. If the test asks for the validation layer, that is below, and checks what the
 /// layer does.
-pub fn run_on_it(test: &str, variables: &[(&str, &str)]) -> Option<String> {
+pub fn run_on_it<T: Fn()>(test: T, variables: &[(&str, &str)]) -> Option<String> {
     run(test, &[], variables)
 }
 
 /// As [`run_on_it`], with the validation layer also above, where it checks what the test does.
-pub fn run_below_validation(test: &str, variables: &[(&str, &str)]) -> Option<String> {
+pub fn run_below_validation<T: Fn()>(test: T, variables: &[(&str, &str)]) -> Option<String> {
     if !has_validation() {
         return run(test, &[], variables);
     }
@@ -46,7 +46,7 @@ pub fn run_below_validation(test: &str, variables: &[(&str, &str)]) -> Option<St
 }
 
 /// `paths` are searched for manifests before the directory of the layer.
-fn run(test: &str, paths: &[&Path], variables: &[(&str, &str)]) -> Option<String> {
+fn run<T: Fn()>(test: T, paths: &[&Path], variables: &[(&str, &str)]) -> Option<String> {
     let Some(library) = library() else {
         eprintln!(
             "skipped: the layer is not built; cargo test in the root of the workspace does it"
@@ -61,7 +61,7 @@ fn run(test: &str, paths: &[&Path], variables: &[(&str, &str)]) -> Option<String
     let paths = paths.iter().copied().chain([directory.path()]);
     let paths = std::env::join_paths(paths).unwrap();
     let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", test, "--nocapture"])
+        .args(["--exact", super::name_of(test), "--nocapture"])
         .env("VK_ADD_LAYER_PATH", paths)
         .env("VK_INSTANCE_LAYERS", NAME)
         .env("VKXFB_FORCE_ENABLE", "1")

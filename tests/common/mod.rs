@@ -19,6 +19,12 @@ pub mod settings;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+/// The name by which a test of this binary is run: its path in the crate.
+pub fn name_of<T: Fn()>(_test: T) -> &'static str {
+    let path = std::any::type_name::<T>();
+    path.split_once("::").map_or(path, |(_, name)| name)
+}
+
 /// Runs a tool that `tests/setup.sh` installs. Returns its standard output, or panics with its
 /// messages.
 pub fn run_tool(tool: &str, arguments: &[&str], directory: &Path) -> String {

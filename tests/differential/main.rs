@@ -53,7 +53,7 @@ fn random_shaders_capture_the_same_by_descriptors() {
 /// And with the Vulkan layer instead of the driver's own captures.
 #[test]
 fn random_shaders_capture_the_same_on_the_layer() {
-    let test = "random_shaders_capture_what_the_model_says";
+    let test = random_shaders_capture_what_the_model_says;
     common::layer::run_on_it(test, &[("VKXFB_SHADERS", "200")]);
 }
 

@@ -81,20 +81,20 @@ fn every_combination_of_counters_holds() {
 
 #[test]
 fn every_combination_of_counters_holds_on_the_layer() {
-    common::layer::run_on_it("every_combination_of_counters_holds", &[]);
+    common::layer::run_on_it(every_combination_of_counters_holds, &[]);
 }
 
 /// The Vulkan layer in the place of the driver's own captures.
 #[test]
 fn random_draws_hold_on_the_layer() {
-    let test = "random_draws_capture_what_the_model_says";
+    let test = random_draws_capture_what_the_model_says;
     common::layer::run_on_it(test, &[("VKXFB_DRAWS", "200")]);
 }
 
 /// The same without indirect draws, where the layer records captures after their passes.
 #[test]
 fn random_direct_draws_hold_on_the_layer() {
-    let test = "random_draws_capture_what_the_model_says";
+    let test = random_draws_capture_what_the_model_says;
     let variables =
         [("VKXFB_DRAWS", "200"), ("VKXFB_INDIRECT", "0"), ("VKXFB_LOG", "vkxfb_layer=trace")];
     let Some(said) = common::layer::run_on_it(test, &variables) else { return };
@@ -105,7 +105,7 @@ fn random_direct_draws_hold_on_the_layer() {
 /// them.
 #[test]
 fn random_draws_hold_on_the_layer_in_long_passes() {
-    let test = "random_draws_capture_what_the_model_says";
+    let test = random_draws_capture_what_the_model_says;
     let variables =
         [("VKXFB_DRAWS", "200"), ("VKXFB_LONG_PASS", "1"), ("VKXFB_LOG", "vkxfb_layer=trace")];
     let Some(said) = common::layer::run_on_it(test, &variables) else { return };
@@ -117,7 +117,7 @@ fn random_draws_hold_on_the_layer_in_long_passes() {
 /// The same with the validation layer above it, too: to see what programs are told.
 #[test]
 fn random_draws_hold_on_the_layer_below_validation() {
-    let test = "random_draws_capture_what_the_model_says";
+    let test = random_draws_capture_what_the_model_says;
     common::layer::run_below_validation(test, &[("VKXFB_DRAWS", "50")]);
 }
 
@@ -129,7 +129,7 @@ fn a_soak_of_threads_holds_on_the_layer() {
         false => {
             // With an arena per thread, much freed memory would stay resident.
             let variables = [("MALLOC_ARENA_MAX", "1")];
-            let test = "a_soak_of_threads_holds_on_the_layer";
+            let test = a_soak_of_threads_holds_on_the_layer;
             common::layer::run_below_validation(test, &variables);
         }
     }
@@ -211,7 +211,7 @@ fn hold_by_recorder(backend: Backend) {
 }
 
 /// Synchronization validation reports each barrier that is left out.
-/// ([`Barrier::CaptureToConsumer`] is tested in tests/recording.rs: between the captures of these
+/// ([`Barrier::CaptureToConsumer`] is tested in tests/recorder/recording.rs: between the captures of these
 /// programs the barriers of kernels replace it.)
 #[test]
 fn barriers_that_lack_are_reported() {

@@ -184,7 +184,7 @@ impl DrawWorker {
 
     /// Why a program is not run on a backend. On the floor, an indirect draw with restarts needs as
     /// many invocations as the number of indices times the number of primitives that fit, which
-    /// takes minutes on a CPU. (Shorter ones are in tests/long_restarts.rs.)
+    /// takes minutes on a CPU. (Shorter ones are in tests/recorder/long_restarts.rs.)
     fn obstacle(&self, executor: usize, program: &Program) -> Option<&'static str> {
         let executor = &self.executors[executor];
         let is_unbound =

@@ -1,0 +1,176 @@
+//! Shaders that show how often they run, and together with what: a capture by compute runs them for vertices
+//! that exist, and for nothing else.
+
+use crate::common;
+use std::collections::BTreeMap;
+
+use crate::common::descriptor_set::DescriptorSet;
+use crate::common::device::{Draws, close, lower_on, open_with};
+use ash::vk;
+use vkxfb::lower::{Backend, Shader, compute};
+use vkxfb::runtime::{Draw, MemoryLocation};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::vertex_input::VertexInput;
+use vkxfb_probe::gpu::{Gpu, OpenOptions, Resources};
+
+const COMPUTE: Backend = Backend::Compute;
+
+/// Counts the runs for each vertex and instance, modulo 16 and 4: 64 dwords. More than the draws have, so that
+/// one for another vertex shows.
+const COUNTS: &str = "#version 450
+    layout(set = 0, binding = 0) buffer Counts { uint counts[64]; };
+    layout(location = 0, xfb_buffer = 0, xfb_stride = 8, xfb_offset = 0) flat out uvec2 captured;
+    void main() {
+        atomicAdd(counts[16 * (gl_InstanceIndex & 3) + (gl_VertexIndex & 15)], 1);
+        captured = uvec2(gl_VertexIndex, gl_InstanceIndex);
+        gl_Position = vec4(0.0);
+        gl_PointSize = 1.0;
+    }";
+
+/// Runs by vertex and instance, without those that never ran.
+type Runs = BTreeMap<(u32, u32), u32>;
+
+/// Captures draws of [`COUNTS`].
+fn runs(gpu: &mut Gpu, backend: Backend, topology: PrimitiveTopology, draws: &[Draw]) -> Runs {
+    let words = common::compile(COUNTS, &[]);
+    let shader = Shader::new(&words);
+    let vertex_input = VertexInput::default();
+    // It has a descriptor set of its own.
+    let lowered = match backend {
+        COMPUTE => {
+            let target = gpu.compute_target_behind(backend, 1).unwrap();
+            compute::lower(&shader, &compute::Options { vertex_input: &vertex_input, target })
+                .unwrap()
+        }
+        backend => lower_on(gpu, backend, &shader, &vertex_input),
+    };
+    let usage = vk::BufferUsageFlags::STORAGE_BUFFER;
+    let counts = gpu.create_buffer(256, usage, MemoryLocation::Device).unwrap();
+    gpu.write(&counts, 0, &[0; 256]).unwrap();
+    let device = gpu.context().device().clone();
+    let set = DescriptorSet::new(&device, vk::DescriptorType::STORAGE_BUFFER);
+    // SAFETY: the buffer is one of storage, and nothing was submitted.
+    unsafe { set.write(&device, counts.raw()) };
+    let request = Draws {
+        lowered: &lowered,
+        vertex_input: &vertex_input,
+        vertex_data: &[],
+        sets: &[&set],
+        push_constants: &[],
+        topology,
+        draws,
+    };
+    request.capture(gpu);
+    let found = gpu.read(&counts, 0..256).unwrap();
+    gpu.destroy_buffer(counts);
+    // SAFETY: every submission was waited for.
+    unsafe { set.destroy(&device) };
+    let found = found.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap()));
+    (0u32..).zip(found).filter(|(_, n)| *n > 0).map(|(at, n)| ((at % 16, at / 16), n)).collect()
+}
+
+/// Devices whose pipelines differ most: with and without staging, a dispatch for each draw, descriptors,
+/// shaders as they were lowered.
+fn devices() -> [OpenOptions; 5] {
+    [
+        OpenOptions::default(),
+        OpenOptions { staging: Some(4096), max_shared_workgroups: Some(0), ..Default::default() },
+        OpenOptions { max_shared_workgroups: Some(0), ..Default::default() },
+        OpenOptions { resources: Resources::Descriptors, ..Default::default() },
+        OpenOptions { unoptimized: true, ..Default::default() },
+    ]
+}
+
+const fn draw(first_vertex: u32, vertex_count: u32, instance_count: u32) -> Draw {
+    Draw { vertex_count, instance_count, first_vertex, first_instance: 0 }
+}
+
+/// Points have no vertex that a driver may shade again, or not at all.
+#[test]
+fn points_run_as_often_as_natively() {
+    let five = [draw(3, 5, 1)];
+    let expected: Runs = (3..8).map(|vertex| ((vertex, 0), 1)).collect();
+    for options in devices() {
+        let mut gpu = open_with(options.clone());
+        for backend in [Backend::Native, COMPUTE] {
+            if gpu.backends().contains(&backend) {
+                let found = runs(&mut gpu, backend, PrimitiveTopology::PointList, &five);
+                assert_eq!(found, expected, "{backend}, {options:?}");
+            }
+        }
+        close(gpu);
+    }
+}
+
+/// What the guide says (`limits`, "How often a vertex is shaded").
+#[test]
+fn every_vertex_of_a_primitive_runs_once_but_for_hubs() {
+    // Workgroups are never full.
+    let several = [draw(0, 7, 3), draw(7, 8, 1)];
+    for options in devices() {
+        let mut gpu = open_with(options.clone());
+        for topology in PrimitiveTopology::ALL {
+            let found = runs(&mut gpu, COMPUTE, topology, &several);
+            let what = format!("{topology}, {options:?}: {found:?}");
+            let mut expected = BTreeMap::new();
+            for Draw { first_vertex, vertex_count, instance_count, .. } in several {
+                for instance in 0..instance_count {
+                    for output in 0..topology.output_count(vertex_count) {
+                        let vertex = topology.gather(ProvokingVertex::First, output) as u32;
+                        let hubs = topology == PrimitiveTopology::TriangleFan && vertex == 0;
+                        expected.insert((first_vertex + vertex, instance), hubs);
+                    }
+                }
+            }
+            let last = several.iter().map(|draw| draw.vertex_count).max().unwrap();
+            for (vertex, is_hub) in &expected {
+                let runs = found.get(vertex).copied().unwrap_or_default();
+                let most = if *is_hub { last } else { 1 };
+                assert!((1..=most).contains(&runs), "{vertex:?} ran {runs} times, {what}");
+            }
+            // Vertices between those of adjacency may run, too.
+            let drawn = |(vertex, instance): &(u32, u32)| {
+                several.iter().any(|draw| {
+                    (draw.first_vertex..draw.first_vertex + draw.vertex_count).contains(vertex)
+                        && *instance < draw.instance_count
+                })
+            };
+            assert!(found.keys().all(drawn), "{what}");
+        }
+        close(gpu);
+    }
+}
+
+/// Subgroups have the invocations of vertices alone.
+#[test]
+fn subgroup_operations_see_vertices_alone() {
+    let words = common::compile(
+        "#version 450
+        #extension GL_KHR_shader_subgroup_arithmetic : require
+        layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) flat out uint sum;
+        void main() {
+            sum = subgroupAdd(1);
+            gl_Position = vec4(0.0);
+        }",
+        &["--target-env", "vulkan1.1"],
+    );
+    for options in devices() {
+        let mut gpu = open_with(options.clone());
+        let lowered = lower_on(&gpu, COMPUTE, &Shader::new(&words), &VertexInput::default());
+        for topology in [PrimitiveTopology::TriangleList, PrimitiveTopology::TriangleStrip] {
+            let request = Draws {
+                lowered: &lowered,
+                vertex_input: &VertexInput::default(),
+                vertex_data: &[],
+                sets: &[],
+                push_constants: &[],
+                topology,
+                draws: &[draw(0, 3, 1)],
+            };
+            let found = request.capture(&mut gpu).remove(0).unwrap();
+            // Every device has subgroups of 4 at least.
+            assert_eq!(found, [3u32; 3].map(u32::to_le_bytes).concat(), "{topology}, {options:?}");
+        }
+        close(gpu);
+    }
+}

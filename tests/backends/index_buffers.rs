@@ -1,0 +1,199 @@
+//! Index buffers of any size: the last index may be in a dword that the buffer ends within, in the middle of
+//! which nothing may be read that is not an index.
+
+use vkxfb::lower::Backend;
+use vkxfb::runtime::{
+    ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, DrawIndexed, IndexBuffer, IndexType,
+    MemoryLocation, Pipeline, Recorder,
+};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_probe::gpu::{Gpu, OpenOptions, Profile};
+use vkxfb_probe::shaders::ProbeShader;
+
+use crate::common::device;
+use crate::common::rng::Rng;
+
+const COMPUTE: Backend = Backend::Compute;
+const STRIP: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
+const PROVOKING: ProvokingVertex = ProvokingVertex::First;
+/// Bytes of a record.
+const STRIDE: usize = 16;
+
+/// A draw of all indices of a buffer.
+struct Case {
+    index_type: IndexType,
+    /// Bytes before the first index.
+    offset: u64,
+    indices: Vec<u32>,
+    restarts: bool,
+}
+
+impl Case {
+    fn new(random: &mut Rng, count: u32) -> Self {
+        let index_type = IndexType::ALL[random.below(2) as usize];
+        let restart = index_type.restart_index();
+        let index = |random: &mut Rng| match random.below(6) {
+            0 => restart,
+            _ => random.below(restart),
+        };
+        Self {
+            index_type,
+            offset: u64::from(random.below(9) * index_type.size()),
+            indices: (0..count).map(|_| index(random)).collect(),
+            restarts: random.below(2) == 0,
+        }
+    }
+
+    /// The buffer ends with the last index.
+    fn bytes(&self) -> Vec<u8> {
+        let size = self.index_type.size() as usize;
+        let indices = self.indices.iter().flat_map(|i| i.to_le_bytes().into_iter().take(size));
+        // What is before the first index is no index.
+        std::iter::repeat_n(0x5a, self.offset as usize).chain(indices).collect()
+    }
+
+    fn model(&self) -> Vec<u8> {
+        let (shader, restart) = (ProbeShader::identify(), self.index_type.restart_index());
+        let is_restart = |index: &u32| self.restarts && *index == restart;
+        let mut bytes = Vec::new();
+        for segment in self.indices.split(is_restart) {
+            for output in 0..3 * STRIP.primitive_count(segment.len() as u32) {
+                let mut record = [0; STRIDE];
+                let vertex = segment[STRIP.gather(PROVOKING, output) as usize];
+                shader.record(0, 0, vertex, &mut record);
+                bytes.extend(record);
+            }
+        }
+        bytes
+    }
+}
+
+/// Captures all draws together.
+fn captured(gpu: &mut Gpu, pipeline: &Pipeline, cases: &[Case], size: u64) -> Vec<u8> {
+    let ctx = gpu.context().clone();
+    let target =
+        gpu.create_buffer(size, ctx.capture_buffer_usage(COMPUTE), MemoryLocation::Device).unwrap();
+    let mut make = |case: &Case| {
+        let bytes = case.bytes();
+        let (size, usage) = (bytes.len() as u64, ctx.index_buffer_usage(COMPUTE));
+        let size = match ctx.enabled().byte_loads {
+            true => size,
+            // Otherwise that is what the buffer needs.
+            false => size.next_multiple_of(4),
+        };
+        let buffer = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
+        gpu.write(&buffer, 0, &bytes).unwrap();
+        buffer
+    };
+    let indices: Vec<Buffer> = cases.iter().map(&mut make).collect();
+    let draws = cases.len() as u64;
+    let count = cases.iter().map(|case| case.indices.len() as u64);
+    let desc = ArenaDesc::for_draws(1, draws);
+    let scratch = desc.scratch + count.map(ArenaDesc::restart_scratch).sum::<u64>();
+    let mut arena = gpu.create_arena(&ArenaDesc { scratch, ..desc }).unwrap();
+    let kernels = gpu.kernels();
+    gpu.submit(|ctx, cmd| {
+        let buffers = [Some(CaptureBuffer::new(target.raw(), size))];
+        let desc = CaptureDesc::new(pipeline).buffers(&buffers);
+        // SAFETY: everything outlives the submission, which is waited for.
+        unsafe {
+            let mut capture = Capture::new(ctx, &kernels);
+            let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+            for (case, buffer) in cases.iter().zip(&indices) {
+                let size = case.bytes().len() as u64 - case.offset;
+                let bound = IndexBuffer::new(buffer.raw(), size, case.index_type);
+                recorder.bind_index_buffer(&bound.offset(case.offset))?;
+                recorder.set_primitive_restart(case.restarts)?;
+                recorder.draw_indexed(STRIP, &DrawIndexed::new(case.indices.len() as u32))?;
+            }
+            recorder.end(&[])?;
+        }
+        Ok(())
+    })
+    .unwrap();
+    let bytes = gpu.read(&target, 0..size).unwrap();
+    gpu.destroy_arena(arena);
+    indices.into_iter().chain([target]).for_each(|buffer| gpu.destroy_buffer(buffer));
+    bytes
+}
+
+/// A shader that was lowered without loads of single bytes would read beyond such a buffer.
+#[test]
+fn shaders_without_byte_loads_need_whole_dwords() {
+    use vkxfb::lower::{Shader, compute};
+    use vkxfb::runtime::{PipelineDesc, RuntimeError};
+
+    for resources in device::RESOURCES {
+        let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
+        if !gpu.context().enabled().byte_loads {
+            device::close(gpu);
+            continue;
+        }
+        let shader = ProbeShader::identify();
+        let target = gpu.compute_target(COMPUTE).unwrap();
+        let target = compute::Target { byte_loads: false, ..target };
+        let options = compute::Options::new(&shader.vertex_input).target(target);
+        let lowered = compute::lower(&Shader::new(&shader.words()), &options).unwrap();
+        let desc = PipelineDesc::new(&lowered, &shader.vertex_input);
+        // SAFETY: the device of the context is live.
+        let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
+        let usage = gpu.context().index_buffer_usage(COMPUTE);
+        // SAFETY: the buffer is live.
+        let memory = |buffer: &Buffer, gpu: &Gpu| unsafe {
+            gpu.context().device().get_buffer_memory_requirements(buffer.raw()).size
+        };
+        let buffer = gpu.create_buffer(38, usage, MemoryLocation::Device).unwrap();
+        let refused = memory(&buffer, &gpu) < 40 || !gpu.context().has_addresses();
+        let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 1)).unwrap();
+        let kernels = gpu.kernels();
+        gpu.submit(|ctx, cmd| {
+            // SAFETY: everything outlives the submission, which is waited for; nothing is captured.
+            unsafe {
+                let mut capture = Capture::new(ctx, &kernels);
+                let desc = CaptureDesc::new(&pipeline);
+                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                let bound = IndexBuffer::new(buffer.raw(), 38, IndexType::Uint16);
+                recorder.bind_index_buffer(&bound)?;
+                let drawn = recorder.draw_indexed(STRIP, &DrawIndexed::new(19));
+                let is_refused = matches!(drawn, Err(RuntimeError::PartialDword { end: 38, .. }));
+                assert_eq!(is_refused, refused, "{drawn:?}");
+                recorder.bind_index_buffer(&IndexBuffer { size: 36, ..bound })?;
+                recorder.draw_indexed(STRIP, &DrawIndexed::new(18))?;
+                recorder.end(&[])?;
+            }
+            Ok(())
+        })
+        .unwrap();
+        gpu.destroy_arena(arena);
+        gpu.destroy_buffer(buffer);
+        gpu.destroy_pipeline(pipeline);
+        device::close(gpu);
+    }
+}
+
+#[test]
+fn buffers_end_with_their_last_index() {
+    for (profile, robustness) in
+        [(Profile::Full, false), (Profile::Full, true), (Profile::Bifrost, false)]
+    {
+        for resources in device::RESOURCES {
+            let options = OpenOptions { profile, resources, robustness, ..Default::default() };
+            let mut gpu = device::open_with(options);
+            let pipeline = device::restarting_pipeline(&gpu, PROVOKING);
+            let mut random = Rng::new(1);
+            for count in 3..40 {
+                // One draw alone, and some that share a dispatch.
+                let draws = if count % 3 == 0 { 1 } else { 4 };
+                let cases: Vec<Case> =
+                    (0..draws).map(|more| Case::new(&mut random, count + more)).collect();
+                let expected: Vec<u8> = cases.iter().flat_map(Case::model).collect();
+                // The capture ends with the last record.
+                let size = expected.len().max(STRIDE) as u64;
+                let found = captured(&mut gpu, &pipeline, &cases, size);
+                assert!(found.starts_with(&expected), "{profile:?}, {resources:?}, {count}");
+            }
+            gpu.destroy_pipeline(pipeline);
+            device::close(gpu);
+        }
+    }
+}

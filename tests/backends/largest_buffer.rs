@@ -1,0 +1,65 @@
+//! Huge captures count in 64 bits.
+
+use crate::common::pipelines;
+use vkxfb::counts::MAX_BUFFER_SIZE;
+use vkxfb::lower::Backend;
+use vkxfb::runtime::{
+    ArenaDesc, Capture, CaptureBuffer, CaptureDesc, CounterBuffer, Draw, MemoryLocation, Recorder,
+};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_probe::gpu::{Gpu, OpenOptions};
+
+const COMPUTE: Backend = Backend::Compute;
+
+/// A strip whose records pass 2^32 bytes, in a buffer of 2^32 - 4: by the CPU's clamps and by the
+/// setup kernel's.
+#[test]
+#[ignore = "takes 4 GiB of device memory"]
+fn captures_fill_the_largest_buffer() {
+    let mut gpu = Gpu::open(&OpenOptions::default()).unwrap();
+    let strip = PrimitiveTopology::TriangleStrip;
+    let pipeline = pipelines::dynamic(&gpu, &pipelines::identify(&gpu), false);
+    let usage = gpu.context().capture_buffer_usage(COMPUTE);
+    let target = gpu.create_buffer(1 << 32, usage, MemoryLocation::Device).unwrap();
+    let usage = gpu.context().counter_buffer_usage(COMPUTE);
+    let counter = gpu.create_buffer(4, usage, MemoryLocation::Device).unwrap();
+    let kernels = gpu.kernels();
+    let (records, vertex_count) = (MAX_BUFFER_SIZE / 48 * 3, 100_000_000);
+    for resumed in [false, true] {
+        let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 2)).unwrap();
+        gpu.write(&counter, 0, &[0; 4]).unwrap();
+        gpu.write(&target, (1 << 32) - 256, &[0xa5; 256]).unwrap();
+        gpu.submit(|ctx, cmd| {
+            let at = Some(CounterBuffer { buffer: counter.raw(), offset: 0 });
+            let bound = CaptureBuffer { buffer: target.raw(), offset: 0, size: MAX_BUFFER_SIZE };
+            let desc = CaptureDesc {
+                pipeline: &pipeline,
+                buffers: &[Some(bound)],
+                vertex_buffers: &[],
+                counters: &[at.filter(|_| resumed)],
+            };
+            let draw = Draw { vertex_count, instance_count: 3, ..Draw::default() };
+            // SAFETY: everything outlives the submission, which is waited for.
+            unsafe {
+                let mut capture = Capture::new(ctx, &kernels);
+                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                recorder.draw(strip, &draw)?;
+                recorder.draw(strip, &draw)?;
+                recorder.end(&[at])?;
+            }
+            Ok(())
+        })
+        .unwrap();
+        gpu.destroy_arena(arena);
+        let position = gpu.read(&counter, 0..4).unwrap();
+        assert_eq!(u32::from_le_bytes(position.try_into().unwrap()) as u64, 16 * records);
+        let last = 16 * (records - 1);
+        let bytes = gpu.read(&target, last..1 << 32).unwrap();
+        let vertex = strip.gather(ProvokingVertex::First, records - 1) as u32;
+        assert_eq!(bytes[..4], vertex.to_le_bytes());
+        assert!(bytes[16..].iter().all(|byte| *byte == 0xa5), "{:x?}", &bytes[16..]);
+    }
+    gpu.destroy_buffer(target);
+    gpu.destroy_buffer(counter);
+    gpu.destroy_pipeline(pipeline);
+}

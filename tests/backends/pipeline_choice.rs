@@ -1,0 +1,366 @@
+//! Draws at the borders between the Vulkan pipelines of a compute pipeline: vertex buffers of 4 GiB and
+//! more, because offsets of elements take 64 bits there, buffers that are not aligned to vectors,
+//! elements that do not exist, and draws that are just small enough.
+
+use crate::common;
+use vkxfb::lower::reflect::vertex_reads;
+use vkxfb::lower::{Backend, Shader, compute};
+use vkxfb::runtime::{
+    ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, Draw, DrawIndexed, IndexBuffer,
+    IndexType, MemoryLocation, Pipeline, PipelineDesc, Recorder, VertexBuffer,
+};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::vertex_input::VertexInput;
+use vkxfb_probe::gpu::{Gpu, OpenOptions, Resources};
+
+const COMPUTE: Backend = Backend::Compute;
+const STRIP: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
+const STRIDE: u64 = 16;
+const VERTICES: u32 = 100;
+const ELEMENTS: u64 = VERTICES as u64 * STRIDE;
+
+const SHADER: &str = "#version 450
+    layout(location = 0) in uvec4 element;
+    layout(location = 0, xfb_buffer = 0, xfb_stride = 16, xfb_offset = 0) out flat uvec4 captured;
+    void main() { captured = element + gl_InstanceIndex; gl_Position = vec4(0.0); }";
+
+/// What is drawn.
+#[derive(Debug, Clone, Copy)]
+struct Drawn {
+    vertices: u32,
+    instances: u32,
+    first: u32,
+    is_indexed: bool,
+}
+
+/// What is bound.
+#[derive(Debug, Clone, Copy)]
+struct Bound {
+    offset: u64,
+    size: u64,
+    /// The offset of the capture buffer.
+    captured_at: u64,
+}
+
+impl Drawn {
+    /// Records of an instance.
+    fn records(self) -> u64 {
+        (u64::from(self.vertices) - 2) * 3
+    }
+
+    fn captured_bytes(self) -> u64 {
+        u64::from(self.instances) * self.records() * STRIDE
+    }
+}
+
+/// `staging` is the shared memory in which records may be collected.
+fn pipeline(gpu: &Gpu, staging: u32, topology: Option<PrimitiveTopology>) -> Pipeline {
+    let words = common::compile(SHADER, &[]);
+    let shader = Shader::new(&words);
+    let vertex_input = vertex_reads(&shader).unwrap().packed_vertex_input();
+    let target = compute::Target { staging, ..gpu.compute_target(COMPUTE).unwrap() };
+    let options = compute::Options::new(&vertex_input).target(target);
+    let lowered = compute::lower(&shader, &options).unwrap();
+    assert_eq!(lowered.compute().unwrap().is_staged, staging > 0);
+    let desc = PipelineDesc::new(&lowered, &vertex_input);
+    let desc = topology.map_or(desc, |topology| desc.topology(topology));
+    // SAFETY: the device of the context is live.
+    unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
+}
+
+/// What a draw captures, which has a dispatch of its own.
+fn captured(
+    gpu: &mut Gpu,
+    pipeline: &Pipeline,
+    vertices: &Buffer,
+    bound: Bound,
+    drawn: Drawn,
+) -> Vec<u8> {
+    let Bound { offset, size, captured_at } = bound;
+    let usage = gpu.context().capture_buffer_usage(COMPUTE);
+    let end = captured_at + drawn.captured_bytes();
+    let target = gpu.create_buffer(end, usage, MemoryLocation::Device).unwrap();
+    gpu.write(&target, 0, &vec![0xa5; end as usize]).unwrap();
+    let usage = gpu.context().index_buffer_usage(COMPUTE);
+    let backwards: Vec<u32> = (0..drawn.vertices).rev().collect();
+    let indices = gpu
+        .create_buffer(size_of_val(&backwards[..]) as u64, usage, MemoryLocation::Device)
+        .unwrap();
+    gpu.write(&indices, 0, bytemuck::cast_slice(&backwards)).unwrap();
+    let kernels = gpu.kernels();
+    let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 1)).unwrap();
+    gpu.submit(|ctx, cmd| {
+        let size_of_captured = drawn.captured_bytes();
+        let buffers =
+            [Some(CaptureBuffer::new(target.raw(), size_of_captured).offset(captured_at))];
+        let vertex_buffers = [VertexBuffer::new(0, vertices.raw(), size).offset(offset)];
+        let desc = CaptureDesc::new(pipeline).buffers(&buffers).vertex_buffers(&vertex_buffers);
+        // SAFETY: everything outlives the submission, which is waited for; the draws read only what
+        // the vertex buffer has.
+        unsafe {
+            let mut capture = Capture::new(ctx, &kernels);
+            let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+            if drawn.is_indexed {
+                let (raw, size) = (indices.raw(), indices.size());
+                recorder.bind_index_buffer(&IndexBuffer::new(raw, size, IndexType::Uint32))?;
+                let draw = DrawIndexed::new(drawn.vertices).instance_count(drawn.instances);
+                let draw = draw.vertex_offset(drawn.first.cast_signed());
+                recorder.draw_indexed(STRIP, &draw)?;
+            } else {
+                let draw = Draw::new(drawn.vertices).instance_count(drawn.instances);
+                recorder.draw(STRIP, &draw.first_vertex(drawn.first))?;
+            }
+            recorder.end(&[])?;
+        }
+        Ok(())
+    })
+    .unwrap();
+    let bytes = gpu.read(&target, captured_at..end).unwrap();
+    gpu.destroy_arena(arena);
+    gpu.destroy_buffer(target);
+    gpu.destroy_buffer(indices);
+    bytes
+}
+
+fn element(i: u32) -> [u32; 4] {
+    [i, i.wrapping_mul(7), !i, i << 20]
+}
+
+fn elements(count: u32) -> Vec<u8> {
+    (0..count).flat_map(|i| bytemuck::cast::<[u32; 4], [u8; 16]>(element(i))).collect()
+}
+
+/// What is captured, by the model, if only so many elements exist.
+fn expected(drawn: Drawn, existing: u64) -> Vec<u8> {
+    expected_of(drawn, |vertex| (u64::from(vertex) < existing).then_some(vertex))
+}
+
+/// The same by the number of the element that exists for a vertex, counted from the first one.
+fn expected_of(drawn: Drawn, element_of: impl Fn(u32) -> Option<u32>) -> Vec<u8> {
+    let vertex = |instance: u32, record: u64| {
+        let vertex = STRIP.gather(ProvokingVertex::First, record) as u32;
+        let vertex = if drawn.is_indexed { drawn.vertices - 1 - vertex } else { vertex };
+        let values = element_of(vertex).map_or([0; 4], element);
+        values.map(|value| value.wrapping_add(instance))
+    };
+    let vertex = &vertex;
+    let records = |instance| (0..drawn.records()).map(move |record| vertex(instance, record));
+    let values: Vec<[u32; 4]> = (0..drawn.instances).flat_map(records).collect();
+    bytemuck::cast_slice(&values).to_vec()
+}
+
+const DRAWN: Drawn = Drawn { vertices: VERTICES, instances: 3, first: 0, is_indexed: false };
+
+/// Creates a vertex buffer of `allocated` bytes with elements from `at` on, and checks what draws
+/// with and without indices, and of one instance, capture.
+fn check(gpu: &mut Gpu, (allocated, at): (u64, u64), bound: Bound, first: u32) {
+    let pipeline = pipeline(gpu, 0, Some(STRIP));
+    let usage = gpu.context().vertex_buffer_usage(COMPUTE);
+    let vertices = gpu.create_buffer(allocated, usage, MemoryLocation::Device).unwrap();
+    gpu.write(&vertices, at, &elements(VERTICES)).unwrap();
+    let existing = bound.size / STRIDE - u64::from(first);
+    for (is_indexed, instances) in [(false, 3), (true, 3), (false, 1)] {
+        let drawn = Drawn { first, is_indexed, instances, ..DRAWN };
+        let found = captured(gpu, &pipeline, &vertices, bound, drawn);
+        assert!(found == expected(drawn, existing), "{drawn:?} {bound:?}");
+    }
+    gpu.destroy_buffer(vertices);
+    gpu.destroy_pipeline(pipeline);
+}
+
+/// The buffer only says that it is so large, so that every device can do it.
+#[test]
+fn the_code_for_far_elements_reads_near_ones() {
+    let mut gpu = Gpu::open(&OpenOptions::default()).unwrap();
+    let bound = Bound { offset: 0, size: (1 << 32) + STRIDE, captured_at: 0 };
+    check(&mut gpu, (ELEMENTS, 0), bound, 0);
+}
+
+#[test]
+#[ignore = "takes 4 GiB of device memory, and maxBufferSize beyond that"]
+fn elements_beyond_4_gib_are_read() {
+    let mut gpu = Gpu::open(&OpenOptions::default()).unwrap();
+    let first = ((1u64 << 32) / STRIDE) as u32 - VERTICES / 2;
+    let at = STRIDE * u64::from(first);
+    let bound = Bound { offset: 0, size: at + ELEMENTS, captured_at: 0 };
+    check(&mut gpu, (at + ELEMENTS, at), bound, first);
+}
+
+#[test]
+fn buffers_need_not_be_aligned_to_vectors() {
+    for resources in [Resources::Best, Resources::Descriptors] {
+        let mut gpu = Gpu::open(&OpenOptions { resources, ..Default::default() }).unwrap();
+        for (offset, captured_at) in [(0, 0), (4, 0), (0, 4), (12, 8), (16, 16)] {
+            let bound = Bound { offset, size: ELEMENTS, captured_at };
+            check(&mut gpu, (offset + ELEMENTS, offset), bound, 0);
+        }
+    }
+}
+
+#[test]
+fn elements_that_do_not_exist_are_zeros() {
+    for resources in [Resources::Best, Resources::Descriptors] {
+        let mut gpu = Gpu::open(&OpenOptions { resources, ..Default::default() }).unwrap();
+        for size in [ELEMENTS - 1, ELEMENTS - STRIDE, ELEMENTS - STRIDE + 4, STRIDE, 4] {
+            let bound = Bound { offset: 0, size, captured_at: 0 };
+            check(&mut gpu, (ELEMENTS, 0), bound, 0);
+        }
+    }
+}
+
+/// Vertices are numbered modulo 2^32: behind the last number comes the first element. Such draws must
+/// not be taken for ones whose elements all exist, whichever pipeline captures them.
+#[test]
+fn numbers_of_vertices_wrap() {
+    let bound = Bound { offset: 0, size: ELEMENTS, captured_at: 0 };
+    for (resources, max_shared_workgroups) in [
+        (Resources::Best, None),
+        (Resources::Best, Some(0)),
+        (Resources::Descriptors, None),
+        (Resources::Descriptors, Some(0)),
+    ] {
+        let options = OpenOptions { resources, max_shared_workgroups, ..Default::default() };
+        let mut gpu = Gpu::open(&options).unwrap();
+        let usage = gpu.context().vertex_buffer_usage(COMPUTE);
+        let vertices = gpu.create_buffer(ELEMENTS, usage, MemoryLocation::Device).unwrap();
+        gpu.write(&vertices, 0, &elements(VERTICES)).unwrap();
+        for topology in [Some(STRIP), None] {
+            let pipeline = pipeline(&gpu, 0, topology);
+            for first in [u32::MAX, u32::MAX - 1, u32::MAX - VERTICES + 2] {
+                for (is_indexed, instances) in [(false, 3), (true, 3), (false, 1), (true, 1)] {
+                    let drawn = Drawn { first, is_indexed, instances, ..DRAWN };
+                    let found = captured(&mut gpu, &pipeline, &vertices, bound, drawn);
+                    let element = |v| Some(first.wrapping_add(v)).filter(|e| *e < VERTICES);
+                    let is_right = found == expected_of(drawn, element);
+                    assert!(is_right, "{resources:?} {max_shared_workgroups:?} {drawn:?}");
+                }
+            }
+            gpu.destroy_pipeline(pipeline);
+        }
+        gpu.destroy_buffer(vertices);
+    }
+}
+
+/// Draws without indices collect records in shared memory above 64 workgroups, indexed ones always.
+/// Above 64 the pipeline of indexed ones is that of their topology.
+#[test]
+fn draws_are_captured_with_and_without_staging() {
+    for resources in [Resources::Best, Resources::Descriptors] {
+        let mut gpu = Gpu::open(&OpenOptions { resources, ..Default::default() }).unwrap();
+        let most = 64 * gpu.compute_target(COMPUTE).unwrap().workgroup_sizes.others;
+        let usage = gpu.context().vertex_buffer_usage(COMPUTE);
+        let size = u64::from(most + 1) * STRIDE;
+        let vertices = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
+        gpu.write(&vertices, 0, &elements(most + 1)).unwrap();
+        for topology in [Some(STRIP), None] {
+            let pipeline = pipeline(&gpu, 2048, topology);
+            let counts = [most, most + 1];
+            for (count, is_indexed) in counts.into_iter().flat_map(|n| [(n, false), (n, true)]) {
+                let drawn = Drawn { vertices: count, instances: 1, is_indexed, ..DRAWN };
+                let bound = Bound { offset: 0, size, captured_at: 0 };
+                let found = captured(&mut gpu, &pipeline, &vertices, bound, drawn);
+                let is_right = found == expected(drawn, u64::MAX);
+                assert!(is_right, "{resources:?} {topology:?} {count} {is_indexed}");
+            }
+            gpu.destroy_pipeline(pipeline);
+        }
+        gpu.destroy_buffer(vertices);
+    }
+}
+
+/// A shader that counts how often it is run.
+const COUNTING_SHADER: &str = "#version 450
+    #extension GL_EXT_buffer_reference : require
+    layout(buffer_reference, std430) buffer Runs { uint count; };
+    layout(push_constant) uniform Pushed { Runs runs; };
+    layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out flat uint captured;
+    void main() {
+        atomicAdd(runs.count, 1);
+        captured = gl_VertexIndex;
+        gl_Position = vec4(0.0);
+    }";
+
+/// Whichever pipeline captures them: with indices or without, with primitive restart, alone or with others.
+#[test]
+fn draws_of_nothing_run_no_shader() {
+    for max_shared_workgroups in [None, Some(0)] {
+        let options = OpenOptions { max_shared_workgroups, ..Default::default() };
+        let mut gpu = Gpu::open(&options).unwrap();
+        if !gpu.context().has_addresses() {
+            continue;
+        }
+        for (restart, topology) in [(false, None), (true, None), (true, Some(STRIP))] {
+            let pipeline = counting_pipeline(&gpu, restart, topology);
+            for (vertices, instances) in [(0, 1), (VERTICES, 0), (VERTICES, 1)] {
+                for (is_indexed, times) in [(false, 1), (false, 2), (true, 1), (true, 2)] {
+                    let drawn = Drawn { vertices, instances, first: 0, is_indexed };
+                    let runs = runs(&mut gpu, &pipeline, drawn, times);
+                    let is_nothing = vertices == 0 || instances == 0;
+                    let what = format!("{runs} runs: {drawn:?} {restart} {topology:?} {times}");
+                    assert_eq!(runs == 0, is_nothing, "{what}");
+                }
+            }
+            gpu.destroy_pipeline(pipeline);
+        }
+    }
+}
+
+fn counting_pipeline(gpu: &Gpu, restart: bool, topology: Option<PrimitiveTopology>) -> Pipeline {
+    let words = common::compile(COUNTING_SHADER, &["--target-env", "vulkan1.1"]);
+    let vertex_input = VertexInput::default();
+    let options = compute::Options::new(&vertex_input).target(gpu.compute_target(COMPUTE).unwrap());
+    let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
+    let desc = PipelineDesc::new(&lowered, &vertex_input).primitive_restart(restart);
+    let desc = topology.map_or(desc, |topology| desc.topology(topology));
+    // SAFETY: the device of the context is live.
+    unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
+}
+
+/// How often so many draws of a capture run their shader.
+fn runs(gpu: &mut Gpu, pipeline: &Pipeline, drawn: Drawn, times: u32) -> u32 {
+    let ctx = gpu.context();
+    let usage = ctx.capture_buffer_usage(COMPUTE) | ctx.index_buffer_usage(COMPUTE);
+    let mut buffer = |size| gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
+    let (target, indices, counter) = (buffer(1 << 16), buffer(4 * u64::from(VERTICES)), buffer(4));
+    let all: Vec<u32> = (0..VERTICES).collect();
+    gpu.write(&indices, 0, bytemuck::cast_slice(&all)).unwrap();
+    gpu.write(&counter, 0, &[0; 4]).unwrap();
+    let kernels = gpu.kernels();
+    let arena = ArenaDesc::for_draws(1, 2).with_pipeline(pipeline, 2);
+    let arena = ArenaDesc {
+        scratch: arena.scratch + 2 * ArenaDesc::restart_scratch(VERTICES.into()),
+        ..arena
+    };
+    let mut arena = gpu.create_arena(&arena).unwrap();
+    gpu.submit(|ctx, cmd| {
+        let buffers = [Some(CaptureBuffer::new(target.raw(), target.size()))];
+        let desc = CaptureDesc::new(pipeline).buffers(&buffers);
+        // SAFETY: everything outlives the submission, which is waited for, and the draws read only what
+        // the index buffer has.
+        unsafe {
+            let mut capture = Capture::new(ctx, &kernels);
+            let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+            recorder.push_constants(0, &counter.address().to_ne_bytes())?;
+            let (raw, size) = (indices.raw(), indices.size());
+            recorder.bind_index_buffer(&IndexBuffer::new(raw, size, IndexType::Uint32))?;
+            for _ in 0..times {
+                if drawn.is_indexed {
+                    let draw = DrawIndexed::new(drawn.vertices);
+                    recorder.draw_indexed(STRIP, &draw.instance_count(drawn.instances))?;
+                } else {
+                    let draw = Draw::new(drawn.vertices);
+                    recorder.draw(STRIP, &draw.instance_count(drawn.instances))?;
+                }
+            }
+            recorder.end(&[])?;
+        }
+        Ok(())
+    })
+    .unwrap();
+    let bytes = gpu.read(&counter, 0..4).unwrap();
+    gpu.destroy_arena(arena);
+    for buffer in [target, indices, counter] {
+        gpu.destroy_buffer(buffer);
+    }
+    u32::from_le_bytes(bytes.try_into().unwrap())
+}

@@ -1,0 +1,12 @@
+//! What of a shader is captured: layouts by its decorations, by an explicit list, and by Gallium's
+//! stream outputs.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(missing_docs, reason = "no API")]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod layout;
+mod list;
+mod no_captures;
+mod stream_output;

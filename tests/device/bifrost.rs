@@ -1,0 +1,257 @@
+//! What a Mali-G52 (Bifrost, v7) makes of captures: messages to memory, cycles of arithmetic, threads.
+//! Mesa's compiler for it counts them on any machine, where it was built: `VKXFB_PANVK` is the
+//! directory that CONTRIBUTING.md tells how to make. Nothing is executed.
+//!
+//! `cargo test --test device -- --nocapture captures_stay_small` prints all figures.
+
+use crate::common;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use ash::vk;
+use vkxfb::lower::kernel::Kernel;
+use vkxfb::lower::reflect::vertex_reads;
+use vkxfb::lower::{Backend, Shader, compute};
+use vkxfb::runtime::{ExpectedDraws, Pipeline, PipelineDesc};
+use vkxfb::topology::PrimitiveTopology;
+use vkxfb_probe::gpu::{Gpu, OpenOptions, Resources};
+
+/// `PAN_GPU_ID` of a Mali-G52.
+const G52: &str = "7212";
+
+/// Begins the line before the statistics of what is compiled next.
+const MARK: &str = "vkxfb compiles ";
+
+/// Names, and the vectors that are captured from the attributes `a` and `b`.
+const SHADERS: [(&str, &[&str]); 4] = [
+    ("one attribute", &["a", "a.yzwx + 1.0"]),
+    ("two attributes", &["a + b", "a * b"]),
+    ("mat4", &["a + b", "a * b", "a - b", "a"]),
+    ("8 vec4", &["a + b", "a * b", "a - b", "a", "a + 2.0", "a + 3.0", "a + 4.0", "a + 5.0"]),
+];
+
+const PLANS: [(&str, Resources); 2] =
+    [("by address", Resources::Best), ("by descriptors", Resources::Descriptors)];
+
+/// A name, and draws that need one Vulkan pipeline: a large draw, or several small ones of any topology.
+type Kind = (&'static str, fn(ExpectedDraws) -> ExpectedDraws);
+
+/// The kinds of draws. Where they may need one more pipeline, that is the one of [`OTHERS`].
+const KINDS: [Kind; 7] = [
+    ("plain", |draws| draws),
+    ("single", |draws| draws.checked(true)),
+    ("indexed", |draws| draws.indexed(true)),
+    ("batched", |draws| draws.several(true)),
+    ("general", |draws| draws.indirect(true)),
+    ("single restart", |draws| draws.restart(true)),
+    ("restart", |draws| draws.restart(true).indirect(true)),
+];
+
+const OTHERS: [(&str, Kind); 4] = [
+    ("single", KINDS[4]),
+    ("indexed", KINDS[4]),
+    ("batched", KINDS[0]),
+    ("single restart", KINDS[6]),
+];
+
+const TOPOLOGIES: [(&str, Option<PrimitiveTopology>); 5] = [
+    ("lists", Some(PrimitiveTopology::TriangleList)),
+    ("line strips", Some(PrimitiveTopology::LineStrip)),
+    ("strips", Some(PrimitiveTopology::TriangleStrip)),
+    ("fans", Some(PrimitiveTopology::TriangleFan)),
+    ("any topology", None),
+];
+
+/// The most messages and cycles of arithmetic of some captures, and the threads that share a register
+/// file. The figures are those of Mesa 25.0.7, and little more. Those with restart count both ways to
+/// find a draw, of which each executes one.
+const MOST: [(&str, f64, f64, u32); 34] = [
+    ("one attribute, by address, plain, lists", 3.0, 1.0, 2),
+    ("one attribute, by address, plain, strips", 7.0, 2.6, 2),
+    // Three invocations for two primitives: other pipelines have four.
+    ("one attribute, by address, plain, fans", 5.0, 2.8, 2),
+    ("mat4, by address, plain, strips", 15.0, 3.8, 2),
+    ("one attribute, by descriptors, plain, strips", 14.0, 3.8, 2),
+    ("one attribute, by address, single, lists", 3.0, 2.7, 2),
+    ("one attribute, by address, single, line strips", 5.0, 3.3, 2),
+    ("one attribute, by address, single, strips", 7.0, 4.3, 2),
+    ("one attribute, by address, single, fans", 5.0, 3.8, 2),
+    ("one attribute, by address, indexed, lists", 4.0, 3.4, 2),
+    ("one attribute, by address, indexed, strips", 8.0, 5.0, 2),
+    ("one attribute, by address, batched, lists", 11.0, 5.0, 2),
+    ("one attribute, by address, single restart, strips", 11.0, 9.6, 2),
+    ("one attribute, by descriptors, indexed, lists", 8.0, 4.3, 2),
+    ("one attribute, by address, general, lists", 11.0, 7.8, 2),
+    ("mat4, by address, single, lists", 7.0, 3.7, 2),
+    ("mat4, by address, general, strips", 23.0, 12.0, 2),
+    ("one attribute, by address, restart, lists", 17.0, 16.6, 2),
+    ("one attribute, by address, restart, strips", 21.0, 16.2, 2),
+    ("one attribute, by address, restart, fans", 19.0, 16.0, 2),
+    ("one attribute, by address, restart, any topology", 21.0, 21.0, 1),
+    ("mat4, by address, restart, strips", 29.0, 18.8, 2),
+    ("mat4, by address, restart, fans", 25.0, 18.2, 2),
+    ("one attribute, by descriptors, single, lists", 6.0, 3.3, 2),
+    ("one attribute, by descriptors, single, strips", 14.0, 5.5, 2),
+    ("mat4, by descriptors, single, strips", 33.0, 8.6, 2),
+    ("two attributes, by descriptors, restart, strips", 121.0, 29.4, 2),
+    ("mat4, by descriptors, restart, lists", 101.0, 27.6, 2),
+    ("kernel Setup, by address", 243.0, 85.0, 1),
+    ("kernel RestartedSetup, by address", 251.0, 101.0, 1),
+    ("kernel Resume, by address", 28.0, 15.0, 1),
+    ("kernel RestartScan, by address", 54.0, 36.0, 1),
+    ("kernel Setup, by descriptors", 1336.0, 286.0, 1),
+    ("kernel RestartedSetup, by descriptors", 1390.0, 309.0, 1),
+];
+
+#[test]
+fn captures_stay_small() {
+    let Some(directory) = std::env::var_os("VKXFB_PANVK").map(PathBuf::from) else {
+        eprintln!("skipped: VKXFB_PANVK names no directory of Mesa's compiler for Mali");
+        return;
+    };
+    let all = compiled_for(G52, &directory);
+    for Statistics { name, messages, arithmetic, instructions, threads, spills } in &all {
+        println!("{name:54} {messages:4} / {arithmetic:6.2} / {instructions:5} {threads} {spills}");
+    }
+    for (name, most_messages, most_arithmetic, threads) in MOST {
+        let found = all.iter().find(|s| s.name == name).unwrap_or_else(|| panic!("no {name}"));
+        assert!(found.messages <= most_messages, "{found:?}");
+        assert!(found.arithmetic <= most_arithmetic, "{found:?}");
+        assert!(found.threads >= threads, "{found:?}");
+    }
+    all.iter().for_each(|s| assert_eq!(s.spills, "0:0", "{s:?}"));
+}
+
+/// What the compiler says of a shader.
+#[derive(Debug)]
+struct Statistics {
+    name: String,
+    messages: f64,
+    arithmetic: f64,
+    instructions: u32,
+    threads: u32,
+    /// Spills and fills.
+    spills: String,
+}
+
+impl Statistics {
+    /// From a line like `SHADER-DB: ... shader: 90 inst, ..., 2.666667 arith, ..., 0:0 spills:fills`.
+    fn parse(name: &str, line: &str) -> Self {
+        let parts = || line.rsplit("shader: ").next().unwrap().split(", ");
+        let value = |unit: &str| {
+            let value = parts().find_map(|part| part.strip_suffix(unit));
+            value.unwrap_or_else(|| panic!("no{unit}: {line}")).trim().to_owned()
+        };
+        Self {
+            name: name.to_owned(),
+            messages: value(" ldst").parse().unwrap(),
+            arithmetic: value(" arith").parse().unwrap(),
+            instructions: value(" inst").parse().unwrap(),
+            threads: value(" threads").parse().unwrap(),
+            spills: value(" spills:fills"),
+        }
+    }
+}
+
+/// The statistics of everything that [`compiles_everything`] compiles, in a process of its own, which
+/// has the driver and a kernel that does nothing.
+fn compiled_for(gpu: &str, directory: &Path) -> Vec<Statistics> {
+    let manifests = std::fs::read_dir(directory.join("src/panfrost/vulkan")).unwrap();
+    let manifest = manifests
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.to_string_lossy().ends_with(".json") && is_of_the_build(path))
+        .unwrap();
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", common::name_of(compiles_everything), "--ignored", "--nocapture"])
+        .env("LD_PRELOAD", directory.join("src/panfrost/drm-shim/libpanfrost_noop_drm_shim.so"))
+        .env("VK_DRIVER_FILES", &manifest)
+        .env("VK_ICD_FILENAMES", &manifest)
+        .env("PAN_GPU_ID", gpu)
+        .env("PAN_I_WANT_A_BROKEN_VULKAN_DRIVER", "1")
+        .env("BIFROST_MESA_DEBUG", "shaderdb")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}\n{errors}", output.status);
+    let mut name = None;
+    let of_line = |line: &str| {
+        if let Some(next) = line.strip_prefix(MARK) {
+            name = Some(next.to_owned());
+        }
+        line.starts_with("SHADER-DB")
+            .then(|| name.take())?
+            .map(|name| Statistics::parse(&name, line))
+    };
+    errors.lines().filter_map(of_line).collect()
+}
+
+/// Whether a manifest names the library where it was built, not where it would be installed.
+fn is_of_the_build(manifest: &Path) -> bool {
+    manifest.to_string_lossy().contains("devenv")
+}
+
+fn source(vectors: &[&str]) -> String {
+    let count = vectors.len();
+    let stride = 16 * count;
+    let second = match vectors.iter().any(|vector| vector.contains('b')) {
+        true => "layout(location = 1) in vec4 b;",
+        false => "",
+    };
+    let values = vectors.join(", ");
+    format!(
+        "#version 450
+        layout(location = 0) in vec4 a; {second}
+        layout(location = 0, xfb_buffer = 0, xfb_stride = {stride}, xfb_offset = 0) out vec4 v[{count}];
+        void main() {{ v = vec4[]({values}); gl_Position = vec4(0.0); }}"
+    )
+}
+
+#[test]
+#[ignore = "captures_stay_small starts it with another driver"]
+fn compiles_everything() {
+    for (plan, resources) in PLANS {
+        let gpu = Gpu::open(&OpenOptions { resources, ..Default::default() }).unwrap();
+        let (ctx, cache) = (gpu.context(), vk::PipelineCache::null());
+        for (shader_name, vectors) in SHADERS {
+            let words = common::compile(&source(vectors), &[]);
+            let shader = Shader::new(&words);
+            let vertex_input = vertex_reads(&shader).unwrap().packed_vertex_input();
+            let target = gpu.compute_target(Backend::Compute).unwrap();
+            let options = compute::Options { vertex_input: &vertex_input, target };
+            let lowered = compute::lower(&shader, &options).unwrap();
+            for (kind, describe) in KINDS {
+                for (topology_name, topology) in TOPOLOGIES {
+                    // Their draws have one topology.
+                    let is_for_one = ["plain", "single", "indexed"].contains(&kind);
+                    if is_for_one && topology.is_none() {
+                        continue;
+                    }
+                    let mut desc = PipelineDesc::new(&lowered, &vertex_input)
+                        .primitive_restart(kind.ends_with("restart"));
+                    if let Some(topology) = topology {
+                        desc = desc.topology(topology);
+                    }
+                    // SAFETY: the device is live, and the pipeline is of it.
+                    unsafe {
+                        let pipeline = Pipeline::new(ctx, &desc).unwrap();
+                        let draws =
+                            ExpectedDraws::new(topology.unwrap_or(PrimitiveTopology::PointList));
+                        for (_, (_, describe)) in OTHERS.iter().filter(|(of, _)| *of == kind) {
+                            pipeline.prepare(ctx, &[describe(draws)], cache).unwrap();
+                        }
+                        eprintln!("{MARK}{shader_name}, {plan}, {kind}, {topology_name}");
+                        pipeline.prepare(ctx, &[describe(draws)], cache).unwrap();
+                        gpu.destroy_pipeline(pipeline);
+                    }
+                }
+            }
+        }
+        let kernels = gpu.kernels();
+        for kernel in Kernel::ALL {
+            eprintln!("{MARK}kernel {kernel:?}, {plan}");
+            // SAFETY: as above.
+            unsafe { kernels.prepare(ctx, &[kernel], cache) }.unwrap();
+        }
+    }
+}

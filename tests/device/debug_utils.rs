@@ -1,0 +1,160 @@
+//! Objects have names and captures are labelled where an application has `VK_EXT_debug_utils`, and not otherwise.
+
+use crate::common;
+use std::ffi::{CStr, c_char};
+use std::sync::Mutex;
+
+use crate::common::bare::BareInstance;
+use ash::vk;
+use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
+use vkxfb::lower::compute;
+use vkxfb::lower::kernel::Kernel;
+use vkxfb::{
+    Arena, ArenaDesc, Backend, Capabilities, Capture, CaptureBuffer, CaptureDesc, Context, Draw,
+    Kernels, Pipeline, PipelineDesc, PrimitiveTopology, Recorder, Shader, VertexInput,
+    required_features,
+};
+
+const SHADER: &str = "#version 450
+    layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out flat uint captured;
+    void main() {
+        captured = gl_VertexIndex;
+        gl_Position = vec4(0.0);
+        gl_PointSize = 1.0;
+    }";
+
+/// What Vulkan was told: the names of objects, and labels as they begin and end.
+static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+fn told(text: impl Into<String>) {
+    TOLD.lock().unwrap().push(text.into());
+}
+
+unsafe extern "system" fn name(
+    _device: vk::Device,
+    info: *const vk::DebugUtilsObjectNameInfoEXT<'_>,
+) -> vk::Result {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    let (ty, name) = unsafe { ((*info).object_type, CStr::from_ptr((*info).p_object_name)) };
+    told(format!("{ty:?} {}", name.to_str().unwrap()));
+    vk::Result::SUCCESS
+}
+
+unsafe extern "system" fn begin(_cmd: vk::CommandBuffer, label: *const vk::DebugUtilsLabelEXT<'_>) {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    told(format!("begin {}", unsafe { CStr::from_ptr((*label).p_label_name) }.to_str().unwrap()));
+}
+
+unsafe extern "system" fn end(_cmd: vk::CommandBuffer) {
+    told("end");
+}
+
+/// The commands of `VK_EXT_debug_utils`, which are told here.
+unsafe extern "system" fn get_device_proc_addr(
+    _device: vk::Device,
+    command: *const c_char,
+) -> vk::PFN_vkVoidFunction {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    let function: *const () = match unsafe { CStr::from_ptr(command) }.to_bytes() {
+        b"vkSetDebugUtilsObjectNameEXT" => name as _,
+        b"vkCmdBeginDebugUtilsLabelEXT" => begin as _,
+        b"vkCmdEndDebugUtilsLabelEXT" => end as _,
+        _ => return None,
+    };
+    // SAFETY: whoever calls it by the command's name gives it its type again.
+    unsafe { std::mem::transmute::<*const (), vk::PFN_vkVoidFunction>(function) }
+}
+
+/// Records a capture on a device of its own, and returns what was told.
+fn record(names: bool) -> Vec<String> {
+    let instance = BareInstance::open();
+    let physical_device = instance.physical_device();
+    // SAFETY: the handles are of one live device, and nothing is submitted.
+    unsafe {
+        let entry = ash::Entry::load().unwrap();
+        let version = vk::API_VERSION_1_3;
+        let caps = Capabilities::query(&entry, &instance.raw, version, physical_device).unwrap();
+        let required = required_features(&caps, &[Backend::Compute]).unwrap();
+        let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0])];
+        let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues);
+        let device = required
+            .with_create_info(info, |info| instance.raw.create_device(physical_device, info, None))
+            .unwrap();
+        let mut ctx = Context::new(&instance.raw, &device, caps, required).unwrap();
+        if names {
+            let known = instance.raw.fp_v1_0().clone();
+            let functions = ash::InstanceFnV1_0 { get_device_proc_addr, ..known };
+            ctx.set_debug_utils(&ash::Instance::from_parts_1_3(
+                instance.raw.handle(),
+                functions,
+                instance.raw.fp_v1_1().clone(),
+                instance.raw.fp_v1_3().clone(),
+            ));
+        }
+        let mut allocator = Allocator::new(&AllocatorCreateDesc {
+            instance: instance.raw.clone(),
+            device: device.clone(),
+            physical_device,
+            debug_settings: Default::default(),
+            buffer_device_address: ctx.has_addresses(),
+            allocation_sizes: Default::default(),
+        })
+        .unwrap();
+
+        let words = common::compile(SHADER, &[]);
+        let vertex_input = VertexInput::default();
+        let target = ctx.compute_target(0).unwrap();
+        let options = compute::Options { vertex_input: &vertex_input, target };
+        let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
+        let pipeline = Pipeline::new(&ctx, &PipelineDesc::new(&lowered, &vertex_input)).unwrap();
+        let kernels = Kernels::new(&ctx).unwrap();
+        kernels.prepare(&ctx, &[Kernel::Setup], vk::PipelineCache::null()).unwrap();
+        let mut arena = Arena::new(&ctx, &mut allocator, &ArenaDesc::for_draws(1, 1)).unwrap();
+        let desc = vkxfb::BufferDesc::new(
+            "captured",
+            64,
+            ctx.capture_buffer_usage(Backend::Compute),
+            vkxfb::MemoryLocation::Device,
+        );
+        let captured = vkxfb::Buffer::new(&ctx, &mut allocator, &desc).unwrap();
+        let pool = device.create_command_pool(&Default::default(), None).unwrap();
+        let info =
+            vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
+        let cmd = device.allocate_command_buffers(&info).unwrap()[0];
+        device.begin_command_buffer(cmd, &Default::default()).unwrap();
+        let bound = [Some(CaptureBuffer::new(captured.raw(), captured.size()))];
+        let desc = CaptureDesc::new(&pipeline).buffers(&bound);
+        let mut capture = Capture::new(&ctx, &kernels);
+        let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc).unwrap();
+        recorder.draw(PrimitiveTopology::PointList, &Draw::new(3)).unwrap();
+        recorder.end(&[]).unwrap();
+        device.end_command_buffer(cmd).unwrap();
+
+        device.destroy_command_pool(pool, None);
+        captured.destroy(&ctx, &mut allocator);
+        arena.destroy(&ctx, &mut allocator);
+        kernels.destroy(&ctx);
+        pipeline.destroy(&ctx);
+        drop(allocator);
+        device.destroy_device(None);
+    }
+    instance.close();
+    std::mem::take(&mut *TOLD.lock().unwrap())
+}
+
+#[test]
+fn objects_have_names_and_captures_labels_where_they_are_wanted() {
+    assert_eq!(record(false), [""; 0]);
+    let told = record(true);
+    for expected in [
+        "PIPELINE vkxfb compute, Pushed, List",
+        "PIPELINE_LAYOUT vkxfb compute",
+        "PIPELINE vkxfb setup",
+        "BUFFER vkxfb upload",
+        "BUFFER vkxfb scratch",
+        "BUFFER captured",
+    ] {
+        assert!(told.iter().any(|told| told == expected), "no {expected} in {told:#?}");
+    }
+    assert_eq!(told[told.len() - 2..], ["begin vkxfb capture", "end"]);
+}

@@ -1,0 +1,16 @@
+//! Devices and pipelines: what an application creates them with, what they are given in return, and
+//! what is done differently on some of them.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(missing_docs, reason = "no API")]
+
+mod bifrost;
+#[path = "../common/mod.rs"]
+mod common;
+mod debug_utils;
+mod existing;
+mod pipeline_layouts;
+mod prepared;
+mod variants;
+mod vertex_formats;
+mod workarounds;

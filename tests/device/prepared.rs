@@ -1,0 +1,255 @@
+//! The Vulkan pipelines of captures by compute are created when a draw first needs them, or ahead.
+
+use crate::common;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use crate::common::bare::BareInstance;
+use ash::vk;
+use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
+use vkxfb::lower::compute;
+use vkxfb::lower::kernel::Kernel;
+use vkxfb::runtime::{DrawIndexed, ExpectedDraws, IndexBuffer, IndexType};
+use vkxfb::{
+    Arena, ArenaDesc, Backend, Capabilities, Capture, CaptureBuffer, CaptureDesc, Context, Draw,
+    Kernels, Pipeline, PipelineDesc, PrimitiveTopology, Recorder, RuntimeError, Shader,
+    VertexInput, required_features,
+};
+
+const SHADER: &str = "#version 450
+    layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out flat uint captured;
+    void main() {
+        captured = gl_VertexIndex;
+        gl_Position = vec4(0.0);
+        gl_PointSize = 1.0;
+    }";
+
+/// How many pipelines were created, by calls of one pipeline each.
+static CREATED: AtomicU32 = AtomicU32::new(0);
+/// Whether the driver is out of memory.
+static FAILS: AtomicBool = AtomicBool::new(false);
+static DRIVER: OnceLock<vk::PFN_vkCreateComputePipelines> = OnceLock::new();
+
+unsafe extern "system" fn create_compute_pipelines(
+    device: vk::Device,
+    cache: vk::PipelineCache,
+    count: u32,
+    infos: *const vk::ComputePipelineCreateInfo<'_>,
+    allocator: *const vk::AllocationCallbacks<'_>,
+    pipelines: *mut vk::Pipeline,
+) -> vk::Result {
+    assert_eq!(count, 1);
+    if FAILS.load(Ordering::Relaxed) {
+        // SAFETY: Vulkan's contract, which is the caller's.
+        unsafe { *pipelines = vk::Pipeline::null() };
+        return vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
+    }
+    CREATED.fetch_add(1, Ordering::Relaxed);
+    let driver = DRIVER.get().unwrap();
+    // SAFETY: as above.
+    unsafe { driver(device, cache, count, infos, allocator, pipelines) }
+}
+
+fn created() -> u32 {
+    CREATED.swap(0, Ordering::Relaxed)
+}
+
+/// One test, because the counts are of the process.
+#[test]
+fn pipelines_are_created_when_they_are_needed() {
+    let instance = BareInstance::open();
+    let physical_device = instance.physical_device();
+    // SAFETY: the handles are of one live device, and nothing is submitted.
+    unsafe {
+        let entry = ash::Entry::load().unwrap();
+        let version = vk::API_VERSION_1_3;
+        let caps = Capabilities::query(&entry, &instance.raw, version, physical_device).unwrap();
+        let required = required_features(&caps, &[Backend::Compute]).unwrap();
+        let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0])];
+        let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues);
+        let real = required
+            .with_create_info(info, |info| instance.raw.create_device(physical_device, info, None))
+            .unwrap();
+        let known = real.fp_v1_0().clone();
+        DRIVER.set(known.create_compute_pipelines).unwrap();
+        let device = ash::Device::from_parts_1_3(
+            real.handle(),
+            ash::DeviceFnV1_0 { create_compute_pipelines, ..known },
+            real.fp_v1_1().clone(),
+            real.fp_v1_2().clone(),
+            real.fp_v1_3().clone(),
+        );
+        let ctx = Context::new(&instance.raw, &device, caps, required).unwrap();
+        let mut allocator = Allocator::new(&AllocatorCreateDesc {
+            instance: instance.raw.clone(),
+            device: device.clone(),
+            physical_device,
+            debug_settings: Default::default(),
+            buffer_device_address: ctx.has_addresses(),
+            allocation_sizes: Default::default(),
+        })
+        .unwrap();
+        let words = common::compile(SHADER, &[]);
+        let vertex_input = VertexInput::default();
+        let target = ctx.compute_target(0).unwrap();
+        let options = compute::Options { vertex_input: &vertex_input, target };
+        let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
+        let no_cache = vk::PipelineCache::null();
+        let desc = PipelineDesc::new(&lowered, &vertex_input);
+
+        // None of its own accord.
+        let pipeline = Pipeline::new(&ctx, &desc).unwrap();
+        let kernels = Kernels::new(&ctx).unwrap();
+        assert_eq!(created(), 0);
+        assert_eq!(pipeline.raw(), vk::Pipeline::null());
+        // As many as are asked for.
+        let several = ExpectedDraws::new(PrimitiveTopology::PointList).several(true);
+        let prepared = Pipeline::new(&ctx, &desc.prepared(&[several])).unwrap();
+        // One for several, and one for those among them that share no dispatch.
+        assert_eq!(created(), 2);
+        prepared.prepare(&ctx, &[several, several], no_cache).unwrap();
+        assert_eq!(created(), 0);
+        kernels.prepare(&ctx, &[Kernel::Results, Kernel::Results], no_cache).unwrap();
+        assert_eq!(created(), 1);
+
+        let desc = ArenaDesc { scratch: 32 << 20, ..ArenaDesc::for_draws(400, 4000) };
+        let mut arena = Arena::new(&ctx, &mut allocator, &desc).unwrap();
+        let desc = vkxfb::BufferDesc::new(
+            "captured",
+            1 << 20,
+            ctx.capture_buffer_usage(Backend::Compute),
+            vkxfb::MemoryLocation::Device,
+        );
+        let captured = vkxfb::Buffer::new(&ctx, &mut allocator, &desc).unwrap();
+        let pool = device.create_command_pool(&Default::default(), None).unwrap();
+        let info =
+            vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
+        let cmd = device.allocate_command_buffers(&info).unwrap()[0];
+        device.begin_command_buffer(cmd, &Default::default()).unwrap();
+        let bound = [Some(CaptureBuffer::new(captured.raw(), captured.size()))];
+        let mut capture = Capture::new(&ctx, &kernels);
+        let mut record_draws = |draws: &[(PrimitiveTopology, u32)], pipeline: &Pipeline| {
+            let desc = CaptureDesc::new(pipeline).buffers(&bound);
+            let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+            for (topology, vertices) in draws {
+                recorder.draw(*topology, &Draw::new(*vertices))?;
+            }
+            recorder.end(&[])
+        };
+        let (points, strip) = (PrimitiveTopology::PointList, PrimitiveTopology::LineStrip);
+        let mut record =
+            |draws: usize, pipeline: &Pipeline| record_draws(&vec![(points, 3); draws], pipeline);
+        // Nothing for a capture without draws; and nothing is recorded by a call that fails.
+        record(0, &pipeline).unwrap();
+        assert_eq!(created(), 0);
+        FAILS.store(true, Ordering::Relaxed);
+        for _ in 0..2 {
+            let error = record(1, &pipeline).unwrap_err();
+            let RuntimeError::Vulkan { call, result } = error else { panic!("{error}") };
+            assert_eq!(call, "vkCreateComputePipelines");
+            assert_eq!(result, vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
+        }
+        FAILS.store(false, Ordering::Relaxed);
+        // The pipeline for a single draw, and then the one for several, each once.
+        for (draws, more) in [(1, 1), (1, 0), (2, 1), (2, 0), (1, 0)] {
+            assert_eq!(record(draws, &pipeline).unwrap().captures, 1);
+            assert_eq!(created(), more, "{draws} draws");
+        }
+        assert_eq!(record(2, &prepared).unwrap().captures, 1);
+        assert_eq!(created(), 0);
+        // Many or large draws of one topology have one of their own.
+        let list = PrimitiveTopology::LineList;
+        for (draws, more) in [
+            ([(strip, 2000), (points, 2000)], 0),
+            ([(points, 2000); 2], 1),
+            ([(points, 2000); 2], 0),
+            ([(list, 2000), (points, 2000)], 0),
+            ([(strip, 2000); 2], 1),
+            ([(strip, 1000); 2], 0),
+        ] {
+            assert_eq!(record_draws(&draws, &pipeline).unwrap().captures, 1);
+            assert_eq!(created(), more, "{draws:?}");
+        }
+        // Those of other topologies can be prepared, too.
+        let fan = PrimitiveTopology::TriangleFan;
+        let fans = ExpectedDraws::new(fan).several(true).large(true);
+        for more in [3, 0] {
+            pipeline.prepare(&ctx, &[fans], no_cache).unwrap();
+            assert_eq!(created(), more);
+        }
+        assert_eq!(record_draws(&[(fan, 1000); 2], &pipeline).unwrap().captures, 1);
+        assert_eq!(created(), 0);
+
+        // Draws with primitive restart have pipelines of their own, and the others have those of
+        // pipelines without.
+        let desc = PipelineDesc::new(&lowered, &vertex_input).primitive_restart(true);
+        let restarting = Pipeline::new(&ctx, &desc).unwrap();
+        let any = ExpectedDraws::new(points).indirect(true);
+        restarting.prepare(&ctx, &[any, any.restart(true)], no_cache).unwrap();
+        assert_eq!(created(), 2);
+        restarting.prepare(&ctx, &[several], no_cache).unwrap();
+        assert_eq!(created(), 2);
+        kernels.prepare(&ctx, &Kernel::ALL, no_cache).unwrap();
+        created();
+        let mut record_indexed = |draws: &[(PrimitiveTopology, bool, u32)]| {
+            let desc = CaptureDesc::new(&restarting).buffers(&bound);
+            let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+            // Nothing is submitted.
+            recorder.bind_index_buffer(&IndexBuffer::new(
+                captured.raw(),
+                1 << 16,
+                IndexType::Uint32,
+            ))?;
+            for (topology, restart, indices) in draws {
+                recorder.set_primitive_restart(*restart)?;
+                recorder.draw_indexed(*topology, &DrawIndexed::new(*indices))?;
+            }
+            recorder.end(&[])
+        };
+        for (draws, dispatches, more) in [
+            (&[(strip, false, 3), (points, false, 3)][..], 1, 0),
+            (&[(strip, true, 3), (fan, true, 3)], 1, 0),
+            (&[(fan, false, 3), (fan, true, 3), (points, false, 3)], 3, 0),
+            // Large ones of one topology have one of their own.
+            (&[(strip, true, 9000), (strip, true, 3)], 1, 1),
+            (&[(strip, true, 9000), (fan, true, 3)], 1, 0),
+            // Single ones, too: small ones one for any topology.
+            (&[(strip, false, 3)], 1, 0),
+            (&[(strip, false, 9000)], 1, 1),
+            (&[(fan, true, 3)], 1, 1),
+            (&[(strip, true, 3)], 1, 0),
+            (&[(strip, true, 9000)], 1, 1),
+            (&[(strip, true, 9001)], 1, 0),
+        ] {
+            assert_eq!(record_indexed(draws).unwrap().captures, dispatches, "{draws:?}");
+            assert_eq!(created(), more, "{draws:?}");
+        }
+        // Everything that may be needed.
+        let every = PrimitiveTopology::ALL.into_iter().flat_map(ExpectedDraws::every);
+        restarting.prepare(&ctx, &every.collect::<Vec<_>>(), no_cache).unwrap();
+        created();
+        for topology in PrimitiveTopology::ALL {
+            for (restart, indices) in
+                [(false, 3), (false, 300), (false, 9000), (true, 3), (true, 9000)]
+            {
+                for more in [&[][..], &[(topology, false, 9)], &[(points, true, 70_000)]] {
+                    let draws = [&[(topology, restart, indices)][..], more].concat();
+                    record_indexed(&draws).unwrap();
+                    assert_eq!(created(), 0, "{draws:?}");
+                }
+            }
+        }
+        device.end_command_buffer(cmd).unwrap();
+
+        device.destroy_command_pool(pool, None);
+        captured.destroy(&ctx, &mut allocator);
+        arena.destroy(&ctx, &mut allocator);
+        kernels.destroy(&ctx);
+        pipeline.destroy(&ctx);
+        restarting.destroy(&ctx);
+        prepared.destroy(&ctx);
+        drop(allocator);
+        device.destroy_device(None);
+    }
+    instance.close();
+}

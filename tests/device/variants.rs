@@ -1,0 +1,171 @@
+//! Pipelines that are made when they are first needed, and change within a capture.
+
+use std::collections::BTreeSet;
+
+use ash::vk::{self, Handle};
+use vkxfb::lower::{Backend, Shader};
+use vkxfb::runtime::{
+    ArenaDesc, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, Draw, MemoryLocation, Recorder,
+    RuntimeError, VariantDesc, VariantError, Variants,
+};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::vertex_input::{InputRate, VertexInput};
+use vkxfb_probe::gpu::{OpenOptions, Profile, Resources};
+use vkxfb_probe::shaders::ProbeShader;
+
+use crate::common::device;
+
+const COMPUTE: Backend = Backend::Compute;
+
+fn desc<'a>(words: &'a [u32], vertex_input: &'a VertexInput) -> VariantDesc<'a> {
+    VariantDesc {
+        shader: Shader::new(words),
+        vertex_input,
+        set_layouts: &[],
+        topology: None,
+        provoking_vertex: ProvokingVertex::First,
+        primitive_restart: false,
+    }
+}
+
+/// Threads that request the same variant get the same pipeline, and different variants have
+/// different pipelines.
+#[test]
+fn variants_are_made_once() {
+    let gpu = device::open(Profile::Full);
+    let (ctx, cache) = (gpu.context(), vk::PipelineCache::null());
+    let (identify, attributes) = (ProbeShader::identify(), ProbeShader::attributes());
+    let (identify_words, attribute_words) = (identify.words(), attributes.words());
+    let mut instanced = attributes.vertex_input.clone();
+    instanced.bindings[0].input_rate = InputRate::Instance { divisor: 3 };
+    let mut wide = attributes.vertex_input.clone();
+    wide.bindings[0].stride += 16;
+    let plain = desc(&identify_words, &identify.vertex_input);
+    let descs = [
+        plain,
+        VariantDesc { topology: Some(PrimitiveTopology::TriangleFan), ..plain },
+        VariantDesc { provoking_vertex: ProvokingVertex::Last, ..plain },
+        VariantDesc { primitive_restart: true, ..plain },
+        desc(&attribute_words, &attributes.vertex_input),
+        desc(&attribute_words, &instanced),
+        desc(&attribute_words, &wide),
+        // So many that there are none left for descriptors of captures.
+    ];
+    let variants = Variants::new();
+    let ask = |offset: usize| -> Vec<u64> {
+        let number = |i: usize| (i + offset) % descs.len();
+        let mut found = vec![0; descs.len()];
+        for i in (0..descs.len()).map(number) {
+            // SAFETY: the context is of a live device.
+            let pipeline = unsafe { variants.get(ctx, &descs[i], cache) }.unwrap();
+            found[i] = pipeline.raw_layout().as_raw();
+        }
+        found
+    };
+    let found: Vec<Vec<u64>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|offset| scope.spawn(move || ask(offset))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(found.iter().all(|others| *others == found[0]));
+    assert_eq!(found[0].iter().collect::<BTreeSet<_>>().len(), descs.len());
+    assert_eq!(variants.len(), descs.len());
+
+    // A variant that cannot be made is not kept.
+    let nothing = VertexInput::default();
+    let missing = desc(&attribute_words, &nothing);
+    for _ in 0..2 {
+        // SAFETY: as above.
+        let error = unsafe { variants.get(ctx, &missing, cache) }.unwrap_err();
+        assert!(matches!(error, VariantError::Lower(_)), "{error}");
+        assert_eq!(variants.len(), descs.len());
+    }
+    assert!(variants.forget_layout(vk::DescriptorSetLayout::from_raw(1)).is_empty());
+    // SAFETY: nothing was submitted.
+    unsafe { variants.destroy(ctx) };
+    device::close(gpu);
+}
+
+/// Draws of one capture with several pipelines, and with either provoking vertex mode, are
+/// appended.
+#[test]
+fn pipelines_change_within_a_capture() {
+    let strip = PrimitiveTopology::TriangleStrip;
+    let shader = ProbeShader::identify();
+    let draw = Draw { vertex_count: 5, instance_count: 2, ..Draw::default() };
+    let stride = shader.stride(0).unwrap() as usize;
+    let words = shader.words();
+    let attributes = ProbeShader::attributes();
+    let attribute_words = attributes.words();
+    for resources in [Resources::Best, Resources::Descriptors] {
+        let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
+        let variants = Variants::new();
+        let dynamic = desc(&words, &shader.vertex_input);
+        let get = |desc: &VariantDesc<'_>| {
+            // SAFETY: the context is of a live device.
+            unsafe { variants.get(gpu.context(), desc, vk::PipelineCache::null()) }.unwrap()
+        };
+        let first = get(&dynamic);
+        let second = get(&VariantDesc { topology: Some(strip), ..dynamic });
+        let last = get(&VariantDesc { provoking_vertex: ProvokingVertex::Last, ..dynamic });
+        let other = get(&desc(&attribute_words, &attributes.vertex_input));
+
+        let modes = [
+            ProvokingVertex::First,
+            ProvokingVertex::First,
+            ProvokingVertex::Last,
+            ProvokingVertex::First,
+            ProvokingVertex::Last,
+        ];
+        let mut expected = Vec::new();
+        for mode in modes {
+            for (instance, index) in (0..draw.instance_count)
+                .flat_map(|i| (0..strip.output_count(draw.vertex_count)).map(move |n| (i, n)))
+            {
+                let mut record = vec![0; stride];
+                let vertex = strip.gather(mode, index) as u32;
+                shader.record(0, instance, vertex, &mut record);
+                expected.extend(record);
+            }
+        }
+        let usage = gpu.context().capture_buffer_usage(COMPUTE);
+        let size = expected.len() as u64;
+        let target = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
+        let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 8)).unwrap();
+        let mut capture = Capture::new(gpu.context(), &gpu.kernels());
+        let buffers = [Some(CaptureBuffer { buffer: target.raw(), offset: 0, size })];
+        let desc =
+            CaptureDesc { pipeline: &first, buffers: &buffers, vertex_buffers: &[], counters: &[] };
+        let recorded = gpu.submit(|ctx, cmd| {
+            // SAFETY: everything outlives the submission, which is waited for.
+            unsafe {
+                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                recorder.draw(strip, &draw)?;
+                recorder.bind_pipeline(&second)?;
+                recorder.draw(strip, &draw)?;
+                let error = recorder.draw(PrimitiveTopology::PointList, &draw).unwrap_err();
+                assert!(matches!(error, RuntimeError::TopologyMismatch { .. }), "{error}");
+                recorder.bind_pipeline(&last)?;
+                // Other records are refused, and what was bound stays.
+                let error = recorder.bind_pipeline(&other).unwrap_err();
+                assert!(matches!(error, RuntimeError::StrideMismatch { buffer: 0, .. }), "{error}");
+                recorder.draw(strip, &draw)?;
+                recorder.set_provoking_vertex(ProvokingVertex::First)?;
+                recorder.draw(strip, &draw)?;
+                // Binding a pipeline sets its own mode.
+                recorder.bind_pipeline(&first)?;
+                recorder.set_provoking_vertex(ProvokingVertex::Last)?;
+                recorder.draw(strip, &draw)?;
+                let recorded = recorder.end(&[])?;
+                ctx.capture_barrier(cmd, COMPUTE, ConsumerScope::HOST);
+                Ok(recorded)
+            }
+        });
+        assert_eq!(recorded.unwrap().captured.unwrap().positions[0], size);
+        assert_eq!(gpu.read(&target, 0..size).unwrap(), expected, "{resources:?}");
+        gpu.destroy_arena(arena);
+        gpu.destroy_buffer(target);
+        // SAFETY: the submission was waited for.
+        unsafe { variants.destroy(gpu.context()) };
+        device::close(gpu);
+    }
+}

@@ -1,0 +1,8 @@
+//! What the documentation says holds: the guide, the examples, and which types threads may share.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(missing_docs, reason = "no API")]
+
+mod examples;
+mod guide;
+mod send_sync;

@@ -1,0 +1,77 @@
+//! Public types can be sent to other threads and shared between threads.
+
+use std::path::Path;
+
+#[macro_use]
+#[path = "../common/thread_safety.rs"]
+mod thread_safety;
+
+send_and_sync! {
+    vkxfb::capture { InterfaceVariable,
+        BufferMode, CaptureEntry, CaptureError, CaptureList, GlType, Layout, LengthError, CapturedOutput, StreamOutputError,
+        StreamOutputField, StreamOutputProblem, Selector, SlotLocations, StreamOutput, StreamOutputInfo, Varying,
+    }
+    vkxfb::counts { BoundBuffer, DrawCounts }
+    vkxfb::internal { ContextId }
+    vkxfb::lower {
+        Backend, Captures<'static>, Effects, LowerError, Lowered, LoweredAttribute, LoweredCompute, LoweredKind, LoweredVertex,
+        ResourcePlan, Shader<'static>, SpecIds, SysvalsPlace, WideAccesses,
+    }
+    vkxfb::lower::broadcast { AddedOutput, Broadcast, BroadcastError, BroadcastOptions<'static> }
+    vkxfb::lower::compute { Options<'static>, Target, WorkgroupSizes }
+    vkxfb::lower::kernel { Kernel, Target }
+    vkxfb::lower::native { EmitOptions<'static>, Emitted }
+    vkxfb::lower::reflect {
+        AttributeUse, DescriptorCount, DescriptorUse, PushConstant, ResourceInterface, ResourceType, VertexReads,
+    }
+    vkxfb::lower::split_blocks { Member, Split, SplitError, SplitOptions<'static> }
+    vkxfb::runtime {
+        AddressSource, Allocation, AllocationRequest<'static>, Arena, ArenaAccess<'static>, ArenaDesc, ArenaRing,
+        Barrier, Buffer, BufferDesc<'static>, ByteCountDraw, Capabilities, Capture, CaptureBuffer, Captured,
+        CaptureDesc<'static>, CaptureNeeds, CaptureOrder, ConditionalRendering, ConsumerScope, Context, CounterBuffer, CreateInfoAdditions,
+        DeviceIdentity, Draw, DrawCommands, DrawIndexed, Effect, ExpectedDraws, IndexBuffer, IndexType, IndirectDraw, LateDraws,
+        Kernels, Limits, MemoryLocation, Pipeline, PipelineDesc<'static>, PipelineSpecialization,
+        ProvokingVertexSupport, RawDevice, QueryKind, QueryPool, QueryResult, Recorded, Recorder<'static>,
+        RequiredFeatures, ResultTarget, RuntimeError, SimpleAllocator, TransformFeedbackSupport, Unavailable,
+        VariantDesc<'static>, VariantError, Variants, VertexBuffer, VertexDivisorSupport, Workaround,
+    }
+    vkxfb::runtime::vulkan {
+        PipelineLayoutDesc<'static>, PipelineLayoutError, SetLayoutInfo<'static>, UnsupportedIndexType,
+    }
+    vkxfb::slots { Packed, Packing, SlotError }
+    vkxfb::spirv { Id, Instruction<'static>, Module, NumericClass, ParseError, ParseErrorKind, Section }
+    vkxfb::spirv::declarations { Declarations, Type, Variable }
+    vkxfb::spirv::emit { Builder<'static>, Code }
+    vkxfb::spirv::entry_point { EntryPoint, EntryPointError }
+    vkxfb::spirv::link { Library, LinkError, Linker<'static, 'static>, Stub }
+    vkxfb::spirv::specialization { DeclaredConstant, SpecializationConstant<'static>, SpecializationError }
+    vkxfb::spirv::static_use { StaticUse }
+    vkxfb::sysval { AttributeDescriptor, Batch, DrawSysvals, Sysvals }
+    vkxfb::sysval::draw_arguments { CountedDraw, DrawArguments }
+    vkxfb::sysval::results { Query, Results }
+    vkxfb::sysval::setup {
+        Finish, Fused, GroupBatch, Input, Operation, Progress, Reduction, RestartRange, Resume, DrawRestarts, RestartedDraw,
+        Setup,
+    }
+    vkxfb::topology {
+        Contribution, PrimitiveTopology, ProvokingVertex, Shape, TopologyError, XfbTopology,
+    }
+    vkxfb::vertex_input {
+        InputRate, NumericFormat, UnknownFormat, UnsupportedFormat, VertexAttribute, VertexBinding,
+        VertexFormat, VertexInput,
+    }
+}
+
+const _: () = {
+    thread_safety::is_send_and_sync::<vkxfb::frontend::FrontendError>();
+    thread_safety::is_send_and_sync::<vkxfb::frontend::SourceLocation>();
+};
+/// Types that are asserted separately.
+const OTHERS: &[&str] = &["FrontendError", "SourceLocation"];
+
+#[test]
+fn no_public_type_is_forgotten() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let known = [NAMES, OTHERS].concat();
+    assert_eq!(thread_safety::forgotten(&source, &known), [""; 0]);
+}

@@ -1,0 +1,494 @@
+//! Leaving out any barrier that the Vulkan layer translates or records itself is noticed:
+//! synchronization validation, below the layer, reports the race. It does not compare submissions,
+//! so semaphores are in the unit tests of the layer.
+//!
+//! These tests use descriptors, because synchronization validation does not see accesses by device
+//! address.
+
+use crate::common;
+use crate::common::bare::{BareDevice, BareInstance};
+use crate::common::settings::has_validation;
+use ash::vk::{AccessFlags as Access, PipelineStageFlags as Stage};
+use ash::{ext, vk};
+
+/// The size in bytes of what is captured, and of what is read.
+const SIZE: u64 = 256;
+const VERTICES: u32 = 16;
+/// The size in bytes of a record.
+const RECORD: u64 = SIZE / VERTICES as u64;
+
+const SHADER: &str = "#version 450
+    layout(location = 0) in vec4 value;
+    layout(xfb_buffer = 0, xfb_stride = 16, xfb_offset = 0, location = 0) out vec4 captured;
+    void main() {
+        captured = value;
+        gl_Position = vec4(0.0);
+        gl_PointSize = 1.0;
+    }";
+
+/// A dependency: what is waited for, and what waits.
+type Dependency = [(Stage, Access); 2];
+
+const COPY_TO_VERTICES: Dependency = [
+    (Stage::TRANSFER, Access::TRANSFER_WRITE),
+    (Stage::VERTEX_INPUT, Access::VERTEX_ATTRIBUTE_READ),
+];
+const CAPTURE_TO_COPY: Dependency = [
+    (Stage::TRANSFORM_FEEDBACK_EXT, Access::TRANSFORM_FEEDBACK_WRITE_EXT),
+    (Stage::TRANSFER, Access::TRANSFER_READ),
+];
+const CAPTURE_TO_VERTICES: Dependency = [
+    (Stage::TRANSFORM_FEEDBACK_EXT, Access::TRANSFORM_FEEDBACK_WRITE_EXT),
+    (Stage::VERTEX_INPUT, Access::VERTEX_ATTRIBUTE_READ),
+];
+
+/// A sequence of commands that is recorded and submitted separately.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sequence {
+    /// A copy, a barrier, and a capture of what was copied.
+    BarrierBefore,
+    /// A capture, a barrier, and a copy of what was captured.
+    BarrierBehind,
+    /// The same with an event instead of the barrier.
+    EventBefore,
+    EventBehind,
+    /// The same with an external dependency of the render pass.
+    RenderPassBefore,
+    RenderPassBehind,
+    /// Two captures in a pass. The second reads what the first captured.
+    Captures,
+    /// A capture and a draw of what was captured, in a pass.
+    Draw,
+}
+
+impl Sequence {
+    const ALL: [Self; 8] = [
+        Self::BarrierBefore,
+        Self::BarrierBehind,
+        Self::EventBefore,
+        Self::EventBehind,
+        Self::RenderPassBefore,
+        Self::RenderPassBehind,
+        Self::Captures,
+        Self::Draw,
+    ];
+
+    /// The subpass dependencies of the render pass.
+    fn dependencies(self) -> Vec<vk::SubpassDependency> {
+        let external = vk::SUBPASS_EXTERNAL;
+        let (src, dst, [source, destination]) = match self {
+            Self::RenderPassBefore => (external, 0, COPY_TO_VERTICES),
+            Self::RenderPassBehind => (0, external, CAPTURE_TO_COPY),
+            Self::Captures | Self::Draw => (0, 0, CAPTURE_TO_VERTICES),
+            _ => return Vec::new(),
+        };
+        vec![
+            vk::SubpassDependency::default()
+                .src_subpass(src)
+                .dst_subpass(dst)
+                .src_stage_mask(source.0)
+                .src_access_mask(source.1)
+                .dst_stage_mask(destination.0)
+                .dst_access_mask(destination.1),
+        ]
+    }
+}
+
+/// The layer's names for what is left out, and the sequences that notice it.
+const OMISSIONS: [(&str, &[Sequence]); 7] = [
+    ("pipeline-barrier", &[Sequence::BarrierBefore, Sequence::BarrierBehind]),
+    ("event", &[Sequence::EventBefore, Sequence::EventBehind]),
+    ("render-pass", &[Sequence::RenderPassBefore, Sequence::RenderPassBehind, Sequence::Draw]),
+    ("before-captures", &[Sequence::RenderPassBefore]),
+    ("between-captures", &[Sequence::Captures]),
+    ("after-captures", &[Sequence::Draw]),
+    ("after-pass", &[Sequence::RenderPassBehind]),
+];
+
+/// The beginning of a line that reports a sequence.
+const REPORT: &str = "races: ";
+
+/// Runs every sequence on the layer, and prints those that synchronization validation reports.
+#[test]
+fn sequences_are_synchronized() {
+    if !common::layer::is_there() {
+        return run(None);
+    }
+    // If there is a buffer with indirect usage, captures are recorded before their pass. Otherwise most
+    // come after it.
+    use vk::BufferUsageFlags as Usage;
+    for usage in [Usage::empty(), Usage::INDIRECT_BUFFER] {
+        let machine = Machine::open(usage);
+        for sequence in Sequence::ALL {
+            machine.run(sequence);
+            let messages = machine.device.take_messages();
+            let all = messages.iter().all(|message| message.contains("SYNC-HAZARD"));
+            assert!(all, "{messages:#?}");
+            if !messages.is_empty() {
+                eprintln!("{REPORT}{sequence:?}");
+            }
+        }
+        machine.close();
+    }
+}
+
+/// A line of the layer's log that has the number of captures of a pass, and of their barriers.
+const LOGGED: &str = "captures are recorded after their pass";
+
+/// Captures of a pass without dependencies, each with a query, a counter and a part of a buffer of
+/// its own.
+const FRAME: u32 = 16;
+
+#[test]
+fn captures_of_a_frame_are_apart() {
+    if common::layer::is_there() {
+        let machine = Machine::open(vk::BufferUsageFlags::empty());
+        let info = vk::QueryPoolCreateInfo::default()
+            .query_type(vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT)
+            .query_count(FRAME);
+        let (device, flags) = (&machine.device.raw, vk::QueryControlFlags::empty());
+        // SAFETY: the device is live.
+        let pool = unsafe { device.create_query_pool(&info, None) }.unwrap();
+        let counted = |cmd| {
+            for number in 0..FRAME {
+                let at = u64::from(number);
+                // SAFETY: a pass is being recorded, in which the pipeline is bound.
+                unsafe {
+                    device.cmd_begin_query(cmd, pool, number, flags);
+                    machine.capture_part(cmd, at * SIZE / u64::from(FRAME), at * 4);
+                    device.cmd_end_query(cmd, pool, number);
+                }
+            }
+        };
+        // SAFETY: the command buffer is being recorded, outside of a pass.
+        let reset = |cmd| unsafe { device.cmd_reset_query_pool(cmd, pool, 0, FRAME) };
+        machine.run_in_pass(&[], reset, counted);
+        let mut found = [[0_u64; 2]; FRAME as usize];
+        let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
+        // SAFETY: the submission has ended.
+        unsafe { device.get_query_pool_results(pool, 0, &mut found, flags) }.unwrap();
+        assert_eq!(found, [[1, 1]; FRAME as usize]);
+        // SAFETY: as above.
+        unsafe { device.destroy_query_pool(pool, None) };
+        let messages = machine.device.take_messages();
+        assert!(messages.is_empty(), "{messages:#?}");
+        return machine.close();
+    }
+    let variables = [("VKXFB_LOG", "vkxfb_layer::emulation=trace,vkxfb_layer::device=info")];
+    let test = captures_of_a_frame_are_apart;
+    let Some(said) = common::layer::run_on_it(test, &variables) else { return };
+    let logged: Vec<&str> = said.lines().filter(|line| line.contains(LOGGED)).collect();
+    // The queries end together, between two barriers.
+    let expected = format!("captures={} barriers=3", FRAME + 1);
+    assert!(logged.len() == 1 && logged[0].contains(&expected), "{logged:?}");
+}
+
+#[test]
+fn each_barrier_that_lacks_is_reported() {
+    for (name, _) in OMISSIONS {
+        run(Some(name));
+    }
+}
+
+/// Runs the sequences with something left out, and checks the reports.
+fn run(omitted: Option<&str>) {
+    if !has_validation() {
+        return eprintln!("skipped: without the validation layer");
+    }
+    let mut variables = vec![("VKXFB_HIDE_ADDRESSES", "1")];
+    variables.extend(omitted.map(|name| ("VKXFB_OMIT_TRANSLATION", name)));
+    let Some(said) = common::layer::run_on_it(sequences_are_synchronized, &variables) else {
+        return;
+    };
+    let found: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix(REPORT)).collect();
+    let missed = OMISSIONS.iter().find(|(name, _)| omitted == Some(*name));
+    let missed = missed.map_or(&[][..], |(_, missed)| *missed);
+    let missed = missed.iter().map(|sequence| format!("{sequence:?}"));
+    // Whether captures come before or after their pass.
+    let missed: Vec<String> = missed.clone().chain(missed).collect();
+    assert_eq!(found, missed, "without {omitted:?}");
+}
+
+/// A device with a pipeline, and buffers between which sequences copy and capture.
+struct Machine {
+    device: BareDevice,
+    xfb: ext::transform_feedback::Device,
+    module: vk::ShaderModule,
+    layout: vk::PipelineLayout,
+    event: vk::Event,
+    buffers: [(vk::Buffer, vk::DeviceMemory); 4],
+}
+
+impl Machine {
+    /// `usage`: of its buffers, beside what sequences use them for.
+    fn open(usage: vk::BufferUsageFlags) -> Self {
+        let mut feedback =
+            vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
+        let mut features = vk::PhysicalDeviceFeatures2::default().push_next(&mut feedback);
+        let extensions = [ext::transform_feedback::NAME.as_ptr()];
+        let device = BareInstance::open().into_device(&mut features, &extensions);
+        let words = common::compile(SHADER, &["--target-env", "vulkan1.1"]);
+        let info = vk::ShaderModuleCreateInfo::default().code(&words);
+        let usage = usage
+            | vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT
+            | vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT
+            | vk::BufferUsageFlags::VERTEX_BUFFER
+            | vk::BufferUsageFlags::TRANSFER_SRC
+            | vk::BufferUsageFlags::TRANSFER_DST;
+        // SAFETY: the device is live, and the words are valid.
+        unsafe {
+            Self {
+                xfb: ext::transform_feedback::Device::new(device.instance(), &device.raw),
+                module: device.raw.create_shader_module(&info, None).unwrap(),
+                layout: device.raw.create_pipeline_layout(&Default::default(), None).unwrap(),
+                event: device.raw.create_event(&Default::default(), None).unwrap(),
+                buffers: [(); 4].map(|()| device.host_buffer(SIZE, usage)),
+                device,
+            }
+        }
+    }
+
+    fn close(self) {
+        let device = &self.device.raw;
+        // SAFETY: nothing is in flight.
+        unsafe {
+            device.destroy_shader_module(self.module, None);
+            device.destroy_pipeline_layout(self.layout, None);
+            device.destroy_event(self.event, None);
+            for (buffer, memory) in self.buffers {
+                device.destroy_buffer(buffer, None);
+                device.free_memory(memory, None);
+            }
+        }
+        self.device.close();
+    }
+
+    fn run(&self, sequence: Sequence) {
+        self.submit(&sequence.dependencies(), |cmd, pass, pipeline| {
+            // SAFETY: the command buffer is being recorded.
+            unsafe { self.record(cmd, sequence, pass, pipeline) };
+        });
+    }
+
+    /// Submits a command buffer with a pass in which the pipeline is bound.
+    fn run_in_pass(
+        &self,
+        dependencies: &[vk::SubpassDependency],
+        record_before: impl FnOnce(vk::CommandBuffer),
+        record: impl FnOnce(vk::CommandBuffer),
+    ) {
+        self.submit(dependencies, |cmd, pass, pipeline| {
+            record_before(cmd);
+            // SAFETY: the command buffer is being recorded.
+            unsafe { self.begin_pass(cmd, pass, pipeline) };
+            record(cmd);
+            // SAFETY: as above, in the pass.
+            unsafe { self.device.raw.cmd_end_render_pass(cmd) };
+        });
+    }
+
+    fn submit(
+        &self,
+        dependencies: &[vk::SubpassDependency],
+        record: impl FnOnce(vk::CommandBuffer, (vk::RenderPass, vk::Framebuffer), vk::Pipeline),
+    ) {
+        let device = &self.device.raw;
+        let subpasses = [vk::SubpassDescription::default()];
+        let info =
+            vk::RenderPassCreateInfo::default().subpasses(&subpasses).dependencies(dependencies);
+        // SAFETY: every handle is of the device, and in use only until the submission is done.
+        unsafe {
+            let pass = device.create_render_pass(&info, None).unwrap();
+            let info =
+                vk::FramebufferCreateInfo::default().render_pass(pass).width(1).height(1).layers(1);
+            let framebuffer = device.create_framebuffer(&info, None).unwrap();
+            let pipeline = self.pipeline(pass);
+            self.device.submit((Stage::ALL_COMMANDS, Access::MEMORY_WRITE), |cmd| {
+                record(cmd, (pass, framebuffer), pipeline);
+            });
+            device.destroy_pipeline(pipeline, None);
+            device.destroy_framebuffer(framebuffer, None);
+            device.destroy_render_pass(pass, None);
+        }
+    }
+
+    /// # Safety
+    /// As [`record`](Self::record).
+    unsafe fn begin_pass(
+        &self,
+        cmd: vk::CommandBuffer,
+        (render_pass, framebuffer): (vk::RenderPass, vk::Framebuffer),
+        pipeline: vk::Pipeline,
+    ) {
+        let area =
+            vk::Rect2D { extent: vk::Extent2D { width: 1, height: 1 }, ..Default::default() };
+        let begin = vk::RenderPassBeginInfo::default()
+            .render_pass(render_pass)
+            .framebuffer(framebuffer)
+            .render_area(area);
+        let device = &self.device.raw;
+        // SAFETY: the caller's contract.
+        unsafe {
+            device.cmd_begin_render_pass(cmd, &begin, vk::SubpassContents::INLINE);
+            device.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
+        }
+    }
+
+    /// # Safety
+    /// `cmd` is being recorded, and the handles are of the device.
+    unsafe fn record(
+        &self,
+        cmd: vk::CommandBuffer,
+        sequence: Sequence,
+        pass: (vk::RenderPass, vk::Framebuffer),
+        pipeline: vk::Pipeline,
+    ) {
+        let device = &self.device.raw;
+        let copies_in = matches!(
+            sequence,
+            Sequence::BarrierBefore | Sequence::EventBefore | Sequence::RenderPassBefore
+        );
+        let copies_out = matches!(
+            sequence,
+            Sequence::BarrierBehind | Sequence::EventBehind | Sequence::RenderPassBehind
+        );
+        // SAFETY: the caller's contract.
+        unsafe {
+            if copies_in {
+                self.copy(cmd, 0, 1);
+            }
+            match sequence {
+                Sequence::BarrierBefore => self.barrier(cmd, COPY_TO_VERTICES),
+                Sequence::EventBefore => self.event(cmd, COPY_TO_VERTICES),
+                _ => {}
+            }
+            self.begin_pass(cmd, pass, pipeline);
+            self.capture(cmd, 1, 2);
+            match sequence {
+                Sequence::Captures => {
+                    self.barrier(cmd, CAPTURE_TO_VERTICES);
+                    self.capture(cmd, 2, 3);
+                }
+                Sequence::Draw => {
+                    self.barrier(cmd, CAPTURE_TO_VERTICES);
+                    device.cmd_bind_vertex_buffers(cmd, 0, &[self.buffers[2].0], &[0]);
+                    device.cmd_draw(cmd, VERTICES, 1, 0, 0);
+                }
+                _ => {}
+            }
+            device.cmd_end_render_pass(cmd);
+            match sequence {
+                Sequence::BarrierBehind => self.barrier(cmd, CAPTURE_TO_COPY),
+                Sequence::EventBehind => self.event(cmd, CAPTURE_TO_COPY),
+                _ => {}
+            }
+            if copies_out {
+                self.copy(cmd, 2, 3);
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`record`](Self::record).
+    unsafe fn copy(&self, cmd: vk::CommandBuffer, from: usize, to: usize) {
+        let region = vk::BufferCopy { size: SIZE, ..Default::default() };
+        let (from, to) = (self.buffers[from].0, self.buffers[to].0);
+        // SAFETY: the caller's contract.
+        unsafe { self.device.raw.cmd_copy_buffer(cmd, from, to, &[region]) };
+    }
+
+    /// # Safety
+    /// As [`record`](Self::record), in a pass.
+    unsafe fn capture(&self, cmd: vk::CommandBuffer, from: usize, to: usize) {
+        let device = &self.device.raw;
+        let xfb = self.xfb.fp();
+        let (from, to) = (self.buffers[from].0, self.buffers[to].0);
+        let no_counters = (std::ptr::null(), std::ptr::null());
+        // SAFETY: the caller's contract.
+        unsafe {
+            device.cmd_bind_vertex_buffers(cmd, 0, &[from], &[0]);
+            (xfb.cmd_bind_transform_feedback_buffers_ext)(cmd, 0, 1, &to, &0, &SIZE);
+            (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, no_counters.0, no_counters.1);
+            device.cmd_draw(cmd, VERTICES, 1, 0, 0);
+            (xfb.cmd_end_transform_feedback_ext)(cmd, 0, 0, no_counters.0, no_counters.1);
+        }
+    }
+
+    /// Captures one vertex to the part of a buffer at `offset`, and ends in the counter at `counter`
+    /// of another buffer.
+    ///
+    /// # Safety
+    /// As [`record`](Self::record), in a pass.
+    unsafe fn capture_part(&self, cmd: vk::CommandBuffer, offset: u64, counter: u64) {
+        let (device, xfb, none) = (&self.device.raw, self.xfb.fp(), std::ptr::null());
+        let [(from, _), (to, _), (counters, _), _] = &self.buffers;
+        // SAFETY: the caller's contract.
+        unsafe {
+            device.cmd_bind_vertex_buffers(cmd, 0, &[*from], &[0]);
+            (xfb.cmd_bind_transform_feedback_buffers_ext)(cmd, 0, 1, to, &offset, &RECORD);
+            (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, std::ptr::null());
+            device.cmd_draw(cmd, 1, 1, 0, 0);
+            (xfb.cmd_end_transform_feedback_ext)(cmd, 0, 1, counters, &counter);
+        }
+    }
+
+    /// # Safety
+    /// As [`record`](Self::record).
+    unsafe fn barrier(&self, cmd: vk::CommandBuffer, [source, destination]: Dependency) {
+        let barrier =
+            vk::MemoryBarrier::default().src_access_mask(source.1).dst_access_mask(destination.1);
+        let flags = vk::DependencyFlags::empty();
+        let (src, dst) = (source.0, destination.0);
+        let device = &self.device.raw;
+        // SAFETY: the caller's contract.
+        unsafe { device.cmd_pipeline_barrier(cmd, src, dst, flags, &[barrier], &[], &[]) };
+    }
+
+    /// # Safety
+    /// As [`record`](Self::record), outside of a pass.
+    unsafe fn event(&self, cmd: vk::CommandBuffer, [source, destination]: Dependency) {
+        let barrier =
+            vk::MemoryBarrier::default().src_access_mask(source.1).dst_access_mask(destination.1);
+        let (src, dst) = (source.0, destination.0);
+        let device = &self.device.raw;
+        // SAFETY: the caller's contract.
+        unsafe {
+            device.cmd_set_event(cmd, self.event, src);
+            device.cmd_wait_events(cmd, &[self.event], src, dst, &[barrier], &[], &[]);
+        }
+    }
+
+    /// Creates a pipeline that captures points, with rasterizer discard.
+    ///
+    /// # Safety
+    /// The render pass is of the device.
+    unsafe fn pipeline(&self, render_pass: vk::RenderPass) -> vk::Pipeline {
+        let bindings = [vk::VertexInputBindingDescription { stride: 16, ..Default::default() }];
+        let attributes = [vk::VertexInputAttributeDescription {
+            format: vk::Format::R32G32B32A32_SFLOAT,
+            ..Default::default()
+        }];
+        let vertex_input = vk::PipelineVertexInputStateCreateInfo::default()
+            .vertex_binding_descriptions(&bindings)
+            .vertex_attribute_descriptions(&attributes);
+        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
+            .topology(vk::PrimitiveTopology::POINT_LIST);
+        let rasterization = vk::PipelineRasterizationStateCreateInfo::default()
+            .rasterizer_discard_enable(true)
+            .line_width(1.0);
+        let stages = [vk::PipelineShaderStageCreateInfo::default()
+            .stage(vk::ShaderStageFlags::VERTEX)
+            .module(self.module)
+            .name(c"main")];
+        let info = vk::GraphicsPipelineCreateInfo::default()
+            .stages(&stages)
+            .vertex_input_state(&vertex_input)
+            .input_assembly_state(&assembly)
+            .rasterization_state(&rasterization)
+            .layout(self.layout)
+            .render_pass(render_pass);
+        let (device, cache) = (&self.device.raw, vk::PipelineCache::null());
+        // SAFETY: the caller's contract.
+        unsafe { device.create_graphics_pipelines(cache, &[info], None) }.unwrap()[0]
+    }
+}

@@ -1,0 +1,186 @@
+//! Draws of what was captured, in short and in long passes, natively and on the Vulkan layer. The
+//! layer withholds a pass in which such draws may come; if it is long, only its beginning.
+
+use crate::common;
+use crate::common::attachment::{self, Attachment, Drawing};
+use crate::common::bare::BareInstance;
+use crate::common::{discard, layer};
+use ash::{ext, vk};
+
+/// Captures a vertex.
+const CAPTURES: &str = "#version 450
+    layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out flat uint captured;
+    void main() {
+        captured = gl_VertexIndex;
+        gl_Position = vec4(0.0);
+        gl_PointSize = 1.0;
+    }";
+
+/// Draws a vertex as a point in the row that a push constant says.
+const DRAWS: &str = "#version 450
+    layout(push_constant) uniform Constants { uint row; };
+    void main() {
+        gl_Position = vec4((vec2(gl_VertexIndex, row) + 0.5) * 2.0 / 24.0 - 1.0, 0.0, 1.0);
+        gl_PointSize = 1.0;
+    }";
+
+const COLOUR: &str = "#version 450
+    layout(location = 0) out uvec4 colour;
+    void main() {
+        colour = uvec4(7);
+    }";
+
+/// Rows and columns of the attachment. Each row is drawn by a draw of its own: by more draws than
+/// the layer at first has room for.
+const SIDE: u32 = 24;
+const TEXELS: usize = (SIDE * SIDE) as usize;
+const BYTES: u64 = TEXELS as u64 * 16;
+
+/// The vertices that are captured for a row.
+const fn vertices(row: u32) -> u32 {
+    row * 7 % SIDE
+}
+
+/// Captures vertices for each row, and then draws them in a pass, after `commands` draws of
+/// nothing. Returns the first component of the texels.
+fn run(commands: u32) -> Vec<u32> {
+    let mut feature =
+        vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
+    let mut rendering = vk::PhysicalDeviceVulkan13Features::default().dynamic_rendering(true);
+    let mut features =
+        vk::PhysicalDeviceFeatures2::default().push_next(&mut feature).push_next(&mut rendering);
+    let extensions = [ext::transform_feedback::NAME.as_ptr()];
+    let device = BareInstance::open().into_device(&mut features, &extensions);
+    let functions = ext::transform_feedback::Device::new(device.instance(), &device.raw);
+    let functions = functions.fp();
+    use vk::BufferUsageFlags as Usage;
+    let size = u64::from(4 * SIDE);
+    let (target, target_memory) = device.host_buffer(size, Usage::TRANSFORM_FEEDBACK_BUFFER_EXT);
+    let usage = Usage::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT | Usage::INDIRECT_BUFFER;
+    let (counters, counter_memory) = device.host_buffer(size, usage);
+    let (texels, texel_memory) = device.host_buffer(BYTES, Usage::TRANSFER_DST);
+    let raw = &device.raw;
+    // SAFETY: every handle is of the device, and in use only until the submission is done.
+    unsafe {
+        let format = vk::Format::R32G32B32A32_UINT;
+        let image = Attachment::new(raw, format, SIDE);
+        let pass = attachment::render_pass(raw, format, 1);
+        let views = [image.view];
+        let info = vk::FramebufferCreateInfo::default()
+            .render_pass(pass)
+            .attachments(&views)
+            .width(SIDE)
+            .height(SIDE)
+            .layers(1);
+        let framebuffer = raw.create_framebuffer(&info, None).unwrap();
+        let ranges =
+            [vk::PushConstantRange::default().stage_flags(vk::ShaderStageFlags::VERTEX).size(4)];
+        let info = vk::PipelineLayoutCreateInfo::default().push_constant_ranges(&ranges);
+        let layout = raw.create_pipeline_layout(&info, None).unwrap();
+        let captures = discard::pipeline(raw, layout, &common::compile(CAPTURES, &[]));
+        let modules = [("vert", DRAWS), ("frag", COLOUR)].map(|(stage, source)| {
+            attachment::shader_module(raw, &common::compile_stage(stage, source, &[]))
+        });
+        let flags = [vk::ShaderStageFlags::VERTEX, vk::ShaderStageFlags::FRAGMENT];
+        let stages = [0, 1].map(|number| {
+            let info = vk::PipelineShaderStageCreateInfo::default().name(c"main");
+            info.stage(flags[number]).module(modules[number])
+        });
+        let blend = vk::PipelineColorBlendAttachmentState::default()
+            .color_write_mask(vk::ColorComponentFlags::RGBA);
+        let points = vk::PrimitiveTopology::POINT_LIST;
+        let drawing = Drawing::new(SIDE, blend, 1);
+        let draws = drawing.pipeline(raw, &stages, points, layout, pass);
+        let writes = (vk::PipelineStageFlags::TRANSFER, vk::AccessFlags::TRANSFER_WRITE);
+        device.submit(writes, |cmd| {
+            let graphics = vk::PipelineBindPoint::GRAPHICS;
+            raw.cmd_bind_pipeline(cmd, graphics, captures);
+            let bind = functions.cmd_bind_transform_feedback_buffers_ext;
+            bind(cmd, 0, 1, &raw const target, [0].as_ptr(), [size].as_ptr());
+            let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
+            raw.cmd_begin_rendering(cmd, &info);
+            let (none, nowhere) = (std::ptr::null(), std::ptr::null());
+            for row in 0..SIDE {
+                let at = u64::from(4 * row);
+                (functions.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+                raw.cmd_draw(cmd, vertices(row), 1, 0, 0);
+                (functions.cmd_end_transform_feedback_ext)(cmd, 0, 1, &counters, &at);
+            }
+            raw.cmd_end_rendering(cmd);
+            let barrier = vk::MemoryBarrier::default()
+                .src_access_mask(vk::AccessFlags::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT)
+                .dst_access_mask(vk::AccessFlags::INDIRECT_COMMAND_READ);
+            let (from, to) = (
+                vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT,
+                vk::PipelineStageFlags::DRAW_INDIRECT,
+            );
+            let flags = vk::DependencyFlags::empty();
+            raw.cmd_pipeline_barrier(cmd, from, to, flags, &[barrier], &[], &[]);
+            let clears = [vk::ClearValue::default()];
+            let begin = vk::RenderPassBeginInfo::default()
+                .render_pass(pass)
+                .framebuffer(framebuffer)
+                .render_area(attachment::area(SIDE))
+                .clear_values(&clears);
+            raw.cmd_begin_render_pass(cmd, &begin, vk::SubpassContents::INLINE);
+            raw.cmd_bind_pipeline(cmd, graphics, draws);
+            let push = |row: u32| {
+                let (stage, bytes) = (vk::ShaderStageFlags::VERTEX, row.to_ne_bytes());
+                raw.cmd_push_constants(cmd, layout, stage, 0, &bytes);
+            };
+            push(0);
+            for _ in 0..commands {
+                raw.cmd_draw(cmd, 0, 1, 0, 0);
+            }
+            for row in 0..SIDE {
+                push(row);
+                let draw = functions.cmd_draw_indirect_byte_count_ext;
+                draw(cmd, 1, 0, counters, u64::from(4 * row), 0, 4);
+            }
+            raw.cmd_end_render_pass(cmd);
+            image.copy(raw, cmd, SIDE, (texels, 0));
+        });
+        let flags = vk::MemoryMapFlags::empty();
+        let mapped = raw.map_memory(texel_memory, 0, vk::WHOLE_SIZE, flags).unwrap();
+        let found = std::slice::from_raw_parts(mapped.cast::<[u32; 4]>(), TEXELS);
+        let found = found.iter().map(|texel| texel[0]).collect();
+        modules.into_iter().for_each(|module| raw.destroy_shader_module(module, None));
+        [captures, draws].into_iter().for_each(|pipeline| raw.destroy_pipeline(pipeline, None));
+        raw.destroy_pipeline_layout(layout, None);
+        raw.destroy_framebuffer(framebuffer, None);
+        raw.destroy_render_pass(pass, None);
+        image.destroy(raw);
+        let buffers = [(target, target_memory), (counters, counter_memory), (texels, texel_memory)];
+        for (buffer, memory) in buffers {
+            raw.destroy_buffer(buffer, None);
+            raw.free_memory(memory, None);
+        }
+        device.close();
+        found
+    }
+}
+
+#[test]
+fn what_was_captured_is_drawn() {
+    for commands in [0, 255, 2000] {
+        let found = run(commands);
+        for (row, texels) in (0..).zip(found.chunks(SIDE as usize)) {
+            let drawn = vertices(row) as usize;
+            let expected = |column| if column < drawn { 7 } else { 0 };
+            let expected: Vec<u32> = (0..texels.len()).map(expected).collect();
+            assert_eq!(texels, expected, "row {row} after {commands} draws of nothing");
+        }
+    }
+}
+
+#[test]
+fn what_was_captured_is_drawn_on_the_layer() {
+    let test = what_was_captured_is_drawn;
+    for run in [layer::run_on_it, layer::run_below_validation] {
+        let variables = [("VKXFB_LOG", "vkxfb_layer=trace")];
+        let Some(said) = run(test, &variables) else { return };
+        let late = "its arguments are computed before the pass";
+        // In both long passes, of the three that there are.
+        assert_eq!(said.matches(late).count(), 2 * SIDE as usize, "{said}");
+    }
+}

@@ -1,0 +1,107 @@
+//! Captures without a draw write their counters, too: those of the driver, and those of the Vulkan
+//! layer.
+
+use crate::common;
+use crate::common::bare::BareInstance;
+use crate::common::{attachment, discard, layer};
+use ash::{ext, vk};
+
+const CAPTURES: &str = "#version 450
+    layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out flat uint captured;
+    void main() {
+        captured = gl_VertexIndex;
+        gl_Position = vec4(0.0);
+        gl_PointSize = 1.0;
+    }";
+
+const CAPTURES_NOTHING: &str = "#version 450
+    void main() {
+        gl_Position = vec4(0.0);
+        gl_PointSize = 1.0;
+    }";
+
+const BEFORE: u32 = 0xa5a5_a5a5;
+
+/// Where the counters of a Begin and its End are, in dwords of one buffer.
+type Ends = (Option<u64>, Option<u64>);
+
+/// Returns the dwords of a buffer of counters after captures without a draw.
+fn run(shader: &str, before: [u32; 4], captures: &[Ends]) -> Vec<u32> {
+    let mut feature =
+        vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
+    let mut rendering = vk::PhysicalDeviceVulkan13Features::default().dynamic_rendering(true);
+    let mut features =
+        vk::PhysicalDeviceFeatures2::default().push_next(&mut feature).push_next(&mut rendering);
+    let extensions = [ext::transform_feedback::NAME.as_ptr()];
+    let device = BareInstance::open().into_device(&mut features, &extensions);
+    let functions = ext::transform_feedback::Device::new(device.instance(), &device.raw);
+    let functions = functions.fp();
+    use vk::BufferUsageFlags as Usage;
+    let (target, target_memory) = device.host_buffer(64, Usage::TRANSFORM_FEEDBACK_BUFFER_EXT);
+    let usage = Usage::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT;
+    let (counters, memory) = device.host_buffer(16, usage);
+    let raw = &device.raw;
+    // SAFETY: every handle is of the device, and in use only until the submission is done.
+    unsafe {
+        let flags = vk::MemoryMapFlags::empty();
+        let mapped = raw.map_memory(memory, 0, vk::WHOLE_SIZE, flags).unwrap().cast::<[u32; 4]>();
+        mapped.write(before);
+        let layout = raw.create_pipeline_layout(&Default::default(), None).unwrap();
+        let pipeline = discard::pipeline(raw, layout, &common::compile(shader, &[]));
+        let writes = (
+            vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT,
+            vk::AccessFlags::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT,
+        );
+        device.submit(writes, |cmd| {
+            raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
+            let bind = functions.cmd_bind_transform_feedback_buffers_ext;
+            bind(cmd, 0, 1, &raw const target, [0].as_ptr(), [64].as_ptr());
+            let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
+            raw.cmd_begin_rendering(cmd, &info);
+            for (begin, end) in captures {
+                let at = |counter: &Option<u64>| counter.map(|number| (counters, number * 4));
+                let (begin, end) = (at(begin), at(end));
+                let count = |counter: &Option<_>| u32::from(counter.is_some());
+                let ((first, from), (last, to)) =
+                    (begin.unwrap_or_default(), end.unwrap_or_default());
+                (functions.cmd_begin_transform_feedback_ext)(cmd, 0, count(&begin), &first, &from);
+                (functions.cmd_end_transform_feedback_ext)(cmd, 0, count(&end), &last, &to);
+            }
+            raw.cmd_end_rendering(cmd);
+        });
+        let found = mapped.read().to_vec();
+        raw.destroy_pipeline(pipeline, None);
+        raw.destroy_pipeline_layout(layout, None);
+        for (buffer, memory) in [(target, target_memory), (counters, memory)] {
+            raw.destroy_buffer(buffer, None);
+            raw.free_memory(memory, None);
+        }
+        device.close();
+        found
+    }
+}
+
+#[test]
+fn counters_are_written_without_draws() {
+    // From no counter, from a counter to itself, and from a counter to another one.
+    let before = [BEFORE, 8, 16, BEFORE];
+    let ends = [(None, Some(0)), (Some(1), Some(1)), (Some(2), Some(3))];
+    assert_eq!(run(CAPTURES, before, &ends), [0, 8, 16, 16]);
+}
+
+/// No valid program does this (VUID-vkCmdBeginTransformFeedbackEXT-None-04128): drivers differ.
+#[test]
+fn counters_are_written_without_a_pipeline_that_captures() {
+    if layer::is_there() {
+        let ends = [(None, Some(0)), (Some(1), Some(1))];
+        let before = [BEFORE, 8, BEFORE, BEFORE];
+        assert_eq!(run(CAPTURES_NOTHING, before, &ends), [0, 8, BEFORE, BEFORE]);
+    }
+}
+
+#[test]
+fn counters_hold_on_the_layer() {
+    layer::run_on_it(counters_are_written_without_draws, &[]);
+    let test = counters_are_written_without_a_pipeline_that_captures;
+    layer::run_on_it(test, &[("VKXFB_TEST_VALIDATION", "0")]);
+}

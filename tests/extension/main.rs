@@ -1,0 +1,16 @@
+//! Programs that use `VK_EXT_transform_feedback` command by command, on the driver and once more on the
+//! Vulkan layer. Tests that end in `on_the_layer` start this binary again, with the layer in its
+//! environment.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(missing_docs, reason = "no API")]
+
+mod barriers;
+mod byte_counts_in_passes;
+#[path = "../common/mod.rs"]
+mod common;
+mod empty_captures;
+mod indexed_queries;
+mod pipeline_batches;
+mod push_descriptors;
+mod suspended_rendering;

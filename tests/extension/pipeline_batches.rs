@@ -1,0 +1,229 @@
+//! Several graphics pipelines that are created at once, natively and on the Vulkan layer, which
+//! refuses those that capture in a geometry shader. The others are made.
+
+use crate::common;
+use std::ffi::CStr;
+
+use crate::common::bare::{BareDevice, BareInstance};
+use crate::common::{attachment, layer};
+use ash::vk::PipelineCreateFlags as Flags;
+use ash::{ext, vk};
+
+const VERTEX: &str = "#version 450
+    layout(constant_id = 0) const uint VALUE = 0;
+    layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out flat uint captured;
+    void main() {
+        captured = VALUE;
+        gl_Position = vec4(0.0);
+        gl_PointSize = 1.0;
+    }";
+
+const GEOMETRY: &str = "#version 450
+    layout(points) in;
+    layout(points, max_vertices = 1) out;
+    layout(location = 0) in flat uint value[1];
+    layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out flat uint captured;
+    void main() {
+        captured = value[0];
+        gl_Position = vec4(0.0);
+        EmitVertex();
+    }";
+
+/// A pipeline.
+#[derive(Debug, Clone, Copy)]
+struct Element {
+    /// Whether it captures in a geometry shader.
+    is_refused: bool,
+    flags: Flags,
+    /// The number of the pipeline that it is derived from.
+    base: Option<i32>,
+}
+
+const NONE: Flags = Flags::empty();
+const EARLY: Flags = Flags::EARLY_RETURN_ON_FAILURE;
+const BASE: Flags = Flags::ALLOW_DERIVATIVES;
+
+const fn made(flags: Flags) -> Element {
+    Element { is_refused: false, flags, base: None }
+}
+
+const fn refused(flags: Flags) -> Element {
+    Element { is_refused: true, flags, base: None }
+}
+
+const fn derived(base: i32) -> Element {
+    Element { is_refused: false, flags: Flags::DERIVATIVE, base: Some(base) }
+}
+
+const BATCHES: [&[Element]; 10] = [
+    &[made(NONE), made(EARLY)],
+    &[refused(NONE)],
+    &[refused(EARLY), refused(NONE)],
+    &[made(NONE), refused(NONE), made(NONE)],
+    &[made(EARLY), refused(NONE), made(EARLY), refused(NONE)],
+    &[made(NONE), refused(EARLY), made(NONE)],
+    &[refused(NONE), made(NONE), refused(EARLY), made(NONE), refused(NONE)],
+    // Pipelines are derived from others, before and behind those that are refused.
+    &[refused(NONE), made(BASE), derived(1), refused(NONE), derived(1)],
+    &[made(BASE), refused(NONE), derived(0), refused(NONE), made(BASE), derived(4)],
+    // And from one that is refused.
+    &[refused(BASE), derived(0), made(BASE), refused(NONE), derived(2)],
+];
+
+/// Creates pipelines that capture their numbers in the batch. The last result is that of the
+/// command.
+///
+/// # Safety
+/// The modules and the layout are of the device.
+unsafe fn create(
+    device: &ash::Device,
+    [vertex, geometry]: [vk::ShaderModule; 2],
+    layout: vk::PipelineLayout,
+    batch: &[Element],
+) -> (Vec<vk::Pipeline>, vk::Result) {
+    let entries = [vk::SpecializationMapEntry { size: 4, ..Default::default() }];
+    let numbers: Vec<[u8; 4]> = (0..batch.len() as u32).map(u32::to_ne_bytes).collect();
+    let info = |data| vk::SpecializationInfo::default().map_entries(&entries).data(data);
+    let specializations: Vec<_> = numbers.iter().map(|number| info(number)).collect();
+    let stages: Vec<_> = specializations
+        .iter()
+        .map(|specialization| {
+            let stage = |stage, module| {
+                vk::PipelineShaderStageCreateInfo::default()
+                    .stage(stage)
+                    .module(module)
+                    .name(c"main")
+            };
+            [
+                stage(vk::ShaderStageFlags::VERTEX, vertex).specialization_info(specialization),
+                stage(vk::ShaderStageFlags::GEOMETRY, geometry),
+            ]
+        })
+        .collect();
+    let input = vk::PipelineVertexInputStateCreateInfo::default();
+    let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
+        .topology(vk::PrimitiveTopology::POINT_LIST);
+    let rasterization = vk::PipelineRasterizationStateCreateInfo::default()
+        .rasterizer_discard_enable(true)
+        .line_width(1.0);
+    let rendering = vk::PipelineRenderingCreateInfo::default();
+    let infos: Vec<_> = batch
+        .iter()
+        .zip(&stages)
+        .map(|(element, stages)| {
+            let mut info = vk::GraphicsPipelineCreateInfo::default()
+                .flags(element.flags)
+                .stages(&stages[..if element.is_refused { 2 } else { 1 }])
+                .vertex_input_state(&input)
+                .input_assembly_state(&assembly)
+                .rasterization_state(&rasterization)
+                .layout(layout)
+                .base_pipeline_index(element.base.unwrap_or(-1));
+            info.p_next = (&raw const rendering).cast();
+            info
+        })
+        .collect();
+    // SAFETY: the caller's contract.
+    match unsafe { device.create_graphics_pipelines(vk::PipelineCache::null(), &infos, None) } {
+        Ok(made) => (made, vk::Result::SUCCESS),
+        Err((made, error)) => (made, error),
+    }
+}
+
+/// Returns what a draw with a pipeline captures.
+///
+/// # Safety
+/// The pipeline and the buffer are of the device, and its memory is mapped.
+unsafe fn captured(
+    device: &BareDevice,
+    pipeline: vk::Pipeline,
+    target: vk::Buffer,
+    mapped: *mut u32,
+) -> u32 {
+    let functions = ext::transform_feedback::Device::new(device.instance(), &device.raw);
+    let functions = functions.fp();
+    let writes = (
+        vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT,
+        vk::AccessFlags::TRANSFORM_FEEDBACK_WRITE_EXT,
+    );
+    let raw = &device.raw;
+    // SAFETY: the caller's contract; the submission is waited for.
+    unsafe {
+        mapped.write(u32::MAX);
+        device.submit(writes, |cmd| {
+            let bind = functions.cmd_bind_transform_feedback_buffers_ext;
+            bind(cmd, 0, 1, &raw const target, [0].as_ptr(), [4].as_ptr());
+            let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
+            raw.cmd_begin_rendering(cmd, &info);
+            raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
+            let (none, zero) = (std::ptr::null(), std::ptr::null());
+            (functions.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, zero);
+            raw.cmd_draw(cmd, 1, 1, 0, 0);
+            (functions.cmd_end_transform_feedback_ext)(cmd, 0, 0, none, zero);
+            raw.cmd_end_rendering(cmd);
+        });
+        mapped.read()
+    }
+}
+
+#[test]
+fn pipelines_are_made_beside_those_that_are_refused() {
+    let mut feedback =
+        vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
+    let mut vulkan13 = vk::PhysicalDeviceVulkan13Features::default()
+        .dynamic_rendering(true)
+        .pipeline_creation_cache_control(true);
+    let core = vk::PhysicalDeviceFeatures::default().geometry_shader(true);
+    let mut features = vk::PhysicalDeviceFeatures2::default()
+        .features(core)
+        .push_next(&mut feedback)
+        .push_next(&mut vulkan13);
+    let extensions = [ext::transform_feedback::NAME].map(CStr::as_ptr);
+    let device = BareInstance::open().into_device(&mut features, &extensions);
+    let raw = &device.raw;
+    let usage = vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT;
+    let (target, memory) = device.host_buffer(4, usage);
+    // SAFETY: every handle is of the device, and in use only until a submission is done.
+    unsafe {
+        let flags = vk::MemoryMapFlags::empty();
+        let mapped = raw.map_memory(memory, 0, vk::WHOLE_SIZE, flags).unwrap().cast::<u32>();
+        let layout = raw.create_pipeline_layout(&Default::default(), None).unwrap();
+        let modules = [("vert", VERTEX), ("geom", GEOMETRY)];
+        let modules = modules.map(|(stage, source)| {
+            attachment::shader_module(raw, &common::compile_stage(stage, source, &[]))
+        });
+        for batch in BATCHES {
+            let (made, result) = create(raw, modules, layout, batch);
+            let is_refused = |element: &Element| element.is_refused && layer::is_there();
+            let fails = batch.iter().any(is_refused);
+            assert_eq!(result < vk::Result::SUCCESS, fails, "{batch:?}: {result:?}");
+            let end = batch
+                .iter()
+                .position(|element| is_refused(element) && element.flags.contains(EARLY))
+                .unwrap_or(batch.len());
+            for (number, (pipeline, element)) in made.into_iter().zip(batch).enumerate() {
+                let is_made = number < end && !is_refused(element);
+                assert_eq!(pipeline != vk::Pipeline::null(), is_made, "{number} of {batch:?}");
+                if is_made {
+                    let found = captured(&device, pipeline, target, mapped);
+                    assert_eq!(found as usize, number, "{batch:?}");
+                    raw.destroy_pipeline(pipeline, None);
+                }
+            }
+        }
+        for module in modules {
+            raw.destroy_shader_module(module, None);
+        }
+        raw.destroy_pipeline_layout(layout, None);
+        raw.destroy_buffer(target, None);
+        raw.free_memory(memory, None);
+    }
+    device.close();
+}
+
+#[test]
+fn pipelines_are_made_beside_those_that_are_refused_on_the_layer() {
+    for run in [layer::run_on_it, layer::run_below_validation] {
+        run(pipelines_are_made_beside_those_that_are_refused, &[]);
+    }
+}

@@ -1,0 +1,558 @@
+//! Captured draws that read push descriptors, with the driver's own captures, and with those of the
+//! Vulkan layer.
+
+use crate::common;
+use std::ffi::c_void;
+
+use crate::common::bare::{BareDevice, BareInstance};
+use crate::common::{attachment, discard, layer};
+use ash::{ext, khr, vk};
+use vk::PipelineBindPoint as Point;
+
+const UNIFORM: vk::DescriptorType = vk::DescriptorType::UNIFORM_BUFFER;
+const STORAGE: vk::DescriptorType = vk::DescriptorType::STORAGE_BUFFER;
+const TEXEL: vk::DescriptorType = vk::DescriptorType::UNIFORM_TEXEL_BUFFER;
+const SAMPLER: vk::DescriptorType = vk::DescriptorType::SAMPLER;
+
+/// The number of objects that descriptors read, and the bytes from one to the next: the largest
+/// alignment that Vulkan allows.
+const OBJECTS: u32 = 64;
+const SPACING: u64 = 256;
+/// Vertices of a draw, and bytes of a record.
+const VERTICES: u32 = 3;
+const STRIDE: u64 = 28;
+/// The number of captured draws, and the size in bytes of their records and those of one more draw.
+const DRAWS: usize = 9;
+const SIZE: u64 = (DRAWS as u64 + 1) * VERTICES as u64 * STRIDE;
+const BEFORE: u32 = 0xa5a5_a5a5;
+
+const VERTEX: &str = "#version 450
+    layout(set = 0, binding = 0) uniform Frame { uint frame; };
+    layout(set = 0, binding = 1) readonly buffer Pair { uint object; } pair[2];
+    layout(set = 0, binding = 2) readonly buffer Third { uint third; };
+    layout(set = 0, binding = 4) uniform usamplerBuffer texel;
+    layout(set = 1, binding = 0) uniform Bound { uint bound; };
+    layout(location = 0, xfb_buffer = 0, xfb_stride = 28, xfb_offset = 0) out flat uvec4 captured;
+    layout(location = 1, xfb_buffer = 0, xfb_offset = 16) out flat uvec3 rest;
+    void main() {
+        captured = uvec4(frame, pair[0].object, pair[1].object, third);
+        rest = uvec3(texelFetch(texel, 0).x, bound, gl_VertexIndex);
+        gl_Position = vec4(0.0);
+        gl_PointSize = 1.0;
+    }";
+
+const COMPUTE: &str = "#version 450
+    layout(local_size_x = 1) in;
+    layout(set = 0, binding = 0) uniform Frame { uint frame; };
+    layout(set = 0, binding = 2) buffer Seen { uint seen[3]; };
+    layout(set = 1, binding = 0) uniform Bound { uint bound; };
+    layout(push_constant) uniform Constants { uint constant; };
+    void main() {
+        seen[0] = frame;
+        seen[1] = bound;
+        seen[2] = constant;
+    }";
+
+/// The objects that a draw reads: those of set 0 by their descriptors, and that of set 1.
+type Objects = [u32; 6];
+
+/// What a draw captures.
+fn records(objects: Objects) -> impl Iterator<Item = u32> {
+    (0..VERTICES).flat_map(move |vertex| {
+        objects.into_iter().map(|object| 1000 + object).chain(std::iter::once(vertex))
+    })
+}
+
+fn binding(
+    number: u32,
+    ty: vk::DescriptorType,
+    count: u32,
+) -> vk::DescriptorSetLayoutBinding<'static> {
+    vk::DescriptorSetLayoutBinding::default()
+        .binding(number)
+        .descriptor_type(ty)
+        .descriptor_count(count)
+        .stage_flags(vk::ShaderStageFlags::VERTEX | vk::ShaderStageFlags::COMPUTE)
+}
+
+/// What a template reads.
+#[repr(C)]
+struct TemplateData {
+    frame: vk::DescriptorBufferInfo,
+    view: vk::BufferView,
+    pair: [(vk::DescriptorBufferInfo, u64); 2],
+}
+
+struct Scene {
+    device: BareDevice,
+    push: khr::push_descriptor::Device,
+    capture: ext::transform_feedback::Device,
+    objects: vk::Buffer,
+    views: Vec<vk::BufferView>,
+    target: (vk::Buffer, vk::DeviceMemory),
+    seen: (vk::Buffer, vk::DeviceMemory),
+    /// The layout of set 0 when pushed, of set 0 when bound, and of set 1.
+    set_layouts: [vk::DescriptorSetLayout; 3],
+    /// With set 0 pushed, and bound.
+    layouts: [vk::PipelineLayout; 2],
+    pipelines: [vk::Pipeline; 2],
+    compute: vk::Pipeline,
+    template: vk::DescriptorUpdateTemplate,
+    /// Set 0 for binding, and set 1 twice.
+    sets: [vk::DescriptorSet; 3],
+    pool: vk::DescriptorPool,
+    memory: vk::DeviceMemory,
+    sampler: vk::Sampler,
+}
+
+/// What [`Scene::sets`] read.
+const BOUND: Objects = [50, 51, 52, 53, 54, 0];
+const BOUND_1: [u32; 2] = [55, 56];
+
+fn range(buffer: vk::Buffer, object: u32) -> vk::DescriptorBufferInfo {
+    vk::DescriptorBufferInfo { buffer, offset: u64::from(object) * SPACING, range: 16 }
+}
+
+impl Scene {
+    fn new() -> Self {
+        let mut captures =
+            vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
+        let mut rendering = vk::PhysicalDeviceVulkan13Features::default().dynamic_rendering(true);
+        let mut features = vk::PhysicalDeviceFeatures2::default()
+            .push_next(&mut captures)
+            .push_next(&mut rendering);
+        let extensions =
+            [ext::transform_feedback::NAME.as_ptr(), khr::push_descriptor::NAME.as_ptr()];
+        let device = BareInstance::open().into_device(&mut features, &extensions);
+        let push = khr::push_descriptor::Device::new(device.instance(), &device.raw);
+        let capture = ext::transform_feedback::Device::new(device.instance(), &device.raw);
+        use vk::BufferUsageFlags as Usage;
+        let usage = Usage::UNIFORM_BUFFER | Usage::STORAGE_BUFFER | Usage::UNIFORM_TEXEL_BUFFER;
+        let (objects, memory) = device.host_buffer(u64::from(OBJECTS) * SPACING, usage);
+        let target = device.host_buffer(SIZE, Usage::TRANSFORM_FEEDBACK_BUFFER_EXT);
+        let seen = device.host_buffer(16, Usage::STORAGE_BUFFER);
+        let raw = &device.raw;
+        let values: Vec<u32> =
+            (0..OBJECTS).flat_map(|object| [1000 + object; SPACING as usize / 4]).collect();
+        write(raw, memory, &values);
+        // SAFETY: all of it is of the device, and destroyed with the scene.
+        unsafe {
+            let sampler = raw.create_sampler(&Default::default(), None).unwrap();
+            let samplers = [sampler];
+            let bindings = [
+                binding(0, UNIFORM, 1),
+                binding(1, STORAGE, 2),
+                binding(2, STORAGE, 1),
+                binding(4, TEXEL, 1),
+                binding(5, SAMPLER, 1).immutable_samplers(&samplers),
+            ];
+            let set_layout = |bindings: &[vk::DescriptorSetLayoutBinding<'_>], flags| {
+                let info =
+                    vk::DescriptorSetLayoutCreateInfo::default().bindings(bindings).flags(flags);
+                raw.create_descriptor_set_layout(&info, None).unwrap()
+            };
+            let (none, pushed) = (
+                vk::DescriptorSetLayoutCreateFlags::empty(),
+                vk::DescriptorSetLayoutCreateFlags::PUSH_DESCRIPTOR_KHR,
+            );
+            let set_layouts = [
+                set_layout(&bindings, pushed),
+                set_layout(&bindings, none),
+                set_layout(&[binding(0, UNIFORM, 1)], none),
+            ];
+            let constants = [vk::PushConstantRange::default()
+                .stage_flags(vk::ShaderStageFlags::COMPUTE)
+                .size(4)];
+            let layouts = [0, 1].map(|first| {
+                let sets = [set_layouts[first], set_layouts[2]];
+                let info = vk::PipelineLayoutCreateInfo::default()
+                    .set_layouts(&sets)
+                    .push_constant_ranges(&constants);
+                raw.create_pipeline_layout(&info, None).unwrap()
+            });
+            let words = common::compile(VERTEX, &[]);
+            let pipelines = layouts.map(|layout| discard::pipeline(raw, layout, &words));
+            let compute = compute_pipeline(raw, layouts[0]);
+
+            let sizes = [(UNIFORM, 3), (STORAGE, 3), (TEXEL, 1), (SAMPLER, 1)]
+                .map(|(ty, descriptor_count)| vk::DescriptorPoolSize { ty, descriptor_count });
+            let info = vk::DescriptorPoolCreateInfo::default().max_sets(3).pool_sizes(&sizes);
+            let pool = raw.create_descriptor_pool(&info, None).unwrap();
+            let of = [set_layouts[1], set_layouts[2], set_layouts[2]];
+            let info =
+                vk::DescriptorSetAllocateInfo::default().descriptor_pool(pool).set_layouts(&of);
+            let sets: [_; 3] = raw.allocate_descriptor_sets(&info).unwrap().try_into().unwrap();
+            let view = |object| {
+                let info = vk::BufferViewCreateInfo::default()
+                    .buffer(objects)
+                    .format(vk::Format::R32_UINT)
+                    .offset(u64::from(object) * SPACING)
+                    .range(16);
+                raw.create_buffer_view(&info, None).unwrap()
+            };
+            let views = (0..OBJECTS).map(view).collect();
+
+            let entry = |dst_binding, descriptor_count, descriptor_type, offset, stride| {
+                vk::DescriptorUpdateTemplateEntry {
+                    dst_binding,
+                    dst_array_element: 0,
+                    descriptor_count,
+                    descriptor_type,
+                    offset,
+                    stride,
+                }
+            };
+            let stride = size_of::<(vk::DescriptorBufferInfo, u64)>();
+            let entries = [
+                entry(0, 1, UNIFORM, std::mem::offset_of!(TemplateData, frame), 0),
+                entry(1, 2, STORAGE, std::mem::offset_of!(TemplateData, pair), stride),
+                entry(4, 1, TEXEL, std::mem::offset_of!(TemplateData, view), 0),
+            ];
+            let info = vk::DescriptorUpdateTemplateCreateInfo::default()
+                .descriptor_update_entries(&entries)
+                .template_type(vk::DescriptorUpdateTemplateType::PUSH_DESCRIPTORS_KHR)
+                .pipeline_bind_point(Point::GRAPHICS)
+                .pipeline_layout(layouts[0]);
+            let template = raw.create_descriptor_update_template(&info, None).unwrap();
+            let scene = Self {
+                push,
+                capture,
+                objects,
+                views,
+                target,
+                seen,
+                set_layouts,
+                layouts,
+                pipelines,
+                compute,
+                template,
+                sets,
+                pool,
+                memory,
+                sampler,
+                device,
+            };
+            scene.write_sets();
+            scene
+        }
+    }
+
+    /// # Safety
+    /// Nothing was submitted.
+    unsafe fn write_sets(&self) {
+        let raw = &self.device.raw;
+        // SAFETY: the caller's contract.
+        unsafe {
+            self.with_writes(self.sets[0], BOUND, |writes| raw.update_descriptor_sets(writes, &[]));
+            for (set, object) in self.sets[1..].iter().zip(BOUND_1) {
+                let infos = [range(self.objects, object)];
+                let write = vk::WriteDescriptorSet::default().dst_set(*set);
+                let write = write.descriptor_type(UNIFORM).buffer_info(&infos);
+                raw.update_descriptor_sets(&[write], &[]);
+            }
+        }
+    }
+
+    /// The writes of all of set 0.
+    fn with_writes(
+        &self,
+        set: vk::DescriptorSet,
+        objects: Objects,
+        call: impl FnOnce(&[vk::WriteDescriptorSet<'_>]),
+    ) {
+        let infos: Vec<_> = objects.map(|object| range(self.objects, object)).into();
+        let views = [self.views[objects[4] as usize]];
+        let write = |binding, ty| {
+            vk::WriteDescriptorSet::default().dst_set(set).dst_binding(binding).descriptor_type(ty)
+        };
+        // A push of an immutable sampler has an ignored value; an allocated set contains the
+        // sampler.
+        let none = [vk::DescriptorImageInfo::default()];
+        let sampler = [write(5, SAMPLER).image_info(&none)];
+        let samplers = &sampler[..usize::from(set == vk::DescriptorSet::null())];
+        let others = [
+            write(4, TEXEL).texel_buffer_view(&views),
+            write(0, UNIFORM).buffer_info(&infos[..1]),
+            // Two of one binding, and one of the next.
+            write(1, STORAGE).buffer_info(&infos[1..4]),
+        ];
+        call(&[&others, samplers].concat());
+    }
+
+    /// Pushes all of set 0.
+    ///
+    /// # Safety
+    /// The command buffer is being recorded.
+    unsafe fn push_all(&self, cmd: vk::CommandBuffer, objects: Objects) {
+        let layout = self.layouts[0];
+        self.with_writes(vk::DescriptorSet::null(), objects, |writes| {
+            // SAFETY: the caller's contract.
+            unsafe {
+                self.push.cmd_push_descriptor_set(cmd, Point::GRAPHICS, layout, 0, writes);
+            }
+        });
+    }
+
+    /// Pushes one descriptor of a buffer.
+    ///
+    /// # Safety
+    /// The command buffer is being recorded.
+    unsafe fn push_one(
+        &self,
+        cmd: vk::CommandBuffer,
+        point: Point,
+        (binding, element, ty): (u32, u32, vk::DescriptorType),
+        info: vk::DescriptorBufferInfo,
+    ) {
+        let infos = [info];
+        let write = vk::WriteDescriptorSet::default()
+            .dst_binding(binding)
+            .dst_array_element(element)
+            .descriptor_type(ty)
+            .buffer_info(&infos);
+        // SAFETY: the caller's contract.
+        unsafe { self.push.cmd_push_descriptor_set(cmd, point, self.layouts[0], 0, &[write]) };
+    }
+
+    /// Records everything. Returns the expected captures, and the objects that the dispatch reads.
+    /// `one` is the number of the first object.
+    ///
+    /// # Safety
+    /// The command buffer is being recorded.
+    unsafe fn record(&self, cmd: vk::CommandBuffer, one: u32) -> (Vec<Objects>, [u32; 3]) {
+        let (raw, capture) = (&self.device.raw, self.capture.fp());
+        let [pushed, bound] = self.layouts;
+        let (graphics, compute) = (Point::GRAPHICS, Point::COMPUTE);
+        let mut drawn = Vec::new();
+        let mut draw = |objects| {
+            drawn.push(objects);
+            // SAFETY: the caller's contract.
+            unsafe { raw.cmd_draw(cmd, VERTICES, 1, 0, 0) };
+        };
+        let begin = |draws: u64| {
+            let offset = draws * u64::from(VERTICES) * STRIDE;
+            // SAFETY: the caller's contract.
+            unsafe {
+                let (offsets, sizes) = ([offset], [SIZE - offset]);
+                (capture.cmd_bind_transform_feedback_buffers_ext)(
+                    cmd,
+                    0,
+                    1,
+                    &self.target.0,
+                    offsets.as_ptr(),
+                    sizes.as_ptr(),
+                );
+                let none = std::ptr::null();
+                (capture.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, std::ptr::null());
+            }
+        };
+        // SAFETY: the caller's contract.
+        unsafe {
+            let end = || {
+                let none = std::ptr::null();
+                (capture.cmd_end_transform_feedback_ext)(cmd, 0, 0, none, std::ptr::null());
+            };
+            raw.cmd_bind_pipeline(cmd, compute, self.compute);
+            // If descriptors are pushed several times, the last value counts. Set 1 is bound in
+            // between.
+            self.push_one(cmd, compute, (0, 0, UNIFORM), range(self.objects, one + 40));
+            let seen =
+                vk::DescriptorBufferInfo { buffer: self.seen.0, offset: 0, range: vk::WHOLE_SIZE };
+            self.push_one(cmd, compute, (2, 0, STORAGE), seen);
+            raw.cmd_bind_descriptor_sets(cmd, compute, pushed, 1, &self.sets[2..], &[]);
+            self.push_one(cmd, compute, (0, 0, UNIFORM), range(self.objects, one + 41));
+            let stage = vk::ShaderStageFlags::COMPUTE;
+            raw.cmd_push_constants(cmd, pushed, stage, 0, &77_u32.to_le_bytes());
+
+            raw.cmd_bind_pipeline(cmd, graphics, self.pipelines[0]);
+            // Pushed before the pass, in place of a bound set.
+            let mut now = [one, one + 1, one + 2, one + 3, one + 4, BOUND_1[0]];
+            self.push_all(cmd, now);
+            raw.cmd_bind_descriptor_sets(cmd, graphics, pushed, 1, &self.sets[1..2], &[]);
+            let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
+            raw.cmd_begin_rendering(cmd, &info);
+            begin(0);
+            draw(now);
+            now[2] = one + 5;
+            if !layer::is_there() {
+                // Where it is pushed to element 1, lavapipe 22.3 itself has it in element 0.
+                self.push_all(cmd, now);
+            } else {
+                self.push_one(cmd, graphics, (1, 1, STORAGE), range(self.objects, now[2]));
+            }
+            draw(now);
+            // Nothing is pushed between them.
+            draw(now);
+            now[0] = one + 6;
+            self.push_one(cmd, graphics, (0, 0, UNIFORM), range(self.objects, now[0]));
+            now[3] = one + 7;
+            self.push_one(cmd, graphics, (2, 0, STORAGE), range(self.objects, now[3]));
+            raw.cmd_bind_descriptor_sets(cmd, graphics, pushed, 1, &self.sets[2..], &[]);
+            now[5] = BOUND_1[1];
+            draw(now);
+            end();
+
+            // Between captures, and drawn with before the next one begins.
+            now = [one + 8, one + 9, one + 10, now[3], one + 11, now[5]];
+            let info = |object| range(self.objects, object);
+            let data = TemplateData {
+                frame: info(now[0]),
+                view: self.views[now[4] as usize],
+                pair: [(info(now[1]), u64::MAX), (info(now[2]), u64::MAX)],
+            };
+            self.push.cmd_push_descriptor_set_with_template(
+                cmd,
+                self.template,
+                pushed,
+                0,
+                (&raw const data).cast::<c_void>(),
+            );
+            raw.cmd_draw(cmd, VERTICES, 1, 0, 0);
+            begin(4);
+            draw(now);
+            end();
+            // A bound set replaces the pushed one.
+            raw.cmd_bind_pipeline(cmd, graphics, self.pipelines[1]);
+            raw.cmd_bind_descriptor_sets(cmd, graphics, bound, 0, &self.sets[..2], &[]);
+            begin(5);
+            draw([BOUND[0], BOUND[1], BOUND[2], BOUND[3], BOUND[4], BOUND_1[0]]);
+            end();
+            raw.cmd_bind_pipeline(cmd, graphics, self.pipelines[0]);
+            now = [one + 12, one + 13, one + 14, one + 15, one + 16, BOUND_1[0]];
+            self.push_all(cmd, now);
+            raw.cmd_bind_descriptor_sets(cmd, graphics, pushed, 1, &self.sets[1..2], &[]);
+            begin(6);
+            for _ in 0..3 {
+                now[1] += 1;
+                self.push_one(cmd, graphics, (1, 0, STORAGE), info(now[1]));
+                draw(now);
+            }
+            end();
+            // For the dispatch after the pass.
+            self.push_one(cmd, compute, (0, 0, UNIFORM), info(one + 42));
+            raw.cmd_end_rendering(cmd);
+            raw.cmd_dispatch(cmd, 1, 1, 1);
+        }
+        (drawn, [1000 + one + 42, 1000 + BOUND_1[1], 77])
+    }
+
+    /// Records and runs it twice with the same command buffer.
+    fn run(&self) {
+        let raw = &self.device.raw;
+        // SAFETY: every handle is of the device, and in use only until the submission is done.
+        unsafe {
+            let info = vk::CommandPoolCreateInfo::default()
+                .flags(vk::CommandPoolCreateFlags::RESET_COMMAND_BUFFER)
+                .queue_family_index(self.device.family);
+            let pool = raw.create_command_pool(&info, None).unwrap();
+            let info =
+                vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
+            let cmd = raw.allocate_command_buffers(&info).unwrap()[0];
+            for one in [0, 3] {
+                write(raw, self.target.1, &[BEFORE; SIZE as usize / 4]);
+                write(raw, self.seen.1, &[BEFORE; 4]);
+                raw.begin_command_buffer(cmd, &vk::CommandBufferBeginInfo::default()).unwrap();
+                let (drawn, seen) = self.record(cmd, one);
+                assert_eq!(drawn.len(), DRAWS);
+                use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
+                let barrier = vk::MemoryBarrier::default()
+                    .src_access_mask(Access::TRANSFORM_FEEDBACK_WRITE_EXT | Access::SHADER_WRITE)
+                    .dst_access_mask(Access::HOST_READ);
+                let from = Stage::TRANSFORM_FEEDBACK_EXT | Stage::COMPUTE_SHADER;
+                let flags = vk::DependencyFlags::empty();
+                raw.cmd_pipeline_barrier(cmd, from, Stage::HOST, flags, &[barrier], &[], &[]);
+                raw.end_command_buffer(cmd).unwrap();
+                let commands = [cmd];
+                let submit = vk::SubmitInfo::default().command_buffers(&commands);
+                raw.queue_submit(self.device.queue, &[submit], vk::Fence::null()).unwrap();
+                raw.queue_wait_idle(self.device.queue).unwrap();
+
+                let mut expected: Vec<u32> = drawn.into_iter().flat_map(records).collect();
+                expected.resize(SIZE as usize / 4, BEFORE);
+                let captured = read(raw, self.target.1, SIZE as usize / 4);
+                for (number, (found, expected)) in
+                    captured.chunks(7).zip(expected.chunks(7)).enumerate()
+                {
+                    assert_eq!(found, expected, "record {number}, objects from {one} on");
+                }
+                assert_eq!(read(raw, self.seen.1, 3), seen, "objects from {one} on");
+            }
+            raw.destroy_command_pool(pool, None);
+        }
+    }
+
+    fn close(self) {
+        let raw = &self.device.raw;
+        // SAFETY: every submission was waited for.
+        unsafe {
+            raw.destroy_descriptor_update_template(self.template, None);
+            raw.destroy_descriptor_pool(self.pool, None);
+            self.views.iter().for_each(|view| raw.destroy_buffer_view(*view, None));
+            self.pipelines.iter().for_each(|pipeline| raw.destroy_pipeline(*pipeline, None));
+            raw.destroy_pipeline(self.compute, None);
+            self.layouts.iter().for_each(|layout| raw.destroy_pipeline_layout(*layout, None));
+            for layout in self.set_layouts {
+                raw.destroy_descriptor_set_layout(layout, None);
+            }
+            raw.destroy_sampler(self.sampler, None);
+            for (buffer, memory) in [(self.objects, self.memory), self.target, self.seen] {
+                raw.destroy_buffer(buffer, None);
+                raw.free_memory(memory, None);
+            }
+        }
+        self.device.close();
+    }
+}
+
+fn write(device: &ash::Device, memory: vk::DeviceMemory, words: &[u32]) {
+    // SAFETY: the memory is of the host, coherent, and has room; nothing is in flight.
+    unsafe {
+        let flags = vk::MemoryMapFlags::empty();
+        let mapped = device.map_memory(memory, 0, vk::WHOLE_SIZE, flags).unwrap();
+        mapped.cast::<u32>().copy_from_nonoverlapping(words.as_ptr(), words.len());
+        device.unmap_memory(memory);
+    }
+}
+
+fn read(device: &ash::Device, memory: vk::DeviceMemory, count: usize) -> Vec<u32> {
+    // SAFETY: as for writes.
+    unsafe {
+        let flags = vk::MemoryMapFlags::empty();
+        let mapped = device.map_memory(memory, 0, vk::WHOLE_SIZE, flags).unwrap();
+        let words = std::slice::from_raw_parts(mapped.cast::<u32>(), count).to_vec();
+        device.unmap_memory(memory);
+        words
+    }
+}
+
+/// # Safety
+/// The layout is of the device.
+unsafe fn compute_pipeline(device: &ash::Device, layout: vk::PipelineLayout) -> vk::Pipeline {
+    let words = common::compile_stage("comp", COMPUTE, &[]);
+    // SAFETY: the caller's contract; the module is valid.
+    unsafe {
+        let module = attachment::shader_module(device, &words);
+        let stage = vk::PipelineShaderStageCreateInfo::default()
+            .stage(vk::ShaderStageFlags::COMPUTE)
+            .module(module)
+            .name(c"main");
+        let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout);
+        let made = device.create_compute_pipelines(vk::PipelineCache::null(), &[info], None);
+        device.destroy_shader_module(module, None);
+        made.unwrap()[0]
+    }
+}
+
+#[test]
+fn captures_read_what_was_pushed() {
+    let scene = Scene::new();
+    scene.run();
+    scene.close();
+}
+
+#[test]
+fn captures_of_the_layer_read_what_was_pushed() {
+    let test = captures_read_what_was_pushed;
+    layer::run_on_it(test, &[]);
+    layer::run_below_validation(test, &[]);
+}

@@ -1,0 +1,191 @@
+//! Dynamic rendering that is suspended in one command buffer and resumed in others: captures of its
+//! parts, natively and on the Vulkan layer.
+
+use crate::common;
+use crate::common::bare::{BareDevice, BareInstance};
+use crate::common::{attachment, discard, layer};
+use ash::{ext, vk};
+
+const SHADER: &str = "#version 450
+    layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out flat uint captured;
+    void main() {
+        captured = gl_VertexIndex;
+        gl_Position = vec4(0.0);
+        gl_PointSize = 1.0;
+    }";
+
+/// The parts of dynamic rendering that a command buffer has: whether each resumes, captures,
+/// suspends.
+type Parts = &'static [[bool; 3]];
+
+const VERTICES: u32 = 4;
+const UNTOUCHED: u32 = 0xa5a5_a5a5;
+
+/// Each part that captures continues after the previous one. Returns the results of
+/// `vkEndCommandBuffer`, and, unless one failed, what was captured.
+fn run(command_buffers: &[Parts]) -> (Vec<vk::Result>, Vec<u32>) {
+    let mut feature =
+        vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
+    let mut rendering = vk::PhysicalDeviceVulkan13Features::default().dynamic_rendering(true);
+    let mut features =
+        vk::PhysicalDeviceFeatures2::default().push_next(&mut feature).push_next(&mut rendering);
+    let extensions = [ext::transform_feedback::NAME.as_ptr()];
+    let device = BareInstance::open().into_device(&mut features, &extensions);
+    let raw = &device.raw;
+    let parts = command_buffers.concat().len();
+    let size = parts * VERTICES as usize * 4;
+    let usage = vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT;
+    let (target, memory) = device.host_buffer(size as u64, usage);
+    // SAFETY: every handle is of the device, and in use only until the submission is done.
+    unsafe {
+        let flags = vk::MemoryMapFlags::empty();
+        let mapped = raw.map_memory(memory, 0, vk::WHOLE_SIZE, flags).unwrap().cast::<u32>();
+        let mapped = std::slice::from_raw_parts_mut(mapped, size / 4);
+        mapped.fill(UNTOUCHED);
+        let layout = raw.create_pipeline_layout(&Default::default(), None).unwrap();
+        let pipeline = discard::pipeline(raw, layout, &common::compile(SHADER, &[]));
+        let info = vk::CommandPoolCreateInfo::default().queue_family_index(device.family);
+        let pool = raw.create_command_pool(&info, None).unwrap();
+        let info = vk::CommandBufferAllocateInfo::default()
+            .command_pool(pool)
+            .command_buffer_count(command_buffers.len() as u32 + 1);
+        let handles = raw.allocate_command_buffers(&info).unwrap();
+        let (last, handles) = handles.split_last().unwrap();
+        let mut number = 0;
+        let mut results = Vec::new();
+        for (cmd, parts) in handles.iter().zip(command_buffers) {
+            raw.begin_command_buffer(*cmd, &Default::default()).unwrap();
+            for part in *parts {
+                record(&device, *cmd, pipeline, target, number, *part);
+                number += 1;
+            }
+            results.push(raw.end_command_buffer(*cmd).err().unwrap_or(vk::Result::SUCCESS));
+        }
+        if results.iter().all(|result| *result == vk::Result::SUCCESS) {
+            raw.begin_command_buffer(*last, &Default::default()).unwrap();
+            let barrier = vk::MemoryBarrier::default()
+                .src_access_mask(vk::AccessFlags::TRANSFORM_FEEDBACK_WRITE_EXT)
+                .dst_access_mask(vk::AccessFlags::HOST_READ);
+            raw.cmd_pipeline_barrier(
+                *last,
+                vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT,
+                vk::PipelineStageFlags::HOST,
+                vk::DependencyFlags::empty(),
+                &[barrier],
+                &[],
+                &[],
+            );
+            raw.end_command_buffer(*last).unwrap();
+            let all = [handles, &[*last]].concat();
+            let submit = vk::SubmitInfo::default().command_buffers(&all);
+            raw.queue_submit(device.queue, &[submit], vk::Fence::null()).unwrap();
+            raw.queue_wait_idle(device.queue).unwrap();
+        }
+        let captured = mapped.to_vec();
+        raw.destroy_command_pool(pool, None);
+        raw.destroy_pipeline(pipeline, None);
+        raw.destroy_pipeline_layout(layout, None);
+        raw.destroy_buffer(target, None);
+        raw.free_memory(memory, None);
+        device.close();
+        (results, captured)
+    }
+}
+
+/// # Safety
+/// The command buffer is being recorded, and the handles are of the device.
+unsafe fn record(
+    device: &BareDevice,
+    cmd: vk::CommandBuffer,
+    pipeline: vk::Pipeline,
+    target: vk::Buffer,
+    number: u32,
+    [resumes, captures, suspends]: [bool; 3],
+) {
+    let functions = ext::transform_feedback::Device::new(device.instance(), &device.raw);
+    let functions = functions.fp();
+    let device = &device.raw;
+    let flag = |is_set, flag| if is_set { flag } else { vk::RenderingFlags::empty() };
+    let flags = flag(resumes, vk::RenderingFlags::RESUMING)
+        | flag(suspends, vk::RenderingFlags::SUSPENDING);
+    let info =
+        vk::RenderingInfo::default().flags(flags).render_area(attachment::area(1)).layer_count(1);
+    let (no_counters, no_offsets) = (std::ptr::null(), std::ptr::null());
+    // SAFETY: the caller's contract.
+    unsafe {
+        device.cmd_begin_rendering(cmd, &info);
+        if captures {
+            let size = u64::from(VERTICES) * 4;
+            let offset = u64::from(number) * size;
+            device.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
+            let bind = functions.cmd_bind_transform_feedback_buffers_ext;
+            bind(cmd, 0, 1, &raw const target, &raw const offset, &raw const size);
+            (functions.cmd_begin_transform_feedback_ext)(cmd, 0, 0, no_counters, no_offsets);
+            device.cmd_draw(cmd, VERTICES, 1, number * VERTICES, 0);
+            (functions.cmd_end_transform_feedback_ext)(cmd, 0, 0, no_counters, no_offsets);
+        }
+        device.cmd_end_rendering(cmd);
+    }
+}
+
+/// A part by its letters: it (r)esumes, (c)aptures, (s)uspends.
+const fn part(letters: &str) -> [bool; 3] {
+    let letters = letters.as_bytes();
+    let mut found = [false; 3];
+    let mut number = 0;
+    while number < letters.len() {
+        found[match letters[number] {
+            b'r' => 0,
+            b'c' => 1,
+            _ => 2,
+        }] = true;
+        number += 1;
+    }
+    found
+}
+
+/// Command buffers with captures in various parts.
+const SEQUENCES: [&[Parts]; 6] = [
+    &[&[part("cs"), part("rcs"), part("rc")]],
+    &[&[part("cs")], &[part("rc")]],
+    &[&[part("c"), part("cs"), part("rcs")], &[part("rcs"), part("rc"), part("c")]],
+    &[&[part("s"), part("rcs")], &[part("rcs"), part("r")]],
+    &[&[part("cs")], &[part("rs")], &[part("rc")]],
+    &[&[part("cs")], &[part("rs"), part("rs")], &[part("rcs"), part("rc")]],
+];
+
+/// A part that captures between others, alone in its command buffer.
+const BETWEEN: &[Parts] = &[&[part("cs")], &[part("rcs")], &[part("r")]];
+
+#[test]
+fn parts_capture_wherever_they_are() {
+    let right = |command_buffers: &[Parts]| {
+        let (results, captured) = run(command_buffers);
+        assert!(results.iter().all(|result| *result == vk::Result::SUCCESS), "{results:?}");
+        for (number, [_, captures, _]) in (0..).zip(command_buffers.concat()) {
+            for vertex in number * VERTICES..(number + 1) * VERTICES {
+                let expected = if captures { vertex } else { UNTOUCHED };
+                assert_eq!(captured[vertex as usize], expected, "{command_buffers:?}");
+            }
+        }
+    };
+    SEQUENCES.into_iter().for_each(right);
+    match layer::is_there() {
+        false => right(BETWEEN),
+        // Captures can be recorded neither before nor after such a part, which is an error.
+        true => {
+            let (results, _) = run(BETWEEN);
+            let refused = vk::Result::ERROR_UNKNOWN;
+            assert_eq!(results, [vk::Result::SUCCESS, refused, vk::Result::SUCCESS]);
+        }
+    }
+}
+
+#[test]
+fn parts_capture_wherever_they_are_on_the_layer() {
+    for run in [layer::run_on_it, layer::run_below_validation] {
+        let said = run(parts_capture_wherever_they_are, &[]);
+        let refused = |said: String| said.contains("resumed and suspended again");
+        assert!(said.is_none_or(refused));
+    }
+}

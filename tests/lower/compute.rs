@@ -1,0 +1,97 @@
+//! Compute shaders: workgroups, shared memory and descriptors.
+
+use vkxfb::lower::compute::WorkgroupSizes;
+use vkxfb::lower::{LowerError, ResourcePlan, Shader, compute, reflect};
+use vkxfb::spirv::specialization::SpecializationConstant;
+use vkxfb::spirv::{Module, Section};
+use vkxfb::vertex_input::NumericClass;
+
+use super::shaders::{EVERYTHING, SHARED, compute_of, to_compute_by, vertex_input};
+use crate::common;
+
+/// A module has one WorkgroupSize.
+#[test]
+fn a_workgroup_size_of_another_shader_is_dropped() {
+    let words = common::assemble(SHARED, "vulkan1.1");
+    let lowered = compute_of(&words, "first").unwrap();
+    common::validate(&lowered.words, "vulkan1.1");
+    let text = common::disassemble(&lowered.words);
+    assert_eq!(text.matches("BuiltIn WorkgroupSize").count(), 1, "{text}");
+    assert!(text.contains("OpSpecConstant %uint 64"), "{text}");
+}
+
+/// A pipeline may set it: the constant for it, the lists of records and the loops follow.
+#[test]
+fn a_specialised_workgroup_size_is_in_the_module() {
+    let words = common::compile(EVERYTHING, &[]);
+    let reads = reflect::vertex_reads(&Shader::new(&words)).unwrap();
+    let vertex_input = reads.packed_vertex_input();
+    let target = compute::Target { staging: 4096, ..Default::default() };
+    let options = compute::Options::new(&vertex_input).target(target);
+    let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
+    let constant_id = lowered.spec_ids().unwrap().workgroup_size;
+    for (size, listed) in [(32u32, 96), (64, 192), (128, 384)] {
+        let data = size.to_ne_bytes();
+        let constants = [SpecializationConstant { constant_id, data: &data }];
+        let words = lowered.specialized(&constants).unwrap();
+        common::validate(&words, "vulkan1.1");
+        let text = common::disassemble(&words);
+        assert_eq!(text.matches("BuiltIn WorkgroupSize").count(), 1, "{text}");
+        for expected in [
+            format!("OpConstantComposite %v3uint %uint_{size} %uint_1 %uint_1"),
+            format!("OpTypeArray %uint %uint_{listed}"),
+        ] {
+            assert!(text.contains(&expected), "{expected}: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_workgroup_has_invocations() {
+    let words = common::assemble(SHARED, "vulkan1.1");
+    let vertex_input = &vertex_input(NumericClass::Float);
+    let options = compute::Options {
+        vertex_input,
+        target: compute::Target { workgroup_sizes: WorkgroupSizes::all(0), ..Default::default() },
+    };
+    assert_eq!(
+        compute::lower(&Shader::new(&words), &options).unwrap_err(),
+        LowerError::WorkgroupSize
+    );
+}
+
+/// Shared memory would need availability and visibility operations there.
+#[test]
+fn modules_of_the_vulkan_memory_model_are_not_staged() {
+    let source =
+        common::assemble(&SHARED.replace("OpEntryPoint Vertex %1 \"second\" %2 %3", ""), "spv1.5");
+    let mut module = Module::parse(&source).unwrap();
+    module.add_capability(spirv::Capability::VulkanMemoryModel);
+    module
+        .edit(Section::MemoryModel, |_, operands| operands[1] = spirv::MemoryModel::Vulkan as u32);
+    let vertex_input = vertex_input(NumericClass::Float);
+    let target = compute::Target { staging: 4096, shared_draws: true, ..Default::default() };
+    let options = compute::Options { vertex_input: &vertex_input, target };
+    let lower = |words: &[u32]| compute::lower(&Shader::new(words), &options).unwrap();
+    let lowered = lower(&module.words());
+    common::validate(&lowered.words, "vulkan1.2");
+    assert_eq!(lowered.compute().unwrap().shared_memory, 0);
+    assert_ne!(lower(&source).compute().unwrap().shared_memory, 0);
+}
+
+/// A descriptor set of the shader with the same number as that of the resource plan.
+#[test]
+fn descriptors_in_the_way_are_named() {
+    let words = common::compile(EVERYTHING, &[]);
+    let vertex_input = vertex_input(NumericClass::Float);
+    let error = |set, reads, writes| {
+        let resources = ResourcePlan::Descriptors { set, reads, writes };
+        to_compute_by(resources, &words, &vertex_input).unwrap_err()
+    };
+    // The shader uses nothing of set 1.
+    let conflict = error(0, 12, 4);
+    assert!(matches!(conflict, LowerError::DescriptorSet { used: 0, set: 0, .. }), "{conflict}");
+    for (reads, writes) in [(4, 4), (1, 0)] {
+        assert_eq!(error(2, reads, writes), LowerError::StorageBuffers { reads, writes });
+    }
+}

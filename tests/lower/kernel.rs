@@ -1,0 +1,29 @@
+//! Kernels, which prepare captures.
+
+use vkxfb::lower::kernel::Kernel;
+use vkxfb::lower::{LowerError, ResourcePlan};
+
+use super::shaders::DESCRIPTORS;
+use crate::common;
+
+/// The kernels that prepare captures are whole modules.
+#[test]
+fn kernels_are_valid() {
+    use vkxfb::lower::kernel::{MIN_WORKGROUP_SIZE, Target, lower};
+    for kernel in Kernel::ALL {
+        for resources in [ResourcePlan::DeviceAddress, DESCRIPTORS] {
+            for max_invocations in [MIN_WORKGROUP_SIZE, 255, 1024] {
+                for byte_loads in [false, true] {
+                    let words =
+                        lower(kernel, &Target { resources, max_invocations, byte_loads }).unwrap();
+                    common::validate(&words, "vulkan1.0");
+                    let loads = common::disassemble(&words).contains("OpUConvert");
+                    assert_eq!(loads, byte_loads && kernel == Kernel::Restart, "{kernel:?}");
+                }
+            }
+        }
+        let resources = ResourcePlan::Descriptors { set: 0, reads: 0, writes: 0 };
+        let error = lower(kernel, &Target { resources, ..Default::default() }).unwrap_err();
+        assert!(matches!(error, LowerError::StorageBuffers { .. }), "{error}");
+    }
+}

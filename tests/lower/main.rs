@@ -1,0 +1,25 @@
+//! Lowered modules: that they are valid and hold no more than they need, whichever compiler the
+//! shader is from. Some are run on a device where the bytes tell more than the words.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(missing_docs, reason = "no API")]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod compute;
+mod effects;
+mod explicit_layout;
+mod functions;
+mod inputs;
+mod interface;
+mod kernel;
+mod lowered;
+mod narrow_interfaces;
+mod native_list;
+mod push_constants;
+mod shaders;
+mod specialized;
+mod static_use;
+mod structured_inputs;
+mod styles;
+mod unwritten;

@@ -1,0 +1,326 @@
+//! Recording allocates no heap memory if the arena has recorded as much before. Allocations of
+//! drivers are not counted, because they do not use Rust's allocator.
+
+use ash::vk;
+use vkxfb::lower::Backend;
+use vkxfb::runtime::{
+    Arena, ArenaDesc, Buffer, ByteCountDraw, Capture, CaptureBuffer, CaptureDesc, CounterBuffer,
+    Draw, DrawIndexed, IndexBuffer, IndexType, IndirectDraw, MemoryLocation, Pipeline,
+    PipelineDesc, QueryKind, QueryPool, Recorder, RuntimeError, VertexBuffer,
+};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_probe::gpu::{Gpu, OpenOptions, Resources};
+use vkxfb_probe::shaders::ProbeShader;
+use vkxfb_probe::subject::Subject;
+
+use crate::common::descriptor_set::DescriptorSet;
+use crate::common::device;
+
+const COMPUTE: Backend = Backend::Compute;
+const DRAWS: u32 = 1000;
+/// Indices of a draw with primitive restart: enough for two workgroups of the restart kernel.
+const INDICES: u32 = 10_000;
+/// The sizes in bytes of the buffer that is read and of the capture buffer. Each flushed draw has
+/// room for a primitive.
+const SIZES: [u64; 2] = [1 << 16, 1 << 25];
+/// Bytes between dynamic offsets: the largest alignment that Vulkan allows a device to require.
+const OFFSET: u32 = 256;
+const STRIP: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
+
+/// What a capture consists of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Direct,
+    Indexed,
+    Multi,
+    Restarted,
+    Indirect,
+    IndexedIndirect,
+    ByteCount,
+    Counters,
+    Queries,
+    VertexBuffers,
+    /// Each draw has other dynamic offsets than the one before.
+    DescriptorSets,
+    /// Each draw is flushed, and reads the same buffers as the previous one.
+    Flushes,
+    /// Each draw is flushed, reads other buffers than the previous one, and kernels come before it.
+    FlushesOfOthers,
+}
+
+const KINDS: [Kind; 13] = [
+    Kind::Direct,
+    Kind::Indexed,
+    Kind::Multi,
+    Kind::Restarted,
+    Kind::Indirect,
+    Kind::IndexedIndirect,
+    Kind::ByteCount,
+    Kind::Counters,
+    Kind::Queries,
+    Kind::VertexBuffers,
+    Kind::DescriptorSets,
+    Kind::Flushes,
+    Kind::FlushesOfOthers,
+];
+
+/// All that captures need, and an application's descriptor set that no shader uses.
+struct Bench {
+    gpu: Gpu,
+    shader: ProbeShader,
+    pipelines: [Pipeline; 2],
+    /// For everything: attributes, indices, arguments, and what is captured to.
+    memory: [Buffer; 2],
+    counter: Buffer,
+    pools: [QueryPool; 2],
+    set: DescriptorSet,
+}
+
+impl Bench {
+    fn new(resources: Resources) -> Self {
+        let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
+        let ctx = gpu.context().clone();
+        let set = DescriptorSet::new(ctx.device(), vk::DescriptorType::UNIFORM_BUFFER_DYNAMIC);
+        // More attributes than fit in push constants.
+        let shader = ProbeShader::attributes();
+        let target = ctx.compute_target(1).unwrap();
+        let lowered = Subject::built_in(shader.clone()).unwrap().lower(COMPUTE, &target).unwrap();
+        let pipelines = [false, true].map(|primitive_restart| {
+            let desc = PipelineDesc {
+                shader: &lowered,
+                topology: STRIP,
+                provoking_vertex: ProvokingVertex::First,
+                primitive_restart,
+                vertex_input: &shader.vertex_input,
+                set_layouts: &[set.layout],
+                dynamic_topology: true,
+                render_pass: vk::RenderPass::null(),
+                prepared: &[],
+                cache: vk::PipelineCache::null(),
+            };
+            // SAFETY: the context is of a live device, and the layout is its.
+            unsafe { Pipeline::new(&ctx, &desc) }.unwrap()
+        });
+        let usage = ctx.vertex_buffer_usage(COMPUTE)
+            | ctx.index_buffer_usage(COMPUTE)
+            | ctx.indirect_buffer_usage(COMPUTE)
+            | ctx.capture_buffer_usage(COMPUTE)
+            | vk::BufferUsageFlags::UNIFORM_BUFFER;
+        let memory =
+            SIZES.map(|size| gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap());
+        gpu.write(&memory[0], 0, &vec![0; memory[0].size() as usize]).unwrap();
+        // SAFETY: the buffer has the usage, and nothing was submitted.
+        unsafe { set.write_range(ctx.device(), memory[0].raw(), 0, 16) };
+        let usage = ctx.counter_buffer_usage(COMPUTE);
+        let counter = gpu.create_buffer(16, usage, MemoryLocation::Device).unwrap();
+        gpu.write(&counter, 0, &[0; 16]).unwrap();
+        let pools = [QueryKind::TransformFeedbackStream, QueryKind::PrimitivesGenerated]
+            .map(|kind| gpu.create_query_pool(kind, DRAWS).unwrap());
+        Self { gpu, shader, pipelines, memory, counter, pools, set }
+    }
+
+    fn close(mut self) {
+        // SAFETY: nothing is in flight.
+        unsafe { self.set.destroy(self.gpu.context().device()) };
+        self.pipelines.into_iter().for_each(|pipeline| self.gpu.destroy_pipeline(pipeline));
+        let buffers = self.memory.into_iter().chain([self.counter]);
+        buffers.for_each(|buffer| self.gpu.destroy_buffer(buffer));
+        self.pools.into_iter().for_each(|pool| self.gpu.destroy_query_pool(pool));
+        device::close(self.gpu);
+    }
+
+    fn arena(&mut self) -> Arena {
+        let restart = ArenaDesc::restart_scratch(INDICES.into());
+        let desc = ArenaDesc::for_draws(4 * u64::from(DRAWS), 4 * u64::from(DRAWS));
+        let scratch = desc.scratch + u64::from(DRAWS) * restart;
+        self.gpu.create_arena(&ArenaDesc { scratch, ..desc }).unwrap()
+    }
+
+    /// Allocations while so many draws are recorded.
+    fn allocations(
+        &mut self,
+        capture: &mut Capture,
+        arena: &mut Arena,
+        kind: Kind,
+        draws: u32,
+    ) -> u64 {
+        // SAFETY: the submission before was waited for.
+        unsafe { arena.reset() };
+        let [source, target] = &self.memory;
+        let buffers: Vec<VertexBuffer> = self
+            .shader
+            .vertex_input
+            .bindings
+            .iter()
+            .map(|b| VertexBuffer {
+                binding: b.binding,
+                buffer: source.raw(),
+                offset: 0,
+                size: source.size(),
+                stride: None,
+            })
+            .collect();
+        let at =
+            |number: u64| Some(CounterBuffer { buffer: self.counter.raw(), offset: 4 * number });
+        let counters = match kind {
+            Kind::Counters => [at(0), at(1)],
+            _ => [None; 2],
+        };
+        let restarts = usize::from(kind == Kind::Restarted);
+        let desc = CaptureDesc {
+            pipeline: &self.pipelines[restarts],
+            buffers: &[Some(CaptureBuffer {
+                buffer: target.raw(),
+                offset: 0,
+                size: target.size(),
+            })],
+            vertex_buffers: &buffers,
+            counters: &counters,
+        };
+        let (pools, set) = (&self.pools, self.set.raw);
+        self.gpu
+            .submit(|ctx, cmd| {
+                let mut result = Ok(());
+                // SAFETY: everything outlives the submission, which is waited for.
+                unsafe {
+                    for pool in pools {
+                        pool.reset(ctx, cmd, 0, DRAWS)?;
+                    }
+                    let record = || {
+                        let mut recorder = Recorder::begin(capture, arena, cmd, &desc)?;
+                        recorder.bind_descriptor_sets(0, &[set], &[0])?;
+                        recorder.bind_index_buffer(&IndexBuffer {
+                            buffer: source.raw(),
+                            offset: 0,
+                            size: u64::from(INDICES) * 2,
+                            index_type: IndexType::Uint16,
+                        })?;
+                        for number in 0..draws {
+                            draw(&mut recorder, kind, number, source, &buffers, pools, set)?;
+                        }
+                        recorder.end(&counters).map(|_| ())
+                    };
+                    let counted = allocation_counter::measure(|| result = record());
+                    result?;
+                    Ok(counted.count_total)
+                }
+            })
+            .unwrap()
+    }
+}
+
+/// Records a draw, and what else the kind does with each.
+///
+/// # Safety
+/// As [`Recorder::draw_indirect`].
+unsafe fn draw(
+    recorder: &mut Recorder<'_>,
+    kind: Kind,
+    number: u32,
+    source: &Buffer,
+    vertex_buffers: &[VertexBuffer],
+    pools: &[QueryPool; 2],
+    set: vk::DescriptorSet,
+) -> Result<(), RuntimeError> {
+    let plain = Draw { vertex_count: 3 + number % 300, instance_count: 1, ..Draw::default() };
+    let indexed = DrawIndexed { index_count: 100, instance_count: 1, ..DrawIndexed::default() };
+    let indirect = IndirectDraw {
+        buffer: source.raw(),
+        offset: 0,
+        draw_count: 2,
+        stride: 20,
+        count: Some((source.raw(), 64)),
+    };
+    // SAFETY: the caller's contract.
+    unsafe {
+        match kind {
+            Kind::Direct | Kind::Counters => recorder.draw(STRIP, &plain),
+            Kind::Indexed => recorder.draw_indexed(STRIP, &indexed),
+            Kind::Multi => recorder.draw_multi(STRIP, &[plain]),
+            Kind::Restarted => {
+                let index_count = if number < 4 { INDICES } else { 10 };
+                recorder.draw_indexed(STRIP, &DrawIndexed { index_count, ..indexed })
+            }
+            Kind::Indirect => recorder.draw_indirect(STRIP, &indirect),
+            Kind::IndexedIndirect => recorder.draw_indexed_indirect(STRIP, &indirect),
+            Kind::ByteCount => recorder.draw_indirect_byte_count(
+                STRIP,
+                &ByteCountDraw {
+                    instance_count: 1,
+                    first_instance: 0,
+                    counter: CounterBuffer { buffer: source.raw(), offset: 0 },
+                    counter_offset: 0,
+                    vertex_stride: 4,
+                },
+            ),
+            Kind::Queries => {
+                for pool in pools {
+                    recorder.begin_query(pool, number)?;
+                }
+                recorder.draw(STRIP, &plain)?;
+                pools.iter().try_for_each(|pool| recorder.end_query(pool.kind()))
+            }
+            Kind::VertexBuffers => {
+                // Binding the same buffers again would have no effect.
+                let skipped = 16 * u64::from(number % 2);
+                for buffer in vertex_buffers {
+                    let (offset, size) = (buffer.offset + skipped, buffer.size - skipped);
+                    recorder.bind_vertex_buffers(&[VertexBuffer { offset, size, ..*buffer }])?;
+                }
+                recorder.draw(STRIP, &plain)
+            }
+            Kind::DescriptorSets => {
+                recorder.bind_descriptor_sets(0, &[set], &[OFFSET * (number % 4)])?;
+                recorder.draw(STRIP, &plain)
+            }
+            Kind::Flushes | Kind::FlushesOfOthers => {
+                match kind == Kind::FlushesOfOthers && number.is_multiple_of(2) {
+                    true => recorder.draw_indirect(STRIP, &indirect)?,
+                    false => recorder.draw(STRIP, &Draw { vertex_count: 3, ..plain })?,
+                }
+                recorder.flush()
+            }
+        }
+    }
+}
+
+/// The maximum number of allocations of a flush by descriptors, as documented for [`Recorder`].
+const PER_FLUSH: u64 = 40;
+
+/// With descriptors, recording allocates memory for descriptor sets, but none for draws.
+#[test]
+fn draws_allocate_nothing_by_descriptors() {
+    let mut bench = Bench::new(Resources::Descriptors);
+    let mut arena = bench.arena();
+    let mut capture = Capture::new(bench.gpu.context(), &bench.gpu.kernels());
+    for kind in KINDS {
+        // Few draws need another pipeline than many, which is created when it is first needed.
+        for draws in [10, DRAWS] {
+            bench.allocations(&mut capture, &mut arena, kind, draws);
+        }
+        let few = bench.allocations(&mut capture, &mut arena, kind, 10);
+        let many = bench.allocations(&mut capture, &mut arena, kind, DRAWS);
+        match kind {
+            Kind::Flushes | Kind::FlushesOfOthers => {
+                let each = (many - few).div_ceil(u64::from(DRAWS - 10));
+                assert!(each <= PER_FLUSH, "{kind:?}: {each}");
+            }
+            _ => assert_eq!(many, few, "{kind:?}"),
+        }
+    }
+    bench.gpu.destroy_arena(arena);
+    bench.close();
+}
+
+#[test]
+fn nothing_is_allocated_while_recording() {
+    let mut bench = Bench::new(Resources::Best);
+    let mut arena = bench.arena();
+    let mut capture = Capture::new(bench.gpu.context(), &bench.gpu.kernels());
+    for kind in KINDS {
+        bench.allocations(&mut capture, &mut arena, kind, DRAWS);
+        assert_eq!(bench.allocations(&mut capture, &mut arena, kind, DRAWS), 0, "{kind:?}");
+    }
+    bench.gpu.destroy_arena(arena);
+    bench.close();
+}

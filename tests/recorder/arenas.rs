@@ -1,0 +1,232 @@
+//! How much memory of an arena captures need, and the messages if it is too little.
+
+use crate::common;
+use crate::common::device::{self, RESOURCES};
+use ash::vk;
+use vkxfb::lower::{Backend, Shader, compute};
+use vkxfb::runtime::vulkan::vertex_input_descriptions;
+use vkxfb::runtime::{
+    ArenaDesc, ArenaRing, Buffer, Capture, CaptureBuffer, CaptureDesc, CounterBuffer, Draw,
+    MemoryLocation, Pipeline, PipelineDesc, Recorder, RuntimeError, VertexBuffer,
+};
+use vkxfb::topology::PrimitiveTopology;
+use vkxfb::vertex_input::VertexInput;
+use vkxfb_probe::gpu::{Gpu, OpenOptions, Resources};
+
+const COMPUTE: Backend = Backend::Compute;
+const POINTS: PrimitiveTopology = PrimitiveTopology::PointList;
+/// Attributes of the shader with many.
+const ATTRIBUTES: u32 = 16;
+
+/// Captures a dword: the vertex, or the sum of so many attributes.
+fn shader(attributes: u32) -> Vec<u32> {
+    let inputs: String =
+        (0..attributes).map(|i| format!("layout(location = {i}) in uint a{i};\n")).collect();
+    let sum: String = (0..attributes).map(|i| format!(" + a{i}")).collect();
+    let source = format!(
+        "#version 450
+        layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out flat uint captured;
+        {inputs}
+        void main() {{
+            captured = uint(gl_VertexIndex){sum};
+            gl_Position = vec4(0.0);
+            gl_PointSize = 1.0;
+        }}"
+    );
+    common::compile(&source, &[])
+}
+
+fn pipeline(gpu: &Gpu, attributes: u32) -> Pipeline {
+    let bindings =
+        [vk::VertexInputBindingDescription { binding: 0, stride: 4, ..Default::default() }];
+    let described: Vec<_> = (0..attributes)
+        .map(|location| {
+            vk::VertexInputAttributeDescription::default()
+                .location(location)
+                .format(vk::Format::R32_UINT)
+        })
+        .collect();
+    let vertex_input = match attributes {
+        0 => VertexInput::default(),
+        _ => vertex_input_descriptions(&bindings, &described).unwrap(),
+    };
+    let target = gpu.context().compute_target(0).unwrap();
+    let options = compute::Options { vertex_input: &vertex_input, target };
+    let words = shader(attributes);
+    let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
+    let desc = PipelineDesc::new(&lowered, &vertex_input).topology(POINTS);
+    // SAFETY: the context is of a live device.
+    unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
+}
+
+fn open(resources: Resources) -> Gpu {
+    device::open_with(OpenOptions { resources, ..Default::default() })
+}
+
+fn buffers(gpu: &mut Gpu) -> (Buffer, Buffer) {
+    let ctx = gpu.context();
+    let (targets, counters) =
+        (ctx.capture_buffer_usage(COMPUTE), ctx.counter_buffer_usage(COMPUTE));
+    let target = gpu.create_buffer(4, targets, MemoryLocation::Device).unwrap();
+    (target, gpu.create_buffer(4, counters, MemoryLocation::Device).unwrap())
+}
+
+/// Ten frames with a ring of three arenas, each of which has room for one capture. The capture
+/// writes a counter, so it uses all parts of an arena. Without a reset, the error says what to do.
+#[test]
+fn a_ring_serves_frame_after_frame() {
+    for resources in RESOURCES {
+        let mut gpu = open(resources);
+        let pipeline = pipeline(&gpu, 0);
+        let (target, counter) = buffers(&mut gpu);
+        let bound = [Some(CaptureBuffer::new(target.raw(), target.size()))];
+        let counters = [Some(CounterBuffer::new(counter.raw()))];
+        let desc = CaptureDesc::new(&pipeline).buffers(&bound);
+        let mut capture = Capture::new(gpu.context(), &gpu.kernels());
+        let size = ArenaDesc::for_draws(1, 1);
+        // SAFETY: each submission is waited for; all is of one device.
+        let mut ring = gpu
+            .submit_growing(|ctx, allocator, _| unsafe { ArenaRing::new(ctx, allocator, &size, 3) })
+            .unwrap();
+        assert_eq!(ring.frames(), 3);
+        let mut buffers = std::collections::BTreeSet::new();
+        for frame in 0..10 {
+            gpu.submit(|_, cmd| {
+                // SAFETY: as above.
+                unsafe {
+                    let arena = ring.next_frame();
+                    assert_eq!(arena.used().upload, 0, "frame {frame}");
+                    buffers.insert(std::ptr::from_ref(arena) as usize);
+                    let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
+                    recorder.draw(POINTS, &Draw::new(1))?;
+                    recorder.end(&counters)?;
+                }
+                Ok(())
+            })
+            .unwrap();
+        }
+        assert_eq!(buffers.len(), 3);
+
+        let mut arena = gpu.create_arena(&size).unwrap();
+        let mut fill = || {
+            let filled = gpu.submit(|_, cmd| {
+                for _ in 0..100 {
+                    // SAFETY: as above.
+                    unsafe {
+                        let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                        recorder.draw(POINTS, &Draw::new(1))?;
+                        recorder.end(&counters)?;
+                    }
+                }
+                Ok(())
+            });
+            // SAFETY: nothing of it was submitted.
+            unsafe { arena.reset() };
+            filled.unwrap_err().to_string()
+        };
+        let (first, second) = (fill(), fill());
+        assert!(first.contains("reset it when the device is done"), "{first}");
+        assert!(second.contains("or let it grow"), "{second}");
+        if resources == Resources::Best {
+            assert!(first.contains("it was never reset"), "{first}");
+            assert!(!second.contains("it was never reset"), "{second}");
+        }
+        gpu.destroy_arena(arena);
+        gpu.submit_growing(|ctx, allocator, _| {
+            // SAFETY: as above.
+            unsafe { ring.destroy(ctx, allocator) };
+            Ok(())
+        })
+        .unwrap();
+        gpu.destroy_buffer(target);
+        gpu.destroy_buffer(counter);
+        gpu.destroy_pipeline(pipeline);
+        device::close(gpu);
+    }
+}
+
+/// Vertex buffers change before each draw: attributes take memory each time.
+#[test]
+fn the_attributes_of_a_pipeline_are_accounted_for() {
+    const DRAWS: u64 = 40;
+    let mut gpu = open(Resources::Best);
+    let pipeline = pipeline(&gpu, ATTRIBUTES);
+    assert!(pipeline.attribute_bytes() > 0);
+    let (target, vertices) = buffers(&mut gpu);
+    let usage = gpu.context().vertex_buffer_usage(COMPUTE);
+    let source = gpu.create_buffer(8, usage, MemoryLocation::Device).unwrap();
+    let bound = [Some(CaptureBuffer::new(target.raw(), target.size()))];
+    let mut capture = Capture::new(gpu.context(), &gpu.kernels());
+    // Room for only the attributes, and not for any draw.
+    let none = ArenaDesc { upload: 0, scratch: 0, descriptor_sets: 0 };
+    let with = none.with_pipeline(&pipeline, DRAWS);
+    assert_eq!(with.upload, DRAWS * pipeline.attribute_bytes());
+    let sizes = [
+        (ArenaDesc { upload: with.upload - 16, ..with }, false),
+        (ArenaDesc::for_draws(1, 0), false),
+        (with, true),
+    ];
+    for (size, fits) in sizes {
+        let mut arena = gpu.create_arena(&size).unwrap();
+        let result = gpu.submit(|_, cmd| {
+            // SAFETY: all outlives the submission, which is waited for.
+            unsafe {
+                let buffers = [VertexBuffer::new(0, source.raw(), 8)];
+                let desc = CaptureDesc::new(&pipeline).buffers(&bound).vertex_buffers(&buffers);
+                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                for draw in 0..DRAWS {
+                    let buffer = VertexBuffer::new(0, source.raw(), 4).offset(draw % 2 * 4);
+                    recorder.bind_vertex_buffers(&[buffer])?;
+                    recorder.draw(POINTS, &Draw::new(1))?;
+                    // A draw with other buffers needs another dispatch.
+                }
+                recorder.end(&[])?;
+            }
+            Ok(())
+        });
+        assert_eq!(result.is_ok(), fits, "{size:?}: {result:?}");
+        gpu.destroy_arena(arena);
+    }
+    gpu.destroy_buffer(target);
+    gpu.destroy_buffer(vertices);
+    gpu.destroy_buffer(source);
+    gpu.destroy_pipeline(pipeline);
+    device::close(gpu);
+}
+
+/// An incomplete capture is not played.
+#[test]
+fn a_dropped_recorder_leaves_a_capture_that_is_not_played() {
+    let mut gpu = open(Resources::Best);
+    let pipeline = pipeline(&gpu, 0);
+    let (target, counter) = buffers(&mut gpu);
+    let bound = [Some(CaptureBuffer::new(target.raw(), target.size()))];
+    let desc = CaptureDesc::new(&pipeline).buffers(&bound);
+    let mut capture = Capture::new(gpu.context(), &gpu.kernels());
+    let mut arena = gpu.create_arena(&ArenaDesc::for_draws(2, 2)).unwrap();
+    gpu.submit(|_, cmd| {
+        // SAFETY: all outlives the submission, which is waited for.
+        unsafe {
+            let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+            recorder.draw(POINTS, &Draw::new(1))?;
+            drop(recorder);
+            let error = capture.play(&mut arena, cmd).unwrap_err();
+            assert!(matches!(error, RuntimeError::NotEnded), "{error}");
+            // The draws so far can be played, and the next capture works as usual.
+            capture.end(&[])?;
+            let recorded = capture.play(&mut arena, cmd)?;
+            assert_eq!(recorded.captured.unwrap().primitives_written, 1);
+            drop(Recorder::begin(&mut capture, &mut arena, cmd, &desc)?);
+            capture.begin(&desc)?;
+            capture.recorder().draw(POINTS, &Draw::new(1))?;
+            assert_eq!(capture.play(&mut arena, cmd)?.captures, 1);
+        }
+        Ok(())
+    })
+    .unwrap();
+    gpu.destroy_arena(arena);
+    gpu.destroy_buffer(target);
+    gpu.destroy_buffer(counter);
+    gpu.destroy_pipeline(pipeline);
+    device::close(gpu);
+}

@@ -1,0 +1,306 @@
+//! Captures as values: they are kept, played into several command buffers, and not lost by errors.
+
+use crate::common;
+use vkxfb::lower::Backend;
+use vkxfb::runtime::{
+    ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, Context, CounterBuffer,
+    Draw, MemoryLocation, Pipeline, Recorder, RuntimeError,
+};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_probe::gpu::{Gpu, OpenOptions, Profile, Resources};
+use vkxfb_probe::shaders::ProbeShader;
+
+use crate::common::device::{self, PipelineOptions};
+
+const COMPUTE: Backend = Backend::Compute;
+const POINTS: PrimitiveTopology = PrimitiveTopology::PointList;
+/// Bytes of a record.
+const STRIDE: u64 = 16;
+/// What memory holds before it is captured to.
+const BEFORE: u8 = 0xa5;
+
+struct Bench {
+    gpu: Gpu,
+    pipeline: Pipeline,
+    target: Buffer,
+    counter: Buffer,
+}
+
+/// Draws of a point each, which count up from `first`.
+fn draw(recorder: &mut Recorder<'_>, first: u32, count: u32) -> Result<(), RuntimeError> {
+    for number in first..first + count {
+        let draw =
+            Draw { vertex_count: 1, instance_count: 1, first_vertex: number, ..Draw::default() };
+        // SAFETY: what the captures are begun with outlives the submissions, which are waited for.
+        unsafe { recorder.draw(POINTS, &draw) }?;
+    }
+    Ok(())
+}
+
+impl Bench {
+    fn new(profile: Profile, resources: Resources, records: u32) -> Self {
+        let mut gpu = device::open_with(OpenOptions { profile, resources, ..Default::default() });
+        let shader = ProbeShader::identify();
+        let lowered = device::lower(&gpu, &shader, COMPUTE);
+        let options = PipelineOptions {
+            topology: POINTS,
+            provoking: ProvokingVertex::First,
+            specialize: false,
+        };
+        let pipeline = device::pipeline(&gpu, &shader, &lowered, options);
+        let (targets, counters) = {
+            let ctx = gpu.context();
+            (ctx.capture_buffer_usage(COMPUTE), ctx.counter_buffer_usage(COMPUTE))
+        };
+        let size = u64::from(records) * STRIDE;
+        let target = gpu.create_buffer(size, targets, MemoryLocation::Device).unwrap();
+        let counter = gpu.create_buffer(4, counters, MemoryLocation::Device).unwrap();
+        Self { gpu, pipeline, target, counter }
+    }
+
+    fn close(mut self) {
+        self.gpu.destroy_buffer(self.target);
+        self.gpu.destroy_buffer(self.counter);
+        self.gpu.destroy_pipeline(self.pipeline);
+        device::close(self.gpu);
+    }
+
+    fn counter(&self) -> [Option<CounterBuffer>; 1] {
+        [Some(CounterBuffer { buffer: self.counter.raw(), offset: 0 })]
+    }
+
+    fn target(&self) -> [Option<CaptureBuffer>; 1] {
+        let (buffer, size) = (self.target.raw(), self.target.size());
+        [Some(CaptureBuffer { buffer, offset: 0, size })]
+    }
+
+    /// Overwrites the capture buffer, and sets the counter to the position of that record.
+    fn prepare(&mut self, record: u32) {
+        let size = self.target.size() as usize;
+        self.gpu.write(&self.target, 0, &vec![BEFORE; size]).unwrap();
+        let position = (u64::from(record) * STRIDE) as u32;
+        self.gpu.write(&self.counter, 0, &position.to_le_bytes()).unwrap();
+    }
+
+    /// Checks the counter, and that exactly these vertices were captured, from that record on.
+    fn check(&mut self, record: u32, vertices: u32, what: &str) {
+        let shader = ProbeShader::identify();
+        let size = self.target.size();
+        let mut expected = vec![BEFORE; size as usize];
+        let records = expected.chunks_mut(STRIDE as usize).skip(record as usize);
+        records.zip(0..vertices).for_each(|(bytes, vertex)| shader.record(0, 0, vertex, bytes));
+        let found = self.gpu.read(&self.target, 0..size).unwrap();
+        let differs = found.iter().zip(&expected).position(|(found, expected)| found != expected);
+        assert_eq!(differs, None, "{what}: first byte that differs");
+        let counter = self.gpu.read(&self.counter, 0..4).unwrap();
+        let position = ((u64::from(record + vertices)) * STRIDE) as u32;
+        assert_eq!(counter, position.to_le_bytes(), "{what}");
+    }
+}
+
+const WAYS: [(Profile, Resources); 4] = [
+    (Profile::Full, Resources::Best),
+    (Profile::Full, Resources::Descriptors),
+    (Profile::Bifrost, Resources::Best),
+    (Profile::Bifrost, Resources::Descriptors),
+];
+
+/// From the start, or from a counter that only the GPU knows.
+fn each(records: u32, test: impl Fn(&mut Bench, Option<u32>, &str)) {
+    for (profile, resources) in WAYS {
+        let mut bench = Bench::new(profile, resources, records);
+        for resumed in [None, Some(3)] {
+            let what = format!("{profile:?} {resources:?} {resumed:?}");
+            bench.prepare(resumed.unwrap_or(0));
+            test(&mut bench, resumed, &what);
+        }
+        bench.close();
+    }
+}
+
+fn host_barrier(ctx: &Context, cmd: ash::vk::CommandBuffer) {
+    // SAFETY: the command buffer is being recorded outside of a render pass instance.
+    unsafe { ctx.capture_barrier(cmd, COMPUTE, ConsumerScope::HOST) };
+}
+
+/// A capture can be played several times, into any command buffer and with any arena. Each time it
+/// starts at the same position.
+#[test]
+fn a_capture_is_played_as_often_as_needed() {
+    const DRAWS: u32 = 40;
+    each(64, |bench, resumed, what| {
+        let mut capture = Capture::new(bench.gpu.context(), &bench.gpu.kernels());
+        let (targets, counters) = (bench.target(), bench.counter());
+        let begun = match resumed {
+            Some(_) => &counters[..],
+            None => &[],
+        };
+        let desc = CaptureDesc {
+            pipeline: &bench.pipeline,
+            buffers: &targets,
+            vertex_buffers: &[],
+            counters: begun,
+        };
+        // SAFETY: all outlives the submissions, which are waited for.
+        unsafe {
+            capture.begin(&desc).unwrap();
+            draw(&mut capture.recorder(), 0, DRAWS).unwrap();
+            // A capture that is only collected has no command buffer to flush to.
+            let error = capture.recorder().flush().unwrap_err();
+            assert!(matches!(error, RuntimeError::Unsupported { .. }), "{error}");
+            assert!(!capture.is_empty());
+            capture.end(&counters).unwrap();
+        }
+        let written = u64::from(DRAWS);
+        for time in 0..3 {
+            bench.prepare(resumed.unwrap_or(0));
+            let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(1, written)).unwrap();
+            let recorded = bench.gpu.submit(|ctx, cmd| {
+                // SAFETY: as above.
+                let recorded = unsafe { capture.play(&mut arena, cmd) }?;
+                host_barrier(ctx, cmd);
+                Ok(recorded)
+            });
+            let captured = recorded.unwrap().captured;
+            let captured =
+                captured.map(|c| (c.primitives_written, c.primitives_needed, c.positions));
+            let known = (written, written, [written * STRIDE, 0, 0, 0]);
+            assert_eq!(captured, resumed.is_none().then_some(known), "{what}");
+            bench.gpu.destroy_arena(arena);
+            bench.check(resumed.unwrap_or(0), DRAWS, &format!("{what}, time {time}"));
+        }
+    });
+}
+
+/// If an arena has too little memory, draws are neither recorded nor lost: in a flush, at the end,
+/// or when a value is played.
+#[test]
+fn what_is_refused_is_not_lost() {
+    const DRAWS: u32 = 300;
+    each(512, |bench, resumed, what| {
+        let mut capture = Capture::new(bench.gpu.context(), &bench.gpu.kernels());
+        let (targets, counters) = (bench.target(), bench.counter());
+        let mut arena = bench
+            .gpu
+            .create_arena(&ArenaDesc { descriptor_sets: 8, ..ArenaDesc::for_draws(1, 4) })
+            .unwrap();
+        let desc = CaptureDesc {
+            pipeline: &bench.pipeline,
+            buffers: &targets,
+            vertex_buffers: &[],
+            counters: if resumed.is_some() { &counters } else { &[] },
+        };
+        let recorded = bench.gpu.submit_growing(|ctx, allocator, cmd| {
+            // SAFETY: all outlives the submission, which is waited for.
+            unsafe {
+                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                draw(&mut recorder, 0, 1)?;
+                recorder.flush()?;
+                draw(&mut recorder, 1, DRAWS)?;
+                for _ in 0..2 {
+                    let full = recorder.flush().unwrap_err();
+                    assert!(matches!(full, RuntimeError::ArenaFull { .. }), "{what}: {full}");
+                }
+                draw(&mut recorder, 1 + DRAWS, 1)?;
+                let full = recorder.end(&counters).unwrap_err();
+                assert!(matches!(full, RuntimeError::ArenaFull { .. }), "{what}: {full}");
+                let full = capture.play(&mut arena, cmd).unwrap_err();
+                assert!(matches!(full, RuntimeError::ArenaFull { .. }), "{what}: {full}");
+                let recorded = capture.play(arena.growing(allocator), cmd)?;
+                host_barrier(ctx, cmd);
+                Ok(recorded)
+            }
+        });
+        let captured = recorded.unwrap().captured.map(|captured| captured.primitives_written);
+        assert_eq!(captured, resumed.is_none().then_some(u64::from(DRAWS) + 2), "{what}");
+        bench.gpu.destroy_arena(arena);
+        bench.check(resumed.unwrap_or(0), DRAWS + 2, what);
+    });
+}
+
+/// One access to a growing arena serves several recordings, and grows in each of them.
+#[test]
+fn an_access_that_grows_serves_two_recordings() {
+    const DRAWS: u32 = 300;
+    for (profile, resources) in &WAYS[..2] {
+        let mut bench = Bench::new(*profile, *resources, 2 * DRAWS);
+        let what = format!("{profile:?} {resources:?}");
+        bench.prepare(0);
+        let mut capture = Capture::new(bench.gpu.context(), &bench.gpu.kernels());
+        let desc = ArenaDesc { upload: 4 << 10, scratch: 4 << 10, descriptor_sets: 1 };
+        let mut arena = bench.gpu.create_arena(&desc).unwrap();
+        let (targets, counters) = (bench.target(), bench.counter());
+        let recorded = bench.gpu.submit_growing(|ctx, allocator, cmd| {
+            // SAFETY: all outlives the submission, which is waited for.
+            unsafe {
+                let mut access = arena.growing(allocator);
+                for half in 0..2 {
+                    let desc = CaptureDesc::new(&bench.pipeline).buffers(&targets);
+                    let desc = if half == 0 { desc } else { desc.counters(&counters) };
+                    let mut recorder = Recorder::begin(&mut capture, &mut access, cmd, &desc)?;
+                    draw(&mut recorder, half * DRAWS, DRAWS)?;
+                    recorder.end(&counters)?;
+                    ctx.capture_barrier(cmd, COMPUTE, ConsumerScope::COMPUTE_SHADER);
+                }
+                host_barrier(ctx, cmd);
+            }
+            Ok(())
+        });
+        recorded.unwrap();
+        assert!(arena.capacity().upload > 4 << 10, "{what}");
+        bench.gpu.destroy_arena(arena);
+        bench.check(0, 2 * DRAWS, &what);
+        bench.close();
+    }
+}
+
+/// A growing arena loses no draw, however small it was at first. The next capture can use the
+/// memory that was added.
+#[test]
+fn an_arena_grows_to_what_is_drawn() {
+    let draws = common::settings::number("VKXFB_CAPTURED_DRAWS", 100_000) as u32;
+    for (profile, resources) in &WAYS[..2] {
+        let mut bench = Bench::new(*profile, *resources, draws + 3);
+        let mut capture = Capture::new(bench.gpu.context(), &bench.gpu.kernels());
+        let desc = ArenaDesc { upload: 4 << 10, scratch: 4 << 10, descriptor_sets: 1 };
+        let mut arena = bench.gpu.create_arena(&desc).unwrap();
+        // The second and third flush do not fit the previous block of state.
+        for resumed in [None, Some(3), Some(3)] {
+            let what = format!("{profile:?} {resources:?} {resumed:?}");
+            bench.prepare(resumed.unwrap_or(0));
+            let (targets, counters) = (bench.target(), bench.counter());
+            let desc = CaptureDesc {
+                pipeline: &bench.pipeline,
+                buffers: &targets,
+                vertex_buffers: &[],
+                counters: if resumed.is_some() { &counters } else { &[] },
+            };
+            let before = arena.capacity();
+            let recorded = bench.gpu.submit_growing(|ctx, allocator, cmd| {
+                // SAFETY: all outlives the submission, which is waited for.
+                unsafe {
+                    arena.reset();
+                    let arena = arena.growing(allocator);
+                    let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
+                    let flushes = [10, 100, 10, draws / 2];
+                    let mut first = 0;
+                    for count in flushes {
+                        draw(&mut recorder, first, count)?;
+                        recorder.flush()?;
+                        first += count;
+                    }
+                    draw(&mut recorder, first, draws - first)?;
+                    let recorded = recorder.end(&counters)?;
+                    host_barrier(ctx, cmd);
+                    Ok(recorded)
+                }
+            });
+            assert_eq!(recorded.unwrap().captured.is_some(), resumed.is_none(), "{what}");
+            bench.check(resumed.unwrap_or(0), draws, &what);
+            let grown = arena.capacity();
+            assert!(grown.upload >= before.upload && grown.scratch >= before.scratch, "{what}");
+        }
+        bench.gpu.destroy_arena(arena);
+        bench.close();
+    }
+}

@@ -1,0 +1,166 @@
+//! The costs of captures, in units that can be counted on any machine: dispatches, and invocations
+//! by the device's pipeline statistics. `vkxfb bench` measures times, and cli/tests/bench_bars.rs
+//! checks their ratios.
+
+use crate::common::pipelines;
+use vkxfb::lower::Backend;
+use vkxfb::runtime::{
+    Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, Draw, DrawIndexed, IndexBuffer,
+    IndexType, MemoryLocation, Pipeline, Recorded, Recorder,
+};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_probe::gpu::{Gpu, OpenOptions};
+use vkxfb_probe::shaders::ProbeShader;
+
+const COMPUTE: Backend = Backend::Compute;
+/// Bytes of a record.
+const STRIDE: u64 = 16;
+/// The number of vertices or indices of a draw: more than llvmpipe processes in one loop, and not a
+/// multiple of a workgroup.
+const COUNT: u32 = 200_003;
+/// Indices of a segment, the restart included.
+const SEGMENT: u32 = 101;
+/// Invocations that process neither a vertex nor an index: unused ones of workgroups, and setup.
+const OVERHEAD: u64 = 4096;
+
+struct Cost {
+    recorded: Recorded,
+    /// Invocations of all dispatches.
+    invocations: u64,
+}
+
+struct Bench {
+    gpu: Gpu,
+    arena: Arena,
+    indices: Buffer,
+    target: Buffer,
+}
+
+impl Bench {
+    /// `None` on a device that does not count invocations.
+    fn new() -> Option<Self> {
+        let mut gpu = Gpu::open(&OpenOptions::default()).unwrap();
+        if !gpu.draw_features().pipeline_statistics_query {
+            println!("skipped: {} does not count", gpu.capabilities().device_name);
+            return None;
+        }
+        let (indices, target) = (
+            gpu.context().index_buffer_usage(COMPUTE),
+            gpu.context().capture_buffer_usage(COMPUTE),
+        );
+        let device = MemoryLocation::Device;
+        let indices = gpu.create_buffer(u64::from(COUNT) * 4, indices, device).unwrap();
+        let target = gpu.create_buffer(u64::from(COUNT) * 3 * STRIDE, target, device).unwrap();
+        let index = |i| if i % SEGMENT == SEGMENT - 1 { u32::MAX } else { i };
+        let values: Vec<u32> = (0..COUNT).map(index).collect();
+        gpu.write(&indices, 0, bytemuck::cast_slice(&values)).unwrap();
+        let desc = ArenaDesc::for_draws(1, 1);
+        let scratch = desc.scratch + ArenaDesc::restart_scratch(COUNT.into());
+        let arena = gpu.create_arena(&ArenaDesc { scratch, ..desc }).unwrap();
+        Some(Self { gpu, arena, indices, target })
+    }
+
+    /// One draw, with the index buffer or without.
+    fn cost(&mut self, pipeline: &Pipeline, topology: PrimitiveTopology, indexed: bool) -> Cost {
+        let Self { gpu, arena, indices, target } = self;
+        let kernels = gpu.kernels();
+        // SAFETY: the submission before was waited for.
+        unsafe { arena.reset() };
+        let (recorded, invocations) = gpu
+            .submit_counted(|ctx, cmd| {
+                let bound = CaptureBuffer { buffer: target.raw(), offset: 0, size: target.size() };
+                let desc = CaptureDesc {
+                    pipeline,
+                    buffers: &[Some(bound)],
+                    vertex_buffers: &[],
+                    counters: &[],
+                };
+                // SAFETY: everything outlives the submission, which is waited for.
+                unsafe {
+                    let mut capture = Capture::new(ctx, &kernels);
+                    let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
+                    if indexed {
+                        recorder.bind_index_buffer(&IndexBuffer {
+                            buffer: indices.raw(),
+                            offset: 0,
+                            size: indices.size(),
+                            index_type: IndexType::Uint32,
+                        })?;
+                        let (index_count, instance_count) = (COUNT, 1);
+                        let draw =
+                            DrawIndexed { index_count, instance_count, ..DrawIndexed::default() };
+                        recorder.draw_indexed(topology, &draw)?;
+                    } else {
+                        let (vertex_count, instance_count) = (COUNT, 1);
+                        let draw = Draw { vertex_count, instance_count, ..Draw::default() };
+                        recorder.draw(topology, &draw)?;
+                    }
+                    Ok(recorder.end(&[])?)
+                }
+            })
+            .unwrap();
+        Cost { recorded, invocations: invocations.unwrap() }
+    }
+
+    fn destroy(mut self) {
+        self.gpu.destroy_arena(self.arena);
+        self.gpu.destroy_buffer(self.indices);
+        self.gpu.destroy_buffer(self.target);
+    }
+}
+
+/// Primitive restart costs one pass over the indices, by few workgroups, in addition to the
+/// capture.
+#[test]
+fn restart_looks_through_the_indices_once() {
+    let Some(mut bench) = Bench::new() else { return };
+    let shader = pipelines::identify(&bench.gpu);
+    let [without, with] =
+        [false, true].map(|restart| pipelines::dynamic(&bench.gpu, &shader, restart));
+    use PrimitiveTopology::{TriangleFan, TriangleList, TriangleStrip};
+    for topology in [TriangleList, TriangleStrip, TriangleFan] {
+        let plain = bench.cost(&without, topology, true);
+        let restarted = bench.cost(&with, topology, true);
+        println!(
+            "{topology}: {} invocations, with restart {}",
+            plain.invocations, restarted.invocations
+        );
+        // The invocations that capture, and those of the pass over the indices, each of which
+        // handles several.
+        let most = plain.invocations + u64::from(COUNT) / 16 + OVERHEAD;
+        assert!(restarted.invocations <= most, "{topology}: {} > {most}", restarted.invocations);
+        assert_eq!((plain.recorded.captures, plain.recorded.kernels), (1, 0), "{topology}");
+        assert_eq!(restarted.recorded.captures, 1, "{topology}");
+        assert!(restarted.recorded.kernels <= 4, "{topology}: {:?}", restarted.recorded);
+    }
+    bench.gpu.destroy_pipeline(without);
+    bench.gpu.destroy_pipeline(with);
+    bench.destroy();
+}
+
+/// The hub of a fan is distributed: a fan has at most twice the invocations of a strip, and none
+/// stores the hub more than once. llvmpipe ends loops after 65,536 iterations, so a loop could not
+/// have stored it into every primitive.
+#[test]
+fn the_hub_of_a_fan_is_shared_out() {
+    let Some(mut bench) = Bench::new() else { return };
+    let pipeline = pipelines::dynamic(&bench.gpu, &pipelines::identify(&bench.gpu), false);
+    let strip = bench.cost(&pipeline, PrimitiveTopology::TriangleStrip, false);
+    let fan = bench.cost(&pipeline, PrimitiveTopology::TriangleFan, false);
+    println!("strip: {} invocations, fan {}", strip.invocations, fan.invocations);
+    assert!(strip.invocations <= u64::from(COUNT) + OVERHEAD, "{}", strip.invocations);
+    assert!(fan.invocations <= 2 * u64::from(COUNT) + OVERHEAD, "{}", fan.invocations);
+    assert_eq!((fan.recorded.captures, fan.recorded.kernels), (1, 0));
+
+    let shader = ProbeShader::identify();
+    let records = PrimitiveTopology::TriangleFan.output_count(COUNT);
+    let bytes = bench.gpu.read(&bench.target, 0..records * STRIDE).unwrap();
+    for (output, found) in (0..).zip(bytes.chunks_exact(STRIDE as usize)) {
+        let vertex = PrimitiveTopology::TriangleFan.gather(ProvokingVertex::First, output);
+        let mut expected = [0; STRIDE as usize];
+        shader.record(0, 0, vertex as u32, &mut expected);
+        assert_eq!(found, expected, "record {output}");
+    }
+    bench.gpu.destroy_pipeline(pipeline);
+    bench.destroy();
+}

@@ -1,0 +1,543 @@
+//! Descriptor sets of the application: a draw reads the sets that were bound before it, however the
+//! draws of a capture are recorded.
+
+use crate::common;
+use ash::vk;
+use vkxfb::lower::{Backend, Lowered, Shader, compute, native, vertex};
+use vkxfb::runtime::{
+    ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, Context, CounterBuffer,
+    Draw, IndirectDraw, MemoryLocation, Pipeline, PipelineDesc, QueryKind, QueryPool, Recorded,
+    Recorder, RuntimeError,
+};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::vertex_input::VertexInput;
+use vkxfb_probe::gpu::{Gpu, GpuError, OpenOptions, Profile, Resources};
+
+use crate::common::descriptor_set::DescriptorSet;
+use crate::common::device;
+
+const POINTS: PrimitiveTopology = PrimitiveTopology::PointList;
+const OBJECTS: u32 = 100;
+/// Vertices of an object.
+const VERTICES: u32 = 24;
+/// Bytes from one object to the next: the largest alignment of dynamic offsets that Vulkan allows.
+const SPACING: u32 = 256;
+/// Bytes of a record.
+const STRIDE: u64 = 12;
+const BEFORE: u32 = 0xa5a5_a5a5;
+
+/// Captures a dword of each of two sets, and the vertex.
+const SHADER: &str = "#version 450
+    layout(set = 0, binding = 0) uniform Frame { uint frame; };
+    layout(set = 1, binding = 0) readonly buffer Object { uint object; };
+    layout(location = 0, xfb_buffer = 0, xfb_stride = 12, xfb_offset = 0) out flat uvec3 captured;
+    void main() {
+        captured = uvec3(frame, object, gl_VertexIndex);
+        gl_Position = vec4(0.0);
+        gl_PointSize = 1.0;
+    }";
+
+/// Two sets, each with a dynamic descriptor of one object, and a pipeline that reads them.
+struct Bench {
+    gpu: Gpu,
+    backend: Backend,
+    pipeline: Pipeline,
+    sets: [DescriptorSet; 2],
+    /// What the sets read: the number of each object.
+    objects: Buffer,
+    /// A `VkDrawIndirectCommand` for each object.
+    arguments: Buffer,
+    counter: Buffer,
+    target: Buffer,
+    pool: Option<QueryPool>,
+}
+
+/// How draws are recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// By the CPU.
+    Direct,
+    /// With arguments that the GPU reads: on the compute backend by the setup kernel.
+    Indirect,
+    /// Resumed from a counter: on the compute backend by the setup kernel.
+    Resumed,
+    /// Some draws after a flush that ends a query, whose result a kernel writes.
+    BehindQueries,
+}
+
+fn lower(gpu: &Gpu, backend: Backend) -> Lowered {
+    let words = common::compile(SHADER, &[]);
+    let shader = Shader::new(&words);
+    let vertex_input = VertexInput::default();
+    match backend {
+        Backend::Native => native::lower(&shader),
+        Backend::Vertex => vertex::lower(&shader),
+        Backend::Compute => {
+            let target = gpu.context().compute_target(2).unwrap();
+            compute::lower(&shader, &compute::Options { vertex_input: &vertex_input, target })
+        }
+    }
+    .unwrap()
+}
+
+fn dwords(bytes: &[u8]) -> Vec<u32> {
+    bytes.chunks_exact(4).map(|w| u32::from_le_bytes(w.try_into().unwrap())).collect()
+}
+
+/// The records of object `drawn`, which is drawn while the sets are bound at `frame` and `object`.
+fn records(frame: u32, object: u32, drawn: u32) -> impl Iterator<Item = u32> {
+    (0..VERTICES).flat_map(move |vertex| [1000 + frame, 1000 + object, drawn * 7 + vertex])
+}
+
+impl Bench {
+    fn new(options: OpenOptions, backend: Backend) -> Self {
+        let mut gpu = device::open_with(options);
+        let ctx = gpu.context().clone();
+        let sets = [
+            vk::DescriptorType::UNIFORM_BUFFER_DYNAMIC,
+            vk::DescriptorType::STORAGE_BUFFER_DYNAMIC,
+        ]
+        .map(|ty| DescriptorSet::new(ctx.device(), ty));
+        let layouts = sets.each_ref().map(|set| set.layout);
+        let desc = PipelineDesc {
+            shader: &lower(&gpu, backend),
+            topology: POINTS,
+            provoking_vertex: ProvokingVertex::First,
+            primitive_restart: false,
+            vertex_input: &VertexInput::default(),
+            set_layouts: &layouts,
+            dynamic_topology: false,
+            render_pass: gpu.render_pass(),
+            prepared: &[],
+            cache: vk::PipelineCache::null(),
+        };
+        // SAFETY: the context is of a live device, and the layouts are its.
+        let pipeline = unsafe { Pipeline::new(&ctx, &desc) }.unwrap();
+        let mut buffer = |size: u64, usage| {
+            let buffer = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
+            gpu.write(&buffer, 0, &vec![0; size as usize]).unwrap();
+            buffer
+        };
+        let usage = vk::BufferUsageFlags::UNIFORM_BUFFER | vk::BufferUsageFlags::STORAGE_BUFFER;
+        let objects = buffer(u64::from(OBJECTS * SPACING), usage);
+        let arguments = buffer(u64::from(OBJECTS) * 16, ctx.indirect_buffer_usage(backend));
+        let counter = buffer(4, ctx.counter_buffer_usage(backend));
+        let size = u64::from(OBJECTS * VERTICES) * STRIDE;
+        let target = buffer(size, ctx.capture_buffer_usage(backend));
+        let object = |object: u32| [(1000 + object).to_le_bytes(); SPACING as usize / 4].concat();
+        gpu.write(&objects, 0, &(0..OBJECTS).flat_map(object).collect::<Vec<_>>()).unwrap();
+        let command = |object| [VERTICES, 1, object * 7, 0].map(u32::to_le_bytes).concat();
+        gpu.write(&arguments, 0, &(0..OBJECTS).flat_map(command).collect::<Vec<_>>()).unwrap();
+        for set in &sets {
+            // SAFETY: the buffer has the usages, and nothing was submitted.
+            unsafe { set.write_range(ctx.device(), objects.raw(), 0, 16) };
+        }
+        let kind = QueryKind::TransformFeedbackStream;
+        let pool =
+            (backend == Backend::Compute).then(|| gpu.create_query_pool(kind, OBJECTS).unwrap());
+        Self { gpu, backend, pipeline, sets, objects, arguments, counter, target, pool }
+    }
+
+    fn close(mut self) {
+        self.gpu.destroy_pipeline(self.pipeline);
+        for buffer in [self.objects, self.arguments, self.counter, self.target] {
+            self.gpu.destroy_buffer(buffer);
+        }
+        self.pool.into_iter().for_each(|pool| self.gpu.destroy_query_pool(pool));
+        for set in self.sets {
+            // SAFETY: every submission was waited for.
+            unsafe { set.destroy(self.gpu.context().device()) };
+        }
+        device::close(self.gpu);
+    }
+
+    /// Records a capture, and gives what was captured.
+    fn capture(
+        &mut self,
+        way: Way,
+        record: impl FnOnce(&Context, vk::CommandBuffer, &mut Scene<'_>) -> Result<(), RuntimeError>,
+    ) -> Result<(Recorded, Vec<u32>), GpuError> {
+        let size = self.target.size();
+        self.gpu.write(&self.target, 0, &BEFORE.to_le_bytes().repeat(size as usize / 4))?;
+        self.gpu.write(&self.counter, 0, &[0; 4])?;
+        let mut arena = ArenaDesc::for_draws(u64::from(OBJECTS), 2 * u64::from(OBJECTS));
+        arena.descriptor_sets = 2 * OBJECTS;
+        let mut arena = self.gpu.create_arena(&arena)?;
+        let kernels = self.gpu.kernels();
+        let pass = (self.gpu.render_pass(), self.gpu.framebuffer());
+        let counter = Some(CounterBuffer { buffer: self.counter.raw(), offset: 0 });
+        let Self { gpu, backend, pipeline, target, pool, .. } = self;
+        let desc = CaptureDesc {
+            pipeline,
+            buffers: &[Some(CaptureBuffer { buffer: target.raw(), offset: 0, size })],
+            vertex_buffers: &[],
+            counters: &[counter.filter(|_| way == Way::Resumed)],
+        };
+        let sets = self.sets.each_ref().map(|set| set.raw);
+        let arguments = self.arguments.raw();
+        let recorded = gpu.submit(|ctx, cmd| {
+            // SAFETY: everything outlives the submission, which is waited for.
+            let recorded = unsafe {
+                if let Some(pool) = pool {
+                    pool.reset(ctx, cmd, 0, pool.count())?;
+                }
+                device::begin_render_pass(ctx, cmd, *backend, pass);
+                let mut capture = Capture::new(ctx, &kernels);
+                let recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                let mut scene = Scene { recorder, way, sets, arguments, pool: pool.as_ref() };
+                let recorded = record(ctx, cmd, &mut scene)
+                    .and_then(|()| scene.recorder.end(&[counter.filter(|_| way == Way::Resumed)]));
+                device::end_render_pass(ctx, cmd, *backend);
+                ctx.capture_barrier(cmd, *backend, ConsumerScope::TRANSFER);
+                recorded
+            };
+            recorded.map_err(|source| GpuError::Capture { capture: 0, source })
+        });
+        self.gpu.destroy_arena(arena);
+        let recorded = recorded?;
+        Ok((recorded, dwords(&self.gpu.read(&self.target, 0..size)?)))
+    }
+}
+
+/// A capture that is being recorded.
+struct Scene<'a> {
+    recorder: Recorder<'a>,
+    way: Way,
+    sets: [vk::DescriptorSet; 2],
+    arguments: vk::Buffer,
+    pool: Option<&'a QueryPool>,
+}
+
+impl Scene<'_> {
+    /// Binds sets from number `first` on, each at an object.
+    ///
+    /// # Safety
+    /// As [`Recorder::bind_descriptor_sets`].
+    unsafe fn bind(&mut self, first: u32, objects: &[u32]) -> Result<(), RuntimeError> {
+        let sets = &self.sets[first as usize..][..objects.len()];
+        let offsets: Vec<u32> = objects.iter().map(|object| object * SPACING).collect();
+        // SAFETY: the caller's contract.
+        unsafe { self.recorder.bind_descriptor_sets(first, sets, &offsets) }
+    }
+
+    /// Draws an object.
+    ///
+    /// # Safety
+    /// As [`Recorder::draw_indirect`].
+    unsafe fn draw(&mut self, object: u32) -> Result<(), RuntimeError> {
+        let recorder = &mut self.recorder;
+        let draw = Draw {
+            vertex_count: VERTICES,
+            instance_count: 1,
+            first_vertex: object * 7,
+            first_instance: 0,
+        };
+        let indirect = IndirectDraw {
+            buffer: self.arguments,
+            offset: u64::from(object) * 16,
+            draw_count: 1,
+            stride: 16,
+            count: None,
+        };
+        // SAFETY: the caller's contract.
+        unsafe {
+            match self.way {
+                Way::Direct | Way::Resumed => recorder.draw(POINTS, &draw),
+                Way::Indirect => recorder.draw_indirect(POINTS, &indirect),
+                Way::BehindQueries => {
+                    let pool = self.pool.unwrap();
+                    recorder.begin_query(pool, object)?;
+                    recorder.draw(POINTS, &draw)?;
+                    recorder.end_query(pool.kind())?;
+                    match object % 10 {
+                        9 => recorder.flush(),
+                        _ => Ok(()),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Every backend, the compute backend by both resource plans and on the floor, with the ways of
+/// recording.
+fn benches() -> Vec<(OpenOptions, Backend, &'static [Way])> {
+    const ALL: &[Way] = &[Way::Direct, Way::Indirect, Way::Resumed, Way::BehindQueries];
+    let mut benches = Vec::new();
+    for profile in [Profile::Full, Profile::Bifrost] {
+        for resources in device::RESOURCES {
+            let options = OpenOptions { profile, resources, ..Default::default() };
+            benches.push((options, Backend::Compute, ALL));
+        }
+    }
+    let gpu = device::open(Profile::Full);
+    for (backend, ways) in [(Backend::Native, &ALL[..3]), (Backend::Vertex, &ALL[..1])] {
+        if gpu.backends().contains(&backend) {
+            benches.push((OpenOptions::default(), backend, ways));
+        }
+    }
+    device::close(gpu);
+    benches
+}
+
+/// A hundred objects in one capture, each with its dynamic offsets: both sets bound at once, or one
+/// of them.
+#[test]
+fn each_object_reads_its_own_descriptors() {
+    for (options, backend, ways) in benches() {
+        let mut bench = Bench::new(options.clone(), backend);
+        for way in ways {
+            let found = bench.capture(*way, |_, _, scene| {
+                for object in 0..OBJECTS {
+                    // SAFETY: as `capture` says; the arguments lie in their buffer.
+                    unsafe {
+                        match object % 10 {
+                            0 => scene.bind(0, &[object / 10, object])?,
+                            5 => {
+                                scene.bind(1, &[object])?;
+                                scene.bind(0, &[object / 10])?;
+                            }
+                            _ => scene.bind(1, &[object])?,
+                        }
+                        scene.draw(object)?;
+                    }
+                }
+                Ok(())
+            });
+            let (_, found) = found.unwrap();
+            let expected: Vec<u32> =
+                (0..OBJECTS).flat_map(|object| records(object / 10, object, object)).collect();
+            let differ = found.chunks(3).zip(expected.chunks(3)).filter(|(a, b)| a != b).count();
+            assert_eq!(differ, 0, "{backend} {way:?} {options:?}: records of another object");
+        }
+        bench.close();
+    }
+}
+
+/// Draws share a dispatch as long as what they read stays bound, whatever is bound again.
+#[test]
+fn draws_of_the_same_sets_share_a_dispatch() {
+    for resources in device::RESOURCES {
+        let options = OpenOptions { resources, ..Default::default() };
+        let mut bench = Bench::new(options, Backend::Compute);
+        for way in [Way::Direct, Way::Indirect] {
+            let found = bench.capture(way, |_, _, scene| {
+                for object in 0..OBJECTS {
+                    // SAFETY: as `capture` says; the arguments lie in their buffer.
+                    unsafe {
+                        let (frame, bound) = sets_of(object);
+                        scene.bind(0, &[frame])?;
+                        scene.bind(1, &[bound])?;
+                        scene.draw(object)?;
+                    }
+                }
+                Ok(())
+            });
+            let (recorded, found) = found.unwrap();
+            let expected = |object| {
+                let (frame, bound) = sets_of(object);
+                records(frame, bound, object)
+            };
+            assert!(found.into_iter().eq((0..OBJECTS).flat_map(expected)), "{resources:?} {way:?}");
+            assert_eq!(recorded.captures, 3, "{resources:?} {way:?}");
+        }
+        bench.close();
+    }
+
+    /// Frame and object that a draw reads: three states.
+    fn sets_of(object: u32) -> (u32, u32) {
+        match object {
+            0..50 => (1, 2),
+            50..70 => (7, 8),
+            _ => (7, 9),
+        }
+    }
+}
+
+/// Sets that the application binds itself are in effect only if the recorder has not bound any.
+#[test]
+fn sets_that_the_application_binds_itself() {
+    for resources in device::RESOURCES {
+        let options = OpenOptions { resources, ..Default::default() };
+        let mut bench = Bench::new(options, Backend::Compute);
+        let layout = bench.pipeline.raw_layout();
+        let found = bench.capture(Way::Direct, |ctx, cmd, scene| {
+            let sets = scene.sets;
+            let own = |first: u32, object: u32| {
+                let set = [sets[first as usize]];
+                let offset = [object * SPACING];
+                let point = vk::PipelineBindPoint::COMPUTE;
+                // SAFETY: the command buffer is being recorded, and the sets are of that layout.
+                unsafe {
+                    ctx.device().cmd_bind_descriptor_sets(cmd, point, layout, first, &set, &offset);
+                }
+            };
+            // SAFETY: as `capture` says.
+            unsafe {
+                let error = scene.draw(0).unwrap_err();
+                assert!(matches!(error, RuntimeError::MissingDescriptorSet { set: 0 }), "{error}");
+                let error = scene.recorder.assume_descriptor_sets(1, 2).unwrap_err();
+                assert!(matches!(error, RuntimeError::DescriptorSetRange { .. }), "{error}");
+                scene.recorder.assume_descriptor_sets(0, 2)?;
+                own(0, 1);
+                own(1, 2);
+                scene.draw(0)?;
+                scene.bind(1, &[3])?;
+                own(1, 4);
+                scene.draw(1)?;
+                // Draws that are recorded only now read the sets that are bound now, except for
+                // those that the recorder bound.
+                own(0, 5);
+                scene.recorder.flush()?;
+                own(0, 6);
+                own(1, 7);
+                scene.draw(2)?;
+                scene.bind(0, &[8])?;
+                scene.draw(3)?;
+                own(0, 9);
+            }
+            Ok(())
+        });
+        let (_, found) = found.unwrap();
+        let bound = [(5, 4), (5, 3), (9, 3), (8, 3)];
+        let expected: Vec<u32> = (0..)
+            .zip(bound)
+            .flat_map(|(drawn, (frame, object))| records(frame, object, drawn))
+            .collect();
+        assert_eq!(found[..expected.len()], expected, "{resources:?}");
+        assert!(found[expected.len()..].iter().all(|dword| *dword == BEFORE), "{resources:?}");
+        bench.close();
+    }
+}
+
+/// Sets that cannot be in effect are refused with a message, and the capture continues.
+#[test]
+fn sets_that_cannot_hold_are_refused() {
+    for (options, backend, ways) in benches() {
+        let resources = options.resources;
+        let mut bench = Bench::new(options, backend);
+        for way in ways {
+            let mut error = None;
+            let found = bench.capture(*way, |_, _, scene| {
+                // SAFETY: as `capture` says; the arguments lie in their buffer.
+                unsafe {
+                    // Whatever is not bound is missed, and the capture goes on.
+                    for (before, missing) in [(None, 0), (Some(0), 1)] {
+                        if let Some(number) = before {
+                            scene.bind(number, &[1])?;
+                        }
+                        let error = scene.recorder.draw(POINTS, &Draw::new(VERTICES)).unwrap_err();
+                        let is_missed =
+                            matches!(error, RuntimeError::MissingDescriptorSet { set } if set == missing);
+                        assert!(is_missed, "{backend} {way:?} {resources:?}: {error}");
+                    }
+                    scene.bind(0, &[1, 2])?;
+                    let sets = [scene.sets[1]; 2];
+                    error = scene.recorder.bind_descriptor_sets(1, &sets, &[0, 0]).err();
+                    scene.recorder.bind_descriptor_sets(2, &[], &[])?;
+                    scene.draw(0)
+                }
+            });
+            assert_eq!(
+                error.unwrap().to_string(),
+                "2 descriptor sets are bound from number 1 on: the pipeline has 2 set layouts of the application"
+            );
+            let (_, found) = found.unwrap();
+            assert_eq!(found[..3], [1001, 1002, 0], "{backend} {way:?} {resources:?}");
+
+            // A draw before all sets are bound would read a set that a kernel has replaced.
+            if resources != Resources::Descriptors || !matches!(way, Way::Indirect | Way::Resumed) {
+                continue;
+            }
+            for (before, missing) in [(None, 0), (Some(0), 1), (Some(1), 0)] {
+                let found = bench.capture(*way, |_, _, scene| {
+                    // SAFETY: as above.
+                    unsafe {
+                        scene.recorder.assume_descriptor_sets(0, 2)?;
+                        if let Some(number) = before {
+                            scene.bind(number, &[1])?;
+                        }
+                        scene.draw(0)?;
+                        scene.bind(0, &[1, 2])?;
+                        scene.draw(1)
+                    }
+                });
+                match found.unwrap_err() {
+                    GpuError::Capture {
+                        source: RuntimeError::DescriptorSetUnknown { set },
+                        ..
+                    } => assert_eq!(set, missing),
+                    error => panic!("{error}"),
+                }
+            }
+        }
+        bench.close();
+    }
+}
+
+/// If an earlier pipeline has fewer sets, the descriptor set of the resource plan replaces a set of
+/// the application. Playing the rest of a capture takes that into account.
+#[test]
+fn what_a_flush_disturbed_is_known_to_who_plays_the_rest() {
+    const WITHOUT_SETS: &str = "#version 450
+        layout(location = 0, xfb_buffer = 0, xfb_stride = 12, xfb_offset = 0) out flat uvec3 captured;
+        void main() {
+            captured = uvec3(gl_VertexIndex);
+            gl_Position = vec4(0.0);
+            gl_PointSize = 1.0;
+        }";
+    let options = OpenOptions { resources: Resources::Descriptors, ..Default::default() };
+    let mut bench = Bench::new(options, Backend::Compute);
+    let words = common::compile(WITHOUT_SETS, &[]);
+    let vertex_input = VertexInput::default();
+    let target = bench.gpu.context().compute_target(0).unwrap();
+    let options = compute::Options { vertex_input: &vertex_input, target };
+    let desc = PipelineDesc {
+        shader: &compute::lower(&Shader::new(&words), &options).unwrap(),
+        topology: POINTS,
+        provoking_vertex: ProvokingVertex::First,
+        primitive_restart: false,
+        vertex_input: &vertex_input,
+        set_layouts: &[],
+        dynamic_topology: false,
+        render_pass: vk::RenderPass::null(),
+        prepared: &[],
+        cache: vk::PipelineCache::null(),
+    };
+    // SAFETY: the context is of a live device.
+    let without_sets = unsafe { Pipeline::new(bench.gpu.context(), &desc) }.unwrap();
+    let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(2, 2)).unwrap();
+    let kernels = bench.gpu.kernels();
+    let Bench { gpu, pipeline, target, .. } = &mut bench;
+    let desc = CaptureDesc {
+        pipeline: &without_sets,
+        buffers: &[Some(CaptureBuffer { buffer: target.raw(), offset: 0, size: target.size() })],
+        vertex_buffers: &[],
+        counters: &[],
+    };
+    let draw = Draw { vertex_count: VERTICES, instance_count: 1, ..Default::default() };
+    gpu.submit(|ctx, cmd| {
+        // SAFETY: everything outlives the submission, which is waited for.
+        unsafe {
+            let mut capture = Capture::new(ctx, &kernels);
+            let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+            recorder.draw(POINTS, &draw)?;
+            recorder.flush()?;
+            drop(recorder);
+            let mut recorder = capture.recorder();
+            recorder.bind_pipeline(pipeline)?;
+            recorder.assume_descriptor_sets(0, 2)?;
+            recorder.draw(POINTS, &draw)?;
+            drop(recorder);
+            capture.end(&[])?;
+            let error = capture.play(&mut arena, cmd).unwrap_err();
+            let is_known = matches!(error, RuntimeError::DescriptorSetUnknown { set: 0 });
+            assert!(is_known, "{error}");
+        }
+        Ok(())
+    })
+    .unwrap();
+    bench.gpu.destroy_arena(arena);
+    bench.gpu.destroy_pipeline(without_sets);
+    bench.close();
+}

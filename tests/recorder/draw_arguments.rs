@@ -1,0 +1,400 @@
+//! Compares draws with arguments that a kernel computes from counters with
+//! `vkCmdDrawIndirectByteCountEXT`: the vertices of both are captured natively, and must be the
+//! same.
+
+use crate::common;
+use ash::vk;
+use vkxfb::lower::{Backend, Shader, native};
+use vkxfb::runtime::{
+    ArenaDesc, Buffer, ByteCountDraw, Capture, CaptureBuffer, CaptureDesc, ConsumerScope,
+    CounterBuffer, Draw, DrawCommands, IndirectDraw, MemoryLocation, Pipeline, PipelineDesc,
+    Recorder, RuntimeError, VertexBuffer,
+};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
+use vkxfb_probe::gpu::{Gpu, GpuError, OpenOptions, Profile, Resources};
+use vkxfb_probe::shaders::ProbeShader;
+
+use crate::common::device::{self, PipelineOptions};
+
+/// Captures its attribute, the vertex and the instance.
+const ECHO: &str = "#version 450
+    layout(location = 0) in uvec4 vertex;
+    layout(xfb_buffer = 0, xfb_stride = 24) out;
+    layout(location = 0, xfb_offset = 0) out flat uvec4 captured;
+    layout(location = 1, xfb_offset = 16) out flat uvec2 place;
+    void main() {
+        captured = vertex;
+        place = uvec2(gl_VertexIndex, gl_InstanceIndex);
+        gl_Position = vec4(0.0);
+        gl_PointSize = 1.0;
+    }";
+/// Bytes of a vertex that is captured first, and drawn then.
+const STRIDE: u32 = 16;
+/// Vertices that are captured.
+const VERTICES: u32 = 60;
+/// Bytes that are captured of what is drawn, at most.
+const DRAWN: u64 = 24 * 3 * 3 * VERTICES as u64;
+
+/// More draws than the kernel has workgroups whose draws are added later.
+const MANY: usize = 40;
+
+/// Counters, with the stride of a vertex, and the number of instances and the first instance. The
+/// first is the counter at the end of the capture.
+const DRAWS: [(u32, u32, [u32; 2]); 7] = [
+    (STRIDE * VERTICES, STRIDE, [2, 0]),
+    (0, STRIDE, [1, 0]),
+    (STRIDE - 4, STRIDE, [1, 0]),
+    (STRIDE * 7 + 12, STRIDE, [1, 2]),
+    (STRIDE * 8, 2 * STRIDE, [3, 1]),
+    (100, 28, [1, 0]),
+    (STRIDE * 20, STRIDE, [0, 0]),
+];
+
+fn echo_pipeline(gpu: &Gpu, topology: PrimitiveTopology) -> Pipeline {
+    let words = common::compile(ECHO, &[]);
+    let vertex_input = VertexInput {
+        bindings: vec![VertexBinding { binding: 0, stride: STRIDE, input_rate: InputRate::Vertex }],
+        attributes: vec![VertexAttribute {
+            location: 0,
+            binding: 0,
+            format: VertexFormat::R32G32B32A32Uint,
+            offset: 0,
+        }],
+    };
+    let desc = PipelineDesc {
+        shader: &native::lower(&Shader::new(&words)).unwrap(),
+        topology,
+        provoking_vertex: ProvokingVertex::First,
+        primitive_restart: false,
+        vertex_input: &vertex_input,
+        set_layouts: &[],
+        dynamic_topology: false,
+        render_pass: gpu.render_pass(),
+        prepared: &[],
+        cache: vk::PipelineCache::null(),
+    };
+    // SAFETY: the context is of a live device.
+    unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
+}
+
+/// When draws are given to the kernel that writes their commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum When {
+    Now,
+    /// After it was recorded.
+    Later,
+}
+
+/// What is captured, and the counters.
+struct Captured {
+    vertices: Buffer,
+    counters: Buffer,
+    commands: Buffer,
+}
+
+impl Captured {
+    /// By compute, with one draw that fills the buffer.
+    fn new(gpu: &mut Gpu) -> Self {
+        let backend = Backend::Compute;
+        let shader = ProbeShader::identify();
+        let options = PipelineOptions {
+            topology: PrimitiveTopology::PointList,
+            provoking: ProvokingVertex::First,
+            specialize: false,
+        };
+        let lowered = device::lower(gpu, &shader, backend);
+        let pipeline = device::pipeline(gpu, &shader, &lowered, options);
+        let ctx = gpu.context();
+        let vertex_usage = ctx.capture_buffer_usage(backend) | vk::BufferUsageFlags::VERTEX_BUFFER;
+        let counter_usage =
+            ctx.counter_buffer_usage(backend) | ctx.counter_buffer_usage(Backend::Native);
+        let command_usage = ctx.draw_command_usage();
+        let size = u64::from(STRIDE * VERTICES);
+        let vertices = gpu.create_buffer(size, vertex_usage, MemoryLocation::Device).unwrap();
+        let size = 4 * DRAWS.len() as u64;
+        let counters = gpu.create_buffer(size, counter_usage, MemoryLocation::Device).unwrap();
+        let size = 4 + 20 * MANY as u64;
+        let commands = gpu.create_buffer(size, command_usage, MemoryLocation::Device).unwrap();
+        let values = DRAWS.map(|(counter, ..)| counter);
+        gpu.write(&counters, 4, bytemuck::cast_slice(&values[1..])).unwrap();
+        let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 1)).unwrap();
+        let kernels = gpu.kernels();
+        let (buffer, size) = (vertices.raw(), vertices.size());
+        let desc = CaptureDesc {
+            pipeline: &pipeline,
+            buffers: &[Some(CaptureBuffer { buffer, offset: 0, size })],
+            vertex_buffers: &[],
+            counters: &[],
+        };
+        gpu.submit(|ctx, cmd| {
+            let draw = Draw {
+                vertex_count: VERTICES,
+                instance_count: 1,
+                first_vertex: 5,
+                ..Draw::default()
+            };
+            // SAFETY: everything outlives the submission, which is waited for.
+            unsafe {
+                let mut capture = Capture::new(ctx, &kernels);
+                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                recorder.draw(PrimitiveTopology::PointList, &draw)?;
+                recorder.end(&[Some(CounterBuffer { buffer: counters.raw(), offset: 0 })])?;
+            }
+            Ok(())
+        })
+        .unwrap();
+        gpu.destroy_arena(arena);
+        gpu.destroy_pipeline(pipeline);
+        Self { vertices, counters, commands }
+    }
+
+    fn destroy(self, gpu: &mut Gpu) {
+        [self.vertices, self.counters, self.commands]
+            .into_iter()
+            .for_each(|buffer| gpu.destroy_buffer(buffer));
+    }
+
+    fn draws(&self, counter_offset: u32) -> Vec<ByteCountDraw> {
+        let draw = |(number, (_, vertex_stride, instances)): (u64, (u32, u32, [u32; 2]))| {
+            let [instance_count, first_instance] = instances;
+            let counter = CounterBuffer { buffer: self.counters.raw(), offset: 4 * number };
+            ByteCountDraw { instance_count, first_instance, counter, counter_offset, vertex_stride }
+        };
+        (0..).zip(DRAWS).map(draw).collect()
+    }
+
+    /// Writes commands every `stride` bytes from byte 4 on, and reads them back.
+    fn commands(
+        &self,
+        gpu: &mut Gpu,
+        draws: &[ByteCountDraw],
+        stride: u32,
+        when: When,
+    ) -> Result<Vec<[u32; 4]>, GpuError> {
+        gpu.write(&self.commands, 0, &vec![0xa5; self.commands.size() as usize])?;
+        // Draws that are added later take memory for 16 draws, and for twice as many at a time.
+        let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 48)).unwrap();
+        let kernels = gpu.kernels();
+        let recorded = gpu.submit(|ctx, cmd| {
+            let mut commands = DrawCommands { buffer: self.commands.raw(), offset: 4, stride };
+            // SAFETY: everything outlives the submission, which is waited for.
+            unsafe {
+                match when {
+                    When::Now => {
+                        kernels.write_draw_commands(ctx, &mut arena, cmd, draws, &commands)?;
+                    }
+                    When::Later => {
+                        let mut late = kernels.write_draw_commands_later(ctx, &mut arena, cmd)?;
+                        for draw in draws {
+                            late.push(ctx, &mut arena, draw, &commands)?;
+                            commands.offset += u64::from(stride);
+                        }
+                    }
+                }
+            }
+            Ok(())
+        });
+        gpu.destroy_arena(arena);
+        recorded?;
+        let bytes = gpu.read(&self.commands, 0..self.commands.size()).unwrap();
+        let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+        let mut touched = vec![false; bytes.len() / 4];
+        let command = |number: usize| {
+            let start = 4 + number * stride as usize;
+            touched[start / 4..][..4].fill(true);
+            [0, 4, 8, 12].map(|at| word(start + at))
+        };
+        let commands = (0..draws.len()).map(command).collect();
+        let untouched = (0..touched.len()).filter(|dword| !touched[*dword]);
+        assert!(untouched.map(|dword| word(4 * dword)).all(|word| word == 0xa5a5_a5a5));
+        Ok(commands)
+    }
+
+    /// Captures draws of the vertices.
+    fn draw(
+        &self,
+        gpu: &mut Gpu,
+        pipeline: &Pipeline,
+        record: impl FnOnce(&mut Recorder<'_>) -> Result<(), RuntimeError>,
+    ) -> Vec<u8> {
+        let usage = gpu.context().capture_buffer_usage(Backend::Native);
+        let target = gpu.create_buffer(DRAWN, usage, MemoryLocation::Device).unwrap();
+        gpu.write(&target, 0, &vec![0xa5; DRAWN as usize]).unwrap();
+        let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 1)).unwrap();
+        let kernels = gpu.kernels();
+        let vertices = VertexBuffer {
+            binding: 0,
+            buffer: self.vertices.raw(),
+            offset: 0,
+            size: self.vertices.size(),
+            stride: None,
+        };
+        let desc = CaptureDesc {
+            pipeline,
+            buffers: &[Some(CaptureBuffer { buffer: target.raw(), offset: 0, size: DRAWN })],
+            vertex_buffers: &[vertices],
+            counters: &[],
+        };
+        let pass = (gpu.render_pass(), gpu.framebuffer());
+        gpu.submit(|ctx, cmd| {
+            // SAFETY: everything outlives the submission, which is waited for.
+            unsafe {
+                device::begin_render_pass(ctx, cmd, Backend::Native, pass);
+                let mut capture = Capture::new(ctx, &kernels);
+                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                record(&mut recorder)?;
+                recorder.end(&[])?;
+                device::end_render_pass(ctx, cmd, Backend::Native);
+                ctx.capture_barrier(cmd, Backend::Native, ConsumerScope::TRANSFER);
+            }
+            Ok(())
+        })
+        .unwrap();
+        let bytes = gpu.read(&target, 0..DRAWN).unwrap();
+        gpu.destroy_arena(arena);
+        gpu.destroy_buffer(target);
+        bytes
+    }
+}
+
+/// Each draw, by both commands, with every topology that the device draws natively.
+#[test]
+fn what_was_captured_is_drawn_as_by_byte_count() {
+    let mut gpu = device::open(Profile::Full);
+    let captured = Captured::new(&mut gpu);
+    for topology in PrimitiveTopology::ALL {
+        let pipeline = echo_pipeline(&gpu, topology);
+        let draws = captured.draws(0);
+        captured.commands(&mut gpu, &draws, 20, When::Now).unwrap();
+        for (offset, draw) in (4..).step_by(20).zip(&draws) {
+            // SAFETY: as `draw` says.
+            let expected = captured.draw(&mut gpu, &pipeline, |recorder| unsafe {
+                recorder.draw_indirect_byte_count(topology, draw)
+            });
+            let buffer = captured.commands.raw();
+            let draw = IndirectDraw { buffer, offset, draw_count: 1, stride: 0, count: None };
+            // SAFETY: as above.
+            let found = captured.draw(&mut gpu, &pipeline, |recorder| unsafe {
+                recorder.draw_indirect(topology, &draw)
+            });
+            assert!(found == expected, "{topology}: {draw:?}");
+            let is_drawn = found.iter().any(|byte| *byte != 0xa5);
+            assert_eq!(is_drawn, expected.iter().any(|byte| *byte != 0xa5));
+        }
+        // The first draws the vertices that were captured.
+        // SAFETY: as above.
+        let found = captured.draw(&mut gpu, &pipeline, |recorder| unsafe {
+            recorder.draw_indirect_byte_count(topology, &draws[0])
+        });
+        let first = u32::from_le_bytes(found[..4].try_into().unwrap());
+        let vertex = topology.gather(ProvokingVertex::First, 0) as u32;
+        assert_eq!(first, 5 + vertex, "{topology}");
+        gpu.destroy_pipeline(pipeline);
+    }
+    captured.destroy(&mut gpu);
+    device::close(gpu);
+}
+
+/// Commands follow the formula, by addresses and by descriptors, with counter offsets and strides
+/// of commands.
+#[test]
+fn commands_are_what_the_formula_says() {
+    for resources in device::RESOURCES {
+        let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
+        let captured = Captured::new(&mut gpu);
+        for (counter_offset, stride) in [(0, 16), (16, 20), (104, 16), (u32::MAX - 3, 16)] {
+            let draws = captured.draws(counter_offset);
+            let found = captured.commands(&mut gpu, &draws, stride, When::Now).unwrap();
+            let expected = DRAWS.map(|(counter, vertex_stride, [instances, first])| {
+                [counter.saturating_sub(counter_offset) / vertex_stride, instances, 0, first]
+            });
+            assert_eq!(found, expected, "{resources:?} {counter_offset} {stride}");
+        }
+        assert_eq!(captured.commands(&mut gpu, &[], 0, When::Now).unwrap(), [[0; 4]; 0]);
+        let one = captured.commands(&mut gpu, &captured.draws(0)[..1], 0, When::Now).unwrap();
+        assert_eq!(one, [[VERTICES, 2, 0, 0]]);
+        captured.destroy(&mut gpu);
+        device::close(gpu);
+    }
+}
+
+/// As many draws as have to move twice to more memory.
+#[test]
+fn draws_can_be_added_after_the_kernel() {
+    let mut gpu = device::open(Profile::Full);
+    let captured = Captured::new(&mut gpu);
+    let draws: Vec<_> = captured.draws(4).into_iter().cycle().take(MANY).collect();
+    for count in [0, 1, 16, 17, MANY] {
+        let now = captured.commands(&mut gpu, &draws[..count], 16, When::Now).unwrap();
+        let later = captured.commands(&mut gpu, &draws[..count], 16, When::Later).unwrap();
+        assert_eq!(now, later, "{count}");
+    }
+    captured.destroy(&mut gpu);
+    device::close(gpu);
+}
+
+#[test]
+fn what_cannot_be_drawn_is_refused() {
+    let mut gpu = device::open(Profile::Full);
+    let captured = Captured::new(&mut gpu);
+    let draws = captured.draws(0);
+    let mut text_of = |draws: &[ByteCountDraw], stride, when| {
+        captured.commands(&mut gpu, draws, stride, when).unwrap_err().to_string()
+    };
+    let mut text = |draws: &[ByteCountDraw], stride| text_of(draws, stride, When::Now);
+    assert_eq!(text(&draws, 12), "the stride of draw commands is 12 bytes: each takes 16");
+    assert_eq!(
+        text(&draws, 18),
+        "the stride of draw commands is 18 bytes: it must be a multiple of 4"
+    );
+    let wrong = [ByteCountDraw { vertex_stride: 0, ..draws[0] }];
+    let vertex_stride = "vertexStride, a divisor, is 0 bytes: it must be a multiple of 4";
+    assert_eq!(text(&wrong, 16), vertex_stride);
+    assert_eq!(text_of(&wrong, 16, When::Later), vertex_stride);
+    assert_eq!(
+        text_of(&draws, 18, When::Later),
+        "the offset of draw commands is 22 bytes: it must be a multiple of 4"
+    );
+    captured.destroy(&mut gpu);
+    device::close(gpu);
+
+    // Descriptors must be written before the draws are known.
+    let resources = Resources::Descriptors;
+    let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
+    let captured = Captured::new(&mut gpu);
+    let error = captured.commands(&mut gpu, &[], 16, When::Later).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "a draw that is added later needs the feature bufferDeviceAddress, which the device was created \
+         without"
+    );
+    captured.destroy(&mut gpu);
+    device::close(gpu);
+
+    // A device on which indirect draws do nothing, as on the floor by default.
+    let mut gpu = device::open(Profile::Bifrost);
+    let usage = gpu.context().draw_command_usage();
+    let buffer = gpu.create_buffer(16, usage, MemoryLocation::Device).unwrap();
+    let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 1)).unwrap();
+    let kernels = gpu.kernels();
+    gpu.submit(|ctx, cmd| {
+        let commands = DrawCommands { buffer: buffer.raw(), offset: 0, stride: 16 };
+        // SAFETY: nothing is recorded.
+        let error = unsafe { kernels.write_draw_commands(ctx, &mut arena, cmd, &[], &commands) };
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            "indirect draws do nothing on this device: read the counter back, and draw as many vertices as \
+             (counter - counterOffset) / vertexStride"
+        );
+        let mut ctx = ctx.clone();
+        ctx.set_indirect_draws(true);
+        // SAFETY: there is nothing to draw.
+        unsafe { kernels.write_draw_commands(&ctx, &mut arena, cmd, &[], &commands) }?;
+        Ok(())
+    })
+    .unwrap();
+    gpu.destroy_arena(arena);
+    gpu.destroy_buffer(buffer);
+    device::close(gpu);
+}

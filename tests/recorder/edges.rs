@@ -1,0 +1,365 @@
+//! Edge cases of draws, counters and recordings: counts whose sums exceed 2^64, counters that no
+//! capture wrote, empty captures, and calls that are refused in the middle of a recording, which
+//! continues.
+
+use vkxfb::lower::Backend;
+use vkxfb::runtime::{
+    ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, Captured, ConsumerScope, CounterBuffer,
+    Draw, MemoryLocation, Pipeline, QueryKind, QueryPool, QueryResult, Recorded, Recorder,
+    RuntimeError, VertexBuffer,
+};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_probe::gpu::{Gpu, OpenOptions, Resources};
+use vkxfb_probe::shaders::ProbeShader;
+
+use crate::common::device::{self, PipelineOptions};
+
+const COMPUTE: Backend = Backend::Compute;
+const POINTS: PrimitiveTopology = PrimitiveTopology::PointList;
+const KINDS: [QueryKind; 2] = [QueryKind::TransformFeedbackStream, QueryKind::PrimitivesGenerated];
+/// Dwords that are captured to.
+const DWORDS: usize = 64;
+const BEFORE: u32 = 0xa5a5_a5a5;
+
+/// A pipeline, what it captures to and reads, and a query of each kind.
+struct Bench {
+    gpu: Gpu,
+    pipeline: Pipeline,
+    target: Buffer,
+    counter: Buffer,
+    vertices: Buffer,
+    pools: [QueryPool; 2],
+    /// Bytes that are bound to capture to.
+    size: u64,
+}
+
+fn bytes(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+fn words(bytes: &[u8]) -> Vec<u32> {
+    bytes.chunks_exact(4).map(|w| u32::from_le_bytes(w.try_into().unwrap())).collect()
+}
+
+impl Bench {
+    fn new(resources: Resources, shader: &ProbeShader) -> Self {
+        let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
+        let options = PipelineOptions {
+            topology: POINTS,
+            provoking: ProvokingVertex::First,
+            specialize: false,
+        };
+        let lowered = device::lower(&gpu, shader, COMPUTE);
+        let pipeline = device::pipeline(&gpu, shader, &lowered, options);
+        let ctx = gpu.context().clone();
+        let mut buffer =
+            |size, usage| gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
+        let target = buffer(4 * DWORDS as u64, ctx.capture_buffer_usage(COMPUTE));
+        let counter = buffer(4, ctx.counter_buffer_usage(COMPUTE));
+        let vertices = buffer(1 << 12, ctx.vertex_buffer_usage(COMPUTE));
+        let pools = KINDS.map(|kind| gpu.create_query_pool(kind, 1).unwrap());
+        let size = target.size();
+        Self { gpu, pipeline, target, counter, vertices, pools, size }
+    }
+
+    fn close(mut self) {
+        self.pools.into_iter().for_each(|pool| self.gpu.destroy_query_pool(pool));
+        for buffer in [self.target, self.counter, self.vertices] {
+            self.gpu.destroy_buffer(buffer);
+        }
+        self.gpu.destroy_pipeline(self.pipeline);
+        device::close(self.gpu);
+    }
+
+    /// Captures, resuming from a counter with the given value if there is one. Returns the counter
+    /// afterwards.
+    fn capture(
+        &mut self,
+        arena: &ArenaDesc,
+        vertex_buffers: &[VertexBuffer],
+        resumed: Option<u32>,
+        record: impl FnOnce(&mut Recorder<'_>, &[QueryPool; 2]) -> Result<(), RuntimeError>,
+    ) -> (Recorded, Vec<u32>, u32) {
+        let gpu = &mut self.gpu;
+        gpu.write(&self.target, 0, &bytes(&[BEFORE; DWORDS])).unwrap();
+        gpu.write(&self.counter, 0, &resumed.unwrap_or(BEFORE).to_le_bytes()).unwrap();
+        let mut arena = gpu.create_arena(arena).unwrap();
+        let kernels = gpu.kernels();
+        let counter = Some(CounterBuffer { buffer: self.counter.raw(), offset: 0 });
+        let (buffer, size) = (self.target.raw(), self.size);
+        let desc = CaptureDesc {
+            pipeline: &self.pipeline,
+            buffers: &[Some(CaptureBuffer { buffer, offset: 0, size })],
+            vertex_buffers,
+            counters: &[counter.filter(|_| resumed.is_some())],
+        };
+        let pools = &self.pools;
+        let recorded = gpu.submit(|ctx, cmd| {
+            // SAFETY: everything outlives the submission, which is waited for.
+            unsafe {
+                for pool in pools {
+                    pool.reset(ctx, cmd, 0, pool.count())?;
+                }
+                let mut capture = Capture::new(ctx, &kernels);
+                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                record(&mut recorder, pools)?;
+                let recorded = recorder.end(&[counter])?;
+                ctx.capture_barrier(cmd, COMPUTE, ConsumerScope::HOST);
+                Ok(recorded)
+            }
+        });
+        gpu.destroy_arena(arena);
+        let found = words(&gpu.read(&self.target, 0..self.target.size()).unwrap());
+        let position = words(&gpu.read(&self.counter, 0..4).unwrap())[0];
+        (recorded.unwrap(), found, position)
+    }
+
+    fn results(&self) -> [Option<QueryResult>; 2] {
+        // SAFETY: the device is live.
+        [0, 1].map(|i| unsafe { self.pools[i].result(0) }.unwrap())
+    }
+}
+
+/// Begins the first query of each pool of a [`Bench`].
+fn begin_queries(recorder: &mut Recorder<'_>, pools: &[QueryPool; 2]) -> Result<(), RuntimeError> {
+    // SAFETY: the pools outlive the submission, which is waited for.
+    pools.iter().try_for_each(|pool| unsafe { recorder.begin_query(pool, 0) })
+}
+
+/// The CPU and the setup kernel count alike, modulo 2^64, and capture what there is room for.
+#[test]
+fn counts_pass_64_bits() {
+    let shader = ProbeShader::identify();
+    for resources in device::RESOURCES {
+        let mut bench = Bench::new(resources, &shader);
+        let huge = Draw { vertex_count: u32::MAX, instance_count: u32::MAX, ..Draw::default() };
+        let needed = (u64::from(u32::MAX) * u64::from(u32::MAX)).wrapping_mul(2);
+        for resumed in [None, Some(0)] {
+            let arena = ArenaDesc::for_draws(1, 4);
+            let (recorded, found, position) =
+                bench.capture(&arena, &[], resumed, |recorder, pools| {
+                    begin_queries(recorder, pools)?;
+                    // SAFETY: as `capture` says.
+                    unsafe {
+                        recorder.draw(POINTS, &huge)?;
+                        recorder.draw(POINTS, &huge)?;
+                    }
+                    KINDS.into_iter().try_for_each(|kind| recorder.end_query(kind))
+                });
+            let mut expected = vec![0; 4 * DWORDS];
+            let records = expected.chunks_exact_mut(16).zip(0..);
+            records.for_each(|(record, vertex)| shader.record(0, 0, vertex, record));
+            assert_eq!(found, words(&expected), "{resources:?} {resumed:?}");
+            assert_eq!(position, 4 * DWORDS as u32);
+            let written = DWORDS as u64 / 4;
+            let stream = QueryResult { first: written, second: needed };
+            let generated = QueryResult { first: needed, second: 0 };
+            assert_eq!(bench.results(), [Some(stream), Some(generated)], "{resumed:?}");
+            let captured = recorded.captured.map(|c| (c.primitives_written, c.primitives_needed));
+            assert_eq!(captured, resumed.is_none().then_some((written, needed)));
+        }
+        bench.close();
+    }
+}
+
+/// Counters with values that no capture writes: rounded down to a dword, they say where records are
+/// written, or that there is no room.
+#[test]
+fn hostile_counters_are_harmless() {
+    let shader = ProbeShader::identify();
+    for resources in device::RESOURCES {
+        let mut bench = Bench::new(resources, &shader);
+        let size = 4 * DWORDS as u32;
+        for counter in [1, 2, 3, 4, 19, size - 17, size - 16, size - 1, size, size + 1, u32::MAX] {
+            let draw = Draw { vertex_count: 9, instance_count: 1, ..Draw::default() };
+            let (_, found, position) =
+                bench.capture(&ArenaDesc::for_draws(1, 1), &[], Some(counter), |recorder, _| {
+                    // SAFETY: as `capture` says.
+                    unsafe { recorder.draw(POINTS, &draw) }
+                });
+            let start = counter / 4 * 4;
+            let written = (size.saturating_sub(start) / 16).min(draw.vertex_count);
+            let mut expected = bytes(&[BEFORE; DWORDS]);
+            for vertex in 0..written {
+                let at = (start + 16 * vertex) as usize;
+                shader.record(0, 0, vertex, &mut expected[at..at + 16]);
+            }
+            assert_eq!(found, words(&expected), "{resources:?} {counter}");
+            assert_eq!(position, start + 16 * written, "{resources:?} {counter}");
+        }
+        bench.close();
+    }
+}
+
+/// Without draws, counters and queries do not change, and queries become available.
+#[test]
+fn nothing_is_captured_without_draws() {
+    for resources in device::RESOURCES {
+        let mut bench = Bench::new(resources, &ProbeShader::identify());
+        for (resumed, position) in [(None, 0), (Some(20), 20)] {
+            let (recorded, found, end) =
+                bench.capture(&ArenaDesc::for_draws(1, 2), &[], resumed, |recorder, pools| {
+                    begin_queries(recorder, pools)?;
+                    KINDS.into_iter().try_for_each(|kind| recorder.end_query(kind))
+                });
+            assert_eq!((found, end), (vec![BEFORE; DWORDS], position));
+            assert_eq!(recorded.captures, 0);
+            assert_eq!(bench.results(), [Some(QueryResult::default()); 2]);
+        }
+        bench.close();
+    }
+}
+
+/// Ranges that hold no record: nothing is written, everything is needed.
+#[test]
+fn empty_ranges_hold_nothing() {
+    for resources in device::RESOURCES {
+        let mut bench = Bench::new(resources, &ProbeShader::identify());
+        for (size, resumed) in
+            [0, 3, 15].into_iter().flat_map(|size| [(size, None), (size, Some(0))])
+        {
+            bench.size = size;
+            let draw = Draw { vertex_count: 3, instance_count: 2, ..Draw::default() };
+            let arena = ArenaDesc::for_draws(1, 3);
+            let (_, found, position) = bench.capture(&arena, &[], resumed, |recorder, pools| {
+                begin_queries(recorder, pools)?;
+                // SAFETY: as `capture` says.
+                unsafe { recorder.draw(POINTS, &draw) }?;
+                KINDS.into_iter().try_for_each(|kind| recorder.end_query(kind))
+            });
+            assert_eq!((found, position), (vec![BEFORE; DWORDS], 0), "{resources:?} {size}");
+            let stream = QueryResult { first: 0, second: 6 };
+            let generated = QueryResult { first: 6, second: 0 };
+            assert_eq!(bench.results(), [Some(stream), Some(generated)], "{resources:?} {size}");
+        }
+        bench.close();
+    }
+}
+
+/// A query can be used, reset and used again in one command buffer, if its end is flushed.
+#[test]
+fn queries_are_used_again_behind_a_flush() {
+    for resources in device::RESOURCES {
+        let mut bench = Bench::new(resources, &ProbeShader::identify());
+        let desc = ArenaDesc { descriptor_sets: 8, ..ArenaDesc::for_draws(2, 4) };
+        let mut arena = bench.gpu.create_arena(&desc).unwrap();
+        let (kernels, pool) = (bench.gpu.kernels(), &bench.pools[1]);
+        let recorded = bench.gpu.submit(|ctx, cmd| {
+            // SAFETY: everything outlives the submission, which is waited for.
+            unsafe {
+                pool.reset(ctx, cmd, 0, 1)?;
+                let mut capture = Capture::new(ctx, &kernels);
+                let mut recorder = Recorder::begin_inactive(&mut capture, &mut arena, cmd)?;
+                for vertex_count in [5, 3] {
+                    recorder.begin_query(pool, 0)?;
+                    let draw = Draw { vertex_count, instance_count: 1, ..Draw::default() };
+                    recorder.draw(POINTS, &draw)?;
+                    recorder.end_query(pool.kind())?;
+                    if vertex_count == 5 {
+                        recorder.flush()?;
+                        pool.reset(ctx, cmd, 0, 1)?;
+                    }
+                }
+                recorder.end(&[])?;
+                ctx.capture_barrier(cmd, COMPUTE, ConsumerScope::HOST);
+            }
+            Ok(())
+        });
+        recorded.unwrap();
+        assert_eq!(bench.results()[1], Some(QueryResult { first: 3, second: 0 }), "{resources:?}");
+        bench.gpu.destroy_arena(arena);
+        bench.close();
+    }
+}
+
+/// A query that was not ended is not available, even if draws counted for it.
+#[test]
+fn queries_are_available_once_they_end() {
+    for resources in device::RESOURCES {
+        let mut bench = Bench::new(resources, &ProbeShader::identify());
+        for resumed in [None, Some(0)] {
+            let draw = Draw { vertex_count: 3, instance_count: 1, ..Draw::default() };
+            bench.capture(&ArenaDesc::for_draws(1, 1), &[], resumed, |recorder, pools| {
+                begin_queries(recorder, pools)?;
+                // SAFETY: as `capture` says.
+                unsafe { recorder.draw(POINTS, &draw) }
+            });
+            assert_eq!(bench.results(), [None; 2], "{resources:?} {resumed:?}");
+        }
+        bench.close();
+    }
+}
+
+/// Primitives outside of a capture count as generated, but neither as written nor as needed.
+#[test]
+fn draws_outside_of_captures_are_not_captured() {
+    let mut bench = Bench::new(Resources::Best, &ProbeShader::identify());
+    let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(1, 3)).unwrap();
+    let (kernels, pools) = (bench.gpu.kernels(), &bench.pools);
+    let recorded = bench.gpu.submit(|ctx, cmd| {
+        // SAFETY: everything outlives the submission, which is waited for.
+        unsafe {
+            for pool in pools {
+                pool.reset(ctx, cmd, 0, 1)?;
+            }
+            let mut capture = Capture::new(ctx, &kernels);
+            let mut recorder = Recorder::begin_inactive(&mut capture, &mut arena, cmd)?;
+            begin_queries(&mut recorder, pools)?;
+            let draw = Draw { vertex_count: 5, instance_count: 2, ..Draw::default() };
+            recorder.draw(POINTS, &draw)?;
+            KINDS.into_iter().try_for_each(|kind| recorder.end_query(kind))?;
+            let recorded = recorder.end(&[])?;
+            ctx.capture_barrier(cmd, COMPUTE, ConsumerScope::HOST);
+            Ok(recorded)
+        }
+    });
+    assert_eq!(recorded.unwrap().captured, Some(Captured::default()));
+    let generated = QueryResult { first: 10, second: 0 };
+    assert_eq!(bench.results(), [Some(QueryResult::default()), Some(generated)]);
+    bench.gpu.destroy_arena(arena);
+    bench.close();
+}
+
+/// If vertex buffers are refused, their draw is not captured, and others can be bound.
+#[test]
+fn draws_of_refused_vertex_buffers_are_not_captured() {
+    let shader = ProbeShader::attributes();
+    let mut bench = Bench::new(Resources::Descriptors, &shader);
+    let bindings: Vec<u32> = shader.vertex_input.bindings.iter().map(|b| b.binding).collect();
+    assert!(bindings.len() > 1);
+    let size = bench.vertices.size();
+    let area = size / bindings.len() as u64 / 16 * 16;
+    let mut buffers = Vec::new();
+    for (number, &binding) in (0u64..).zip(&bindings) {
+        let data = shader.vertex_buffer(binding, 4).unwrap();
+        bench.gpu.write(&bench.vertices, number * area, &data).unwrap();
+        buffers.push(VertexBuffer {
+            binding,
+            buffer: bench.vertices.raw(),
+            offset: number * area,
+            size: data.len() as u64,
+            stride: None,
+        });
+    }
+    let stride = shader.stride(0).unwrap() as usize;
+    let draw = Draw { vertex_count: 2, instance_count: 1, ..Draw::default() };
+    let arena = ArenaDesc { upload: 4096, ..ArenaDesc::for_draws(1, 2) };
+    let (_, found, _) = bench.capture(&arena, &buffers, None, |recorder, _| {
+        // SAFETY: as `capture` says.
+        unsafe {
+            recorder.draw(POINTS, &draw)?;
+            let huge = VertexBuffer { size: 1 << 40, ..buffers[0] };
+            recorder.bind_vertex_buffers(&[huge])?;
+            let error = recorder.draw(POINTS, &draw).unwrap_err();
+            assert!(matches!(error, RuntimeError::Limit { .. }), "{error}");
+            recorder.bind_vertex_buffers(&buffers[..1])?;
+            recorder.draw(POINTS, &Draw { first_vertex: 2, vertex_count: 1, ..draw })
+        }
+    });
+    let mut expected = bytes(&[BEFORE; DWORDS]);
+    for (vertex, record) in (0..3).zip(expected.chunks_exact_mut(stride)) {
+        shader.record(0, 0, vertex, record);
+    }
+    assert_eq!(found, words(&expected));
+    bench.close();
+}

@@ -1,0 +1,222 @@
+//! Draws that a predicate discards.
+
+use ash::vk;
+use vkxfb::runtime::{
+    ArenaDesc, ByteCountDraw, ConditionalRendering, Context, CounterBuffer, Draw, DrawIndexed,
+    IndexBuffer, IndexType, IndirectDraw, MemoryLocation, Recorder, RuntimeError,
+};
+use vkxfb::topology::PrimitiveTopology;
+use vkxfb_probe::gpu::{Profile, Resources};
+
+use super::bench::{BEFORE, Bench, COMPUTE, POINTS, STRIDE, benches};
+use crate::common;
+
+/// The number of draw commands. Each draws a line strip of the vertices 0 to 3, or of the indices 0
+/// to 3.
+const COMMANDS: u32 = 6;
+
+/// The dwords that [`draw`] reads: `VkDrawIndirectCommand`, `VkDrawIndexedIndirectCommand`, a
+/// counter.
+const WORDS: [u32; 10] = [4, 1, 0, 0, 4, 1, 0, 0, 0, 16];
+
+/// # Safety
+/// As [`Recorder::draw_indirect`]; an index buffer is bound.
+unsafe fn draw(
+    recorder: &mut Recorder<'_>,
+    number: u32,
+    words: vk::Buffer,
+) -> Result<(), RuntimeError> {
+    let strip = PrimitiveTopology::LineStrip;
+    let indirect =
+        |offset| IndirectDraw { buffer: words, offset, draw_count: 1, stride: 20, count: None };
+    let indexed = DrawIndexed { index_count: 4, instance_count: 1, ..Default::default() };
+    recorder.set_primitive_restart(number == 2 || number == 4)?;
+    // SAFETY: the caller's contract.
+    unsafe {
+        match number {
+            0 => {
+                let draw = Draw { vertex_count: 4, instance_count: 1, ..Default::default() };
+                recorder.draw(strip, &draw)
+            }
+            1 | 2 => recorder.draw_indexed(strip, &indexed),
+            3 | 4 => recorder.draw_indexed_indirect(strip, &indirect(16)),
+            _ => recorder.draw_indirect_byte_count(
+                strip,
+                &ByteCountDraw {
+                    instance_count: 1,
+                    first_instance: 0,
+                    counter: CounterBuffer { buffer: words, offset: 36 },
+                    counter_offset: 0,
+                    vertex_stride: 4,
+                },
+            ),
+        }
+    }
+}
+
+/// Every draw command with each predicate, in a capture that resumes from a counter. Discarded
+/// draws write no record and do not change the counter.
+#[test]
+fn predicates_discard_draws_of_every_command() {
+    const FIRST: u32 = 3;
+    // Of the last, only the highest bit is set.
+    const PREDICATES: [u32; 3] = [0, 1, 1 << 31];
+    let desc = ArenaDesc { upload: 1 << 12, scratch: 1 << 14, descriptor_sets: 4 };
+    for mut bench in benches() {
+        let words = bench.buffer(&[&WORDS[..], &PREDICATES].concat());
+        let usage = bench.gpu.context().index_buffer_usage(COMPUTE);
+        let indices = bench.gpu.create_buffer(16, usage, MemoryLocation::Device).unwrap();
+        bench.gpu.write(&indices, 0, bytemuck::cast_slice(&[0_u32, 1, 2, 3])).unwrap();
+        let bound = IndexBuffer {
+            buffer: indices.raw(),
+            offset: 0,
+            size: 16,
+            index_type: IndexType::Uint32,
+        };
+        let conditions = (0_u64..).zip(PREDICATES).flat_map(|(number, predicate)| {
+            [false, true].map(|inverted| {
+                let offset = 4 * (WORDS.len() as u64 + number);
+                let condition = ConditionalRendering { buffer: words.raw(), offset, inverted };
+                (condition, (predicate != 0) != inverted)
+            })
+        });
+        for (condition, is_drawn) in conditions {
+            for number in 0..COMMANDS {
+                let found = bench.capture(FIRST, 100, &desc, &[], |recorder| {
+                    // SAFETY: all buffers outlive the submission.
+                    unsafe {
+                        recorder.bind_index_buffer(&bound)?;
+                        recorder.begin_conditional_rendering(&condition)?;
+                        draw(recorder, number, words.raw())?;
+                        recorder.end_conditional_rendering()
+                    }
+                });
+                let expected: &[u32] = if is_drawn { &[0, 1, 1, 2, 2, 3] } else { &[] };
+                let what = format!("command {number}, {condition:?}");
+                assert_eq!(found.vertices().get(FIRST as usize..), Some(expected), "{what}");
+                let (before, behind) = found.bytes.split_at((FIRST * STRIDE) as usize);
+                let behind = &behind[expected.len() * STRIDE as usize..];
+                assert!(before.iter().chain(behind).all(|byte| *byte == BEFORE), "{what}");
+            }
+        }
+        bench.gpu.destroy_buffer(indices);
+        bench.gpu.destroy_buffer(words);
+        bench.close();
+    }
+}
+
+/// A condition applies only to the draws between its beginning and its end.
+#[test]
+fn a_condition_holds_up_to_its_end() {
+    for mut bench in benches() {
+        let words = bench.buffer(&[0, 1]);
+        let desc = ArenaDesc::for_draws(1, 8);
+        let found = bench.capture(0, 8, &desc, &[], |recorder| {
+            for (vertex, place) in (0..).zip([None, Some(0), Some(1), Some(0), None]) {
+                let point = Draw {
+                    vertex_count: 1,
+                    instance_count: 1,
+                    first_vertex: vertex,
+                    first_instance: 0,
+                };
+                // SAFETY: all buffers outlive the submission.
+                unsafe {
+                    if let Some(place) = place {
+                        recorder.begin_conditional_rendering(&ConditionalRendering {
+                            buffer: words.raw(),
+                            offset: 4 * place,
+                            inverted: false,
+                        })?;
+                    }
+                    recorder.draw(POINTS, &point)?;
+                }
+                if place.is_some() {
+                    recorder.end_conditional_rendering()?;
+                }
+            }
+            Ok(())
+        });
+        assert_eq!(found.vertices(), [0, 2, 4]);
+        bench.gpu.destroy_buffer(words);
+        bench.close();
+    }
+}
+
+/// Synchronization validation reports a missing barrier between a write to a predicate and a
+/// capture, if the capture uses descriptors: it does not see accesses by device address.
+#[test]
+fn a_predicate_without_its_barrier_is_reported() {
+    if !common::settings::has_validation() {
+        return eprintln!("skipped: without the validation layer");
+    }
+    let mut bench = Bench::new(Resources::Descriptors, Profile::Full);
+    let words = bench.buffer(&[0]);
+    let condition = ConditionalRendering { buffer: words.raw(), offset: 0, inverted: false };
+    let mut messages = |is_ordered: bool| {
+        let write = |ctx: &Context, cmd: vk::CommandBuffer| {
+            let (stages, access) = Context::argument_scope(COMPUTE);
+            let written = vk::AccessFlags::TRANSFER_WRITE;
+            let barrier =
+                vk::MemoryBarrier::default().src_access_mask(written).dst_access_mask(access);
+            let (device, none) = (ctx.device(), vk::DependencyFlags::empty());
+            // SAFETY: the buffer outlives the submission, which is waited for.
+            unsafe {
+                device.cmd_fill_buffer(cmd, words.raw(), 0, 4, 1);
+                if is_ordered {
+                    let from = vk::PipelineStageFlags::TRANSFER;
+                    device.cmd_pipeline_barrier(cmd, from, stages, none, &[barrier], &[], &[]);
+                }
+            }
+        };
+        bench.capture_behind(write, 0, 8, &ArenaDesc::for_draws(1, 1), &[], |recorder| {
+            let draw = Draw { vertex_count: 4, instance_count: 1, ..Default::default() };
+            // SAFETY: as above.
+            unsafe {
+                recorder.begin_conditional_rendering(&condition)?;
+                recorder.draw(POINTS, &draw)?;
+            }
+            recorder.end_conditional_rendering()
+        });
+        bench.gpu.take_messages()
+    };
+    assert_eq!(messages(true), []);
+    let found = messages(false);
+    let ids: Vec<&str> = found.iter().map(|message| message.id.as_str()).collect();
+    assert_eq!(ids, ["SYNC-HAZARD-READ-AFTER-WRITE"], "{found:?}");
+    bench.gpu.destroy_buffer(words);
+    bench.close();
+}
+
+#[test]
+fn conditions_begin_and_end() {
+    let mut bench = Bench::new(Resources::Best, Profile::Full);
+    let words = bench.buffer(&[1, 0]);
+    let desc = ArenaDesc::for_draws(1, 1);
+    bench.capture(0, 1, &desc, &[], |recorder| {
+        let mut condition =
+            ConditionalRendering { buffer: words.raw(), offset: 2, inverted: false };
+        let mut begin = |recorder: &mut Recorder<'_>, offset| {
+            condition.offset = offset;
+            // SAFETY: the buffer outlives the submission.
+            unsafe { recorder.begin_conditional_rendering(&condition) }
+        };
+        let text = |result: Result<(), RuntimeError>| result.unwrap_err().to_string();
+        assert_eq!(
+            text(begin(recorder, 2)),
+            "the offset of a predicate is 2 bytes: it must be a multiple of 4"
+        );
+        begin(recorder, 4)?;
+        assert_eq!(
+            text(begin(recorder, 4)),
+            "conditional rendering is active: it has to end before it begins again"
+        );
+        recorder.end_conditional_rendering()?;
+        assert_eq!(
+            text(recorder.end_conditional_rendering()),
+            "conditional rendering is not active"
+        );
+        Ok(())
+    });
+    bench.gpu.destroy_buffer(words);
+    bench.close();
+}

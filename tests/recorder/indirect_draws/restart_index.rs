@@ -1,0 +1,95 @@
+//! Custom restart indices.
+
+use vkxfb::runtime::{
+    ArenaDesc, DrawIndexed, IndexBuffer, IndexType, IndirectDraw, MemoryLocation,
+};
+use vkxfb::topology::PrimitiveTopology;
+
+use super::bench::{COMPUTE, benches};
+
+/// The restart index is the one that was set last, until an index buffer is bound.
+#[test]
+fn any_index_restarts() {
+    for mut bench in benches() {
+        let usage = bench.gpu.context().index_buffer_usage(COMPUTE);
+        let indices = bench.gpu.create_buffer(20, usage, MemoryLocation::Device).unwrap();
+        let data: [u16; 10] = [0, 1, 7, 2, 3, 4, u16::MAX, 5, 7, 6];
+        bench.gpu.write(&indices, 0, bytemuck::cast_slice(&data)).unwrap();
+        let arguments = bench.buffer(&[10, 1, 0, 0, 0]);
+        let strip = PrimitiveTopology::LineStrip;
+        let indices_of = IndexBuffer {
+            buffer: indices.raw(),
+            offset: 0,
+            size: 20,
+            index_type: IndexType::Uint16,
+        };
+        let draw = DrawIndexed { index_count: 10, instance_count: 1, ..Default::default() };
+        let indirect = IndirectDraw {
+            buffer: arguments.raw(),
+            offset: 0,
+            draw_count: 1,
+            stride: 20,
+            count: None,
+        };
+        let desc = ArenaDesc { upload: 1 << 12, scratch: 1 << 14, descriptor_sets: 4 };
+        let found = bench.capture(0, 100, &desc, &[], |recorder| {
+            assert_eq!(
+                recorder.set_primitive_restart_index(7).unwrap_err().to_string(),
+                "an indexed draw, and no index buffer is bound"
+            );
+            // SAFETY: all buffers outlive the submission.
+            unsafe {
+                recorder.bind_index_buffer(&indices_of)?;
+                recorder.set_primitive_restart_index(7)?;
+                recorder.draw_indexed(strip, &draw)?;
+                recorder.draw_indexed_indirect(strip, &indirect)?;
+                recorder.set_primitive_restart_index(3)?;
+                recorder.draw_indexed(strip, &draw)?;
+                recorder.bind_index_buffer(&indices_of)?;
+                recorder.draw_indexed(strip, &draw)?;
+            }
+            Ok(())
+        });
+        let lines = |restart: u16| {
+            let segments = data.split(move |index| *index == restart);
+            segments.flat_map(|s| s.windows(2).flatten().copied()).map(u32::from)
+        };
+        let expected = [7, 7, 3, u16::MAX].into_iter().flat_map(lines);
+        assert_eq!(found.vertices(), expected.collect::<Vec<_>>());
+        bench.gpu.destroy_buffer(indices);
+        bench.gpu.destroy_buffer(arguments);
+        bench.close();
+    }
+}
+
+/// Indices beyond the bound range are 0, and are not restarts even if 0 is the restart index.
+#[test]
+fn what_is_beyond_the_indices_does_not_restart() {
+    for mut bench in benches() {
+        let usage = bench.gpu.context().index_buffer_usage(COMPUTE);
+        let indices = bench.gpu.create_buffer(16, usage, MemoryLocation::Device).unwrap();
+        bench.gpu.write(&indices, 0, bytemuck::cast_slice(&[4_u32, 0, 5, 6])).unwrap();
+        let bound = IndexBuffer {
+            buffer: indices.raw(),
+            offset: 0,
+            size: 16,
+            index_type: IndexType::Uint32,
+        };
+        let draw = DrawIndexed { index_count: 70, instance_count: 1, ..Default::default() };
+        let scratch = (8 << 10) + ArenaDesc::restart_scratch(4);
+        let desc = ArenaDesc { upload: 1 << 12, scratch, descriptor_sets: 4 };
+        let found = bench.capture(0, 200, &desc, &[], |recorder| {
+            // SAFETY: all buffers outlive the submission.
+            unsafe {
+                recorder.bind_index_buffer(&bound)?;
+                recorder.set_primitive_restart_index(0)?;
+                recorder.draw_indexed(PrimitiveTopology::LineStrip, &draw)
+            }
+        });
+        let segment = [5, 6].into_iter().chain([0; 66]).collect::<Vec<_>>();
+        let lines = segment.windows(2).flatten().copied();
+        assert_eq!(found.vertices(), lines.collect::<Vec<_>>());
+        bench.gpu.destroy_buffer(indices);
+        bench.close();
+    }
+}

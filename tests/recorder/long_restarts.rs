@@ -1,0 +1,344 @@
+//! Draws with primitive restart and so many indices that several workgroups process them: segments
+//! that end anywhere, draws that begin anywhere in the index buffer and exceed it, and overflow,
+//! compared with a model that works index by index.
+
+use crate::common;
+use ash::vk;
+use vkxfb::lower::Backend;
+use vkxfb::runtime::{
+    ArenaDesc, Barrier, Buffer, Capture, CaptureBuffer, CaptureDesc, CounterBuffer, DrawIndexed,
+    IndexBuffer, IndexType, IndirectDraw, MemoryLocation, Pipeline, Recorder,
+};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_probe::gpu::{Gpu, OpenOptions, Profile};
+use vkxfb_probe::shaders::ProbeShader;
+
+use crate::common::device;
+use crate::common::rng::Rng;
+
+const COMPUTE: Backend = Backend::Compute;
+/// Bytes of a record.
+const STRIDE: usize = 16;
+/// What memory holds before it is captured to.
+const BEFORE: u8 = 0xa5;
+
+/// Calls with one index buffer.
+struct Case {
+    index_type: IndexType,
+    indices: Vec<u32>,
+    calls: Vec<Call>,
+}
+
+/// A draw, or indirect draws. All calls share the result of processing the indices.
+#[derive(Debug)]
+struct Call {
+    topology: PrimitiveTopology,
+    draws: Vec<DrawIndexed>,
+    /// Bytes from one command to the next, where they are indirect.
+    stride: Option<u32>,
+}
+
+impl Case {
+    /// A workgroup of the restart kernel processes 8192 indices. Without indirect dispatches, an
+    /// indirect draw needs as many invocations as the number of indices times the number of
+    /// primitives that fit, so then there are few.
+    fn new(seed: u64, has_indirect: bool) -> Self {
+        let mut random = Rng::new(seed);
+        let index_type = IndexType::ALL[random.below(3) as usize];
+        let restart = index_type.restart_index();
+        let rarely = [2, 7, 40, 1000, 9000, u32::MAX][random.below(6) as usize];
+        let index = |random: &mut Rng| match random.below(rarely) {
+            0 => restart,
+            _ => random.below(restart.min(1 << 20)),
+        };
+        let is_short = !has_indirect && seed % 2 == 1;
+        let may_be_indirect = has_indirect || is_short;
+        let (count, beyond) = match is_short {
+            false => ([0, 100, 8191, 8192, 8193, 20_000, 40_000][random.below(7) as usize], 30_000),
+            true => ([0, 31, 32, 100][random.below(4) as usize], 50),
+        };
+        let indices = (0..count).map(|_| index(&mut random)).collect();
+        let draw = |random: &mut Rng| {
+            let first_index = [0, 1, 8192, random.below(count + 50)][random.below(4) as usize];
+            let rest = count.saturating_sub(first_index);
+            // Some stop short of the end of the indices, and some pass it.
+            let index_count = [rest, random.below(rest + 1), rest + random.below(beyond)];
+            DrawIndexed {
+                index_count: index_count[random.below(3) as usize],
+                instance_count: random.below(3),
+                first_index,
+                vertex_offset: random.below(1000).cast_signed() - 500,
+                first_instance: random.below(1 << 30),
+            }
+        };
+        let topology = |random: &mut Rng| PrimitiveTopology::ALL[random.below(10) as usize];
+        let calls = (0..3)
+            .map(|_| {
+                let topology = topology(&mut random);
+                let is_indirect = may_be_indirect && random.below(2) == 0;
+                let count = if is_indirect { [1, 1, 2, 5][random.below(4) as usize] } else { 1 };
+                let stride = is_indirect.then(|| [20, 24][random.below(2) as usize]);
+                let draws = (0..count).map(|_| draw(&mut random)).collect();
+                Call { topology, draws, stride }
+            })
+            .collect();
+        Self { index_type, indices, calls }
+    }
+
+    /// The records of all draws, where there is room for so many.
+    fn model(&self, provoking: ProvokingVertex, room: usize) -> Vec<u8> {
+        let shader = ProbeShader::identify();
+        let restart = self.index_type.restart_index();
+        let mut bytes = Vec::new();
+        for (topology, draw) in self.draws() {
+            let m = u64::from(topology.vertices_per_primitive());
+            let end = draw.first_index + draw.index_count;
+            // Indices beyond the end are 0.
+            let index = |at| self.indices.get(at as usize).copied().unwrap_or(0);
+            let indices: Vec<u32> = (draw.first_index..end).map(index).collect();
+            for instance in 0..draw.instance_count {
+                for segment in indices.split(|index| *index == restart) {
+                    for primitive in 0..topology.primitive_count(segment.len() as u32) {
+                        if bytes.len() + m as usize * STRIDE > room * STRIDE {
+                            continue;
+                        }
+                        for output in primitive * m..(primitive + 1) * m {
+                            let vertex = segment[topology.gather(provoking, output) as usize];
+                            let mut record = [0; STRIDE];
+                            shader.record(
+                                0,
+                                draw.first_instance + instance,
+                                vertex.wrapping_add_signed(draw.vertex_offset),
+                                &mut record,
+                            );
+                            bytes.extend(record);
+                        }
+                    }
+                }
+            }
+        }
+        bytes
+    }
+
+    /// Each draw, whichever call makes it.
+    fn draws(&self) -> impl Iterator<Item = (PrimitiveTopology, &DrawIndexed)> {
+        self.calls.iter().flat_map(|call| call.draws.iter().map(|draw| (call.topology, draw)))
+    }
+
+    /// The commands of all indirect calls, and where those of each begin.
+    fn commands(&self) -> (Vec<u32>, Vec<u64>) {
+        let (mut words, mut starts) = (Vec::new(), Vec::new());
+        for call in &self.calls {
+            starts.push(4 * words.len() as u64);
+            for d in call.draws.iter().filter(|_| call.stride.is_some()) {
+                let offset = d.vertex_offset.cast_unsigned();
+                let command =
+                    [d.index_count, d.instance_count, d.first_index, offset, d.first_instance];
+                words.extend(command);
+                // Padding, which no draw must read as a count.
+                words.resize(words.len() + (call.stride.unwrap_or(20) / 4 - 5) as usize, u32::MAX);
+            }
+        }
+        (words, starts)
+    }
+
+    fn index_bytes(&self) -> Vec<u8> {
+        let size = self.index_type.size() as usize;
+        self.indices.iter().flat_map(|i| i.to_le_bytes().into_iter().take(size)).collect()
+    }
+}
+
+/// A buffer with those bytes, padded to whole dwords, of which there is at least one.
+fn buffer(gpu: &mut Gpu, usage: vk::BufferUsageFlags, bytes: &[u8]) -> Buffer {
+    let size = (bytes.len() as u64).next_multiple_of(4).max(4);
+    let buffer = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
+    gpu.write(&buffer, 0, bytes).unwrap();
+    buffer
+}
+
+/// Captures where there is room for so many records.
+fn check(gpu: &mut Gpu, pipeline: &Pipeline, case: &Case, expected: &[u8], room: usize) {
+    let ctx = gpu.context().clone();
+    let target = vec![BEFORE; room * STRIDE + 12];
+    let target = buffer(gpu, ctx.capture_buffer_usage(COMPUTE), &target);
+    let counter = buffer(gpu, ctx.counter_buffer_usage(COMPUTE), &[BEFORE; 4]);
+    let indices = case.index_bytes();
+    let size = indices.len() as u64;
+    let indices = buffer(gpu, ctx.index_buffer_usage(COMPUTE), &indices);
+    let (commands, starts) = case.commands();
+    let usage = ctx.indirect_buffer_usage(COMPUTE);
+    let arguments = buffer(gpu, usage, bytemuck::cast_slice(&commands));
+    let draws = case.draws().count() as u64;
+    let desc = ArenaDesc::for_draws(1, draws);
+    let scratch = desc.scratch + draws * ArenaDesc::restart_scratch(case.indices.len() as u64);
+    let mut arena = gpu.create_arena(&ArenaDesc { scratch, ..desc }).unwrap();
+    let kernels = gpu.kernels();
+
+    let bound = CaptureBuffer { buffer: target.raw(), offset: 0, size: target.size() };
+    let desc =
+        CaptureDesc { pipeline, buffers: &[Some(bound)], vertex_buffers: &[], counters: &[] };
+    gpu.submit(|ctx, cmd| {
+        // SAFETY: everything outlives the submission, which is waited for.
+        unsafe {
+            let mut capture = Capture::new(ctx, &kernels);
+            let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+            recorder.bind_index_buffer(&IndexBuffer {
+                buffer: indices.raw(),
+                offset: 0,
+                size,
+                index_type: case.index_type,
+            })?;
+            for (Call { topology, draws, stride }, offset) in case.calls.iter().zip(starts) {
+                match *stride {
+                    Some(stride) => {
+                        let indirect = IndirectDraw {
+                            buffer: arguments.raw(),
+                            offset,
+                            draw_count: draws.len() as u32,
+                            stride,
+                            count: None,
+                        };
+                        recorder.draw_indexed_indirect(*topology, &indirect)?;
+                    }
+                    None => recorder.draw_indexed(*topology, &draws[0])?,
+                }
+            }
+            recorder.end(&[Some(CounterBuffer { buffer: counter.raw(), offset: 0 })])?;
+        }
+        Ok(())
+    })
+    .unwrap();
+
+    let what = format!("{:?}, {} indices, {:?}", case.index_type, case.indices.len(), case.calls);
+    let found = gpu.read(&target, 0..target.size()).unwrap();
+    let behind = std::iter::repeat(&BEFORE);
+    let differs = found.iter().zip(expected.iter().chain(behind)).position(|(a, b)| a != b);
+    assert_eq!(differs, None, "first byte that differs of {}: {what}", expected.len());
+    let position = gpu.read(&counter, 0..4).unwrap();
+    assert_eq!(position, (expected.len() as u32).to_le_bytes(), "{what}");
+    gpu.destroy_arena(arena);
+    for buffer in [target, counter, indices, arguments] {
+        gpu.destroy_buffer(buffer);
+    }
+}
+
+#[test]
+fn restarts_are_found_by_many_workgroups() {
+    let profiles = [Profile::Full, Profile::Bifrost];
+    for (profile, resources) in profiles.into_iter().zip(device::RESOURCES) {
+        // By descriptors, in workgroups in which each invocation processes two blocks of indices.
+        let workgroup_invocations = (resources == device::RESOURCES[1]).then_some(128);
+        let options =
+            OpenOptions { profile, resources, workgroup_invocations, ..Default::default() };
+        let mut gpu = device::open_with(options);
+        let lowered = device::lower(&gpu, &ProbeShader::identify(), COMPUTE);
+        assert_eq!(lowered.layout.strides[0], Some(STRIDE as u32));
+        let ways = [ProvokingVertex::First, ProvokingVertex::Last];
+        let pipelines = ways.map(|provoking| device::restarting_pipeline(&gpu, provoking));
+        for seed in 0..60 {
+            let case = Case::new(seed, gpu.context().has_indirect_dispatch());
+            let way = seed as usize % 2;
+            let all = case.model(ways[way], usize::MAX / STRIDE);
+            let most = all.len() / STRIDE;
+            // Everything fits, or the draw in the middle overflows.
+            let room = if seed % 3 == 0 { most / 2 } else { most };
+            let expected = case.model(ways[way], room);
+            check(&mut gpu, &pipelines[way], &case, &expected, room);
+        }
+        pipelines.into_iter().for_each(|pipeline| gpu.destroy_pipeline(pipeline));
+        device::close(gpu);
+    }
+}
+
+/// With descriptors, synchronization validation sees what kernels read and write, and reports when
+/// either of the two barriers between them is left out.
+#[test]
+fn restarts_without_their_barriers_are_reported() {
+    if !common::settings::has_validation() {
+        return eprintln!("skipped: without the validation layer");
+    }
+    let options = OpenOptions { resources: device::RESOURCES[1], ..Default::default() };
+    let mut gpu = device::open_with(options);
+    let pipeline = device::restarting_pipeline(&gpu, ProvokingVertex::First);
+    let index = |at: u32| if at.is_multiple_of(101) { u32::MAX } else { at };
+    let indices = (0..20_000).map(index).collect();
+    let draw = DrawIndexed { index_count: 20_000, instance_count: 1, ..Default::default() };
+    let topology = PrimitiveTopology::TriangleStrip;
+    let calls = vec![Call { topology, draws: vec![draw], stride: None }];
+    let case = Case { index_type: IndexType::Uint32, indices, calls };
+    let expected = case.model(ProvokingVertex::First, usize::MAX / STRIDE);
+    for omitted in [None, Some(Barrier::RestartToScan), Some(Barrier::RestartToSetup)] {
+        // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch
+        // after another.
+        unsafe { gpu.omit_barrier(omitted) };
+        check(&mut gpu, &pipeline, &case, &expected, expected.len() / STRIDE);
+        let found = gpu.take_messages();
+        let is_hazard = |id: &str| id.starts_with("SYNC-HAZARD-");
+        assert!(found.iter().all(|message| is_hazard(&message.id)), "{omitted:?}: {found:?}");
+        assert_eq!(found.is_empty(), omitted.is_none(), "{omitted:?}: {found:?}");
+    }
+    gpu.destroy_pipeline(pipeline);
+    device::close(gpu);
+}
+
+/// There are more workgroups than the scan over them has invocations, so the scan has several
+/// rounds. Draws begin before, between and after the restarts, the first and last of which are
+/// several rounds apart.
+#[test]
+fn restarts_are_carried_from_round_to_round() {
+    const INDICES: u32 = 2_200_000;
+    const RESTARTS: [u32; 3] = [5, 1_100_000, 2_150_000];
+    let mut gpu = device::open(Profile::Full);
+    if !gpu.context().has_indirect_dispatch() {
+        device::close(gpu);
+        return eprintln!("skipped: as many indices would be dispatched for each primitive");
+    }
+    let pipeline = device::restarting_pipeline(&gpu, ProvokingVertex::First);
+    let index = |at: u32| if RESTARTS.contains(&at) { 255 } else { at % 251 };
+    let indices = (0..INDICES).map(index).collect();
+    let draw = |first_index, index_count| DrawIndexed {
+        index_count,
+        instance_count: 1,
+        first_index,
+        ..Default::default()
+    };
+    // Six indices a primitive: the captures stay small.
+    let topology = PrimitiveTopology::TriangleListWithAdjacency;
+    let near = |at: u32| draw(at - 20, 40);
+    let draws = vec![draw(0, 40), near(RESTARTS[1]), near(RESTARTS[2]), draw(6, INDICES)];
+    let calls = vec![
+        Call { topology, draws, stride: Some(20) },
+        Call { topology, draws: vec![draw(3, INDICES - 3)], stride: None },
+    ];
+    let case = Case { index_type: IndexType::Uint8, indices, calls };
+    let expected = case.model(ProvokingVertex::First, usize::MAX / STRIDE);
+    check(&mut gpu, &pipeline, &case, &expected, expected.len() / STRIDE);
+    gpu.destroy_pipeline(pipeline);
+    device::close(gpu);
+}
+
+/// The sizes of [`ArenaDesc::for_draws`] and [`ArenaDesc::restart_scratch`] are enough for many
+/// draws, too.
+#[test]
+fn many_restarted_draws_fit_in_what_they_are_said_to_take() {
+    for resources in device::RESOURCES {
+        let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
+        let pipeline = device::restarting_pipeline(&gpu, ProvokingVertex::Last);
+        let indices = (0..64).map(|at| if at % 9 == 8 { 0xffff } else { at }).collect();
+        let call = |first_index| {
+            let draw = DrawIndexed {
+                index_count: 40,
+                instance_count: 1,
+                first_index,
+                ..Default::default()
+            };
+            Call { topology: PrimitiveTopology::LineStrip, draws: vec![draw], stride: None }
+        };
+        let calls = (0..24).map(call).collect();
+        let case = Case { index_type: IndexType::Uint16, indices, calls };
+        let expected = case.model(ProvokingVertex::Last, usize::MAX / STRIDE);
+        check(&mut gpu, &pipeline, &case, &expected, expected.len() / STRIDE);
+        gpu.destroy_pipeline(pipeline);
+        device::close(gpu);
+    }
+}

@@ -1,0 +1,379 @@
+//! Captures of very many small draws, recorded in every possible way, compared with a model that
+//! works primitive by primitive: the bytes, the counter and the queries. The setup kernel processes
+//! draws in blocks of 256, or of 128 on devices with small workgroups (here with descriptors).
+//! Queries, groups and buffers end at any place in a block.
+
+use vkxfb::lower::compute::WorkgroupSizes;
+use vkxfb::lower::{Backend, Shader, compute};
+use vkxfb::runtime::{
+    ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, CounterBuffer, Draw,
+    IndirectDraw, MemoryLocation, Pipeline, QueryKind, QueryPool, QueryResult, Recorder,
+    RuntimeError,
+};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_probe::gpu::{Gpu, OpenOptions, Resources};
+use vkxfb_probe::shaders::ProbeShader;
+
+use crate::common::device::{self, PipelineOptions};
+use crate::common::rng::Rng;
+
+const COMPUTE: Backend = Backend::Compute;
+/// Bytes of a record.
+const STRIDE: u32 = 16;
+/// What memory holds before it is captured to.
+const BEFORE: u8 = 0xa5;
+
+/// How draws are recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// By the CPU.
+    Direct,
+    /// By the setup kernel, because of the counter that the capture resumes from.
+    Resumed,
+    /// By the setup kernel, which sizes the dispatches, too.
+    Indirect,
+}
+
+/// What is recorded, in order.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Draw(PrimitiveTopology, Draw),
+    Begin(QueryKind, u32),
+    End(QueryKind),
+    /// Binds the other pipeline, so that the following draws have a separate dispatch.
+    Bind,
+}
+
+const KINDS: [QueryKind; 2] = [QueryKind::TransformFeedbackStream, QueryKind::PrimitivesGenerated];
+
+/// A capture, and its expected results.
+struct Program {
+    steps: Vec<Step>,
+    draws: u32,
+    queries: [u32; 2],
+}
+
+impl Program {
+    /// Draws of 0 to 8 vertices. Each step begins or ends queries, or binds, with a probability of
+    /// one in `rarely`; every query is used once.
+    fn new(draws: u32, rarely: u32) -> Self {
+        let mut random = Rng::new((u64::from(draws) << 32) | u64::from(rarely));
+        let (mut steps, mut queries, mut active) = (Vec::new(), [0; 2], [false; 2]);
+        for _ in 0..draws {
+            for (i, kind) in KINDS.into_iter().enumerate() {
+                if random.below(rarely) != 0 {
+                    continue;
+                }
+                if std::mem::take(&mut active[i]) {
+                    steps.push(Step::End(kind));
+                }
+                // In half of the cases the next begins at once.
+                if random.below(2) == 0 {
+                    steps.push(Step::Begin(kind, queries[i]));
+                    (active[i], queries[i]) = (true, queries[i] + 1);
+                }
+            }
+            if random.below(rarely) == 0 {
+                steps.push(Step::Bind);
+            }
+            let topology = PrimitiveTopology::ALL[random.below(10) as usize];
+            let draw = Draw {
+                vertex_count: random.below(9),
+                instance_count: random.below(3),
+                first_vertex: random.below(1 << 30),
+                first_instance: random.below(1 << 30),
+            };
+            steps.push(Step::Draw(topology, draw));
+        }
+        let ends = KINDS.into_iter().zip(active).filter(|(_, active)| *active);
+        steps.extend(ends.map(|(kind, _)| Step::End(kind)));
+        Self { steps, draws, queries }
+    }
+
+    /// Draws of 1 to 4 points, each between the beginning and the end of a query.
+    fn with_a_query_each(draws: u32) -> Self {
+        let kind = QueryKind::TransformFeedbackStream;
+        let steps = |number| {
+            let draw = Draw { vertex_count: 1 + number % 4, instance_count: 1, ..Draw::default() };
+            let draw = Step::Draw(PrimitiveTopology::PointList, draw);
+            [Step::Begin(kind, number), draw, Step::End(kind)]
+        };
+        Self { steps: (0..draws).flat_map(steps).collect(), draws, queries: [draws, 0] }
+    }
+
+    /// What is captured where there is room for so many records, and the results of the queries.
+    fn model(&self, room: u32) -> (Vec<u8>, [Vec<QueryResult>; 2]) {
+        let shader = ProbeShader::identify();
+        let (mut bytes, room) = (Vec::new(), (room * STRIDE) as usize);
+        let mut results = self.queries.map(|count| vec![QueryResult::default(); count as usize]);
+        let mut active = [None; 2];
+        for step in &self.steps {
+            let (topology, draw) = match *step {
+                Step::Begin(kind, query) => {
+                    active[kind as usize] = Some(query as usize);
+                    continue;
+                }
+                Step::End(kind) => {
+                    active[kind as usize] = None;
+                    continue;
+                }
+                Step::Bind => continue,
+                Step::Draw(topology, draw) => (topology, draw),
+            };
+            let m = u64::from(topology.vertices_per_primitive());
+            let (mut written, mut needed) = (0, 0);
+            for instance in 0..draw.instance_count {
+                for primitive in 0..topology.primitive_count(draw.vertex_count) {
+                    needed += 1;
+                    if bytes.len() + (m * u64::from(STRIDE)) as usize > room {
+                        continue;
+                    }
+                    written += 1;
+                    for slot in 0..m {
+                        let vertex = topology.gather(ProvokingVertex::First, primitive * m + slot);
+                        let mut record = [0; STRIDE as usize];
+                        let (first, vertex) = (draw.first_vertex, vertex as u32);
+                        shader.record(
+                            0,
+                            draw.first_instance + instance,
+                            first + vertex,
+                            &mut record,
+                        );
+                        bytes.extend(record);
+                    }
+                }
+            }
+            if let Some(query) = active[0] {
+                results[0][query].first += written;
+                results[0][query].second += needed;
+            }
+            if let Some(query) = active[1] {
+                results[1][query].first += needed;
+            }
+        }
+        (bytes, results)
+    }
+}
+
+struct Bench {
+    gpu: Gpu,
+    /// With workgroups of another size each.
+    pipelines: [Pipeline; 2],
+    counter: Buffer,
+}
+
+impl Bench {
+    fn new(resources: Resources) -> Self {
+        let workgroup_invocations = (resources == Resources::Descriptors).then_some(128);
+        let options = OpenOptions { resources, workgroup_invocations, ..Default::default() };
+        let mut gpu = device::open_with(options);
+        let shader = ProbeShader::identify();
+        let options = PipelineOptions {
+            topology: PrimitiveTopology::PointList,
+            provoking: ProvokingVertex::First,
+            specialize: false,
+        };
+        let lowered = device::lower(&gpu, &shader, COMPUTE);
+        assert_eq!(lowered.layout.strides[0], Some(STRIDE));
+        let words = shader.words();
+        let target = gpu.context().compute_target(0).unwrap();
+        let small = compute::lower(
+            &Shader::new(&words),
+            &compute::Options {
+                vertex_input: &shader.vertex_input,
+                target: compute::Target {
+                    workgroup_sizes: WorkgroupSizes::all(32),
+                    staging: 0,
+                    ..target
+                },
+            },
+        );
+        let pipelines = [lowered, small.unwrap()]
+            .map(|lowered| device::pipeline(&gpu, &shader, &lowered, options));
+        let usage = gpu.context().counter_buffer_usage(COMPUTE);
+        let counter = gpu.create_buffer(4, usage, MemoryLocation::Device).unwrap();
+        Self { gpu, pipelines, counter }
+    }
+
+    fn close(mut self) {
+        self.pipelines.into_iter().for_each(|pipeline| self.gpu.destroy_pipeline(pipeline));
+        self.gpu.destroy_buffer(self.counter);
+        device::close(self.gpu);
+    }
+
+    /// Captures after `before` records, into a buffer with room for `room` more and for a part of
+    /// another.
+    fn check(&mut self, program: &Program, way: Way, before: u32, room: u32) {
+        let what = format!("{way:?}: {} draws, room for {room}", program.draws);
+        let before = if way == Way::Direct { 0 } else { before };
+        let size = u64::from((before + room) * STRIDE + STRIDE - 4);
+        let gpu = &mut self.gpu;
+        let usage = gpu.context().capture_buffer_usage(COMPUTE);
+        let target = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
+        gpu.write(&target, 0, &vec![BEFORE; size as usize]).unwrap();
+        gpu.write(&self.counter, 0, &(before * STRIDE).to_le_bytes()).unwrap();
+        let commands = program.steps.iter().filter_map(|step| match step {
+            Step::Draw(_, d) => {
+                Some([d.vertex_count, d.instance_count, d.first_vertex, d.first_instance])
+            }
+            _ => None,
+        });
+        let commands: Vec<[u32; 4]> = commands.collect();
+        let usage = gpu.context().indirect_buffer_usage(COMPUTE);
+        let arguments = 16 * commands.len() as u64;
+        let arguments = gpu.create_buffer(arguments, usage, MemoryLocation::Device).unwrap();
+        gpu.write(&arguments, 0, bytemuck::cast_slice(&commands)).unwrap();
+        let pools = [0, 1].map(|i| {
+            let count = program.queries[i].max(1);
+            gpu.create_query_pool(KINDS[i], count).unwrap()
+        });
+        // An arena of the documented size.
+        let takes = |step: &&Step| matches!(step, Step::Draw(..) | Step::End(_));
+        let draws = program.steps.iter().filter(takes).count() as u64;
+        let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, draws)).unwrap();
+        let (kernels, pipelines) = (gpu.kernels(), &self.pipelines);
+
+        let counter = Some(CounterBuffer { buffer: self.counter.raw(), offset: 0 });
+        let desc = CaptureDesc {
+            pipeline: &self.pipelines[0],
+            buffers: &[Some(CaptureBuffer { buffer: target.raw(), offset: 0, size })],
+            vertex_buffers: &[],
+            counters: &[counter.filter(|_| way != Way::Direct)],
+        };
+        let recorded = gpu.submit(|ctx, cmd| {
+            // SAFETY: everything outlives the submission, which is waited for.
+            unsafe {
+                for pool in &pools {
+                    pool.reset(ctx, cmd, 0, pool.count())?;
+                }
+                let mut capture = Capture::new(ctx, &kernels);
+                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                record(&mut recorder, program, way, &arguments, &pools, pipelines)?;
+                let recorded = recorder.end(&[counter])?;
+                ctx.capture_barrier(cmd, COMPUTE, ConsumerScope::HOST);
+                Ok(recorded)
+            }
+        });
+        let recorded = recorded.unwrap();
+        assert_eq!(recorded.captured.is_some(), way == Way::Direct);
+
+        let (captured, results) = program.model(room);
+        let first = (before * STRIDE) as usize;
+        let end = first + captured.len();
+        let mut expected = vec![BEFORE; size as usize];
+        expected[first..end].copy_from_slice(&captured);
+        let found = self.gpu.read(&target, 0..size).unwrap();
+        let differs = found.iter().zip(&expected).position(|(found, expected)| found != expected);
+        assert_eq!(differs, None, "{what}: first byte that differs");
+        let counter = self.gpu.read(&self.counter, 0..4).unwrap();
+        assert_eq!(counter, (end as u32).to_le_bytes(), "{what}");
+        for (pool, results) in pools.iter().zip(&results) {
+            for (query, result) in (0u32..).zip(results) {
+                // SAFETY: the device is live.
+                let found = unsafe { pool.result(query) }.unwrap();
+                assert_eq!(found, Some(*result), "{what}: {:?} {query}", pool.kind());
+            }
+        }
+        for pool in pools {
+            self.gpu.destroy_query_pool(pool);
+        }
+        self.gpu.destroy_arena(arena);
+        self.gpu.destroy_buffer(arguments);
+        self.gpu.destroy_buffer(target);
+    }
+}
+
+/// Records the steps of a program.
+///
+/// # Safety
+/// As [`Recorder::draw_indirect`].
+unsafe fn record(
+    recorder: &mut Recorder<'_>,
+    program: &Program,
+    way: Way,
+    arguments: &Buffer,
+    pools: &[QueryPool; 2],
+    pipelines: &[Pipeline; 2],
+) -> Result<(), RuntimeError> {
+    let (mut offset, mut bound) = (0, 0);
+    for step in &program.steps {
+        match *step {
+            // SAFETY: the caller's contract.
+            Step::Begin(kind, query) => unsafe {
+                recorder.begin_query(&pools[kind as usize], query)?;
+            },
+            Step::End(kind) => recorder.end_query(kind)?,
+            // SAFETY: the caller's contract.
+            Step::Bind => unsafe {
+                bound = 1 - bound;
+                recorder.bind_pipeline(&pipelines[bound])?;
+            },
+            Step::Draw(topology, draw) => {
+                let buffer = arguments.raw();
+                let indirect =
+                    IndirectDraw { buffer, offset, draw_count: 1, stride: 0, count: None };
+                offset += 16;
+                // SAFETY: as above.
+                unsafe {
+                    match way {
+                        Way::Indirect => recorder.draw_indirect(topology, &indirect)?,
+                        Way::Direct | Way::Resumed => recorder.draw(topology, &draw)?,
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+const WAYS: [Way; 3] = [Way::Direct, Way::Resumed, Way::Indirect];
+
+/// Every number of draws around the size of a block, and every size of the buffer around which the
+/// last draws overflow.
+#[test]
+fn draws_are_placed_across_blocks() {
+    for resources in device::RESOURCES {
+        let mut bench = Bench::new(resources);
+        for draws in [1, 2, 255, 256, 257, 511, 513] {
+            let program = Program::new(draws, 3);
+            for way in WAYS {
+                bench.check(&program, way, 7, 10 * draws);
+            }
+        }
+        // 500 draws take some 2,000 records.
+        let program = Program::new(500, 20);
+        let all = program.model(u32::MAX / STRIDE).0.len() as u32 / STRIDE;
+        for room in (0..8).chain(970..980).chain(all - 5..all + 1) {
+            for way in WAYS {
+                bench.check(&program, way, 3, room);
+            }
+        }
+        bench.close();
+    }
+}
+
+/// The CPU tells the GPU of as many queries as there are draws.
+#[test]
+fn a_hundred_thousand_draws_have_a_query_each() {
+    for resources in device::RESOURCES {
+        let mut bench = Bench::new(resources);
+        bench.check(&Program::with_a_query_each(100_000), Way::Direct, 0, 200_000);
+        bench.close();
+    }
+}
+
+/// Many draws work like few, wherever the buffer ends.
+#[test]
+fn a_hundred_thousand_draws_are_one_capture() {
+    for resources in device::RESOURCES {
+        let mut bench = Bench::new(resources);
+        let program = Program::new(100_000, 500);
+        let all = program.model(u32::MAX / STRIDE).0.len() as u32 / STRIDE;
+        for way in WAYS {
+            for room in [all / 2, all] {
+                bench.check(&program, way, 1000, room);
+            }
+        }
+        bench.close();
+    }
+}

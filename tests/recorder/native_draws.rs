@@ -1,0 +1,251 @@
+//! Native captures of indirect and byte-count draws by the recorder: what the device must have been
+//! created with for them. (That they capture what they should is in tests/draws.)
+
+use ash::vk;
+use vkxfb::lower::{Backend, Lowered};
+use vkxfb::runtime::{
+    ArenaDesc, Buffer, ByteCountDraw, Capabilities, Capture, CaptureBuffer, CaptureDesc,
+    ConsumerScope, Context, CounterBuffer, IndirectDraw, MemoryLocation, Recorder,
+    RequiredFeatures, RuntimeError,
+};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_probe::gpu::{Gpu, Profile};
+use vkxfb_probe::shaders::ProbeShader;
+
+use crate::common::device::{self, PipelineOptions};
+
+const NATIVE: Backend = Backend::Native;
+const POINTS: PrimitiveTopology = PrimitiveTopology::PointList;
+/// Bytes of a record.
+const STRIDE: usize = 16;
+
+/// Indirect commands, then the number of draws, then a counter.
+const ARGUMENTS: [u32; 14] = [1, 1, 10, 0, 2, 1, 20, 0, 3, 1, 30, 0, 2, 4 * 7];
+const COUNT_AT: u64 = 48;
+const COUNTER_AT: u64 = 52;
+
+/// A pipeline, what it captures to, and [`ARGUMENTS`].
+struct Bench {
+    gpu: Gpu,
+    shader: ProbeShader,
+    lowered: Lowered,
+    target: Buffer,
+    arguments: Buffer,
+}
+
+fn indirect(buffer: vk::Buffer, draw_count: u32, stride: u32, is_counted: bool) -> IndirectDraw {
+    let count = is_counted.then_some((buffer, COUNT_AT));
+    IndirectDraw { buffer, offset: 0, draw_count, stride, count }
+}
+
+fn byte_count(buffer: vk::Buffer, vertex_stride: u32) -> ByteCountDraw {
+    ByteCountDraw {
+        instance_count: 1,
+        first_instance: 0,
+        counter: CounterBuffer { buffer, offset: COUNTER_AT },
+        counter_offset: 0,
+        vertex_stride,
+    }
+}
+
+impl Bench {
+    fn new() -> Option<Self> {
+        let mut gpu = device::open(Profile::Full);
+        if !gpu.backends().contains(&NATIVE) {
+            eprintln!("skipped: the device has no transform feedback");
+            device::close(gpu);
+            return None;
+        }
+        let shader = ProbeShader::identify();
+        let lowered = device::lower(&gpu, &shader, NATIVE);
+        let ctx = gpu.context().clone();
+        let usage = ctx.capture_buffer_usage(NATIVE);
+        let size = 64 * STRIDE as u64;
+        let target = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
+        let usage = ctx.indirect_buffer_usage(NATIVE) | ctx.counter_buffer_usage(NATIVE);
+        let arguments = gpu.create_buffer(64, usage, MemoryLocation::Device).unwrap();
+        let bytes: Vec<u8> = ARGUMENTS.into_iter().flat_map(u32::to_le_bytes).collect();
+        gpu.write(&arguments, 0, &bytes).unwrap();
+        Some(Self { gpu, shader, lowered, target, arguments })
+    }
+
+    fn close(mut self) {
+        self.gpu.destroy_buffer(self.target);
+        self.gpu.destroy_buffer(self.arguments);
+        device::close(self.gpu);
+    }
+
+    /// Records with a context of a device that supports less, or was created with less. Returns the
+    /// result of the recorder, and the captured vertices.
+    fn capture(
+        &mut self,
+        restrict: impl FnOnce(&mut Capabilities, &mut RequiredFeatures),
+        record: impl FnOnce(&mut Recorder<'_>, vk::Buffer) -> Result<(), RuntimeError>,
+    ) -> (Result<(), String>, Vec<u32>) {
+        let ctx = self.gpu.context();
+        let (mut caps, mut enabled) = (ctx.capabilities().clone(), ctx.enabled().clone());
+        restrict(&mut caps, &mut enabled);
+        let (instance, device) = (self.gpu.instance(), ctx.device());
+        // SAFETY: the device has that and more.
+        let ctx = unsafe { Context::new(instance, device, caps, enabled) }.unwrap();
+        let size = self.target.size();
+        self.gpu.write(&self.target, 0, &vec![0xff; size as usize]).unwrap();
+        let mut arena = self.gpu.create_arena(&ArenaDesc::for_draws(1, 1)).unwrap();
+        let kernels = self.gpu.kernels();
+        let pass = (self.gpu.render_pass(), self.gpu.framebuffer());
+        let provoking = ProvokingVertex::First;
+        let options = PipelineOptions { topology: POINTS, provoking, specialize: true };
+        let pipeline = device::pipeline_of(&ctx, pass.0, &self.shader, &self.lowered, options);
+        let desc = CaptureDesc {
+            pipeline: &pipeline,
+            buffers: &[Some(CaptureBuffer { buffer: self.target.raw(), offset: 0, size })],
+            vertex_buffers: &[],
+            counters: &[],
+        };
+        let arguments = self.arguments.raw();
+        let said = self.gpu.submit(|_, cmd| {
+            // SAFETY: everything outlives the submission, which is waited for.
+            unsafe {
+                device::begin_render_pass(&ctx, cmd, NATIVE, pass);
+                let mut capture = Capture::new(&ctx, &kernels);
+                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                let said = record(&mut recorder, arguments).map_err(|error| error.to_string());
+                recorder.end(&[])?;
+                device::end_render_pass(&ctx, cmd, NATIVE);
+                ctx.capture_barrier(cmd, NATIVE, ConsumerScope::TRANSFER);
+                Ok(said)
+            }
+        });
+        let said = said.unwrap();
+        // SAFETY: the submission was waited for.
+        unsafe { pipeline.destroy(&ctx) };
+        self.gpu.destroy_arena(arena);
+        let bytes = self.gpu.read(&self.target, 0..size).unwrap();
+        let records = bytes.chunks_exact(STRIDE);
+        let vertices = records.map(|r| u32::from_le_bytes(r[..4].try_into().unwrap()));
+        (said, vertices.take_while(|vertex| *vertex != u32::MAX).collect())
+    }
+}
+
+/// A feature that the device was not created with is refused with a message, whether or not its
+/// commands can be called, and the capture continues.
+#[test]
+fn features_of_indirect_draws_count_as_they_are_enabled() {
+    let Some(mut bench) = Bench::new() else { return };
+    let one = [10];
+    // SAFETY: as `capture` says; the arguments lie in their buffer.
+    let first = |recorder: &mut Recorder<'_>, arguments| unsafe {
+        recorder.draw_indirect(POINTS, &indirect(arguments, 1, 0, false))
+    };
+    let (said, found) = bench.capture(
+        |_, enabled| enabled.multi_draw_indirect = false,
+        |recorder, arguments| {
+            first(recorder, arguments)?;
+            // SAFETY: as above.
+            unsafe { recorder.draw_indirect(POINTS, &indirect(arguments, 3, 16, false)) }
+        },
+    );
+    let expected = "a native indirect draw of 3 draws needs the feature multiDrawIndirect, which the device was \
+                    created without";
+    assert_eq!((said, &found[..]), (Err(expected.to_owned()), &one[..]));
+
+    let (said, found) = bench.capture(
+        |_, enabled| enabled.draw_indirect_count = false,
+        |recorder, arguments| {
+            first(recorder, arguments)?;
+            // SAFETY: as above.
+            unsafe { recorder.draw_indirect(POINTS, &indirect(arguments, 3, 16, true)) }
+        },
+    );
+    let expected = "a native indirect draw with a count needs the feature drawIndirectCount, which the device was \
+                    created without";
+    assert_eq!((said, &found[..]), (Err(expected.to_owned()), &one[..]));
+
+    let (said, found) = bench.capture(
+        |caps, _| caps.transform_feedback.as_mut().unwrap().draw = false,
+        |recorder, arguments| {
+            first(recorder, arguments)?;
+            // SAFETY: as above.
+            unsafe { recorder.draw_indirect_byte_count(POINTS, &byte_count(arguments, 4)) }
+        },
+    );
+    let expected =
+        "a native byte-count draw needs transformFeedbackDraw, which the device does not have";
+    assert_eq!((said, &found[..]), (Err(expected.to_owned()), &one[..]));
+    bench.close();
+}
+
+/// Limits of the native commands, and strides that Vulkan does not take, are named.
+#[test]
+fn limits_of_indirect_draws_are_named() {
+    let Some(mut bench) = Bench::new() else { return };
+    if !bench.gpu.context().enabled().multi_draw_indirect {
+        return bench.close();
+    }
+    let (said, _) = bench.capture(
+        |caps, _| caps.limits.max_draw_indirect_count = 2,
+        // SAFETY: as `capture` says; the arguments lie in their buffer.
+        |recorder, arguments| unsafe {
+            recorder.draw_indirect(POINTS, &indirect(arguments, 3, 16, false))
+        },
+    );
+    let expected = "the number of draws of an indirect draw is 3: maxDrawIndirectCount is 2";
+    assert_eq!(said, Err(expected.to_owned()));
+    let (said, _) = bench.capture(
+        |caps, _| caps.transform_feedback.as_mut().unwrap().max_buffer_data_stride = 512,
+        // SAFETY: as above.
+        |recorder, arguments| unsafe {
+            recorder.draw_indirect_byte_count(POINTS, &byte_count(arguments, 516))
+        },
+    );
+    let expected = "vertexStride is 516: maxTransformFeedbackBufferDataStride is 512";
+    assert_eq!(said, Err(expected.to_owned()));
+    let (said, _) = bench.capture(
+        |_, _| {},
+        // SAFETY: as above.
+        |recorder, arguments| unsafe {
+            recorder.draw_indirect(POINTS, &indirect(arguments, 2, 12, false))
+        },
+    );
+    let expected = "the stride of indirect arguments is 12 bytes: each takes 16";
+    assert_eq!(said, Err(expected.to_owned()));
+    bench.close();
+}
+
+/// The stride of less than two draws is ignored, which Vulkan's command with a count does not do.
+#[test]
+fn strides_of_one_draw_are_ignored() {
+    let Some(mut bench) = Bench::new() else { return };
+    if bench.gpu.context().enabled().draw_indirect_count {
+        let (said, found) = bench.capture(
+            |_, _| {},
+            // SAFETY: as `capture` says; the arguments lie in their buffer.
+            |recorder, arguments| unsafe {
+                recorder.draw_indirect(POINTS, &indirect(arguments, 1, 0, true))
+            },
+        );
+        assert_eq!((said, &found[..]), (Ok(()), &[10][..]));
+    }
+    bench.close();
+}
+
+/// The scopes include all accesses of native captures to their buffers and counters, and nothing
+/// that devices of the other backends may lack.
+#[test]
+fn scopes_have_the_accesses_of_counters() {
+    use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
+    let (stages, access) = Context::write_scope(NATIVE);
+    assert_eq!(stages, Stage::TRANSFORM_FEEDBACK_EXT);
+    assert!(access.contains(Access::TRANSFORM_FEEDBACK_WRITE_EXT));
+    assert!(access.contains(Access::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT));
+    let (stages, access) = Context::argument_scope(NATIVE);
+    // Of a capture that resumes, and of a byte-count draw.
+    assert!(stages.contains(Stage::TRANSFORM_FEEDBACK_EXT | Stage::DRAW_INDIRECT));
+    assert!(access.contains(Access::TRANSFORM_FEEDBACK_COUNTER_READ_EXT));
+    assert!(access.contains(Access::INDIRECT_COMMAND_READ | Access::INDEX_READ));
+    for backend in [Backend::Vertex, Backend::Compute] {
+        for (stages, _) in [Context::write_scope(backend), Context::argument_scope(backend)] {
+            assert!(!stages.intersects(Stage::TRANSFORM_FEEDBACK_EXT), "{backend}");
+        }
+    }
+}

@@ -1,0 +1,791 @@
+//! Reads queries in every way that Vulkan has, and compares with the device's own `VkQueryPool`s. A
+//! thread also polls while submissions are executed.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ash::vk;
+use ash::vk::QueryResultFlags as Flags;
+use vkxfb::lower::Backend;
+use vkxfb::runtime::{
+    Arena, ArenaDesc, Barrier, Buffer, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, Context,
+    CounterBuffer, Draw, Kernels, MemoryLocation, Pipeline, QueryKind, QueryPool, QueryResult,
+    Recorded, Recorder, ResultTarget, RuntimeError,
+};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_probe::gpu::{Gpu, OpenOptions, Profile, Resources};
+use vkxfb_probe::shaders::ProbeShader;
+
+use crate::common::device::{self, PipelineOptions};
+
+const POINTS: PrimitiveTopology = PrimitiveTopology::PointList;
+const KINDS: [QueryKind; 2] = [QueryKind::TransformFeedbackStream, QueryKind::PrimitivesGenerated];
+/// Records that the capture buffer holds.
+const ROOM: u32 = 100;
+/// What memory holds before results are written.
+const BEFORE: u8 = 0xa5;
+/// Long enough for a submission on any machine.
+const PATIENCE: Duration = Duration::from_secs(10_000);
+
+/// A pipeline of a backend, and what it captures to.
+struct Bench {
+    gpu: Gpu,
+    backend: Backend,
+    pipeline: Pipeline,
+    kernels: Kernels,
+    target: Buffer,
+    counter: Buffer,
+}
+
+impl Bench {
+    fn new(resources: Resources, backend: Backend) -> Self {
+        let options = OpenOptions { resources, ..Default::default() };
+        let mut gpu = device::open_with(options);
+        let shader = ProbeShader::identify();
+        let lowered = device::lower(&gpu, &shader, backend);
+        let options = PipelineOptions {
+            topology: POINTS,
+            provoking: ProvokingVertex::First,
+            specialize: false,
+        };
+        let pipeline = device::pipeline(&gpu, &shader, &lowered, options);
+        let size = u64::from(ROOM * lowered.layout.strides[0].unwrap());
+        let usage = gpu.context().capture_buffer_usage(backend);
+        let target = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
+        let usage = gpu.context().counter_buffer_usage(backend);
+        let counter = gpu.create_buffer(4, usage, MemoryLocation::Device).unwrap();
+        gpu.write(&counter, 0, &[0; 4]).unwrap();
+        let kernels = gpu.kernels();
+        Self { gpu, backend, pipeline, kernels, target, counter }
+    }
+
+    fn close(mut self) {
+        self.gpu.destroy_pipeline(self.pipeline);
+        self.gpu.destroy_buffer(self.target);
+        self.gpu.destroy_buffer(self.counter);
+        device::close(self.gpu);
+    }
+
+    fn parts(&mut self) -> (&mut Gpu, Capturing<'_>) {
+        let Self { gpu, backend, pipeline, kernels, target, counter } = self;
+        let pass = (gpu.render_pass(), gpu.framebuffer());
+        let backend = *backend;
+        (gpu, Capturing { backend, pipeline, kernels, target, counter, pass })
+    }
+
+    /// Makes queries of vkxfb.
+    fn pool(&mut self, kind: QueryKind, count: u32) -> QueryPool {
+        self.gpu.create_query_pool(kind, count).unwrap()
+    }
+}
+
+/// What captures are recorded with.
+struct Capturing<'a> {
+    backend: Backend,
+    pipeline: &'a Pipeline,
+    kernels: &'a Kernels,
+    target: &'a Buffer,
+    counter: &'a Buffer,
+    pass: (vk::RenderPass, vk::Framebuffer),
+}
+
+impl Capturing<'_> {
+    /// Captures from the start of the target, or resumes from a counter, which is also in the
+    /// target.
+    ///
+    /// # Safety
+    /// As [`Recorder::begin`].
+    unsafe fn capture(
+        &self,
+        ctx: &Context,
+        arena: &mut Arena,
+        cmd: vk::CommandBuffer,
+        is_resumed: bool,
+        record: impl FnOnce(&mut Recorder<'_>) -> Result<(), RuntimeError>,
+    ) -> Result<Recorded, RuntimeError> {
+        let counter = CounterBuffer { buffer: self.counter.raw(), offset: 0 };
+        let (buffer, size) = (self.target.raw(), self.target.size());
+        let desc = CaptureDesc {
+            pipeline: self.pipeline,
+            buffers: &[Some(CaptureBuffer { buffer, offset: 0, size })],
+            vertex_buffers: &[],
+            counters: &[Some(counter).filter(|_| is_resumed)],
+        };
+        // SAFETY: the caller's contract.
+        unsafe {
+            device::begin_render_pass(ctx, cmd, self.backend, self.pass);
+            let mut capture = Capture::new(ctx, self.kernels);
+            let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
+            record(&mut recorder)?;
+            let recorded = recorder.end(&[])?;
+            device::end_render_pass(ctx, cmd, self.backend);
+            Ok(recorded)
+        }
+    }
+}
+
+fn points(vertex_count: u32) -> Draw {
+    Draw { vertex_count, instance_count: 1, ..Draw::default() }
+}
+
+/// The counts of the queries of the differential test: `None` for one that is only reset.
+const COUNTED: [Option<u32>; 5] = [Some(7), None, Some(0), Some(ROOM + 5), None];
+
+/// A native query pool and one of vkxfb. Queries 0, 2 and 3 of both have ended; the others have not
+/// begun.
+struct Both {
+    bench: Bench,
+    native: vk::QueryPool,
+    own: QueryPool,
+}
+
+impl Both {
+    /// `None` where the device has no such queries.
+    fn new(kind: QueryKind) -> Option<Self> {
+        let mut native = Bench::new(Resources::Best, Backend::Native);
+        let has = native.gpu.draw_features().primitives_generated_query;
+        if kind == QueryKind::PrimitivesGenerated && !has {
+            native.close();
+            return None;
+        }
+        let count = COUNTED.len() as u32;
+        let query_type = match kind {
+            QueryKind::TransformFeedbackStream => vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT,
+            QueryKind::PrimitivesGenerated => vk::QueryType::PRIMITIVES_GENERATED_EXT,
+        };
+        let info = vk::QueryPoolCreateInfo::default().query_type(query_type).query_count(count);
+        let device = native.gpu.context().device().clone();
+        // SAFETY: the device is live, and the feature is enabled.
+        let pool = unsafe { device.create_query_pool(&info, None) }.unwrap();
+        let own = native.pool(kind, count);
+        let mut arena = native.gpu.create_arena(&ArenaDesc::for_draws(8, 8)).unwrap();
+        let (gpu, capturing) = native.parts();
+        gpu.submit(|ctx, cmd| {
+            // SAFETY: everything outlives the submission, which is waited for.
+            unsafe {
+                device.cmd_reset_query_pool(cmd, pool, 0, count);
+                for (query, counted) in (0..).zip(COUNTED) {
+                    let Some(counted) = counted else { continue };
+                    capturing.capture(ctx, &mut arena, cmd, false, |recorder| {
+                        device.cmd_begin_query(cmd, pool, query, vk::QueryControlFlags::empty());
+                        recorder.draw(POINTS, &points(counted))?;
+                        device.cmd_end_query(cmd, pool, query);
+                        Ok(())
+                    })?;
+                    ctx.capture_barrier(cmd, Backend::Native, ConsumerScope::TRANSFER);
+                }
+            }
+            Ok(())
+        })
+        .unwrap();
+        // The same by compute, in the same device.
+        let shader = ProbeShader::identify();
+        let lowered = device::lower(gpu, &shader, Backend::Compute);
+        let options = PipelineOptions {
+            topology: POINTS,
+            provoking: ProvokingVertex::First,
+            specialize: false,
+        };
+        let pipeline = device::pipeline(gpu, &shader, &lowered, options);
+        let usage = gpu.context().capture_buffer_usage(Backend::Compute);
+        let size = capturing.target.size();
+        let target = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
+        let computing = Capturing {
+            backend: Backend::Compute,
+            pipeline: &pipeline,
+            target: &target,
+            ..capturing
+        };
+        gpu.submit(|ctx, cmd| {
+            // SAFETY: as above.
+            unsafe {
+                for (query, counted) in (0..).zip(COUNTED) {
+                    let Some(counted) = counted else { continue };
+                    computing.capture(ctx, &mut arena, cmd, false, |recorder| {
+                        recorder.begin_query(&own, query)?;
+                        recorder.draw(POINTS, &points(counted))?;
+                        recorder.end_query(kind)
+                    })?;
+                }
+            }
+            Ok(())
+        })
+        .unwrap();
+        gpu.destroy_pipeline(pipeline);
+        gpu.destroy_buffer(target);
+        gpu.destroy_arena(arena);
+        Some(Self { bench: native, native: pool, own })
+    }
+
+    /// Whether the driver has results that can be compared. Where partial results are asked for,
+    /// NVIDIA's driver (580.159.04) copies 0 even for queries that have ended.
+    fn has_results(&self, flags: Flags) -> bool {
+        let driver = self.bench.gpu.capabilities().driver_id;
+        !(driver == vk::DriverId::NVIDIA_PROPRIETARY && flags.contains(Flags::PARTIAL))
+    }
+
+    fn close(mut self) {
+        // SAFETY: nothing uses the queries.
+        unsafe { self.bench.gpu.context().device().destroy_query_pool(self.native, None) };
+        self.bench.gpu.destroy_query_pool(self.own);
+        self.bench.close();
+    }
+}
+
+/// Copies results into a buffer of [`BEFORE`].
+fn copied(
+    gpu: &mut Gpu,
+    size: usize,
+    copy: impl FnOnce(&Context, &mut Arena, &Kernels, vk::CommandBuffer, vk::Buffer),
+) -> Vec<u8> {
+    let usage = gpu.context().query_target_usage();
+    let target = gpu.create_buffer(size as u64, usage, MemoryLocation::Device).unwrap();
+    gpu.write(&target, 0, &vec![BEFORE; size]).unwrap();
+    let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 0)).unwrap();
+    let kernels = gpu.kernels();
+    gpu.submit(|ctx, cmd| {
+        copy(ctx, &mut arena, &kernels, cmd, target.raw());
+        Ok(())
+    })
+    .unwrap();
+    let bytes = gpu.read(&target, 0..size as u64).unwrap();
+    gpu.destroy_arena(arena);
+    gpu.destroy_buffer(target);
+    bytes
+}
+
+/// All flags that queries have, one for each subset.
+fn all_flags() -> impl Iterator<Item = Flags> {
+    let flags = [Flags::TYPE_64, Flags::WAIT, Flags::WITH_AVAILABILITY, Flags::PARTIAL];
+    (0..1 << flags.len()).map(move |set: u32| {
+        let chosen = (0..).zip(flags).filter(|(bit, _)| set & 1 << bit != 0);
+        chosen.fold(Flags::empty(), |all, (_, flag)| all | flag)
+    })
+}
+
+/// Ranges of queries, with the padding behind each result in integers.
+fn ranges() -> impl Iterator<Item = (u32, u32, u64)> {
+    let all = (0..5u32).flat_map(|first| (1..=5 - first).map(move |count| (first, count)));
+    all.flat_map(|(first, count)| [0, 3].map(|padding| (first, count, padding)))
+}
+
+/// Whether all queries of a range have ended.
+fn have_ended(first: u32, count: u32) -> bool {
+    COUNTED[first as usize..][..count as usize].iter().all(Option::is_some)
+}
+
+/// The results that Vulkan requires, from byte `offset` on, in memory that contains [`BEFORE`], and
+/// whether they are complete. Queries that have not begun have counted nothing.
+fn model(
+    kind: QueryKind,
+    (first, count): (u32, u32),
+    (offset, stride): (u64, u64),
+    flags: Flags,
+    len: usize,
+) -> (Vec<u8>, bool) {
+    let mut bytes = vec![BEFORE; len];
+    let (integer, _) = sizes(kind, flags);
+    let mut is_complete = true;
+    for (start, counted) in (offset as usize..)
+        .step_by(stride.max(1) as usize)
+        .zip(&COUNTED[first as usize..])
+        .take(count as usize)
+    {
+        let values = counted.or(flags.contains(Flags::PARTIAL).then_some(0));
+        let written = if kind == QueryKind::PrimitivesGenerated { u32::MAX } else { ROOM };
+        let integers = [values.map(|counted| counted.min(written)), values];
+        let available = u32::from(counted.is_some());
+        let available = flags.contains(Flags::WITH_AVAILABILITY).then_some(available);
+        is_complete &= values.is_some();
+        let integers = integers.into_iter().take(kind.values()).chain([available]);
+        for (place, value) in integers.enumerate() {
+            let Some(value) = value else { continue };
+            let value = u64::from(value).to_le_bytes();
+            let start = start + place * integer as usize;
+            bytes[start..start + integer as usize].copy_from_slice(&value[..integer as usize]);
+        }
+    }
+    (bytes, is_complete)
+}
+
+/// Bytes of an integer, and of a result.
+fn sizes(kind: QueryKind, flags: Flags) -> (u64, u64) {
+    let integer = if flags.contains(Flags::TYPE_64) { 8 } else { 4 };
+    let availability = u64::from(flags.contains(Flags::WITH_AVAILABILITY));
+    (integer, integer * (kind.values() as u64 + availability))
+}
+
+/// Compares `vkGetQueryPoolResults` of both, with all flags, ranges and strides: the bytes, and the
+/// result. (For a query that has not begun, lavapipe returns values of another query as partial
+/// results.)
+#[test]
+fn the_host_reads_what_it_reads_natively() {
+    for kind in KINDS {
+        let Some(both) = Both::new(kind) else { continue };
+        let device = both.bench.gpu.context().device();
+        for (flags, (first, count, padding)) in
+            all_flags().flat_map(|flags| ranges().map(move |range| (flags, range)))
+        {
+            if flags.contains(Flags::WAIT) && !have_ended(first, count) {
+                continue;
+            }
+            let (integer, size) = sizes(kind, flags);
+            let stride = size + padding * integer;
+            // No byte more than Vulkan asks for.
+            let needed = (stride * u64::from(count - 1) + size) as usize;
+            let mut own = vec![BEFORE; needed];
+            let what = format!("{kind:?} {first} and {count} in all, {flags:?}");
+            // SAFETY: the queries have been reset, and those that are waited for have ended.
+            let is_complete = unsafe {
+                both.own.results(first, count, &mut own, stride, flags, Duration::ZERO).unwrap()
+            };
+            let expected = model(kind, (first, count), (0, stride), flags, needed);
+            assert_eq!((&own, is_complete), (&expected.0, expected.1), "{what}");
+            if !both.has_results(flags) {
+                continue;
+            }
+            let mut native = vec![BEFORE; needed];
+            // SAFETY: as above.
+            let returned = unsafe {
+                (device.fp_v1_0().get_query_pool_results)(
+                    device.handle(),
+                    both.native,
+                    first,
+                    count,
+                    needed,
+                    native.as_mut_ptr().cast(),
+                    stride,
+                    flags,
+                )
+            };
+            assert_eq!(is_complete, returned == vk::Result::SUCCESS, "{what}: {returned:?}");
+            if have_ended(first, count) || !flags.contains(Flags::PARTIAL) {
+                assert_eq!(own, native, "{what}");
+            }
+        }
+        both.close();
+    }
+}
+
+/// Compares `vkCmdCopyQueryPoolResults` of both. (If availability is requested for a query that has
+/// not begun, lavapipe overwrites its values, and memory after them, with zeros: these are not
+/// compared.)
+#[test]
+fn the_device_copies_what_it_copies_natively() {
+    for kind in KINDS {
+        let Some(mut both) = Both::new(kind) else { continue };
+        for (flags, (first, count, padding)) in
+            all_flags().flat_map(|flags| ranges().map(move |range| (flags, range)))
+        {
+            if flags.contains(Flags::WAIT) && !have_ended(first, count) || count == 3 {
+                continue;
+            }
+            let (integer, size) = sizes(kind, flags);
+            let (offset, stride) = (3 * integer, size + padding * integer);
+            let all = (offset + stride * u64::from(count) + 8) as usize;
+            let is_compared = both.has_results(flags)
+                && (have_ended(first, count) || flags & !Flags::TYPE_64 == Flags::empty());
+            let Both { bench, native: pool, own } = &mut both;
+            let found = copied(&mut bench.gpu, all, |ctx, arena, kernels, cmd, buffer| {
+                let target = ResultTarget { buffer, offset, stride };
+                // SAFETY: the buffer holds the results.
+                unsafe { own.copy_results(ctx, arena, kernels, cmd, first, count, &target, flags) }
+                    .unwrap();
+            });
+            let (expected, _) = model(kind, (first, count), (offset, stride), flags, all);
+            let what = format!("{kind:?} {first} and {count} in all, {flags:?}");
+            assert_eq!(found, expected, "{what}");
+            if !is_compared {
+                continue;
+            }
+            let native = copied(&mut bench.gpu, all, |ctx, _, _, cmd, target| {
+                // SAFETY: as above.
+                unsafe {
+                    ctx.device().cmd_copy_query_pool_results(
+                        cmd, *pool, first, count, target, offset, stride, flags,
+                    );
+                }
+            });
+            assert_eq!(found, native, "{what}");
+        }
+        both.close();
+    }
+}
+
+/// Submissions without a wait.
+struct Flying {
+    pool: vk::CommandPool,
+    buffers: Vec<vk::CommandBuffer>,
+    fence: vk::Fence,
+}
+
+impl Flying {
+    fn new(gpu: &Gpu, count: u32) -> Self {
+        let device = gpu.context().device();
+        let info = vk::CommandPoolCreateInfo::default().queue_family_index(gpu.queue().1);
+        // SAFETY: the device is live.
+        unsafe {
+            let pool = device.create_command_pool(&info, None).unwrap();
+            let info = vk::CommandBufferAllocateInfo::default()
+                .command_pool(pool)
+                .command_buffer_count(count);
+            let buffers = device.allocate_command_buffers(&info).unwrap();
+            let fence = device.create_fence(&vk::FenceCreateInfo::default(), None).unwrap();
+            Self { pool, buffers, fence }
+        }
+    }
+
+    /// Records a command buffer that may be pending several times at once.
+    fn record(
+        &self,
+        ctx: &Context,
+        number: usize,
+        record: impl FnOnce(vk::CommandBuffer) -> Result<(), RuntimeError>,
+    ) {
+        let begin = vk::CommandBufferBeginInfo::default()
+            .flags(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE);
+        let cmd = self.buffers[number];
+        // SAFETY: the command buffer is not in use.
+        unsafe {
+            ctx.device().begin_command_buffer(cmd, &begin).unwrap();
+            record(cmd).unwrap();
+            ctx.device().end_command_buffer(cmd).unwrap();
+        }
+    }
+
+    fn submit(&self, gpu: &Gpu, number: usize, fence: vk::Fence) {
+        let buffers = [self.buffers[number]];
+        let submit = vk::SubmitInfo::default().command_buffers(&buffers);
+        // SAFETY: the command buffer is executable, and what it uses lives until `close`.
+        unsafe { gpu.context().device().queue_submit(gpu.queue().0, &[submit], fence) }.unwrap();
+    }
+
+    /// Waits until the submissions so far are done.
+    fn wait(&self, gpu: &Gpu) {
+        let device = gpu.context().device();
+        let timeout = PATIENCE.as_nanos() as u64;
+        // SAFETY: the fence was submitted.
+        unsafe {
+            device.wait_for_fences(&[self.fence], true, timeout).unwrap();
+            device.reset_fences(&[self.fence]).unwrap();
+        }
+    }
+
+    fn close(self, gpu: &Gpu) {
+        let device = gpu.context().device();
+        // SAFETY: everything was waited for.
+        unsafe {
+            device.queue_wait_idle(gpu.queue().0).unwrap();
+            device.destroy_fence(self.fence, None);
+            device.destroy_command_pool(self.pool, None);
+        }
+    }
+}
+
+/// The number of command buffers. Each resets a query, counts more points than the previous one in
+/// three parts, and ends the query: by the CPU or, resumed from a counter, by the setup kernel.
+const WAYS: u32 = 8;
+
+fn counted(way: u32) -> u32 {
+    30 + 3 * way
+}
+
+/// Tells a thread to end, even if a test fails.
+struct Done<'a>(&'a AtomicBool);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Submits `count` command buffers without waiting while a thread polls. Returns a result that it
+/// found that is not that of any of them.
+fn poll(resources: Resources, count: u32, omitted: Option<Barrier>) -> Option<QueryResult> {
+    let mut bench = Bench::new(resources, Backend::Compute);
+    // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch after
+    // another.
+    unsafe { bench.gpu.omit_barrier(omitted) };
+    let pool = bench.pool(QueryKind::TransformFeedbackStream, 2);
+    let parts = 8 * u64::from(WAYS);
+    let desc = ArenaDesc { descriptor_sets: 8 * WAYS, ..ArenaDesc::for_draws(parts, parts) };
+    let mut arena = bench.gpu.create_arena(&desc).unwrap();
+    let (gpu, capturing) = bench.parts();
+    let (gpu, ctx) = (&*gpu, gpu.context());
+    let flying = Flying::new(gpu, WAYS);
+    for way in 0..WAYS {
+        flying.record(ctx, way as usize, |cmd| {
+            let draw = points(counted(way) / 3);
+            // SAFETY: everything lives until the queue is idle.
+            unsafe {
+                pool.reset(ctx, cmd, 1, 1)?;
+                for is_last in [false, true] {
+                    capturing.capture(ctx, &mut arena, cmd, way % 2 == 1, |recorder| {
+                        recorder.begin_query(&pool, 1)?;
+                        recorder.draw(POINTS, &draw)?;
+                        if is_last {
+                            recorder.flush()?;
+                            recorder.draw(POINTS, &draw)?;
+                            recorder.end_query(pool.kind())?;
+                        }
+                        Ok(())
+                    })?;
+                }
+            }
+            Ok(())
+        });
+    }
+    let result = |way| QueryResult { first: counted(way).into(), second: counted(way).into() };
+    let expected: Vec<QueryResult> = (0..WAYS).map(result).collect();
+    let (is_done, is_found) = (AtomicBool::new(false), AtomicBool::new(false));
+    let wrong = std::thread::scope(|scope| {
+        let poller = scope.spawn(|| {
+            let mut data = [[0u64; 3]];
+            while !is_done.load(Ordering::Relaxed) {
+                // SAFETY: the device is live.
+                let found = unsafe { pool.result(1) }.unwrap();
+                let wrong = found.filter(|found| !expected.contains(found));
+                // A partial result is not larger than any final one.
+                let flags = Flags::TYPE_64 | Flags::PARTIAL | Flags::WITH_AVAILABILITY;
+                let bytes = bytemuck::cast_slice_mut(&mut data);
+                // SAFETY: as above.
+                assert!(unsafe { pool.results(1, 1, bytes, 0, flags, PATIENCE) }.unwrap());
+                let [[first, second, available]] = data;
+                let found = QueryResult { first, second };
+                let is_possible = match available {
+                    0 => first.max(second) <= counted(WAYS - 1).into(),
+                    _ => expected.contains(&found),
+                };
+                let wrong = wrong.or(Some(found).filter(|_| !is_possible));
+                if wrong.is_some() {
+                    is_found.store(true, Ordering::Relaxed);
+                    return wrong;
+                }
+                // A CPU driver needs the processors, too.
+                std::thread::yield_now();
+            }
+            None
+        });
+        let done = Done(&is_done);
+        for number in 0..count {
+            // Limits the number of pending submissions.
+            let is_waited = number % 64 == 63 || number + 1 == count;
+            let fence = if is_waited { flying.fence } else { vk::Fence::null() };
+            flying.submit(gpu, (number % WAYS) as usize, fence);
+            if is_waited {
+                flying.wait(gpu);
+            }
+            if is_found.load(Ordering::Relaxed) && is_waited {
+                break;
+            }
+        }
+        drop(done);
+        poller.join().unwrap()
+    });
+    flying.close(gpu);
+    // SAFETY: the device is live.
+    let last = unsafe { pool.result(1) }.unwrap();
+    if wrong.is_none() {
+        assert_eq!(last, Some(result((count - 1) % WAYS)));
+    }
+    bench.gpu.destroy_query_pool(pool);
+    bench.gpu.destroy_arena(arena);
+    bench.close();
+    wrong
+}
+
+#[test]
+fn who_polls_finds_results_of_ends() {
+    for resources in device::RESOURCES {
+        assert_eq!(poll(resources, 4000, None), None);
+    }
+}
+
+/// Takes a minute or two.
+#[test]
+#[ignore = "takes long; run with --ignored"]
+fn who_polls_long_finds_results_of_ends() {
+    assert_eq!(poll(Resources::Best, 100_000, None), None);
+}
+
+/// Without the barrier, queries may end before all is counted, and here they do. The thread above
+/// notices that.
+#[test]
+fn who_polls_finds_ends_before_what_they_count() {
+    let omitted = Some(Barrier::ValuesToEnds);
+    assert!(poll(Resources::Best, 100_000, omitted).is_some());
+}
+
+/// Both barriers of the end of a query are recorded: with either of them left out one is missing.
+#[test]
+fn no_barrier_of_an_end_can_be_left_out() {
+    let mut bench = Bench::new(Resources::Best, Backend::Compute);
+    let pool = bench.pool(KINDS[0], 1);
+    let mut barriers = |omitted| {
+        // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch
+        // after another.
+        unsafe { bench.gpu.omit_barrier(omitted) };
+        let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(1, 2)).unwrap();
+        let (gpu, capturing) = bench.parts();
+        let recorded = gpu.submit(|ctx, cmd| {
+            // SAFETY: everything outlives the submission, which is waited for.
+            let recorded = unsafe {
+                capturing.capture(ctx, &mut arena, cmd, false, |recorder| {
+                    recorder.begin_query(&pool, 0)?;
+                    recorder.draw(POINTS, &points(1))?;
+                    recorder.end_query(pool.kind())
+                })
+            };
+            Ok(recorded?.barriers)
+        });
+        bench.gpu.destroy_arena(arena);
+        recorded.unwrap()
+    };
+    // There is another barrier before the counting.
+    assert_eq!(barriers(None), 3);
+    for omitted in [Barrier::ValuesToEnds, Barrier::EndsToHost] {
+        assert_eq!(barriers(Some(omitted)), 2, "{omitted:?}");
+    }
+    bench.gpu.destroy_query_pool(pool);
+    bench.close();
+}
+
+/// `WAIT` before the fence, and for a query that never ends.
+#[test]
+fn who_waits_needs_no_fence() {
+    let mut bench = Bench::new(Resources::Best, Backend::Compute);
+    let pools = KINDS.map(|kind| bench.pool(kind, 3));
+    let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(1, 4)).unwrap();
+    let (gpu, capturing) = bench.parts();
+    let (gpu, ctx) = (&*gpu, gpu.context());
+    let flying = Flying::new(gpu, 1);
+    flying.record(ctx, 0, |cmd| {
+        // SAFETY: everything lives until the queue is idle.
+        unsafe {
+            capturing.capture(ctx, &mut arena, cmd, false, |recorder| {
+                for query in [0, 1] {
+                    for pool in &pools {
+                        recorder.begin_query(pool, query)?;
+                    }
+                    recorder.draw(POINTS, &points(ROOM / 2 + 10 + query))?;
+                    pools.iter().try_for_each(|pool| recorder.end_query(pool.kind()))?;
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    });
+    flying.submit(gpu, 0, vk::Fence::null());
+    let mut found = [0u32; 8];
+    let bytes = bytemuck::cast_slice_mut(&mut found);
+    let flags = Flags::WAIT | Flags::WITH_AVAILABILITY;
+    // SAFETY: the device is live.
+    unsafe {
+        assert!(pools[0].results(0, 2, bytes, 16, flags, PATIENCE).unwrap());
+        assert_eq!(found, [60, 60, 1, 0, 40, 61, 1, 0]);
+        let mut found = [0u64; 2];
+        let bytes = bytemuck::cast_slice_mut(&mut found);
+        assert!(
+            pools[1]
+                .results(0, 2, bytes, 8, flags & Flags::WAIT | Flags::TYPE_64, PATIENCE)
+                .unwrap()
+        );
+        assert_eq!(found, [60, 61]);
+
+        let mut found = [7u32; 9];
+        let bytes = bytemuck::cast_slice_mut(&mut found);
+        let timeout = Duration::from_millis(2);
+        let error = pools[0].results(0, 3, bytes, 12, flags, timeout).unwrap_err();
+        assert_eq!(error.to_string(), "query 2 has not become available within 2ms");
+        assert_eq!(found, [60, 60, 1, 40, 61, 1, 7, 7, 7]);
+    }
+    flying.close(gpu);
+    pools.into_iter().for_each(|pool| bench.gpu.destroy_query_pool(pool));
+    bench.gpu.destroy_arena(arena);
+    bench.close();
+}
+
+/// The host resets a query that the next submission uses again, and no other query.
+#[test]
+fn the_host_resets_queries() {
+    for resources in device::RESOURCES {
+        let mut bench = Bench::new(resources, Backend::Compute);
+        let pool = bench.pool(QueryKind::TransformFeedbackStream, 3);
+        let ended = |query: u32, counted: u32| {
+            // SAFETY: the device is live.
+            let found = unsafe { pool.result(query) }.unwrap();
+            let counted = counted.into();
+            assert_eq!(found, Some(QueryResult { first: counted, second: counted }));
+        };
+        let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(6, 6)).unwrap();
+        let mut count = |gpu: &mut Gpu, capturing: &Capturing<'_>, query, counted| {
+            gpu.submit(|ctx, cmd| {
+                // SAFETY: everything outlives the submission, which is waited for.
+                unsafe {
+                    capturing.capture(ctx, &mut arena, cmd, false, |recorder| {
+                        recorder.begin_query(&pool, query)?;
+                        recorder.draw(POINTS, &points(counted))?;
+                        recorder.end_query(pool.kind())
+                    })?;
+                }
+                Ok(())
+            })
+            .unwrap();
+        };
+        let (gpu, capturing) = bench.parts();
+        for query in 0..3 {
+            count(gpu, &capturing, query, 10 + query);
+        }
+        (0..3).for_each(|query| ended(query, 10 + query));
+        // SAFETY: no submission is under way.
+        unsafe { pool.reset_by_host(1, 1) }.unwrap();
+        // SAFETY: the device is live.
+        assert_eq!(unsafe { pool.result(1) }.unwrap(), None);
+        count(gpu, &capturing, 1, 20);
+        [(0, 10), (1, 20), (2, 12)].into_iter().for_each(|(query, counted)| ended(query, counted));
+        // SAFETY: no submission is under way.
+        assert!(unsafe { pool.reset_by_host(2, 2) }.is_err());
+        bench.gpu.destroy_arena(arena);
+        bench.gpu.destroy_query_pool(pool);
+        bench.close();
+    }
+}
+
+/// Results that do not fit memory, and queries that do not exist, are refused with a message.
+#[test]
+fn what_is_no_result_is_refused() {
+    let mut bench = Bench::new(Resources::Best, Backend::Compute);
+    let pool = bench.pool(QueryKind::TransformFeedbackStream, 3);
+    let other = device::open(Profile::Full);
+    let results = |first, count, len: usize, stride, flags| {
+        let mut data = vec![0; len];
+        // SAFETY: the device is live.
+        unsafe { pool.results(first, count, &mut data, stride, flags, PATIENCE) }
+            .unwrap_err()
+            .to_string()
+    };
+    let none = Flags::empty();
+    assert_eq!(results(2, 2, 64, 8, none), "2 queries from number 2 on: the pool has 3");
+    assert_eq!(results(0, 3, 23, 8, none), "the query results take 24 bytes: there are 23");
+    assert_eq!(results(0, 2, 64, 4, none), "the stride of query results is 4 bytes: each takes 8");
+    assert_eq!(
+        results(0, 1, 64, 12, Flags::TYPE_64),
+        "the stride of query results is 12 bytes: it must be a multiple of 8"
+    );
+    assert_eq!(
+        results(0, 1, 64, 8, Flags::WITH_STATUS_KHR),
+        "query results are asked for with WITH_STATUS_KHR, which queries of vkxfb do not have"
+    );
+    bench
+        .gpu
+        .submit(|_, cmd| {
+            // SAFETY: it is refused.
+            let error = unsafe { pool.reset(other.context(), cmd, 0, 1) }.unwrap_err();
+            assert_eq!(error.to_string(), "the query pool was made with another context");
+            Ok(())
+        })
+        .unwrap();
+    device::close(other);
+    bench.gpu.destroy_query_pool(pool);
+    bench.close();
+}

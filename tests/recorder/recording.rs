@@ -1,0 +1,626 @@
+//! Tests what captures by compute record, and that it can be executed several times.
+
+use crate::common;
+use ash::vk;
+use vkxfb::lower::Backend;
+use vkxfb::runtime::{
+    Arena, ArenaDesc, Barrier, Buffer, Capture, CaptureBuffer, CaptureDesc, CaptureOrder,
+    ConsumerScope, Context, CounterBuffer, Draw, DrawIndexed, IndexBuffer, IndexType, IndirectDraw,
+    Kernels, MemoryLocation, Pipeline, Recorded, Recorder, RuntimeError,
+};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_probe::gpu::{Gpu, GpuError, OpenOptions, Profile, Resources};
+use vkxfb_probe::shaders::ProbeShader;
+
+use crate::common::device::{self, PipelineOptions};
+
+const COMPUTE: Backend = Backend::Compute;
+
+/// A device with a pipeline that captures each vertex's index, and a buffer to capture to.
+struct Bench {
+    gpu: Gpu,
+    setup: Setup,
+    stride: u32,
+    /// Four dwords.
+    counters: Buffer,
+}
+
+struct Setup {
+    pipeline: Pipeline,
+    kernels: Kernels,
+    target: Buffer,
+}
+
+impl Bench {
+    fn new(profile: Profile, size: u64) -> Self {
+        Self::by(Resources::Best, profile, size)
+    }
+
+    fn by(resources: Resources, profile: Profile, size: u64) -> Self {
+        Self::with(OpenOptions { profile, resources, ..Default::default() }, size)
+    }
+
+    fn with(options: OpenOptions, size: u64) -> Self {
+        let mut gpu = device::open_with(options);
+        let shader = ProbeShader::identify();
+        let options = PipelineOptions {
+            topology: PrimitiveTopology::TriangleStrip,
+            provoking: ProvokingVertex::First,
+            specialize: false,
+        };
+        let lowered = device::lower(&gpu, &shader, COMPUTE);
+        let pipeline = device::pipeline(&gpu, &shader, &lowered, options);
+        let stride = lowered.layout.strides[0].unwrap();
+        let usage = gpu.context().capture_buffer_usage(COMPUTE);
+        let target = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
+        let usage = gpu.context().counter_buffer_usage(COMPUTE);
+        let counters = gpu.create_buffer(16, usage, MemoryLocation::Device).unwrap();
+        gpu.write(&counters, 0, &[0; 16]).unwrap();
+        let kernels = gpu.kernels();
+        let setup = Setup { pipeline, kernels, target };
+        Self { gpu, setup, stride, counters }
+    }
+
+    fn close(mut self) {
+        self.gpu.destroy_pipeline(self.setup.pipeline);
+        self.gpu.destroy_buffer(self.setup.target);
+        self.gpu.destroy_buffer(self.counters);
+        device::close(self.gpu);
+    }
+
+    fn counter(&self) -> Option<CounterBuffer> {
+        Some(CounterBuffer { buffer: self.counters.raw(), offset: 0 })
+    }
+
+    /// The first dword of each record.
+    fn records(&mut self) -> Vec<u32> {
+        let target = &self.setup.target;
+        let bytes = self.gpu.read(target, 0..target.size()).unwrap();
+        let records = bytes.chunks_exact(self.stride as usize);
+        records.map(|r| u32::from_le_bytes(r[..4].try_into().unwrap())).collect()
+    }
+
+    fn position(&mut self) -> u32 {
+        let bytes = self.gpu.read(&self.counters, 0..4).unwrap();
+        u32::from_le_bytes(bytes.try_into().unwrap())
+    }
+}
+
+impl Setup {
+    /// Records one capture with another pipeline, between two counters.
+    ///
+    /// # Safety
+    /// As [`Recorder::begin`].
+    unsafe fn record(
+        &self,
+        pipeline: &Pipeline,
+        ctx: &Context,
+        cmd: vk::CommandBuffer,
+        arena: &mut Arena,
+        [from, to]: [Option<CounterBuffer>; 2],
+        draw: impl FnOnce(&mut Recorder<'_>) -> Result<(), RuntimeError>,
+    ) -> Result<Recorded, RuntimeError> {
+        let target = &self.target;
+        let bound = CaptureBuffer { buffer: target.raw(), offset: 0, size: target.size() };
+        let desc = CaptureDesc {
+            pipeline,
+            buffers: &[Some(bound)],
+            vertex_buffers: &[],
+            counters: &[from],
+        };
+        // SAFETY: the caller's contract.
+        unsafe {
+            let mut capture = Capture::new(ctx, &self.kernels);
+            let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
+            draw(&mut recorder)?;
+            recorder.end(&[to])
+        }
+    }
+
+    /// Records one capture of `draws`.
+    ///
+    /// # Safety
+    /// As [`Recorder::begin`].
+    unsafe fn record_draws(
+        &self,
+        ctx: &Context,
+        cmd: vk::CommandBuffer,
+        arena: &mut Arena,
+        counters: [Option<CounterBuffer>; 2],
+        draws: &[(PrimitiveTopology, Draw)],
+    ) -> Result<Recorded, RuntimeError> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            self.record(&self.pipeline, ctx, cmd, arena, counters, |recorder| {
+                draws.iter().try_for_each(|(topology, draw)| recorder.draw(*topology, draw))
+            })
+        }
+    }
+}
+
+/// A thousand draws of 3 to 300 vertices, of these topologies in turn.
+fn thousand_draws(topologies: &[PrimitiveTopology]) -> Vec<(PrimitiveTopology, Draw)> {
+    let draw = |i: u32| Draw {
+        vertex_count: 3 + i * 7919 % 298,
+        instance_count: 1 + i % 2,
+        first_vertex: i * 1000,
+        first_instance: 0,
+    };
+    let topologies = topologies.iter().copied().cycle();
+    topologies.zip(0..1000).map(|(topology, i)| (topology, draw(i))).collect()
+}
+
+/// What each record holds, by the CPU twin.
+fn expected(draws: &[(PrimitiveTopology, Draw)]) -> Vec<u32> {
+    let of = |(topology, draw): &(PrimitiveTopology, Draw)| -> Vec<u32> {
+        let outputs = topology.output_count(draw.vertex_count);
+        let vertex = |o| topology.gather(ProvokingVertex::First, o) as u32 + draw.first_vertex;
+        (0..draw.instance_count).flat_map(|_| (0..outputs).map(vertex)).collect()
+    };
+    draws.iter().flat_map(of).collect()
+}
+
+#[test]
+fn small_draws_share_dispatches() {
+    for resources in device::RESOURCES {
+        share_dispatches(resources, &PrimitiveTopology::ALL);
+        share_dispatches(resources, &[PrimitiveTopology::TriangleStrip]);
+    }
+}
+
+fn share_dispatches(resources: Resources, topologies: &[PrimitiveTopology]) {
+    let draws = thousand_draws(topologies);
+    let records = expected(&draws);
+    let mut bench = Bench::by(resources, Profile::Full, 16 * records.len() as u64);
+    let counter = bench.counter();
+    for (from, to) in [(None, None), (None, counter), (counter, counter)] {
+        bench.gpu.write(&bench.counters, 0, &[0; 16]).unwrap();
+        let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(1, 1000)).unwrap();
+        let setup = &bench.setup;
+        let recorded = bench.gpu.submit(|ctx, cmd| {
+            // SAFETY: everything outlives the submission, which is waited for.
+            let recorded = unsafe { setup.record_draws(ctx, cmd, &mut arena, [from, to], &draws) };
+            recorded.map_err(|source| GpuError::Capture { capture: 0, source })
+        });
+        let recorded = recorded.unwrap();
+        bench.gpu.destroy_arena(arena);
+        assert_eq!(bench.records(), records);
+        assert_eq!(recorded.captures, 1, "{recorded:?}");
+        // Only counters need kernels and barriers: values that the CPU knows are written at the
+        // end, others are computed before.
+        let most = match (from, to) {
+            (None, None) => (0, 0),
+            (None, _) => (1, 1),
+            _ => (1, 2),
+        };
+        assert_eq!((recorded.kernels, recorded.barriers), most, "{recorded:?}");
+        assert_eq!(recorded.captured.is_some(), from.is_none());
+        if to.is_some() {
+            assert_eq!(bench.position(), records.len() as u32 * bench.stride);
+        }
+    }
+    bench.close();
+}
+
+/// A small draw between counters is one dispatch behind one barrier, as often as it is resumed. With
+/// few descriptors, and where several workgroups resume by descriptors, kernels do the rest.
+#[test]
+fn a_small_capture_is_one_dispatch() {
+    const TIMES: usize = 5;
+    for (resources, storage_buffers, vertex_count) in [
+        (Resources::Best, None, 7),
+        (Resources::Best, None, 300),
+        (Resources::Descriptors, None, 7),
+        (Resources::Descriptors, None, 300),
+        (Resources::Descriptors, Some(8), 7),
+    ] {
+        let is_fused = storage_buffers.is_none();
+        let resumes_fused = is_fused && (resources == Resources::Best || vertex_count == 7);
+        let draws = [(
+            PrimitiveTopology::TriangleStrip,
+            Draw { vertex_count, instance_count: 1, ..Draw::default() },
+        )];
+        let once = expected(&draws);
+        // The last capture finds room for one triangle.
+        let all: Vec<u32> = once.repeat(TIMES)[..(TIMES - 1) * once.len() + 3].to_vec();
+        let options = OpenOptions { resources, storage_buffers, ..Default::default() };
+        let mut bench = Bench::with(options, 16 * all.len() as u64 + 32);
+        let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(6, 6)).unwrap();
+        let (counter, setup) = (bench.counter(), &bench.setup);
+        let recorded = bench.gpu.submit(|ctx, cmd| {
+            let mut record = |counters| {
+                // SAFETY: everything outlives the submission, which is waited for.
+                unsafe { setup.record_draws(ctx, cmd, &mut arena, counters, &draws) }
+            };
+            let first = record([None, counter])?;
+            let resumed: Result<Vec<Recorded>, _> =
+                (1..TIMES).map(|_| record([counter; 2])).collect();
+            Ok((first, resumed?))
+        });
+        let (first, resumed) = recorded.unwrap();
+        bench.gpu.destroy_arena(arena);
+        assert_eq!(bench.records()[..all.len()], all);
+        assert_eq!(bench.position(), all.len() as u32 * bench.stride);
+        let counts = |r: &Recorded| [r.captures, r.kernels, r.barriers];
+        let once = if is_fused { [1, 0, 1] } else { [1, 1, 1] };
+        let again = if resumes_fused { [1, 0, 1] } else { [1, 1, 2] };
+        assert_eq!(counts(&first), once);
+        assert!(first.captured.is_some());
+        for recorded in resumed {
+            assert_eq!(counts(&recorded), again);
+            assert_eq!(recorded.captured, None);
+        }
+        bench.close();
+    }
+}
+
+/// A capture that is played in order has one barrier more only if it had none.
+#[test]
+fn captures_in_order_have_a_barrier() {
+    for resources in device::RESOURCES {
+        let mut bench = Bench::by(resources, Profile::Full, 4096);
+        let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(8, 16)).unwrap();
+        let (counter, setup) = (bench.counter(), &bench.setup);
+        let bound = [Some(CaptureBuffer {
+            buffer: setup.target.raw(),
+            offset: 0,
+            size: setup.target.size(),
+        })];
+        let recorded = bench.gpu.submit(|ctx, cmd| {
+            let mut barriers = |counters: [Option<CounterBuffer>; 2], draws: usize| {
+                let mut capture = Capture::new(ctx, &setup.kernels);
+                let begin = [counters[0]];
+                let desc = CaptureDesc::new(&setup.pipeline).buffers(&bound).counters(&begin);
+                // SAFETY: everything outlives the submission, which is waited for.
+                unsafe {
+                    let (stages, access) = Context::write_scope(COMPUTE);
+                    ctx.capture_barrier(cmd, COMPUTE, ConsumerScope { stages, access });
+                    capture.begin(&desc)?;
+                    for _ in 0..draws {
+                        capture.recorder().draw(PrimitiveTopology::PointList, &Draw::new(3))?;
+                    }
+                    capture.end(&[counters[1]])?;
+                    let mut order = CaptureOrder::new();
+                    Ok::<_, RuntimeError>([
+                        capture.play(&mut arena, cmd)?.barriers,
+                        capture.play_in_order(&mut arena, cmd, &mut order)?.barriers,
+                    ])
+                }
+            };
+            Ok([
+                barriers([None; 2], 1)?,
+                barriers([counter; 2], 1)?,
+                barriers([counter; 2], 2)?,
+                barriers([None, counter], 2)?,
+                barriers([None; 2], 0)?,
+            ])
+        });
+        // A counter that the CPU knows shares no bytes with what is captured. By descriptors it
+        // may, as far as is known.
+        let finished = if resources == Resources::Best { [1, 1] } else { [1, 2] };
+        assert_eq!(recorded.unwrap(), [[0, 1], [1, 1], [2, 2], finished, [0, 0]]);
+        bench.gpu.destroy_arena(arena);
+        bench.close();
+    }
+}
+
+/// Draws of up to eight workgroups are fused. By descriptors, those of captures that begin and end
+/// with counters are fused if they have one workgroup.
+#[test]
+fn draws_of_few_workgroups_are_fused() {
+    const MOST: u32 = 8;
+    for (resources, most_resumed) in [(Resources::Best, MOST), (Resources::Descriptors, 1)] {
+        let mut bench = Bench::by(resources, Profile::Full, 16 * 2000);
+        let other = bench.counter().map(|counter| CounterBuffer { offset: 4, ..counter });
+        let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(8, 8)).unwrap();
+        let size = 64;
+        let (counter, setup) = (bench.counter(), &bench.setup);
+        let recorded = bench.gpu.submit(|ctx, cmd| {
+            let mut kernels = |counters: [Option<CounterBuffer>; 2], points: u32| {
+                let draws = [(PrimitiveTopology::PointList, Draw::new(points))];
+                let (stages, access) = Context::write_scope(COMPUTE);
+                // SAFETY: everything outlives the submission, which is waited for.
+                let recorded = unsafe {
+                    ctx.capture_barrier(cmd, COMPUTE, ConsumerScope { stages, access });
+                    setup.record_draws(ctx, cmd, &mut arena, counters, &draws)
+                }?;
+                Ok::<_, RuntimeError>((recorded.captures, recorded.kernels))
+            };
+            Ok([
+                kernels([counter, counter], most_resumed * size)?,
+                kernels([counter, counter], most_resumed * size + 1)?,
+                kernels([counter, other], most_resumed * size)?,
+                kernels([counter, other], most_resumed * size + 1)?,
+                kernels([None, counter], MOST * size)?,
+                kernels([None, counter], MOST * size + 1)?,
+            ])
+        });
+        assert_eq!(recorded.unwrap(), [(1, 0), (1, 1), (1, 0), (1, 1), (1, 0), (1, 1)]);
+        bench.gpu.destroy_arena(arena);
+        bench.close();
+    }
+}
+
+/// Large draws have dispatches of their own.
+#[test]
+fn large_draws_are_dispatched_alone() {
+    let strip = PrimitiveTopology::TriangleStrip;
+    let draw = |vertex_count| (strip, Draw { vertex_count, instance_count: 1, ..Draw::default() });
+    let draws = [draw(10), draw(20), draw(20_000), draw(30_000), draw(30), draw(40)];
+    let records = expected(&draws);
+    let mut bench = Bench::new(Profile::Bifrost, 16 * records.len() as u64);
+    let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(1, 6)).unwrap();
+    let setup = &bench.setup;
+    let recorded = bench.gpu.submit(|ctx, cmd| {
+        // SAFETY: everything outlives the submission, which is waited for.
+        unsafe { setup.record_draws(ctx, cmd, &mut arena, [None; 2], &draws) }
+            .map_err(|source| GpuError::Capture { capture: 0, source })
+    });
+    bench.gpu.destroy_arena(arena);
+    let recorded = recorded.unwrap();
+    assert_eq!((recorded.captures, recorded.kernels, recorded.barriers), (4, 0, 0));
+    assert_eq!(bench.records(), records);
+    bench.close();
+}
+
+/// A command buffer that resumes from the counter that it writes, submitted sixteen times without
+/// waiting: each execution captures after the previous one, until the buffer is full.
+#[test]
+fn a_command_buffer_is_executed_many_times() {
+    const TIMES: usize = 16;
+    let (strip, fan) = (PrimitiveTopology::TriangleStrip, PrimitiveTopology::TriangleFan);
+    let draw = |vertex_count| Draw { vertex_count, instance_count: 2, ..Draw::default() };
+    let draws = [(strip, draw(7)), (fan, draw(300)), (strip, draw(5))];
+    let once = expected(&draws);
+    let profiles = [Profile::Full, Profile::Bifrost];
+    let ways = profiles.into_iter().flat_map(|p| device::RESOURCES.map(|resources| (p, resources)));
+    for (profile, resources) in ways {
+        // The last execution finds no room for its last draws.
+        let size = 16 * (TIMES * once.len() - 40) as u64;
+        let mut bench = Bench::by(resources, profile, size);
+        let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(1, 3)).unwrap();
+        let ctx = bench.gpu.context().clone();
+        let (queue, family) = bench.gpu.queue();
+        let device = ctx.device();
+        // SAFETY: everything outlives the submissions, which are waited for.
+        unsafe {
+            let info = vk::CommandPoolCreateInfo::default().queue_family_index(family);
+            let pool = device.create_command_pool(&info, None).unwrap();
+            let info =
+                vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
+            let cmd = device.allocate_command_buffers(&info).unwrap()[0];
+            let begin = vk::CommandBufferBeginInfo::default()
+                .flags(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE);
+            device.begin_command_buffer(cmd, &begin).unwrap();
+            let counters = [bench.counter(); 2];
+            let setup = &bench.setup;
+            let recorded = setup.record_draws(&ctx, cmd, &mut arena, counters, &draws).unwrap();
+            assert_eq!(recorded.captured, None);
+            device.end_command_buffer(cmd).unwrap();
+            let submit = vk::SubmitInfo::default().command_buffers(std::slice::from_ref(&cmd));
+            device.queue_submit(queue, &[submit; TIMES], vk::Fence::null()).unwrap();
+            device.queue_wait_idle(queue).unwrap();
+            device.destroy_command_pool(pool, None);
+        }
+        bench.gpu.destroy_arena(arena);
+        let all: Vec<u32> = once.iter().copied().cycle().take(once.len() * TIMES).collect();
+        let records = bench.records();
+        // Whole primitives of the fan, then of the strip.
+        let written = records.len() / 3 * 3;
+        assert_eq!(bench.position(), written as u32 * bench.stride);
+        assert_eq!(records[..written], all[..written]);
+        bench.close();
+    }
+}
+
+/// Each barrier is recorded at its place: if any is left out, one less is recorded. (In the random
+/// draws of `tests/draws` and the restarts of `long_restarts.rs` synchronization validation
+/// then reports it, and on a GPU they capture something else, with `VKXFB_OMIT_BARRIER`.)
+#[test]
+fn no_barrier_can_be_left_out() {
+    /// So many that several workgroups process them, whose results are combined.
+    const MANY: u32 = 20_000;
+    let mut bench = Bench::new(Profile::Full, 4096);
+    let usage = bench.gpu.context().index_buffer_usage(COMPUTE);
+    let indices = bench.gpu.create_buffer(MANY.into(), usage, MemoryLocation::Device).unwrap();
+    let data: Vec<u8> = (0..MANY).map(|i| if i % 7 == 4 { 255 } else { i as u8 % 200 }).collect();
+    bench.gpu.write(&indices, 0, &data).unwrap();
+    let restarting = device::restarting_pipeline(&bench.gpu, ProvokingVertex::First);
+    let mut barriers = |omitted: Option<Barrier>| {
+        // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch
+        // after another.
+        unsafe { bench.gpu.omit_barrier(omitted) };
+        let desc = ArenaDesc::for_draws(4, 4);
+        let scratch = desc.scratch + ArenaDesc::restart_scratch(MANY.into());
+        let mut arena = bench.gpu.create_arena(&ArenaDesc { scratch, ..desc }).unwrap();
+        let counter = bench.counter();
+        let setup = &bench.setup;
+        let strip = PrimitiveTopology::TriangleStrip;
+        let recorded = bench.gpu.submit(|ctx, cmd| {
+            let draws = [(strip, Draw { vertex_count: 5, instance_count: 1, ..Draw::default() })];
+            // SAFETY: everything outlives the submission, which is waited for.
+            unsafe {
+                let fused = setup.record_draws(ctx, cmd, &mut arena, [None, counter], &draws)?;
+                let draws = [draws[0]; 2];
+                let known = setup.record_draws(ctx, cmd, &mut arena, [None, counter], &draws)?;
+                let resumed = setup.record_draws(ctx, cmd, &mut arena, [counter; 2], &draws)?;
+                let mut restarted = |counters, index_count| {
+                    setup.record(&restarting, ctx, cmd, &mut arena, counters, |recorder| {
+                        recorder.bind_index_buffer(&IndexBuffer {
+                            buffer: indices.raw(),
+                            offset: 0,
+                            size: MANY.into(),
+                            index_type: IndexType::Uint8,
+                        })?;
+                        let draw =
+                            DrawIndexed { index_count, instance_count: 1, ..Default::default() };
+                        recorder.draw_indexed(strip, &draw)
+                    })
+                };
+                let [few, many] = [restarted([None; 2], 16)?, restarted([None; 2], MANY)?];
+                let behind = restarted([counter; 2], 16)?;
+                Ok([fused, known, resumed, few, many, behind].map(|recorded| recorded.barriers))
+            }
+        });
+        bench.gpu.destroy_arena(arena);
+        recorded.unwrap()
+    };
+    // The captures of `few` and `many` need nothing from the setup kernel.
+    for (omitted, recorded) in [
+        (None, [1, 1, 2, 2, 3, 3]),
+        (Some(Barrier::BeforeFused), [0, 1, 2, 2, 3, 3]),
+        (Some(Barrier::BeforeFinish), [1, 0, 2, 2, 3, 3]),
+        (Some(Barrier::BeforeSetup), [1, 1, 1, 1, 2, 2]),
+        (Some(Barrier::RestartToScan), [1, 1, 2, 2, 2, 3]),
+        (Some(Barrier::RestartToSetup), [1, 1, 2, 1, 2, 2]),
+        (Some(Barrier::SetupToCapture), [1, 1, 1, 2, 3, 2]),
+    ] {
+        assert_eq!(barriers(omitted), recorded, "{omitted:?}");
+    }
+    bench.gpu.destroy_pipeline(restarting);
+    bench.gpu.destroy_buffer(indices);
+    bench.close();
+}
+
+/// Synchronization validation reports reads of captured data without [`Context::capture_barrier`],
+/// if captures use descriptors: it does not see writes by device address.
+#[test]
+fn a_consumer_without_its_barrier_is_reported() {
+    if !common::settings::has_validation() {
+        return eprintln!("skipped: without the validation layer");
+    }
+    let mut bench = Bench::by(Resources::Descriptors, Profile::Full, 4096);
+    let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(4, 4)).unwrap();
+    let mut messages = |omitted: Option<Barrier>| {
+        // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch
+        // after another.
+        unsafe { bench.gpu.omit_barrier(omitted) };
+        let setup = &bench.setup;
+        let counters = bench.counters.raw();
+        let submitted = bench.gpu.submit(|ctx, cmd| {
+            let draw = Draw { vertex_count: 5, instance_count: 1, ..Draw::default() };
+            let draws = [(PrimitiveTopology::TriangleStrip, draw)];
+            // SAFETY: everything outlives the submission, which is waited for.
+            unsafe {
+                setup.record_draws(ctx, cmd, &mut arena, [None; 2], &draws)?;
+                ctx.capture_barrier(cmd, COMPUTE, ConsumerScope::TRANSFER);
+                let region = vk::BufferCopy { src_offset: 0, dst_offset: 0, size: 16 };
+                ctx.device().cmd_copy_buffer(cmd, setup.target.raw(), counters, &[region]);
+            }
+            Ok(())
+        });
+        submitted.unwrap();
+        bench.gpu.take_messages()
+    };
+    assert_eq!(messages(None), []);
+    let found = messages(Some(Barrier::CaptureToConsumer));
+    let ids: Vec<&str> = found.iter().map(|message| message.id.as_str()).collect();
+    assert_eq!(ids, ["SYNC-HAZARD-READ-AFTER-WRITE"], "{found:?}");
+    bench.gpu.destroy_arena(arena);
+    bench.close();
+}
+
+/// An indirect draw of few of the bound indices: the restart kernel processes all of them.
+#[test]
+fn few_of_many_indices_are_drawn() {
+    const BOUND: u32 = 100_000;
+    const DRAWN: u32 = 5000;
+    // Segments of 100 indices: 49 whole ones, and 51 indices of the last.
+    let primitives = DRAWN / 101 * 98 + (DRAWN % 101 - 2);
+    let mut bench = Bench::new(Profile::Full, 48 * u64::from(primitives) + 480);
+    let size = u64::from(BOUND) * 2;
+    let usage = bench.gpu.context().index_buffer_usage(COMPUTE);
+    let indices = bench.gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
+    let index = |i: u32| if i % 101 == 100 { u16::MAX } else { (i % 1000) as u16 };
+    let data: Vec<u16> = (0..BOUND).map(index).collect();
+    bench.gpu.write(&indices, 0, bytemuck::cast_slice(&data)).unwrap();
+    let usage = bench.gpu.context().indirect_buffer_usage(COMPUTE);
+    let arguments = bench.gpu.create_buffer(20, usage, MemoryLocation::Device).unwrap();
+    bench.gpu.write(&arguments, 0, bytemuck::cast_slice(&[DRAWN, 1, 0, 0, 0])).unwrap();
+    let restarting = device::restarting_pipeline(&bench.gpu, ProvokingVertex::First);
+    let desc = ArenaDesc::for_draws(1, 1);
+    let scratch = desc.scratch + ArenaDesc::restart_scratch(BOUND.into());
+    let mut arena = bench.gpu.create_arena(&ArenaDesc { scratch, ..desc }).unwrap();
+    let counter = bench.counter();
+    let setup = &bench.setup;
+    let recorded = bench.gpu.submit(|ctx, cmd| {
+        // SAFETY: everything outlives the submission, which is waited for.
+        unsafe {
+            setup.record(&restarting, ctx, cmd, &mut arena, [None, counter], |recorder| {
+                let index_type = IndexType::Uint16;
+                recorder.bind_index_buffer(&IndexBuffer {
+                    buffer: indices.raw(),
+                    offset: 0,
+                    size,
+                    index_type,
+                })?;
+                let draw = IndirectDraw {
+                    buffer: arguments.raw(),
+                    offset: 0,
+                    draw_count: 1,
+                    stride: 0,
+                    count: None,
+                };
+                recorder.draw_indexed_indirect(PrimitiveTopology::TriangleStrip, &draw)
+            })?;
+        }
+        Ok(())
+    });
+    recorded.unwrap();
+    assert_eq!(bench.position(), 48 * primitives);
+    bench.gpu.destroy_arena(arena);
+    bench.gpu.destroy_pipeline(restarting);
+    bench.gpu.destroy_buffer(indices);
+    bench.gpu.destroy_buffer(arguments);
+    bench.close();
+}
+
+/// What cannot be captured is refused by name.
+#[test]
+fn refusals_name_the_rule() {
+    let mut bench = Bench::new(Profile::Full, 1024);
+    let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(1, 1)).unwrap();
+    let counter = bench.counter();
+    let Setup { pipeline, kernels, target } = &bench.setup;
+    let errors = bench.gpu.submit(|ctx, cmd| {
+        let desc = CaptureDesc {
+            pipeline,
+            buffers: &[Some(CaptureBuffer { buffer: target.raw(), offset: 0, size: 1024 })],
+            vertex_buffers: &[],
+            counters: &[],
+        };
+        // SAFETY: everything outlives the submission, which is waited for.
+        unsafe {
+            let mut capture = Capture::new(ctx, kernels);
+            let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+            let strip = PrimitiveTopology::TriangleStrip;
+            let indexed = recorder.draw_indexed(strip, &Default::default());
+            let restart = recorder.set_primitive_restart(true);
+            let query = recorder.end_query(vkxfb::runtime::QueryKind::PrimitivesGenerated);
+            let shared = recorder.end(&[counter, None, counter]).map(|_| ());
+            let resumed = |counters| {
+                let desc = CaptureDesc { counters, ..desc };
+                Recorder::begin(&mut Capture::new(ctx, kernels), &mut arena, cmd, &desc)?
+                    .end(&[])
+                    .map(|_| ())
+            };
+            // Two buffers may resume from the same counter.
+            let [begun, many] = [&[counter; 2][..], &[None; 5]].map(resumed);
+            begun?;
+            let refused = [indexed, restart, query, shared, many];
+            Ok(refused.map(|e| e.unwrap_err().to_string()))
+        }
+    });
+    assert_eq!(
+        errors.unwrap(),
+        [
+            "an indexed draw, and no index buffer is bound",
+            "primitive restart is enabled for a pipeline that was made without `primitive_restart`",
+            "no query of that kind is active",
+            "counters 0 and 2 of the end of a capture are the same four bytes",
+            "5 counters are given: a shader has at most 4 capture buffers",
+        ]
+    );
+    bench.gpu.destroy_arena(arena);
+    bench.close();
+}

@@ -1,0 +1,458 @@
+//! WGSL and GLSL become words that are captured by list.
+
+use crate::common;
+use crate::common::device::{
+    Bound, Capture, PipelineOptions, assert_same, capture, close, open, pipeline, run,
+};
+use spirv::{BuiltIn, Decoration, StorageClass};
+use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
+use vkxfb::frontend::{FrontendError, MAX_NESTING, SourceLocation, glsl, output_names, wgsl};
+use vkxfb::lower::reflect::vertex_reads;
+use vkxfb::lower::{Backend, Captures, Lowered, Shader, compute, vertex};
+use vkxfb::runtime::Draw;
+use vkxfb::spirv::Module;
+use vkxfb::spirv::declarations::Declarations;
+use vkxfb::spirv::entry_point::find_vertex_shader;
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::vertex_input::VertexInput;
+use vkxfb_probe::gpu::Profile;
+use vkxfb_probe::shaders::ProbeShader;
+
+/// `shaders/probe/two_buffers.vert`, whose records are formulas, but for the layouts.
+const WGSL: &str = "
+struct Result {
+    @builtin(position) position: vec4f,
+    @location(0) @interpolate(flat) checksum: f32,
+    @location(1) @interpolate(flat) id: vec3u,
+}
+
+fn mix32(x: u32) -> u32 {
+    let y = (x ^ (x >> 16u)) * 0x7feb352du;
+    let z = (y ^ (y >> 15u)) * 0x846ca68bu;
+    return z ^ (z >> 16u);
+}
+
+@vertex
+fn main(@builtin(vertex_index) vertex: u32, @builtin(instance_index) instance: u32) -> Result {
+    let hash = mix32(vertex ^ mix32(instance + 0x9e3779b9u));
+    let halves = vec4u(vertex & 0xffffu, vertex >> 16u, instance & 0xffffu, instance >> 16u);
+    return Result(vec4f(halves), f32(hash & 0xffffffu), vec3u(vertex, instance, hash));
+}
+";
+
+const GLSL: &str = "#version 450
+layout(location = 0) flat out float checksum;
+layout(location = 1) flat out uvec3 id;
+uint mix32(uint x) {
+    x = (x ^ (x >> 16)) * 0x7feb352du;
+    x = (x ^ (x >> 15)) * 0x846ca68bu;
+    return x ^ (x >> 16);
+}
+void main() {
+    uint vertex = uint(gl_VertexIndex);
+    uint instance = uint(gl_InstanceIndex);
+    uint hash = mix32(vertex ^ mix32(instance + 0x9e3779b9u));
+    gl_Position = vec4(uvec4(vertex & 0xffffu, vertex >> 16, instance & 0xffffu, instance >> 16));
+    checksum = float(hash & 0xffffffu);
+    id = uvec3(vertex, instance, hash);
+}
+";
+
+/// The capture list that corresponds to the layouts of `two_buffers.vert`.
+fn list(checksum: Selector, id: Selector) -> CaptureList {
+    let entry = |selector, buffer, offset| CaptureEntry { selector, buffer, offset };
+    let position = Selector::BuiltIn { built_in: BuiltIn::Position, component: 0, components: 4 };
+    CaptureList {
+        captures: vec![entry(position, 0, 0), entry(checksum, 0, 20), entry(id, 1, 4)],
+        strides: [Some(32), Some(20), None, None],
+    }
+}
+
+fn by_location() -> CaptureList {
+    let at = |location, components| Selector::Location { location, component: 0, components };
+    list(at(0, 1), at(1, 3))
+}
+
+fn by_name() -> CaptureList {
+    let named = |name: &str| Selector::Name(name.to_owned());
+    list(named("checksum"), named("id"))
+}
+
+fn both(words: &[u32], list: &CaptureList) -> [Lowered; 2] {
+    let shader = Shader { captures: Captures::List(list), ..Shader::new(words) };
+    let vertex_input = ProbeShader::two_buffers().vertex_input;
+    let options = compute::Options::new(&vertex_input);
+    [vertex::lower(&shader).unwrap(), compute::lower(&shader, &options).unwrap()]
+}
+
+fn sources() -> [(&'static str, Vec<u32>); 2] {
+    [
+        ("WGSL", wgsl::vertex_shader(WGSL, None).unwrap()),
+        ("GLSL", glsl::vertex_shader(GLSL).unwrap()),
+    ]
+}
+
+#[test]
+fn outputs_are_found_by_location_and_by_name() {
+    for (language, words) in sources() {
+        common::validate(&words, "vulkan1.0");
+        let module = Module::parse(&words).unwrap();
+        assert_eq!(module.version(), (1, 0));
+        let (declarations, entry) =
+            (Declarations::of(&module), find_vertex_shader(&module, None).unwrap());
+        let mut names: Vec<_> = output_names(&declarations, &entry).collect();
+        names.sort_unstable();
+        assert_eq!(names, [(0, "checksum"), (1, "id")], "{language}");
+        let lowered = [both(&words, &by_location()), both(&words, &by_name())];
+        for [vertex, compute] in &lowered {
+            common::validate(&vertex.words, "vulkan1.0");
+            common::validate(&compute.words, "vulkan1.0");
+        }
+        assert_eq!(lowered[0][0].layout.strides, lowered[1][0].layout.strides);
+        assert_eq!(lowered[0][0].layout.outputs, lowered[1][0].layout.outputs, "{language}");
+    }
+}
+
+#[test]
+fn captures_hold_what_the_source_computes() {
+    const STRIP: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
+    let mut gpu = open(Profile::Full);
+    let shader = ProbeShader::two_buffers();
+    let draw = Draw { vertex_count: 9, instance_count: 2, first_vertex: 3, ..Draw::default() };
+    let capture = Capture {
+        draws: vec![(STRIP, draw)],
+        buffers: vec![
+            Some(Bound { offset: 0, size: 42 * 32 }),
+            Some(Bound { offset: 8, size: 42 * 20 }),
+        ],
+    };
+    let provoking = ProvokingVertex::First;
+    let expected = capture.model(&shader, provoking);
+    for (language, words) in sources() {
+        for lowered in both(&words, &by_location()) {
+            let options = PipelineOptions { topology: STRIP, provoking, specialize: false };
+            let pipeline = pipeline(&gpu, &shader, &lowered, options);
+            let found = run(&mut gpu, &shader, &pipeline, std::slice::from_ref(&capture)).remove(0);
+            gpu.destroy_pipeline(pipeline);
+            assert_same(&found, &expected, &format!("{language}, {}", lowered.backend()));
+        }
+    }
+    close(gpu);
+}
+
+#[test]
+fn entry_points_are_chosen_by_name() {
+    let source = format!(
+        "{WGSL}
+        @vertex fn other() -> @builtin(position) vec4f {{ return vec4f(); }}
+        @fragment fn frag() -> @location(0) vec4f {{ return vec4f(); }}"
+    );
+    let words = wgsl::vertex_shader(&source, Some("other")).unwrap();
+    common::validate(&words, "vulkan1.0");
+    assert_eq!(find_vertex_shader(&Module::parse(&words).unwrap(), None).unwrap().name, "other");
+    let error = |name| wgsl::vertex_shader(&source, name).unwrap_err().to_string();
+    assert_eq!(error(None), "the source has several vertex shaders, name one of: main, other");
+    assert_eq!(
+        error(Some("frag")),
+        "the source has no vertex shader named 'frag'; it has: main, other"
+    );
+    let error = wgsl::vertex_shader("", None).unwrap_err().to_string();
+    assert_eq!(error, "the source has no vertex shader; it has: none");
+}
+
+#[test]
+fn errors_say_where() {
+    let wgsl = |source| wgsl::vertex_shader(source, None).unwrap_err();
+    let glsl = |source| glsl::vertex_shader(source).unwrap_err();
+    // Errors of syntax, and errors that only the validator finds.
+    for (error, line) in [
+        (wgsl("\n@vertex fn main( -> @builtin(position) vec4f {}"), 2),
+        (
+            wgsl(
+                "@vertex fn main() -> @builtin(position) vec4f { return a; }\n\
+                 @group(0) @binding(0) var<workgroup> a: vec4f;",
+            ),
+            2,
+        ),
+        (glsl("#version 450\nvoid main() {\n  gl_Position = undeclared;\n}"), 3),
+        (glsl("#version 450\nlayout(location = 0) out vec4 a\nvoid main() {}"), 3),
+    ] {
+        let FrontendError::Source { location: Some(location), message, .. } = &error else {
+            panic!("{error:?}");
+        };
+        assert!(!message.is_empty());
+        assert_eq!(location.line, line, "{error}");
+        assert!(error.to_string().starts_with(&format!("{location}: ")), "{error}");
+    }
+    let source = "#version 450\nlayout(xfb_buffer = 0, xfb_offset = 0) out vec4 a;";
+    let location = SourceLocation { line: 2, column: 8 };
+    let qualifier = "xfb_buffer".to_owned();
+    assert_eq!(glsl(source), FrontendError::CaptureLayout { location, qualifier });
+}
+
+/// The behaviour that WGSL defines for division by zero and for indices out of range.
+#[test]
+fn checks_that_the_language_promises_are_kept() {
+    let source = "
+        @vertex fn main(@builtin(vertex_index) i: u32) -> @builtin(position) vec4f {
+            var list = array<f32, 4>(1, 2, 3, 4);
+            return vec4f(f32(8u / i), list[i], 0, 1);
+        }";
+    let words = wgsl::vertex_shader(source, None).unwrap();
+    let text = common::disassemble(&words);
+    assert!(text.contains("OpSelect"), "{text}");
+    assert!(text.contains("UMin"), "{text}");
+}
+
+/// Descriptors of a module's interface, in order.
+fn descriptors(words: &[u32]) -> Vec<(u32, u32)> {
+    let module = Module::parse(words).unwrap();
+    let declarations = Declarations::of(&module);
+    let number = |id, decoration| declarations.decoration(id, decoration).and_then(|n| n.first());
+    let storages =
+        [StorageClass::UniformConstant, StorageClass::Uniform, StorageClass::StorageBuffer];
+    let mut found: Vec<_> = storages
+        .into_iter()
+        .flat_map(|storage| declarations.variables(storage))
+        .filter_map(|variable| {
+            let set = number(variable.id, Decoration::DescriptorSet)?;
+            Some((*set, *number(variable.id, Decoration::Binding)?))
+        })
+        .collect();
+    found.sort_unstable();
+    found
+}
+
+#[test]
+fn descriptors_keep_their_sets_and_bindings() {
+    let wgsl_source = "
+        struct Camera { view: mat4x4f, scale: f32 }
+        @group(0) @binding(3) var<uniform> camera: Camera;
+        @group(2) @binding(1) var<storage, read> weights: array<f32>;
+        @group(1) @binding(0) var heights: texture_2d<f32>;
+        @group(1) @binding(5) var nearest: sampler;
+        struct Out { @builtin(position) position: vec4f, @location(0) weight: f32 }
+        @vertex fn main(@location(0) at: vec2f, @builtin(vertex_index) i: u32) -> Out {
+            let height = textureSampleLevel(heights, nearest, at, 0).x;
+            return Out(camera.view * vec4f(at, height, camera.scale), weights[i]);
+        }";
+    let glsl_source = "#version 450
+        layout(set = 0, binding = 3) uniform Camera { mat4 view; float scale; } camera;
+        layout(set = 2, binding = 1) readonly buffer Weights { float weights[]; };
+        layout(set = 1, binding = 0) uniform texture2D heights;
+        layout(set = 1, binding = 5) uniform sampler nearest;
+        layout(location = 0) in vec2 at;
+        layout(location = 0) out float weight;
+        void main() {
+            float height = textureLod(sampler2D(heights, nearest), at, 0).x;
+            gl_Position = camera.view * vec4(at, height, camera.scale);
+            weight = weights[gl_VertexIndex];
+        }";
+    let list = CaptureList {
+        captures: vec![CaptureEntry {
+            selector: Selector::Name("weight".to_owned()),
+            buffer: 0,
+            offset: 0,
+        }],
+        strides: [Some(4), None, None, None],
+    };
+    for words in
+        [wgsl::vertex_shader(wgsl_source, None).unwrap(), glsl::vertex_shader(glsl_source).unwrap()]
+    {
+        common::validate(&words, "vulkan1.0");
+        assert_eq!(descriptors(&words), [(0, 3), (1, 0), (1, 5), (2, 1)]);
+        let shader = Shader { captures: Captures::List(&list), ..Shader::new(&words) };
+        let vertex_input = vertex_reads(&shader).unwrap().packed_vertex_input();
+        let compute = compute::lower(&shader, &compute::Options::new(&vertex_input)).unwrap();
+        for lowered in [vertex::lower(&shader).unwrap(), compute] {
+            common::validate(&lowered.words, "vulkan1.0");
+            assert_eq!(descriptors(&lowered.words), [(0, 3), (1, 0), (1, 5), (2, 1)]);
+        }
+    }
+}
+
+#[test]
+fn push_constants_come_through() {
+    let wgsl_source = |space: &str| {
+        format!(
+            "struct P {{ at: vec2f, scale: f32 }} /* var<push_constant> */ var < {space} > p: P;
+             @vertex fn main() -> @builtin(position) vec4f {{ return vec4f(p.at, p.scale, 1); }}"
+        )
+    };
+    let glsl_source = "#version 450
+        layout(push_constant) uniform P { vec2 at; float scale; } p;
+        void main() { gl_Position = vec4(p.at, p.scale, 1); }";
+    for words in [
+        wgsl::vertex_shader(&wgsl_source("immediate"), None).unwrap(),
+        wgsl::vertex_shader(&wgsl_source("push_constant"), None).unwrap(),
+        glsl::vertex_shader(glsl_source).unwrap(),
+    ] {
+        common::validate(&words, "vulkan1.0");
+        let text = common::disassemble(&words);
+        assert!(text.contains("%p = OpVariable %_ptr_PushConstant_"), "{text}");
+        assert!(text.contains("OpMemberDecorate %P 1 Offset 8"), "{text}");
+    }
+}
+
+/// Code that naga cannot write, or on which it panics, is an error, unless only another shader of
+/// the source uses it.
+#[test]
+fn naga_fails_in_errors() {
+    let external = "@group(0) @binding(0) var video: texture_external;
+        fn size() -> vec2u { return textureDimensions(video); }
+        @fragment fn frag() -> @location(0) vec4f { return vec4f(vec2f(size()), 0, 0); }";
+    let vertex = |x: &str| {
+        format!("{external} @vertex fn main() -> @builtin(position) vec4f {{ return vec4f({x}); }}")
+    };
+    let words = wgsl::vertex_shader(&vertex("1"), None).unwrap();
+    common::validate(&words, "vulkan1.0");
+    assert_eq!(descriptors(&words), []);
+    let error = wgsl::vertex_shader(&vertex("f32(size().x)"), None).unwrap_err();
+    assert!(
+        matches!(&error, FrontendError::Unsupported { what, .. } if what == "texture_external"),
+        "{error}"
+    );
+
+    let source = "#version 450\nvoid main() { float a[2000000000][2]; }";
+    let error = glsl::vertex_shader(source).unwrap_err();
+    assert!(matches!(&error, FrontendError::Panic(said) if said.contains("TooLarge")), "{error:?}");
+}
+
+#[test]
+fn sources_nest_as_deep_as_the_limit() {
+    let (most, more) = (MAX_NESTING - 100, 100 * MAX_NESTING);
+    let parentheses = |n: usize| format!("{}1.0{}", "(".repeat(n), ")".repeat(n));
+    let sum = |n: usize| format!("1.0{}", " + a".repeat(n));
+    let negations = |n: usize| format!("{}a", "- ".repeat(n));
+    let branches = |n: usize| "else if (a > 1.0) { b = a; } ".repeat(n);
+    let glsl_source = |x: &str, branches: &str| {
+        format!(
+            "#version 450\nlayout(location = 0) in float a;\nvoid main() {{
+             float b = 0.0; if (a > 2.0) {{ b = 1.0; }} {branches} gl_Position = vec4({x} + b); }}"
+        )
+    };
+    let wgsl_source = |x: &str, branches: &str| {
+        format!(
+            "@vertex fn main(@location(0) a: f32) -> @builtin(position) vec4f {{
+             var b = 0.0; if (a > 2.0) {{ b = 1.0; }} {branches} return vec4f({x} + b); }}"
+        )
+    };
+    for (expression, branches) in [
+        (sum(most), String::new()),
+        (negations(most), String::new()),
+        ("a".to_owned(), branches(most)),
+    ] {
+        wgsl::vertex_shader(&wgsl_source(&expression, &branches), None).unwrap();
+        glsl::vertex_shader(&glsl_source(&expression, &branches)).unwrap();
+    }
+    glsl::vertex_shader(&glsl_source(&parentheses(most), "")).unwrap();
+    for (expression, branches) in [
+        (sum(more), String::new()),
+        (negations(more), String::new()),
+        (parentheses(more), String::new()),
+        ("a".to_owned(), branches(more)),
+    ] {
+        for error in [
+            wgsl::vertex_shader(&wgsl_source(&expression, &branches), None).unwrap_err(),
+            glsl::vertex_shader(&glsl_source(&expression, &branches)).unwrap_err(),
+        ] {
+            assert!(matches!(error, FrontendError::Nesting { location: Some(_) }), "{error}");
+        }
+    }
+    let directive = format!("#version 450\n#if {}\n#endif", parentheses(more));
+    let error = glsl::vertex_shader(&directive).unwrap_err();
+    assert!(matches!(error, FrontendError::Nesting { location: Some(_) }), "{error}");
+}
+
+#[test]
+fn constants_have_the_values_of_the_source() {
+    let wgsl_source = "@id(3) override scale = 2.5; override unused: f32;
+        @vertex fn main() -> @builtin(position) vec4f { return vec4f(scale); }";
+    let glsl_source = "#version 450
+        layout(constant_id = 3) const float scale = 2.5;
+        void main() { gl_Position = vec4(scale); }";
+    for words in
+        [wgsl::vertex_shader(wgsl_source, None).unwrap(), glsl::vertex_shader(glsl_source).unwrap()]
+    {
+        common::validate(&words, "vulkan1.0");
+        let text = common::disassemble(&words);
+        assert!(text.contains("OpConstant %float 2.5") && !text.contains("SpecId"), "{text}");
+    }
+}
+
+/// With `@id` and without, with a default and without, and one that is computed from others: as in a
+/// source that has the values.
+#[test]
+fn overrides_have_the_values_that_are_given() {
+    const SOURCE: &str = "@id(3) override scale: f32; @id(0) override bias = 2.5;
+        override count: u32; override is_flipped = false; override steps: i32 = -4;
+        override area = scale * f32(count); override unused: f32;
+        @vertex fn main() -> @builtin(position) vec4f {
+            let x = select(scale, -scale, is_flipped) + bias;
+            return vec4f(x, area, f32(count), f32(steps));
+        }";
+    let written = |values: &[(&str, &str)]| {
+        let mut source = SOURCE.to_owned();
+        for (declared, value) in values {
+            assert!(source.contains(declared), "{declared}");
+            source = source.replace(declared, value);
+        }
+        wgsl::vertex_shader(&source, None).unwrap()
+    };
+    let least: &[(&str, f64)] = &[("3", 1.25), ("count", 7.0)];
+    let declared = [("scale: f32", "scale: f32 = 1.25"), ("count: u32", "count: u32 = 7")];
+    let mut gpu = open(Profile::Full);
+    let mut captured = |words: &[u32]| {
+        common::validate(words, "vulkan1.0");
+        let built_in = BuiltIn::Position;
+        let selector = Selector::BuiltIn { built_in, component: 0, components: 4 };
+        let list = CaptureList {
+            captures: vec![CaptureEntry { selector, buffer: 0, offset: 0 }],
+            strides: [Some(16), None, None, None],
+        };
+        let shader = Shader::new(words).captures(&list);
+        let vertex_input = VertexInput::default();
+        let target = gpu.compute_target(Backend::Compute).unwrap();
+        let options = compute::Options::new(&vertex_input).target(target);
+        capture(&mut gpu, &compute::lower(&shader, &options).unwrap())
+    };
+    let found = captured(&wgsl::vertex_shader_with(SOURCE, None, least).unwrap());
+    assert_eq!(found, captured(&written(&declared)));
+
+    let others: &[(&str, f64)] =
+        &[("0", -8.0), ("is_flipped", 1.0), ("steps", 12.0), ("unused", 9.0), ("area", 0.5)];
+    let all = [least, others].concat();
+    let more = [
+        ("bias = 2.5", "bias = -8.0"),
+        ("is_flipped = false", "is_flipped = true"),
+        ("steps: i32 = -4", "steps: i32 = 12"),
+        ("area = scale * f32(count)", "area = 0.5"),
+    ];
+    let others = captured(&wgsl::vertex_shader_with(SOURCE, None, &all).unwrap());
+    assert_eq!(others, captured(&written(&[&declared[..], &more[..]].concat())));
+    assert_ne!(others, found);
+    close(gpu);
+
+    let refused = |values: &[(&str, f64)]| {
+        let values = [least, values].concat();
+        wgsl::vertex_shader_with(SOURCE, None, &values).unwrap_err().to_string()
+    };
+    let has = "it has: 3, 0, count, is_flipped, steps, area, unused";
+    for unknown in ["scale", "4", ""] {
+        let expected = format!("the source has no override constant '{unknown}'; {has}");
+        assert_eq!(refused(&[(unknown, 1.0)]), expected);
+    }
+    assert_eq!(refused(&[("count", -1.0)]), "the override constant 'count' cannot be -1");
+    assert_eq!(refused(&[("3", f64::NAN)]), "the override constant '3' cannot be NaN");
+    for (values, key) in [(&least[..1], "count"), (&least[1..], "3")] {
+        let error = wgsl::vertex_shader_with(SOURCE, None, values).unwrap_err();
+        assert_eq!(error, FrontendError::NoValue { key: key.to_owned() });
+    }
+}
+
+#[test]
+fn a_preprocessor_of_wgsl_comes_first() {
+    let source = "// #import\n  #import bevy_pbr::forward_io\n@vertex fn main() {}";
+    let error = wgsl::vertex_shader(source, None).unwrap_err().to_string();
+    assert!(error.starts_with("2:3: '#import' cannot be compiled here: "), "{error}");
+}
