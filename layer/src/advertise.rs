@@ -10,7 +10,7 @@ use ash::{ext, vk};
 
 use crate::activity::{Activity, Reason};
 use crate::chain;
-use crate::emulation::Means;
+use crate::means::Means;
 use crate::features::put_features;
 use crate::guard::guard;
 use crate::instance::InstanceData;
@@ -139,7 +139,7 @@ unsafe fn ask<F>(
         };
         call(next);
         // SAFETY: the caller's contract.
-        if let Some(means) = unsafe { instance.activity(device) }.means(&instance) {
+        if let Some(means) = instance.means(&unsafe { instance.activity(device) }) {
             put(means);
         }
     });

@@ -115,7 +115,7 @@ unsafe fn create(
     let wishes = unsafe { Wishes::new(create_info) };
     // SAFETY: the caller's contract.
     unsafe { check_extensions(&instance, &activity, physical_device, &wishes) }?;
-    let means = activity.means(&instance);
+    let means = instance.means(&activity);
     if let Some(means) = means {
         // SAFETY: the caller's contract.
         unsafe { check_features(create_info.p_next, means) }?;

@@ -1,5 +1,4 @@
-//! Captures by compute: what they need of a physical device, and the objects that they use on a
-//! device.
+//! Captures by compute: the objects that they use on a device, and the captures of command buffers.
 
 mod captures;
 mod commands;
@@ -18,13 +17,7 @@ use std::ffi::CStr;
 use std::sync::Arc;
 
 use ash::vk;
-use vkxfb::capture::{MAX_XFB_BUFFERS, MAX_XFB_STRIDE};
-use vkxfb::counts::MAX_BUFFER_SIZE;
-use vkxfb::lower::Backend;
-use vkxfb::runtime::{
-    Capabilities, ConditionalRendering, Context, Effect, Kernels, RequiredFeatures, Unavailable,
-    required_features,
-};
+use vkxfb::runtime::{ConditionalRendering, Context, Kernels};
 
 pub(crate) use self::captures::{Captures, Hoisted};
 use self::memory::Memory;
@@ -32,6 +25,7 @@ use self::objects::{Objects, SetLayout};
 
 use crate::error::{Error, FAILED};
 use crate::instance::InstanceData;
+use crate::means::Means;
 use crate::withheld::Templates;
 
 /// The commands of `VK_EXT_transform_feedback`, sorted. Programs that enable the extension find
@@ -48,58 +42,6 @@ pub(crate) const COMMANDS: [&CStr; 6] = [
 /// Returns the hook for a command on a device whose transform feedback is emulated.
 pub(crate) fn hook(name: &CStr) -> vk::PFN_vkVoidFunction {
     commands::hook(name).or_else(|| creation::hook(name))
-}
-
-/// The means to capture on a physical device.
-#[derive(Debug)]
-pub(crate) struct Means {
-    /// What the physical device can do.
-    pub(crate) capabilities: Capabilities,
-    /// The features and extensions that devices are created with for captures.
-    pub(crate) required: RequiredFeatures,
-}
-
-impl Means {
-    /// # Errors
-    /// What the physical device lacks.
-    pub(crate) fn new(capabilities: Capabilities) -> Result<Self, Unavailable> {
-        let mut required = required_features(&capabilities, &[Backend::Compute])?;
-        // The layer makes index buffers with sizes that are multiples of 4 bytes.
-        required.byte_loads = false;
-        Ok(Self { capabilities, required })
-    }
-
-    /// Returns the properties that programs see:
-    /// [`VkPhysicalDeviceTransformFeedbackPropertiesEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPhysicalDeviceTransformFeedbackPropertiesEXT.html).
-    /// The specification requires minimum values ([required
-    /// limits](https://docs.vulkan.org/spec/latest/chapters/limits.html#limits-required)).
-    pub(crate) fn properties(&self) -> vk::PhysicalDeviceTransformFeedbackPropertiesEXT<'static> {
-        let identity = self.capabilities.identity();
-        let mut workarounds = identity.workarounds();
-        vk::PhysicalDeviceTransformFeedbackPropertiesEXT::default()
-            // Only geometry shaders can write to streams other than 0, and they are not captured.
-            .max_transform_feedback_streams(1)
-            .transform_feedback_streams_lines_triangles(false)
-            .transform_feedback_rasterization_stream_select(false)
-            .max_transform_feedback_buffers(MAX_XFB_BUFFERS as u32)
-            .max_transform_feedback_buffer_size(self.max_capture_buffer())
-            // A record may fill its whole stride, in each of the buffers.
-            .max_transform_feedback_stream_data_size(MAX_XFB_STRIDE)
-            .max_transform_feedback_buffer_data_size(MAX_XFB_STRIDE)
-            .max_transform_feedback_buffer_data_stride(MAX_XFB_STRIDE)
-            .transform_feedback_queries(true)
-            // The layer turns the byte count into the arguments of an indirect draw.
-            .transform_feedback_draw(!workarounds.any(|w| w.effect == Effect::NoIndirectDraws))
-    }
-
-    /// Returns the size in bytes that [`Context::max_capture_buffer`] would return on a device:
-    /// without addresses, the maximum range of a storage buffer.
-    fn max_capture_buffer(&self) -> u64 {
-        match self.required.uses_descriptors() {
-            true => self.capabilities.limits.max_storage_buffer_range.min(MAX_BUFFER_SIZE),
-            false => MAX_BUFFER_SIZE,
-        }
-    }
 }
 
 /// The objects of a device whose transform feedback is emulated.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ffi::{CStr, c_char};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ash::{khr, vk};
+use ash::{ext, khr, vk};
 use vkxfb::runtime::{Capabilities, RequiredFeatures, RuntimeError};
 
 use crate::activity::{Activity, Reason};
@@ -14,6 +14,7 @@ use crate::dispatch_keys::{Key, Registry};
 use crate::error::Error;
 use crate::guard::guard;
 use crate::interface::{LayerInstanceLink, PFN_GetPhysicalDeviceProcAddr};
+use crate::means::Means;
 use crate::settings::{Settings, Sources};
 use crate::{identity, log};
 
@@ -74,6 +75,15 @@ impl InstanceData {
     /// For tests.
     pub(crate) const fn withholds(&self, activity: &Activity) -> bool {
         self.settings.withhold_passes && matches!(activity, Activity::Active(..))
+    }
+
+    /// Returns the means by which the layer gives transform feedback to programs. `None` where the
+    /// layer is dormant, or where a test withholds passes to exercise the driver's own captures.
+    pub(crate) const fn means<'a>(&self, activity: &'a Activity) -> Option<&'a Arc<Means>> {
+        match activity {
+            Activity::Active(_, means) if !self.settings.withhold_passes => Some(means),
+            _ => None,
+        }
     }
 
     /// Fetches everything from the next in the chain.
@@ -154,7 +164,10 @@ impl InstanceData {
         // Without the lock, because this calls the next in the chain. Two threads at the same time
         // decide the same.
         // SAFETY: the caller's contract.
-        let activity = unsafe { Activity::decide(self, device) };
+        let asked = unsafe { self.capabilities(device) };
+        // SAFETY: the caller's contract.
+        let lists_it = || unsafe { self.lists_the_extension(device) };
+        let activity = Activity::decide(asked, lists_it, &self.settings);
         // SAFETY: the caller's contract.
         let properties = unsafe { self.next.get_physical_device_properties(device) };
         let name = properties.device_name_as_c_str().unwrap_or_default().to_string_lossy();
@@ -170,6 +183,17 @@ impl InstanceData {
         activity
     }
 
+    /// Whether the driver, or a layer below, lists the extension.
+    ///
+    /// # Safety
+    /// The physical device belongs to the instance, which is live.
+    unsafe fn lists_the_extension(&self, device: vk::PhysicalDevice) -> Result<bool, vk::Result> {
+        // SAFETY: the caller's contract.
+        let listed = unsafe { self.next.enumerate_device_extension_properties(device) }?;
+        let name = ext::transform_feedback::NAME;
+        Ok(listed.iter().any(|extension| extension.extension_name_as_c_str() == Ok(name)))
+    }
+
     /// Queries what a physical device can do.
     ///
     /// # Errors
@@ -177,7 +201,7 @@ impl InstanceData {
     ///
     /// # Safety
     /// The physical device belongs to the instance, which is live.
-    pub(crate) unsafe fn capabilities(
+    unsafe fn capabilities(
         &self,
         device: vk::PhysicalDevice,
     ) -> Result<Capabilities, RuntimeError> {

@@ -87,6 +87,7 @@ mod identity;
 mod instance;
 pub mod interface;
 mod log;
+mod means;
 mod properties;
 mod recording;
 mod settings;

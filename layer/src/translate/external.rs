@@ -32,7 +32,7 @@ unsafe fn ask(
         // SAFETY: the caller's contract.
         unsafe {
             let activity = instance.activity(device);
-            match (activity.means(&instance), info.as_ref()) {
+            match (instance.means(&activity), info.as_ref()) {
                 (Some(means), Some(given)) => Arena::with(|arena| {
                     let usages = Usages::emulating(&means.required);
                     let info = usages.external_buffer_info(given, arena);
