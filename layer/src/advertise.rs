@@ -10,10 +10,10 @@ use ash::{ext, vk};
 
 use crate::activity::{Activity, Reason};
 use crate::chain;
-use crate::means::Means;
 use crate::features::put_features;
 use crate::guard::guard;
 use crate::instance::InstanceData;
+use crate::means::Means;
 use crate::withheld::KNOWN_EXTENSIONS;
 
 /// The extension that the layer gives.
@@ -158,7 +158,7 @@ macro_rules! asks {
                 ask(
                     $name,
                     device,
-                    |instance| instance.$next,
+                    |instance| instance.optional.$next,
                     |next| next(device, answer),
                     |means| {
                         if let Some(answer) = answer.as_ref() {

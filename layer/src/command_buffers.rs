@@ -7,8 +7,10 @@ use std::sync::{Arc, Once};
 
 use ash::vk;
 
-use crate::emulation::{Captures, Emulation, Hoisted};
+use crate::emulation::Emulation;
+use crate::emulation::captures::{Captures, Hoisted};
 use crate::guard::guard;
+use crate::translate::{Arena, OUT_OF_MEMORY};
 use crate::withheld::{Commands, Functions, OutOfMemory, Templates, WithheldCommands};
 
 /// The state of a command buffer that is being recorded.
@@ -82,28 +84,67 @@ pub(crate) fn device_destroyed(device: &Arc<Functions>) {
     table::remove_all_of(device, None);
 }
 
+/// Finds the state of a command buffer. If there is none, its commands are lost.
+///
+/// # Safety
+/// The application synchronizes access to the command buffer.
+#[inline]
+unsafe fn find<'a>(handle: vk::CommandBuffer) -> Option<&'a mut Recorded> {
+    // SAFETY: the caller's contract; the state lives until the application frees the command
+    // buffer.
+    let found = (unsafe { table::find(handle).as_mut() }).and_then(Option::as_mut);
+    if found.is_none() {
+        unknown();
+    }
+    found
+}
+
 /// Calls `command` with the state of a command buffer. If it panics, recording has failed.
 ///
 /// # Safety
 /// The application synchronizes access to the command buffer.
 #[inline]
 pub(crate) unsafe fn with(handle: vk::CommandBuffer, command: impl FnOnce(&mut Recorded)) {
-    let found = table::find(handle);
-    // SAFETY: the caller's contract; the state lives until the application frees the command
-    // buffer.
-    let Some(recorded) = (unsafe { found.as_mut() }).and_then(Option::as_mut) else {
-        unknown();
-        return;
-    };
-    let done = guard("a command", false, || {
-        command(recorded);
-        true
-    });
-    if !done {
-        // SAFETY: as above; `command` no longer uses the reference.
-        if let Some(recorded) = (unsafe { found.as_mut() }).and_then(Option::as_mut) {
-            recorded.failed = Some(vk::Result::ERROR_UNKNOWN);
-        }
+    // SAFETY: the caller's contract.
+    if let Some(recorded) = unsafe { find(handle) } {
+        recorded.guarded(vk::Result::ERROR_UNKNOWN, command);
+    }
+}
+
+/// As [`with`], for a command whose arguments are translated. If there is no memory for them,
+/// recording has failed.
+///
+/// # Safety
+/// As [`with`].
+pub(crate) unsafe fn with_arguments(
+    handle: vk::CommandBuffer,
+    command: impl FnOnce(&mut Recorded, &Arena),
+) {
+    // SAFETY: the caller's contract.
+    if let Some(recorded) = unsafe { find(handle) } {
+        recorded.guarded(OUT_OF_MEMORY, |recorded| {
+            Arena::with(|arena| command(recorded, arena));
+        });
+    }
+}
+
+/// Has the captures of a command buffer `observe` a command, where transform feedback is emulated,
+/// and then records it by `command`. A later command may have to end what it begins, so it is
+/// recorded even if the captures fail: each of the two is called under a guard of its own.
+///
+/// # Safety
+/// As [`with`].
+#[inline]
+pub(crate) unsafe fn observe<R>(
+    handle: vk::CommandBuffer,
+    observe: impl FnOnce(&mut Captures) -> R,
+    command: impl FnOnce(&mut Recorded, Option<R>),
+) {
+    let failure = vk::Result::ERROR_UNKNOWN;
+    // SAFETY: the caller's contract.
+    if let Some(recorded) = unsafe { find(handle) } {
+        let observed = recorded.guarded(failure, |recorded| recorded.capture(observe)).flatten();
+        recorded.guarded(failure, |recorded| command(recorded, observed));
     }
 }
 
@@ -116,20 +157,13 @@ pub(crate) unsafe fn track<'a>(
     handle: vk::CommandBuffer,
     change: impl FnOnce(&mut Captures),
 ) -> Option<Commands<'a>> {
-    // SAFETY: the caller's contract; the state lives until the application frees the command
-    // buffer.
-    let Some(recorded) = (unsafe { table::find(handle).as_mut() }).and_then(Option::as_mut) else {
-        unknown();
-        return None;
-    };
-    if let Some(captures) = &mut recorded.captures
-        && !guard("a change of state", false, || {
+    // SAFETY: the caller's contract.
+    let recorded = unsafe { find(handle) }?;
+    recorded.guarded(vk::Result::ERROR_UNKNOWN, |recorded| {
+        if let Some(captures) = &mut recorded.captures {
             change(captures);
-            true
-        })
-    {
-        recorded.failed.get_or_insert(vk::Result::ERROR_UNKNOWN);
-    }
+        }
+    });
     Some(match recorded.is_withheld {
         true => Commands::Withheld(&mut recorded.withheld),
         false => Commands::Functions(&recorded.functions),
@@ -258,7 +292,7 @@ impl Recorded {
     unsafe fn settle(&mut self, handle: vk::CommandBuffer) {
         // SAFETY: the caller's contract.
         let settle = |captures: &mut Captures| unsafe { captures.settle(handle) };
-        let settled = self.failed.is_none() && self.observe(settle) == Some(true);
+        let settled = self.failed.is_none() && self.capture(settle) == Some(true);
         if settled {
             tracing::trace!(commands = self.withheld.len(), "a long pass is not withheld further");
             // SAFETY: the caller's contract.
@@ -281,21 +315,35 @@ impl Recorded {
         }
     }
 
-    /// Calls `command` with the captures, where transform feedback is emulated. If it fails,
+    /// The guard of every command that is recorded. If `command` panics, recording has failed.
+    #[inline]
+    fn guarded<R>(
+        &mut self,
+        failure: vk::Result,
+        command: impl FnOnce(&mut Self) -> R,
+    ) -> Option<R> {
+        let done = guard("a command", None, || Some(command(self)));
+        if done.is_none() {
+            self.failed.get_or_insert(failure);
+        }
+        done
+    }
+
+    /// Calls `command` with the captures, where transform feedback is emulated. If they fail,
     /// `vkEndCommandBuffer` returns the error.
     #[inline]
-    pub(crate) fn observe<R>(&mut self, command: impl FnOnce(&mut Captures) -> R) -> Option<R> {
+    pub(crate) fn capture<R>(&mut self, command: impl FnOnce(&mut Captures) -> R) -> Option<R> {
         let captures = self.captures.as_mut()?;
-        // The command itself is recorded even if this fails, because a later command may have to
-        // end what it begins.
-        let result = guard("a capture", None, || Some(command(captures)));
+        let result = command(captures);
         if let Some(failed) = captures.failed() {
             self.failed.get_or_insert(failed);
         }
-        if result.is_none() {
-            self.failed.get_or_insert(vk::Result::ERROR_UNKNOWN);
-        }
-        result
+        Some(result)
+    }
+
+    /// Whether the next command is recorded inside a pass.
+    pub(crate) const fn is_inside(&self) -> bool {
+        self.is_inside || self.continues
     }
 
     /// Withholds a command.
@@ -380,17 +428,6 @@ pub(crate) unsafe fn pool_reset(device: &Arc<Functions>, pool: vk::CommandPool, 
     unsafe { table::for_each_of(device, pool, |found| found.reset(releases)) };
 }
 
-/// Whether the next command is recorded inside a pass.
-///
-/// # Safety
-/// As [`with`].
-pub(crate) unsafe fn is_inside(handle: vk::CommandBuffer) -> bool {
-    let mut is_inside = false;
-    // SAFETY: the caller's contract.
-    unsafe { with(handle, |found| is_inside = found.is_inside || found.continues) };
-    is_inside
-}
-
 /// A command could not be recorded: `vkEndCommandBuffer` returns the error.
 ///
 /// # Safety
@@ -417,7 +454,6 @@ pub(crate) unsafe fn hoisted(handle: vk::CommandBuffer) -> Vec<Hoisted> {
 /// # Safety
 /// As [`with`].
 pub(crate) unsafe fn failure(handle: vk::CommandBuffer) -> Option<vk::Result> {
-    let mut failed = None;
     // SAFETY: the caller's contract.
     unsafe {
         with(handle, |found| {
@@ -427,16 +463,12 @@ pub(crate) unsafe fn failure(handle: vk::CommandBuffer) -> Option<vk::Result> {
                 );
                 found.forget();
             } else if !found.is_inside {
-                found.observe(|captures| captures.end_with_suspended_pass(handle));
+                found.capture(|captures| captures.end_with_suspended_pass(handle));
                 if found.is_withheld {
                     found.replay(handle);
                 }
             }
-            failed = found.failed;
         });
+        find(handle).and_then(|found| found.failed)
     }
-    failed
 }
-
-#[cfg(test)]
-mod tests;

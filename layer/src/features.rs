@@ -6,8 +6,8 @@ use std::ptr::NonNull;
 use ash::{ext, vk};
 
 use crate::chain;
-use crate::means::Means;
 use crate::error::Error;
+use crate::means::Means;
 
 /// A feature of a structure in a chain.
 struct Feature {

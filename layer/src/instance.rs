@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::guard::guard;
 use crate::interface::{LayerInstanceLink, PFN_GetPhysicalDeviceProcAddr};
 use crate::means::Means;
+use crate::next::next;
 use crate::settings::{Settings, Sources};
 use crate::{identity, log};
 
@@ -35,30 +36,35 @@ pub(crate) struct InstanceData {
     pub(crate) get_physical_device_proc_addr: Option<PFN_GetPhysicalDeviceProcAddr>,
     /// The version of Vulkan that the program requests.
     api_version: u32,
-    /// `vkGetPhysicalDeviceFeatures2`, of Vulkan 1.1.
-    pub(crate) features2: Option<vk::PFN_vkGetPhysicalDeviceFeatures2>,
-    /// `vkGetPhysicalDeviceFeatures2KHR`, of `VK_KHR_get_physical_device_properties2`.
-    pub(crate) features2_khr: Option<vk::PFN_vkGetPhysicalDeviceFeatures2>,
-    /// `vkGetPhysicalDeviceProperties2`, of Vulkan 1.1.
-    pub(crate) properties2: Option<vk::PFN_vkGetPhysicalDeviceProperties2>,
-    /// `vkGetPhysicalDeviceProperties2KHR`, of `VK_KHR_get_physical_device_properties2`.
-    pub(crate) properties2_khr: Option<vk::PFN_vkGetPhysicalDeviceProperties2>,
-    /// `vkGetPhysicalDeviceFormatProperties2`, of Vulkan 1.1.
-    pub(crate) format_properties2: Option<vk::PFN_vkGetPhysicalDeviceFormatProperties2>,
-    /// `vkGetPhysicalDeviceFormatProperties2KHR`, of `VK_KHR_get_physical_device_properties2`.
-    pub(crate) format_properties2_khr: Option<vk::PFN_vkGetPhysicalDeviceFormatProperties2>,
-    /// `vkGetPhysicalDeviceToolProperties`, of Vulkan 1.3.
-    pub(crate) get_tool_properties: Option<vk::PFN_vkGetPhysicalDeviceToolProperties>,
-    /// `vkGetPhysicalDeviceToolPropertiesEXT`, of `VK_EXT_tooling_info`.
-    pub(crate) get_tool_properties_ext: Option<vk::PFN_vkGetPhysicalDeviceToolProperties>,
-    /// `vkGetPhysicalDeviceExternalBufferProperties`, of Vulkan 1.1.
-    pub(crate) external_buffers: Option<vk::PFN_vkGetPhysicalDeviceExternalBufferProperties>,
-    /// `vkGetPhysicalDeviceExternalBufferPropertiesKHR`, of `VK_KHR_external_memory_capabilities`.
-    pub(crate) external_buffers_khr: Option<vk::PFN_vkGetPhysicalDeviceExternalBufferProperties>,
+    /// Commands that not every instance has.
+    pub(crate) optional: Optional,
     /// The user's settings.
     pub(crate) settings: Settings,
     /// The decision for each physical device.
     activities: Mutex<HashMap<vk::PhysicalDevice, Activity>>,
+}
+
+next! {
+    /// Commands of the next in the chain that not every instance has: of later versions of Vulkan,
+    /// and of extensions.
+    struct Optional {
+        external_buffers PFN_vkGetPhysicalDeviceExternalBufferProperties
+            [c"vkGetPhysicalDeviceExternalBufferProperties"];
+        external_buffers_khr PFN_vkGetPhysicalDeviceExternalBufferProperties
+            [c"vkGetPhysicalDeviceExternalBufferPropertiesKHR"];
+        features2 PFN_vkGetPhysicalDeviceFeatures2 [c"vkGetPhysicalDeviceFeatures2"];
+        features2_khr PFN_vkGetPhysicalDeviceFeatures2 [c"vkGetPhysicalDeviceFeatures2KHR"];
+        format_properties2 PFN_vkGetPhysicalDeviceFormatProperties2
+            [c"vkGetPhysicalDeviceFormatProperties2"];
+        format_properties2_khr PFN_vkGetPhysicalDeviceFormatProperties2
+            [c"vkGetPhysicalDeviceFormatProperties2KHR"];
+        properties2 PFN_vkGetPhysicalDeviceProperties2 [c"vkGetPhysicalDeviceProperties2"];
+        properties2_khr PFN_vkGetPhysicalDeviceProperties2 [c"vkGetPhysicalDeviceProperties2KHR"];
+        tool_properties PFN_vkGetPhysicalDeviceToolProperties
+            [c"vkGetPhysicalDeviceToolProperties"];
+        tool_properties_ext PFN_vkGetPhysicalDeviceToolProperties
+            [c"vkGetPhysicalDeviceToolPropertiesEXT"];
+    }
 }
 
 impl InstanceData {
@@ -100,51 +106,12 @@ impl InstanceData {
         let get = link.next_get_instance_proc_addr;
         // SAFETY: the caller's contract; each function is of the type that its name says.
         unsafe {
-            let find = |name: &CStr| get(instance, name.as_ptr());
-            macro_rules! next {
-                ($ty:ident: $name:literal) => {
-                    std::mem::transmute::<vk::PFN_vkVoidFunction, Option<vk::$ty>>(find($name))
-                };
-            }
             Self {
                 next: ash::Instance::load(&ash::StaticFn { get_instance_proc_addr: get }, instance),
                 get_instance_proc_addr: get,
                 get_physical_device_proc_addr: link.next_get_physical_device_proc_addr,
                 api_version,
-                features2: next!(
-                    PFN_vkGetPhysicalDeviceFeatures2: c"vkGetPhysicalDeviceFeatures2"
-                ),
-                features2_khr: next!(
-                    PFN_vkGetPhysicalDeviceFeatures2: c"vkGetPhysicalDeviceFeatures2KHR"
-                ),
-                properties2: next!(
-                    PFN_vkGetPhysicalDeviceProperties2: c"vkGetPhysicalDeviceProperties2"
-                ),
-                properties2_khr: next!(
-                    PFN_vkGetPhysicalDeviceProperties2: c"vkGetPhysicalDeviceProperties2KHR"
-                ),
-                format_properties2: next!(
-                    PFN_vkGetPhysicalDeviceFormatProperties2:
-                        c"vkGetPhysicalDeviceFormatProperties2"
-                ),
-                format_properties2_khr: next!(
-                    PFN_vkGetPhysicalDeviceFormatProperties2:
-                        c"vkGetPhysicalDeviceFormatProperties2KHR"
-                ),
-                get_tool_properties: next!(
-                    PFN_vkGetPhysicalDeviceToolProperties: c"vkGetPhysicalDeviceToolProperties"
-                ),
-                get_tool_properties_ext: next!(
-                    PFN_vkGetPhysicalDeviceToolProperties: c"vkGetPhysicalDeviceToolPropertiesEXT"
-                ),
-                external_buffers: next!(
-                    PFN_vkGetPhysicalDeviceExternalBufferProperties:
-                        c"vkGetPhysicalDeviceExternalBufferProperties"
-                ),
-                external_buffers_khr: next!(
-                    PFN_vkGetPhysicalDeviceExternalBufferProperties:
-                        c"vkGetPhysicalDeviceExternalBufferPropertiesKHR"
-                ),
+                optional: Optional::load(|name| get(instance, name.as_ptr())),
                 settings,
                 activities: Mutex::default(),
             }
@@ -229,10 +196,12 @@ unsafe extern "system" fn fetched(
             let data = InstanceData::of(instance)?;
             match CStr::from_ptr(name).to_bytes() {
                 b"vkGetPhysicalDeviceFeatures2KHR" => {
-                    data.features2_khr.or(data.features2).map(|f| std::mem::transmute(f))
+                    let Optional { features2, features2_khr, .. } = data.optional;
+                    features2_khr.or(features2).map(|f| std::mem::transmute(f))
                 }
                 b"vkGetPhysicalDeviceProperties2KHR" => {
-                    data.properties2_khr.or(data.properties2).map(|f| std::mem::transmute(f))
+                    let Optional { properties2, properties2_khr, .. } = data.optional;
+                    properties2_khr.or(properties2).map(|f| std::mem::transmute(f))
                 }
                 _ => None,
             }

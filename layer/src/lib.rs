@@ -88,6 +88,7 @@ mod instance;
 pub mod interface;
 mod log;
 mod means;
+mod next;
 mod properties;
 mod recording;
 mod settings;
