@@ -1,6 +1,7 @@
 //! The commands that the layer intercepts, in one table, and the functions that hand them out.
 
 mod dependencies;
+mod entry;
 mod external;
 mod objects;
 mod observed;
@@ -12,6 +13,8 @@ use std::ffi::{CStr, c_char};
 
 use ash::vk;
 
+use self::entry::untyped;
+
 use crate::advertise::formats;
 use crate::device::DeviceData;
 use crate::guard::guard;
@@ -20,7 +23,6 @@ use crate::interface::{
     INTERFACE_VERSION, NEGOTIATE_INTERFACE_STRUCT, NegotiateLayerInterface,
     PFN_GetPhysicalDeviceProcAddr,
 };
-use crate::recording::Recording;
 use crate::withheld::KNOWN_COMMANDS;
 use crate::{advertise, device, instance, properties};
 
@@ -34,32 +36,6 @@ pub(crate) const EXTENSION_COMMANDS: [&CStr; 6] = [
     c"vkCmdEndQueryIndexedEXT",
     c"vkCmdEndTransformFeedbackEXT",
 ];
-
-/// What a command of a device returns if it panics, or if nothing is known of the device.
-const FAILED: vk::Result = vk::Result::ERROR_UNKNOWN;
-
-/// Calls `command` with what the layer keeps for a device where passes may be withheld: the guard of
-/// all hooks of devices that record nothing (those that do have one in `command_buffers`). `None`
-/// says that the device has not what the command needs.
-///
-/// # Safety
-/// The handle is that of a live object, as the loader passes it to layers.
-unsafe fn with_device<H: vk::Handle, R: Copy>(
-    name: &'static str,
-    otherwise: R,
-    handle: H,
-    command: impl FnOnce(&Recording) -> Option<R>,
-) -> R {
-    guard(name, otherwise, || {
-        // SAFETY: the caller's contract.
-        let device = unsafe { DeviceData::of(handle) };
-        let done = device.as_ref().and_then(|device| command(device.recording.as_ref()?));
-        done.unwrap_or_else(|| {
-            tracing::error!("{name}: nothing is known of the device");
-            otherwise
-        })
-    })
-}
 
 /// The object that a command is called with. It decides which function finds the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,36 +58,6 @@ struct Hook {
     /// has it.
     is_there: fn(&InstanceData) -> bool,
 }
-
-/// Casts a function to an untyped pointer. The type of the command, if it is given, is checked.
-macro_rules! untyped {
-    ($function:path as $ty:ty) => {{
-        let function: $ty = $function;
-        // SAFETY: the caller casts the pointer back to the type of the command.
-        unsafe { std::mem::transmute::<$ty, unsafe extern "system" fn()>(function) }
-    }};
-    ($function:path) => {
-        // SAFETY: as above; all function pointers have the same size.
-        unsafe {
-            std::mem::transmute::<*const (), unsafe extern "system" fn()>($function as *const ())
-        }
-    };
-}
-
-/// The hooks for commands of a device, by all names of the commands.
-macro_rules! hooks {
-    ($($($name:literal)|+ => $function:ident $(as $ty:ident)?,)*) => {
-        /// Returns the hook for a command.
-        pub(super) fn hook(name: &std::ffi::CStr) -> ash::vk::PFN_vkVoidFunction {
-            match name.to_bytes() {
-                $($($name)|+ => Some(super::untyped!($function $(as ash::vk::$ty)?)),)*
-                _ => None,
-            }
-        }
-    };
-}
-
-use {hooks, untyped};
 
 /// The hooks for the other commands: `Level name => function as type`, and `if` the function of the
 /// next in the chain without which the command does not exist.

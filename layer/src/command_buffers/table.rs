@@ -15,7 +15,7 @@ use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 use ash::vk;
 use ash::vk::Handle;
 
-use super::Recorded;
+use super::recorded::Recorded;
 use crate::withheld::Functions;
 
 /// Holds the state of a command buffer.

@@ -9,7 +9,8 @@ use vkxfb::lower::strip::strip_xfb;
 
 use super::Emulation;
 use super::pipelines::{InputPart, Parts, Pipeline, PipelineError, ShaderPart};
-use crate::chain::{Chain, all_of, slice};
+use crate::chain::copy::Chain;
+use crate::chain::{all_of, slice};
 
 /// The parts of a pipeline's create info that are changed for the driver. The create info points
 /// into them.

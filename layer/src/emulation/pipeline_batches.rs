@@ -9,7 +9,8 @@ use super::Emulation;
 use super::graphics_pipelines::{Below, Own, capturing, flags_of, translated};
 use super::objects::Objects;
 use super::pipelines::PipelineError;
-use crate::chain::{Chain, all_of};
+use crate::chain::all_of;
+use crate::chain::copy::Chain;
 
 type Info = vk::GraphicsPipelineCreateInfo<'static>;
 type Flags = vk::PipelineCreateFlags2KHR;

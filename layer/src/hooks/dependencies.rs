@@ -3,7 +3,8 @@
 
 use ash::vk;
 
-use super::{hooks, plain, with_device};
+use super::entry::{hooks, with_device};
+use super::plain;
 use crate::chain::slice;
 use crate::command_buffers::{Recorded, with_arguments};
 use crate::translate::barriers::{self, Dependency, RenderPassScope};

@@ -6,30 +6,13 @@ use std::sync::Arc;
 use ash::vk;
 use vkxfb::lower::strip::strip_xfb;
 
-use super::{FAILED, hooks, with_device};
+use super::entry::{FAILED, emulated, hooks, with_device};
 use crate::chain::slice;
-use crate::emulation::Emulation;
 use crate::emulation::layouts::{PipelineLayout, SetLayout};
 use crate::emulation::objects::Buffer;
 use crate::emulation::queries::kind_of;
 use crate::translate::usages::usage_of_buffer;
 use crate::translate::{Arena, Kind, OUT_OF_MEMORY, passes, usages};
-
-/// Calls `command` with the emulation of a device.
-///
-/// # Safety
-/// As [`with_device`].
-pub(super) unsafe fn emulated<R: Copy>(
-    name: &'static str,
-    otherwise: R,
-    device: vk::Device,
-    command: impl FnOnce(&Emulation) -> R,
-) -> R {
-    // SAFETY: the caller's contract.
-    unsafe {
-        with_device(name, otherwise, device, |device| Some(command(device.emulation.as_ref()?)))
-    }
-}
 
 hooks! {
     b"vkAllocateMemory" => allocate_memory as PFN_vkAllocateMemory,

@@ -7,7 +7,7 @@ use vkxfb::runtime::{
     ByteCountDraw, ConditionalRendering, CounterBuffer, Draw, DrawIndexed, IndirectDraw,
 };
 
-use super::hooks;
+use super::entry::hooks;
 use crate::chain::slice;
 use crate::command_buffers::{Recorded, Straight, fail, hoisted, observe, straight, track, with};
 use crate::device::DeviceData;

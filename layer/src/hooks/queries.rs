@@ -7,8 +7,7 @@ use std::time::Duration;
 use ash::vk;
 use vkxfb::runtime::{ResultTarget, RuntimeError};
 
-use super::objects::emulated;
-use super::{FAILED, hooks, with_device};
+use super::entry::{FAILED, emulated, hooks, with_device};
 use crate::command_buffers::with;
 
 hooks! {

@@ -3,7 +3,7 @@
 
 use ash::vk;
 
-use super::{FAILED, hooks, with_device};
+use super::entry::{FAILED, hooks, with_device};
 use crate::chain::slice;
 use crate::command_buffers::{
     allocated, failure, forget, freed, pool_destroyed, pool_reset, reset,
