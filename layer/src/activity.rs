@@ -4,11 +4,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use ash::{ext, vk};
+use ash::vk;
 use vkxfb::runtime::{Capabilities, RuntimeError, TransformFeedbackSupport};
 
-use crate::emulation::Means;
-use crate::instance::InstanceData;
+use crate::means::Means;
 use crate::settings::Settings;
 
 /// Whether the layer is active on a physical device.
@@ -98,30 +97,26 @@ impl fmt::Display for Activity {
 }
 
 impl Activity {
-    /// Decides for a physical device.
-    ///
-    /// # Safety
-    /// The physical device belongs to the instance, which is live.
-    pub(crate) unsafe fn decide(instance: &InstanceData, device: vk::PhysicalDevice) -> Self {
-        let settings = &instance.settings;
-        // SAFETY: the caller's contract.
-        let asked = match unsafe { instance.capabilities(device) } {
-            Ok(capabilities) => Ok(capabilities),
-            Err(RuntimeError::Vulkan { result, .. }) => Err(Reason::Unknown(result)),
-            // SAFETY: the caller's contract.
-            Err(error) => Err(match unsafe { lists_it(instance, device) } {
+    /// Decides from what the driver answered when it was asked for the capabilities, and, if that
+    /// failed, whether it lists the extension.
+    pub(crate) fn decide(
+        asked: Result<Capabilities, RuntimeError>,
+        lists_it: impl FnOnce() -> Result<bool, vk::Result>,
+        settings: &Settings,
+    ) -> Self {
+        let reason = match asked {
+            Ok(capabilities) => return Self::of(capabilities, settings),
+            Err(RuntimeError::Vulkan { result, .. }) => Reason::Unknown(result),
+            Err(error) => match lists_it() {
                 Ok(true) if !settings.force_enable => Reason::DriverHasIt(Lacks::default()),
                 Ok(_) => Reason::Incapable(error.to_string()),
                 Err(result) => Reason::Unknown(result),
-            }),
+            },
         };
-        match asked {
-            Ok(capabilities) => Self::of(capabilities, settings),
-            Err(reason) => Self::Dormant(reason),
-        }
+        Self::Dormant(reason)
     }
 
-    /// Decides from the answers of the driver.
+    /// Decides from the capabilities.
     ///
     /// The list of extensions alone is not enough: the loader adds the extensions that the
     /// manifests of implicit layers promise, including this layer's. The feature is what the driver
@@ -145,29 +140,6 @@ impl Activity {
             Err(unavailable) => Self::Dormant(Reason::Incapable(unavailable.reasons.join("; "))),
         }
     }
-
-    /// Returns the means by which the layer gives transform feedback to programs. `None` where the
-    /// layer is dormant, or where a test withholds passes to exercise the driver's own captures.
-    pub(crate) fn means(&self, instance: &InstanceData) -> Option<&Arc<Means>> {
-        match self {
-            Self::Active(_, means) if !instance.withholds(self) => Some(means),
-            _ => None,
-        }
-    }
-}
-
-/// Whether the driver, or a layer below, lists the extension.
-///
-/// # Safety
-/// The physical device belongs to the instance, which is live.
-unsafe fn lists_it(
-    instance: &InstanceData,
-    device: vk::PhysicalDevice,
-) -> Result<bool, vk::Result> {
-    // SAFETY: the caller's contract.
-    let listed = unsafe { instance.next.enumerate_device_extension_properties(device) }?;
-    let name = ext::transform_feedback::NAME;
-    Ok(listed.iter().any(|extension| extension.extension_name_as_c_str() == Ok(name)))
 }
 
 #[cfg(test)]

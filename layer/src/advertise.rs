@@ -10,10 +10,10 @@ use ash::{ext, vk};
 
 use crate::activity::{Activity, Reason};
 use crate::chain;
-use crate::emulation::Means;
 use crate::features::put_features;
 use crate::guard::guard;
 use crate::instance::InstanceData;
+use crate::means::Means;
 use crate::withheld::KNOWN_EXTENSIONS;
 
 /// The extension that the layer gives.
@@ -139,7 +139,7 @@ unsafe fn ask<F>(
         };
         call(next);
         // SAFETY: the caller's contract.
-        if let Some(means) = unsafe { instance.activity(device) }.means(&instance) {
+        if let Some(means) = instance.means(&unsafe { instance.activity(device) }) {
             put(means);
         }
     });
@@ -158,7 +158,7 @@ macro_rules! asks {
                 ask(
                     $name,
                     device,
-                    |instance| instance.$next,
+                    |instance| instance.optional.$next,
                     |next| next(device, answer),
                     |means| {
                         if let Some(answer) = answer.as_ref() {

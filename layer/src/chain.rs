@@ -4,7 +4,7 @@
 //! chain sees, it makes a copy. The loader's own structures are an exception, as the loader's
 //! interface requires: each layer advances the link for the layer below.
 
-mod copy;
+pub(crate) mod copy;
 mod sizes;
 
 use std::ffi::c_void;
@@ -12,7 +12,6 @@ use std::ptr::NonNull;
 
 use ash::vk;
 
-pub(crate) use self::copy::Chain;
 use crate::error::Error;
 use crate::interface::{
     LayerDeviceCreateInfo, LayerDeviceLink, LayerFunction, LayerInstanceCreateInfo,

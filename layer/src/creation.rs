@@ -6,7 +6,8 @@ use std::ffi::{CStr, c_char};
 use ash::{ext, vk};
 use vkxfb::runtime::RequiredFeatures;
 
-use crate::chain::{self, Chain};
+use crate::chain;
+use crate::chain::copy::Chain;
 use crate::error::Error;
 
 /// The feature structures that the layer changes.

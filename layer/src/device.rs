@@ -8,9 +8,9 @@ use ash::{ext, vk};
 use crate::activity::{Activity, Reason};
 use crate::advertise;
 use crate::chain;
+use crate::command_buffers::device_destroyed;
 use crate::creation::{Creation, Wishes};
 use crate::dispatch_keys::{Key, Registry};
-use crate::emulation::Emulation;
 use crate::error::Error;
 use crate::features::check_features;
 use crate::guard::guard;
@@ -44,20 +44,15 @@ impl DeviceData {
         handle: vk::Device,
         get: vk::PFN_vkGetDeviceProcAddr,
         destroy_device: vk::PFN_vkDestroyDevice,
-        recording: impl FnOnce(Recording) -> Recording,
+        translation: Translation,
     ) {
         // SAFETY: the caller's contract.
         let (key, loaded) = unsafe { (Key::of(handle), Recording::load(handle, get)) };
-        let recording = Some(recording(loaded));
+        let recording = Some(Recording { translation: Some(translation), ..loaded });
         let data = Self { get_device_proc_addr: get, destroy_device, gives: true, recording };
         if let Some(key) = key {
             DEVICES.insert(key, Arc::new(data));
         }
-    }
-
-    /// The emulation; `None` where transform feedback is not emulated.
-    pub(crate) fn emulation(&self) -> Option<&Arc<Emulation>> {
-        self.recording.as_ref()?.emulation.as_ref()
     }
 
     /// The translation; `None` where transform feedback is not emulated.
@@ -115,7 +110,7 @@ unsafe fn create(
     let wishes = unsafe { Wishes::new(create_info) };
     // SAFETY: the caller's contract.
     unsafe { check_extensions(&instance, &activity, physical_device, &wishes) }?;
-    let means = activity.means(&instance);
+    let means = instance.means(&activity);
     if let Some(means) = means {
         // SAFETY: the caller's contract.
         unsafe { check_features(create_info.p_next, means) }?;
@@ -154,19 +149,22 @@ unsafe fn create(
             std::mem::transmute(destroy.ok_or(Error::NoCommand("vkDestroyDevice"))?);
         (*device, Key::of(*device).ok_or(Error::Null("the new device"))?, destroy)
     };
-    let emulation = emulated.map(|means| {
-        // SAFETY: the next in the chain created the device with what the means require, and the
-        // function is its own.
-        unsafe { Emulation::load(&instance, physical_device, created, get_device_proc_addr, means) }
-    });
-    let emulation = emulation.transpose().inspect_err(|_| {
-        // SAFETY: the device was just created, and no one else has its handle.
+    let records = emulated.is_some() || instance.withholds(&activity);
+    // SAFETY: the next in the chain created the device, and the function is its own.
+    let mut recording = records.then(|| unsafe { Recording::load(created, get_device_proc_addr) });
+    if let (Some(means), Some(recording)) = (emulated, &mut recording) {
+        // SAFETY: as above, and the device has what the means require.
         unsafe {
-            destroy_device(created, allocator);
-            *device = vk::Device::null();
+            recording
+                .emulate(&instance, physical_device, created, get_device_proc_addr, means)
+                .inspect_err(|_| {
+                    // No one else has the handle.
+                    destroy_device(created, allocator);
+                    *device = vk::Device::null();
+                })?;
         }
-    })?;
-    match (&activity, &emulation) {
+    }
+    match (&activity, recording.as_ref().and_then(|recording| recording.emulation.as_ref())) {
         (_, Some(emulation)) => tracing::info!(
             addresses = emulation.context().has_addresses(),
             largest_buffer = emulation.context().max_capture_buffer(),
@@ -175,16 +173,6 @@ unsafe fn create(
         (Activity::Active(..), None) => tracing::info!("device created, without captures"),
         (Activity::Dormant(_), None) => tracing::debug!("device created"),
     }
-    let records = emulation.is_some() || instance.withholds(&activity);
-    // SAFETY: the next in the chain created the device, and the function is its own.
-    let recording = records.then(|| unsafe { Recording::load(created, get_device_proc_addr) });
-    let recording = match (recording, emulation) {
-        (Some(recording), Some(emulation)) => {
-            // SAFETY: as above.
-            Some(unsafe { recording.emulating(created, get_device_proc_addr, emulation) })
-        }
-        (recording, _) => recording,
-    };
     let gives = means.is_some();
     let data = DeviceData { get_device_proc_addr, destroy_device, gives, recording };
     DEVICES.insert(key, Arc::new(data));
@@ -240,7 +228,11 @@ pub(crate) unsafe extern "system" fn destroy_device(
             // SAFETY: Vulkan's contract, which is the caller's.
             Some(data) => unsafe {
                 if let Some(recording) = &data.recording {
-                    recording.device_destroyed();
+                    // Vulkan requires that the device is idle.
+                    device_destroyed(&recording.functions);
+                    if let Some(emulation) = &recording.emulation {
+                        emulation.close();
+                    }
                 }
                 (data.destroy_device)(device, allocator);
             },

@@ -1,106 +1,30 @@
-//! Captures by compute: what they need of a physical device, and the objects that they use on a
-//! device.
+//! Captures by compute: the objects that they use on a device, and the captures of command buffers.
 
-mod captures;
-mod commands;
-mod creation;
+pub(crate) mod captures;
 mod descriptor_pools;
+mod graphics_pipelines;
+pub(crate) mod layouts;
 mod memory;
-mod objects;
+pub(crate) mod objects;
 mod pipeline_batches;
 mod pipelines;
 mod push_descriptors;
-mod queries;
-mod query_commands;
-mod state;
+pub(crate) mod queries;
+pub(crate) mod state;
 
-use std::ffi::CStr;
 use std::sync::Arc;
 
 use ash::vk;
-use vkxfb::capture::{MAX_XFB_BUFFERS, MAX_XFB_STRIDE};
-use vkxfb::counts::MAX_BUFFER_SIZE;
-use vkxfb::lower::Backend;
-use vkxfb::runtime::{
-    Capabilities, ConditionalRendering, Context, Effect, Kernels, RequiredFeatures, Unavailable,
-    required_features,
-};
+use vkxfb::runtime::{ConditionalRendering, Context, Kernels, QueryKind, RuntimeError};
 
-pub(crate) use self::captures::{Captures, Hoisted};
+use self::layouts::SetLayout;
 use self::memory::Memory;
-use self::objects::{Objects, SetLayout};
-
+use self::objects::Objects;
+use self::queries::Queries;
 use crate::error::{Error, FAILED};
 use crate::instance::InstanceData;
-use crate::withheld::Templates;
-
-/// The commands of `VK_EXT_transform_feedback`, sorted. Programs that enable the extension find
-/// them.
-pub(crate) const COMMANDS: [&CStr; 6] = [
-    c"vkCmdBeginQueryIndexedEXT",
-    c"vkCmdBeginTransformFeedbackEXT",
-    c"vkCmdBindTransformFeedbackBuffersEXT",
-    c"vkCmdDrawIndirectByteCountEXT",
-    c"vkCmdEndQueryIndexedEXT",
-    c"vkCmdEndTransformFeedbackEXT",
-];
-
-/// Returns the hook for a command on a device whose transform feedback is emulated.
-pub(crate) fn hook(name: &CStr) -> vk::PFN_vkVoidFunction {
-    commands::hook(name).or_else(|| creation::hook(name))
-}
-
-/// The means to capture on a physical device.
-#[derive(Debug)]
-pub(crate) struct Means {
-    /// What the physical device can do.
-    pub(crate) capabilities: Capabilities,
-    /// The features and extensions that devices are created with for captures.
-    pub(crate) required: RequiredFeatures,
-}
-
-impl Means {
-    /// # Errors
-    /// What the physical device lacks.
-    pub(crate) fn new(capabilities: Capabilities) -> Result<Self, Unavailable> {
-        let mut required = required_features(&capabilities, &[Backend::Compute])?;
-        // The layer makes index buffers with sizes that are multiples of 4 bytes.
-        required.byte_loads = false;
-        Ok(Self { capabilities, required })
-    }
-
-    /// Returns the properties that programs see:
-    /// [`VkPhysicalDeviceTransformFeedbackPropertiesEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPhysicalDeviceTransformFeedbackPropertiesEXT.html).
-    /// The specification requires minimum values ([required
-    /// limits](https://docs.vulkan.org/spec/latest/chapters/limits.html#limits-required)).
-    pub(crate) fn properties(&self) -> vk::PhysicalDeviceTransformFeedbackPropertiesEXT<'static> {
-        let identity = self.capabilities.identity();
-        let mut workarounds = identity.workarounds();
-        vk::PhysicalDeviceTransformFeedbackPropertiesEXT::default()
-            // Only geometry shaders can write to streams other than 0, and they are not captured.
-            .max_transform_feedback_streams(1)
-            .transform_feedback_streams_lines_triangles(false)
-            .transform_feedback_rasterization_stream_select(false)
-            .max_transform_feedback_buffers(MAX_XFB_BUFFERS as u32)
-            .max_transform_feedback_buffer_size(self.max_capture_buffer())
-            // A record may fill its whole stride, in each of the buffers.
-            .max_transform_feedback_stream_data_size(MAX_XFB_STRIDE)
-            .max_transform_feedback_buffer_data_size(MAX_XFB_STRIDE)
-            .max_transform_feedback_buffer_data_stride(MAX_XFB_STRIDE)
-            .transform_feedback_queries(true)
-            // The layer turns the byte count into the arguments of an indirect draw.
-            .transform_feedback_draw(!workarounds.any(|w| w.effect == Effect::NoIndirectDraws))
-    }
-
-    /// Returns the size in bytes that [`Context::max_capture_buffer`] would return on a device:
-    /// without addresses, the maximum range of a storage buffer.
-    fn max_capture_buffer(&self) -> u64 {
-        match self.required.uses_descriptors() {
-            true => self.capabilities.limits.max_storage_buffer_range.min(MAX_BUFFER_SIZE),
-            false => MAX_BUFFER_SIZE,
-        }
-    }
-}
+use crate::means::Means;
+use crate::withheld::{Functions, Templates};
 
 /// The objects of a device whose transform feedback is emulated.
 pub(crate) struct Emulation {
@@ -111,17 +35,10 @@ pub(crate) struct Emulation {
     kernels: Kernels,
     memory: Memory,
     objects: Objects,
+    /// The functions of the device.
+    functions: Arc<Functions>,
     /// The descriptor update templates with which programs push descriptors.
     templates: Arc<Templates>,
-    next: Next,
-}
-
-/// Commands of the next in the chain that not every device has.
-struct Next {
-    begin_conditional_rendering: Option<vk::PFN_vkCmdBeginConditionalRenderingEXT>,
-    end_conditional_rendering: Option<vk::PFN_vkCmdEndConditionalRenderingEXT>,
-    reset_query_pool: Option<vk::PFN_vkResetQueryPool>,
-    push_descriptor_set: Option<vk::PFN_vkCmdPushDescriptorSetKHR>,
 }
 
 impl Emulation {
@@ -139,13 +56,15 @@ impl Emulation {
         device: vk::Device,
         get_device_proc_addr: vk::PFN_vkGetDeviceProcAddr,
         means: &Means,
+        functions: Arc<Functions>,
+        templates: Arc<Templates>,
     ) -> Result<Self, Error> {
         let next = &instance.next;
         // Commands of the device come from the next in its own chain.
-        let functions = ash::InstanceFnV1_0 { get_device_proc_addr, ..next.fp_v1_0().clone() };
+        let fp_v1_0 = ash::InstanceFnV1_0 { get_device_proc_addr, ..next.fp_v1_0().clone() };
         let next = ash::Instance::from_parts_1_3(
             next.handle(),
-            functions,
+            fp_v1_0,
             next.fp_v1_1().clone(),
             next.fp_v1_3().clone(),
         );
@@ -158,44 +77,13 @@ impl Emulation {
             let addresses = context.has_addresses();
             let memory = Memory::new(&next, physical_device, &table, addresses)
                 .map_err(|error| Error::Runtime(error.to_string(), FAILED))?;
-            let find = |name: &CStr| get_device_proc_addr(device, name.as_ptr());
-            let reset = find(c"vkResetQueryPool").or_else(|| find(c"vkResetQueryPoolEXT"));
-            let push = find(c"vkCmdPushDescriptorSetKHR");
-            let push = push.or_else(|| find(c"vkCmdPushDescriptorSet"));
-            let next = Next {
-                begin_conditional_rendering: std::mem::transmute::<
-                    vk::PFN_vkVoidFunction,
-                    Option<vk::PFN_vkCmdBeginConditionalRenderingEXT>,
-                >(find(
-                    c"vkCmdBeginConditionalRenderingEXT",
-                )),
-                end_conditional_rendering: std::mem::transmute::<
-                    vk::PFN_vkVoidFunction,
-                    Option<vk::PFN_vkCmdEndConditionalRenderingEXT>,
-                >(find(
-                    c"vkCmdEndConditionalRenderingEXT",
-                )),
-                reset_query_pool: std::mem::transmute::<
-                    vk::PFN_vkVoidFunction,
-                    Option<vk::PFN_vkResetQueryPool>,
-                >(reset),
-                push_descriptor_set: std::mem::transmute::<
-                    vk::PFN_vkVoidFunction,
-                    Option<vk::PFN_vkCmdPushDescriptorSetKHR>,
-                >(push),
-            };
             let info = vk::DescriptorSetLayoutCreateInfo::default();
             let raw = table.create_descriptor_set_layout(&info, None).map_err(Error::Below)?;
             let empty = Arc::new(SetLayout::empty(raw, table));
             let kernels = Kernels::new(&context)?;
-            let (objects, templates) = (Objects::new(empty), Arc::default());
-            Ok(Self { context, kernels, memory, objects, templates, next })
+            let objects = Objects::new(empty);
+            Ok(Self { context, kernels, memory, objects, functions, templates })
         }
-    }
-
-    /// Sets the descriptor update templates of the device.
-    pub(crate) fn with_templates(self, templates: &Arc<Templates>) -> Self {
-        Self { templates: Arc::clone(templates), ..self }
     }
 
     /// Destroys all objects of the device.
@@ -207,6 +95,22 @@ impl Emulation {
         // SAFETY: the caller's contract.
         unsafe { self.kernels.clone().destroy(&self.context) };
         self.memory.close();
+    }
+
+    /// Creates the queries of a pool.
+    ///
+    /// # Errors
+    /// As [`Queries::new`].
+    ///
+    /// # Safety
+    /// The device is live.
+    pub(crate) unsafe fn create_queries(
+        &self,
+        kind: QueryKind,
+        count: u32,
+    ) -> Result<Queries, RuntimeError> {
+        // SAFETY: the caller's contract.
+        unsafe { Queries::new(&self.context, &self.memory, kind, count) }
     }
 
     /// What captures are made with.
@@ -222,7 +126,7 @@ impl Emulation {
         &self.memory
     }
 
-    const fn objects(&self) -> &Objects {
+    pub(crate) const fn objects(&self) -> &Objects {
         &self.objects
     }
 
@@ -230,12 +134,8 @@ impl Emulation {
         &self.templates
     }
 
-    const fn push_descriptor_set(&self) -> Option<vk::PFN_vkCmdPushDescriptorSetKHR> {
-        self.next.push_descriptor_set
-    }
-
-    const fn reset_query_pool(&self) -> Option<vk::PFN_vkResetQueryPool> {
-        self.next.reset_query_pool
+    fn push_descriptor_set(&self) -> Option<vk::PFN_vkCmdPushDescriptorSetKHR> {
+        self.functions.push_descriptor_set_khr
     }
 
     fn pipeline_barrier(&self) -> vk::PFN_vkCmdPipelineBarrier {
@@ -246,7 +146,7 @@ impl Emulation {
     /// The command buffer is being recorded, and conditional rendering that may be ended here is
     /// active.
     unsafe fn end_conditional_rendering(&self, cmd: vk::CommandBuffer) {
-        if let Some(end) = self.next.end_conditional_rendering {
+        if let Some(end) = self.functions.end_conditional_rendering_ext {
             // SAFETY: the caller's contract.
             unsafe { end(cmd) };
         }
@@ -267,12 +167,9 @@ impl Emulation {
             .buffer(condition.buffer)
             .offset(condition.offset)
             .flags(flags);
-        if let Some(begin) = self.next.begin_conditional_rendering {
+        if let Some(begin) = self.functions.begin_conditional_rendering_ext {
             // SAFETY: the caller's contract.
             unsafe { begin(cmd, &raw const info) };
         }
     }
 }
-
-#[cfg(test)]
-pub(crate) mod tests;

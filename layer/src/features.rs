@@ -6,8 +6,8 @@ use std::ptr::NonNull;
 use ash::{ext, vk};
 
 use crate::chain;
-use crate::emulation::Means;
 use crate::error::Error;
+use crate::means::Means;
 
 /// A feature of a structure in a chain.
 struct Feature {
@@ -104,7 +104,7 @@ pub(crate) unsafe fn check_features(chain: *const c_void, means: &Means) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::emulation::tests::capabilities;
+    use crate::means::tests::capabilities;
 
     /// What is reported may be enabled, and what is not reported may not.
     #[test]

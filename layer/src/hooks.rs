@@ -1,8 +1,19 @@
 //! The commands that the layer intercepts, in one table, and the functions that hand them out.
 
+mod dependencies;
+mod entry;
+mod external;
+mod objects;
+mod observed;
+pub(crate) mod plain;
+mod queries;
+mod recording;
+
 use std::ffi::{CStr, c_char};
 
 use ash::vk;
+
+use self::entry::untyped;
 
 use crate::advertise::formats;
 use crate::device::DeviceData;
@@ -12,9 +23,19 @@ use crate::interface::{
     INTERFACE_VERSION, NEGOTIATE_INTERFACE_STRUCT, NegotiateLayerInterface,
     PFN_GetPhysicalDeviceProcAddr,
 };
-use crate::translate::external;
 use crate::withheld::KNOWN_COMMANDS;
-use crate::{advertise, device, emulation, instance, properties, recording, translate};
+use crate::{advertise, device, instance, properties};
+
+/// The commands of `VK_EXT_transform_feedback`, sorted. Programs that enable the extension find
+/// them.
+pub(crate) const EXTENSION_COMMANDS: [&CStr; 6] = [
+    c"vkCmdBeginQueryIndexedEXT",
+    c"vkCmdBeginTransformFeedbackEXT",
+    c"vkCmdBindTransformFeedbackBuffersEXT",
+    c"vkCmdDrawIndirectByteCountEXT",
+    c"vkCmdEndQueryIndexedEXT",
+    c"vkCmdEndTransformFeedbackEXT",
+];
 
 /// The object that a command is called with. It decides which function finds the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,158 +59,75 @@ struct Hook {
     is_there: fn(&InstanceData) -> bool,
 }
 
-/// Casts a function to an untyped pointer. The type that is given is that of the command, and is
-/// checked.
-macro_rules! untyped {
-    ($function:path as $ty:ty) => {{
-        let function: $ty = $function;
-        // SAFETY: the caller casts the pointer back to the type of the command.
-        unsafe { std::mem::transmute::<$ty, unsafe extern "system" fn()>(function) }
-    }};
+/// The hooks for the other commands: `Level name => function as type`, and `if` the function of the
+/// next in the chain without which the command does not exist.
+macro_rules! instance_hooks {
+    ($($level:ident $name:literal => $function:path as $ty:ty $(, if $next:ident)?;)*) => {
+        impl Hook {
+            /// Finds the hook for a command.
+            fn find(name: &CStr) -> Option<Self> {
+                Some(match name.to_bytes() {
+                    $($name => Self {
+                        level: Level::$level,
+                        function: untyped!($function as $ty),
+                        is_there: |_instance| true $(&& _instance.optional.$next.is_some())?,
+                    },)*
+                    _ => return None,
+                })
+            }
+        }
+    };
 }
 
-impl Hook {
-    /// Finds the hook for a command.
-    fn find(name: &CStr) -> Option<Self> {
-        let always = |_: &InstanceData| true;
-        let hook = |level, function| Some(Self { level, function, is_there: always });
-        match name.to_bytes() {
-            b"vkGetInstanceProcAddr" => hook(
-                Level::Global,
-                untyped!(get_instance_proc_addr as vk::PFN_vkGetInstanceProcAddr),
-            ),
-            b"vkCreateInstance" => {
-                hook(Level::Global, untyped!(instance::create_instance as vk::PFN_vkCreateInstance))
-            }
-            b"vkEnumerateInstanceLayerProperties" => hook(
-                Level::Global,
-                untyped!(
-                    properties::enumerate_instance_layer_properties
-                        as vk::PFN_vkEnumerateInstanceLayerProperties
-                ),
-            ),
-            b"vkEnumerateInstanceExtensionProperties" => hook(
-                Level::Global,
-                untyped!(
-                    properties::enumerate_instance_extension_properties
-                        as vk::PFN_vkEnumerateInstanceExtensionProperties
-                ),
-            ),
-            b"vk_layerGetPhysicalDeviceProcAddr" => hook(
-                Level::Instance,
-                untyped!(get_physical_device_proc_addr as PFN_GetPhysicalDeviceProcAddr),
-            ),
-            b"vkDestroyInstance" => hook(
-                Level::Instance,
-                untyped!(instance::destroy_instance as vk::PFN_vkDestroyInstance),
-            ),
-            b"vkCreateDevice" => hook(
-                Level::PhysicalDevice,
-                untyped!(device::create_device as vk::PFN_vkCreateDevice),
-            ),
-            b"vkEnumerateDeviceLayerProperties" => hook(
-                Level::PhysicalDevice,
-                untyped!(
-                    properties::enumerate_device_layer_properties
-                        as vk::PFN_vkEnumerateDeviceLayerProperties
-                ),
-            ),
-            b"vkEnumerateDeviceExtensionProperties" => hook(
-                Level::PhysicalDevice,
-                untyped!(
-                    properties::enumerate_device_extension_properties
-                        as vk::PFN_vkEnumerateDeviceExtensionProperties
-                ),
-            ),
-            b"vkGetPhysicalDeviceExternalBufferProperties" => Some(Self {
-                level: Level::PhysicalDevice,
-                function: untyped!(
-                    external::buffer_properties
-                        as vk::PFN_vkGetPhysicalDeviceExternalBufferProperties
-                ),
-                is_there: |instance| instance.external_buffers.is_some(),
-            }),
-            b"vkGetPhysicalDeviceExternalBufferPropertiesKHR" => Some(Self {
-                level: Level::PhysicalDevice,
-                function: untyped!(
-                    external::buffer_properties_khr
-                        as vk::PFN_vkGetPhysicalDeviceExternalBufferProperties
-                ),
-                is_there: |instance| instance.external_buffers_khr.is_some(),
-            }),
-            b"vkGetPhysicalDeviceFeatures2" => Some(Self {
-                level: Level::PhysicalDevice,
-                function: untyped!(
-                    advertise::get_features2 as vk::PFN_vkGetPhysicalDeviceFeatures2
-                ),
-                is_there: |instance| instance.features2.is_some(),
-            }),
-            b"vkGetPhysicalDeviceFeatures2KHR" => Some(Self {
-                level: Level::PhysicalDevice,
-                function: untyped!(
-                    advertise::get_features2_khr as vk::PFN_vkGetPhysicalDeviceFeatures2
-                ),
-                is_there: |instance| instance.features2_khr.is_some(),
-            }),
-            b"vkGetPhysicalDeviceProperties2" => Some(Self {
-                level: Level::PhysicalDevice,
-                function: untyped!(
-                    advertise::get_properties2 as vk::PFN_vkGetPhysicalDeviceProperties2
-                ),
-                is_there: |instance| instance.properties2.is_some(),
-            }),
-            b"vkGetPhysicalDeviceProperties2KHR" => Some(Self {
-                level: Level::PhysicalDevice,
-                function: untyped!(
-                    advertise::get_properties2_khr as vk::PFN_vkGetPhysicalDeviceProperties2
-                ),
-                is_there: |instance| instance.properties2_khr.is_some(),
-            }),
-            b"vkGetPhysicalDeviceFormatProperties" => hook(
-                Level::PhysicalDevice,
-                untyped!(
-                    formats::get_format_properties as vk::PFN_vkGetPhysicalDeviceFormatProperties
-                ),
-            ),
-            b"vkGetPhysicalDeviceFormatProperties2" => Some(Self {
-                level: Level::PhysicalDevice,
-                function: untyped!(
-                    formats::get_format_properties2 as vk::PFN_vkGetPhysicalDeviceFormatProperties2
-                ),
-                is_there: |instance| instance.format_properties2.is_some(),
-            }),
-            b"vkGetPhysicalDeviceFormatProperties2KHR" => Some(Self {
-                level: Level::PhysicalDevice,
-                function: untyped!(
-                    formats::get_format_properties2_khr
-                        as vk::PFN_vkGetPhysicalDeviceFormatProperties2
-                ),
-                is_there: |instance| instance.format_properties2_khr.is_some(),
-            }),
-            b"vkGetPhysicalDeviceToolProperties" => Some(Self {
-                level: Level::PhysicalDevice,
-                function: untyped!(
-                    properties::get_tool_properties as vk::PFN_vkGetPhysicalDeviceToolProperties
-                ),
-                is_there: |instance| instance.get_tool_properties.is_some(),
-            }),
-            b"vkGetPhysicalDeviceToolPropertiesEXT" => Some(Self {
-                level: Level::PhysicalDevice,
-                function: untyped!(
-                    properties::get_tool_properties_ext
-                        as vk::PFN_vkGetPhysicalDeviceToolProperties
-                ),
-                is_there: |instance| instance.get_tool_properties_ext.is_some(),
-            }),
-            b"vkGetDeviceProcAddr" => {
-                hook(Level::Device, untyped!(get_device_proc_addr as vk::PFN_vkGetDeviceProcAddr))
-            }
-            b"vkDestroyDevice" => {
-                hook(Level::Device, untyped!(device::destroy_device as vk::PFN_vkDestroyDevice))
-            }
-            _ => None,
-        }
-    }
+instance_hooks! {
+    Global b"vkGetInstanceProcAddr" => get_instance_proc_addr as vk::PFN_vkGetInstanceProcAddr;
+    Global b"vkCreateInstance" => instance::create_instance as vk::PFN_vkCreateInstance;
+    Global b"vkEnumerateInstanceLayerProperties" =>
+        properties::enumerate_instance_layer_properties
+            as vk::PFN_vkEnumerateInstanceLayerProperties;
+    Global b"vkEnumerateInstanceExtensionProperties" =>
+        properties::enumerate_instance_extension_properties
+            as vk::PFN_vkEnumerateInstanceExtensionProperties;
+    Instance b"vk_layerGetPhysicalDeviceProcAddr" =>
+        get_physical_device_proc_addr as PFN_GetPhysicalDeviceProcAddr;
+    Instance b"vkDestroyInstance" => instance::destroy_instance as vk::PFN_vkDestroyInstance;
+    PhysicalDevice b"vkCreateDevice" => device::create_device as vk::PFN_vkCreateDevice;
+    PhysicalDevice b"vkEnumerateDeviceLayerProperties" =>
+        properties::enumerate_device_layer_properties as vk::PFN_vkEnumerateDeviceLayerProperties;
+    PhysicalDevice b"vkEnumerateDeviceExtensionProperties" =>
+        properties::enumerate_device_extension_properties
+            as vk::PFN_vkEnumerateDeviceExtensionProperties;
+    PhysicalDevice b"vkGetPhysicalDeviceExternalBufferProperties" =>
+        external::buffer_properties
+            as vk::PFN_vkGetPhysicalDeviceExternalBufferProperties, if external_buffers;
+    PhysicalDevice b"vkGetPhysicalDeviceExternalBufferPropertiesKHR" =>
+        external::buffer_properties_khr
+            as vk::PFN_vkGetPhysicalDeviceExternalBufferProperties, if external_buffers_khr;
+    PhysicalDevice b"vkGetPhysicalDeviceFeatures2" =>
+        advertise::get_features2 as vk::PFN_vkGetPhysicalDeviceFeatures2, if features2;
+    PhysicalDevice b"vkGetPhysicalDeviceFeatures2KHR" =>
+        advertise::get_features2_khr as vk::PFN_vkGetPhysicalDeviceFeatures2, if features2_khr;
+    PhysicalDevice b"vkGetPhysicalDeviceProperties2" =>
+        advertise::get_properties2 as vk::PFN_vkGetPhysicalDeviceProperties2, if properties2;
+    PhysicalDevice b"vkGetPhysicalDeviceProperties2KHR" =>
+        advertise::get_properties2_khr
+            as vk::PFN_vkGetPhysicalDeviceProperties2, if properties2_khr;
+    PhysicalDevice b"vkGetPhysicalDeviceFormatProperties" =>
+        formats::get_format_properties as vk::PFN_vkGetPhysicalDeviceFormatProperties;
+    PhysicalDevice b"vkGetPhysicalDeviceFormatProperties2" =>
+        formats::get_format_properties2
+            as vk::PFN_vkGetPhysicalDeviceFormatProperties2, if format_properties2;
+    PhysicalDevice b"vkGetPhysicalDeviceFormatProperties2KHR" =>
+        formats::get_format_properties2_khr
+            as vk::PFN_vkGetPhysicalDeviceFormatProperties2, if format_properties2_khr;
+    PhysicalDevice b"vkGetPhysicalDeviceToolProperties" =>
+        properties::get_tool_properties
+            as vk::PFN_vkGetPhysicalDeviceToolProperties, if tool_properties;
+    PhysicalDevice b"vkGetPhysicalDeviceToolPropertiesEXT" =>
+        properties::get_tool_properties_ext
+            as vk::PFN_vkGetPhysicalDeviceToolProperties, if tool_properties_ext;
+    Device b"vkGetDeviceProcAddr" => get_device_proc_addr as vk::PFN_vkGetDeviceProcAddr;
+    Device b"vkDestroyDevice" => device::destroy_device as vk::PFN_vkDestroyDevice;
 }
 
 /// `vkNegotiateLoaderLayerInterfaceVersion`
@@ -264,18 +202,23 @@ unsafe fn command_of(
     device: vk::Device,
     command: &CStr,
 ) -> vk::PFN_vkVoidFunction {
+    let emulated = || {
+        let is_emulated = data.recording.as_ref()?.emulation.is_some();
+        [observed::hook, queries::hook, objects::hook, dependencies::hook]
+            .iter()
+            .find_map(|hook| hook(command))
+            .filter(|_| is_emulated)
+    };
     // Where the layer gives the extension, its commands are never the driver's.
-    if data.gives && emulation::COMMANDS.binary_search(&command).is_ok() {
-        return data.emulation().and_then(|_| emulation::hook(command));
+    if data.gives && EXTENSION_COMMANDS.binary_search(&command).is_ok() {
+        return emulated();
     }
     // SAFETY: the caller's contract.
     let next = unsafe { (data.get_device_proc_addr)(device, command.as_ptr()) }?;
     if data.recording.is_none() {
         return Some(next);
     }
-    let emulates = data.emulation().and_then(|_| emulation::hook(command));
-    let translates = || data.translation().and_then(|_| translate::hook(command));
-    match emulates.or_else(translates).or_else(|| recording::hook(command)) {
+    match emulated().or_else(|| recording::hook(command)).or_else(|| plain::hook(command)) {
         None if !is_known(command) => {
             // Inside of a withheld pass, the command would be recorded before the pass.
             tracing::warn!(

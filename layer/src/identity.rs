@@ -69,7 +69,7 @@ mod tests {
         let manifest = manifest();
         let listed = manifest["layer"]["device_extensions"][0]["entrypoints"].as_array().unwrap();
         let listed: Vec<_> = listed.iter().map(|name| name.as_str().unwrap()).collect();
-        let names = crate::emulation::COMMANDS.map(|name| name.to_str().unwrap());
+        let names = crate::hooks::EXTENSION_COMMANDS.map(|name| name.to_str().unwrap());
         assert_eq!(listed, names);
     }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ffi::{CStr, c_char};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ash::{khr, vk};
+use ash::{ext, khr, vk};
 use vkxfb::runtime::{Capabilities, RequiredFeatures, RuntimeError};
 
 use crate::activity::{Activity, Reason};
@@ -14,6 +14,8 @@ use crate::dispatch_keys::{Key, Registry};
 use crate::error::Error;
 use crate::guard::guard;
 use crate::interface::{LayerInstanceLink, PFN_GetPhysicalDeviceProcAddr};
+use crate::means::Means;
+use crate::next::next;
 use crate::settings::{Settings, Sources};
 use crate::{identity, log};
 
@@ -34,30 +36,35 @@ pub(crate) struct InstanceData {
     pub(crate) get_physical_device_proc_addr: Option<PFN_GetPhysicalDeviceProcAddr>,
     /// The version of Vulkan that the program requests.
     api_version: u32,
-    /// `vkGetPhysicalDeviceFeatures2`, of Vulkan 1.1.
-    pub(crate) features2: Option<vk::PFN_vkGetPhysicalDeviceFeatures2>,
-    /// `vkGetPhysicalDeviceFeatures2KHR`, of `VK_KHR_get_physical_device_properties2`.
-    pub(crate) features2_khr: Option<vk::PFN_vkGetPhysicalDeviceFeatures2>,
-    /// `vkGetPhysicalDeviceProperties2`, of Vulkan 1.1.
-    pub(crate) properties2: Option<vk::PFN_vkGetPhysicalDeviceProperties2>,
-    /// `vkGetPhysicalDeviceProperties2KHR`, of `VK_KHR_get_physical_device_properties2`.
-    pub(crate) properties2_khr: Option<vk::PFN_vkGetPhysicalDeviceProperties2>,
-    /// `vkGetPhysicalDeviceFormatProperties2`, of Vulkan 1.1.
-    pub(crate) format_properties2: Option<vk::PFN_vkGetPhysicalDeviceFormatProperties2>,
-    /// `vkGetPhysicalDeviceFormatProperties2KHR`, of `VK_KHR_get_physical_device_properties2`.
-    pub(crate) format_properties2_khr: Option<vk::PFN_vkGetPhysicalDeviceFormatProperties2>,
-    /// `vkGetPhysicalDeviceToolProperties`, of Vulkan 1.3.
-    pub(crate) get_tool_properties: Option<vk::PFN_vkGetPhysicalDeviceToolProperties>,
-    /// `vkGetPhysicalDeviceToolPropertiesEXT`, of `VK_EXT_tooling_info`.
-    pub(crate) get_tool_properties_ext: Option<vk::PFN_vkGetPhysicalDeviceToolProperties>,
-    /// `vkGetPhysicalDeviceExternalBufferProperties`, of Vulkan 1.1.
-    pub(crate) external_buffers: Option<vk::PFN_vkGetPhysicalDeviceExternalBufferProperties>,
-    /// `vkGetPhysicalDeviceExternalBufferPropertiesKHR`, of `VK_KHR_external_memory_capabilities`.
-    pub(crate) external_buffers_khr: Option<vk::PFN_vkGetPhysicalDeviceExternalBufferProperties>,
+    /// Commands that not every instance has.
+    pub(crate) optional: Optional,
     /// The user's settings.
     pub(crate) settings: Settings,
     /// The decision for each physical device.
     activities: Mutex<HashMap<vk::PhysicalDevice, Activity>>,
+}
+
+next! {
+    /// Commands of the next in the chain that not every instance has: of later versions of Vulkan,
+    /// and of extensions.
+    struct Optional {
+        external_buffers PFN_vkGetPhysicalDeviceExternalBufferProperties
+            [c"vkGetPhysicalDeviceExternalBufferProperties"];
+        external_buffers_khr PFN_vkGetPhysicalDeviceExternalBufferProperties
+            [c"vkGetPhysicalDeviceExternalBufferPropertiesKHR"];
+        features2 PFN_vkGetPhysicalDeviceFeatures2 [c"vkGetPhysicalDeviceFeatures2"];
+        features2_khr PFN_vkGetPhysicalDeviceFeatures2 [c"vkGetPhysicalDeviceFeatures2KHR"];
+        format_properties2 PFN_vkGetPhysicalDeviceFormatProperties2
+            [c"vkGetPhysicalDeviceFormatProperties2"];
+        format_properties2_khr PFN_vkGetPhysicalDeviceFormatProperties2
+            [c"vkGetPhysicalDeviceFormatProperties2KHR"];
+        properties2 PFN_vkGetPhysicalDeviceProperties2 [c"vkGetPhysicalDeviceProperties2"];
+        properties2_khr PFN_vkGetPhysicalDeviceProperties2 [c"vkGetPhysicalDeviceProperties2KHR"];
+        tool_properties PFN_vkGetPhysicalDeviceToolProperties
+            [c"vkGetPhysicalDeviceToolProperties"];
+        tool_properties_ext PFN_vkGetPhysicalDeviceToolProperties
+            [c"vkGetPhysicalDeviceToolPropertiesEXT"];
+    }
 }
 
 impl InstanceData {
@@ -76,6 +83,15 @@ impl InstanceData {
         self.settings.withhold_passes && matches!(activity, Activity::Active(..))
     }
 
+    /// Returns the means by which the layer gives transform feedback to programs. `None` where the
+    /// layer is dormant, or where a test withholds passes to exercise the driver's own captures.
+    pub(crate) const fn means<'a>(&self, activity: &'a Activity) -> Option<&'a Arc<Means>> {
+        match activity {
+            Activity::Active(_, means) if !self.settings.withhold_passes => Some(means),
+            _ => None,
+        }
+    }
+
     /// Fetches everything from the next in the chain.
     ///
     /// # Safety
@@ -90,51 +106,12 @@ impl InstanceData {
         let get = link.next_get_instance_proc_addr;
         // SAFETY: the caller's contract; each function is of the type that its name says.
         unsafe {
-            let find = |name: &CStr| get(instance, name.as_ptr());
-            macro_rules! next {
-                ($ty:ident: $name:literal) => {
-                    std::mem::transmute::<vk::PFN_vkVoidFunction, Option<vk::$ty>>(find($name))
-                };
-            }
             Self {
                 next: ash::Instance::load(&ash::StaticFn { get_instance_proc_addr: get }, instance),
                 get_instance_proc_addr: get,
                 get_physical_device_proc_addr: link.next_get_physical_device_proc_addr,
                 api_version,
-                features2: next!(
-                    PFN_vkGetPhysicalDeviceFeatures2: c"vkGetPhysicalDeviceFeatures2"
-                ),
-                features2_khr: next!(
-                    PFN_vkGetPhysicalDeviceFeatures2: c"vkGetPhysicalDeviceFeatures2KHR"
-                ),
-                properties2: next!(
-                    PFN_vkGetPhysicalDeviceProperties2: c"vkGetPhysicalDeviceProperties2"
-                ),
-                properties2_khr: next!(
-                    PFN_vkGetPhysicalDeviceProperties2: c"vkGetPhysicalDeviceProperties2KHR"
-                ),
-                format_properties2: next!(
-                    PFN_vkGetPhysicalDeviceFormatProperties2:
-                        c"vkGetPhysicalDeviceFormatProperties2"
-                ),
-                format_properties2_khr: next!(
-                    PFN_vkGetPhysicalDeviceFormatProperties2:
-                        c"vkGetPhysicalDeviceFormatProperties2KHR"
-                ),
-                get_tool_properties: next!(
-                    PFN_vkGetPhysicalDeviceToolProperties: c"vkGetPhysicalDeviceToolProperties"
-                ),
-                get_tool_properties_ext: next!(
-                    PFN_vkGetPhysicalDeviceToolProperties: c"vkGetPhysicalDeviceToolPropertiesEXT"
-                ),
-                external_buffers: next!(
-                    PFN_vkGetPhysicalDeviceExternalBufferProperties:
-                        c"vkGetPhysicalDeviceExternalBufferProperties"
-                ),
-                external_buffers_khr: next!(
-                    PFN_vkGetPhysicalDeviceExternalBufferProperties:
-                        c"vkGetPhysicalDeviceExternalBufferPropertiesKHR"
-                ),
+                optional: Optional::load(|name| get(instance, name.as_ptr())),
                 settings,
                 activities: Mutex::default(),
             }
@@ -154,7 +131,10 @@ impl InstanceData {
         // Without the lock, because this calls the next in the chain. Two threads at the same time
         // decide the same.
         // SAFETY: the caller's contract.
-        let activity = unsafe { Activity::decide(self, device) };
+        let asked = unsafe { self.capabilities(device) };
+        // SAFETY: the caller's contract.
+        let lists_it = || unsafe { self.lists_the_extension(device) };
+        let activity = Activity::decide(asked, lists_it, &self.settings);
         // SAFETY: the caller's contract.
         let properties = unsafe { self.next.get_physical_device_properties(device) };
         let name = properties.device_name_as_c_str().unwrap_or_default().to_string_lossy();
@@ -170,6 +150,17 @@ impl InstanceData {
         activity
     }
 
+    /// Whether the driver, or a layer below, lists the extension.
+    ///
+    /// # Safety
+    /// The physical device belongs to the instance, which is live.
+    unsafe fn lists_the_extension(&self, device: vk::PhysicalDevice) -> Result<bool, vk::Result> {
+        // SAFETY: the caller's contract.
+        let listed = unsafe { self.next.enumerate_device_extension_properties(device) }?;
+        let name = ext::transform_feedback::NAME;
+        Ok(listed.iter().any(|extension| extension.extension_name_as_c_str() == Ok(name)))
+    }
+
     /// Queries what a physical device can do.
     ///
     /// # Errors
@@ -177,7 +168,7 @@ impl InstanceData {
     ///
     /// # Safety
     /// The physical device belongs to the instance, which is live.
-    pub(crate) unsafe fn capabilities(
+    unsafe fn capabilities(
         &self,
         device: vk::PhysicalDevice,
     ) -> Result<Capabilities, RuntimeError> {
@@ -205,10 +196,12 @@ unsafe extern "system" fn fetched(
             let data = InstanceData::of(instance)?;
             match CStr::from_ptr(name).to_bytes() {
                 b"vkGetPhysicalDeviceFeatures2KHR" => {
-                    data.features2_khr.or(data.features2).map(|f| std::mem::transmute(f))
+                    let Optional { features2, features2_khr, .. } = data.optional;
+                    features2_khr.or(features2).map(|f| std::mem::transmute(f))
                 }
                 b"vkGetPhysicalDeviceProperties2KHR" => {
-                    data.properties2_khr.or(data.properties2).map(|f| std::mem::transmute(f))
+                    let Optional { properties2, properties2_khr, .. } = data.optional;
+                    properties2_khr.or(properties2).map(|f| std::mem::transmute(f))
                 }
                 _ => None,
             }

@@ -15,26 +15,42 @@
 //! program -> loader -> layers above -> this layer -> layers below -> loader's terminators -> driver
 //! ```
 //!
-//! * [`interface`] has the structures that the loader and its layers exchange. `chain` walks
-//!   `pNext` chains and finds them there.
-//! * `hooks` has the table of the commands that the layer intercepts. Other commands go straight to
-//!   the next in the chain: once the device is created, a dormant layer costs nothing.
-//! * `instance` and `device` have the state of instances and devices, and the commands that create
-//!   and destroy them. `dispatch_keys` finds that state by the dispatch key: the word that a
-//!   dispatchable object begins with, and that it shares with its child objects. The layer never
-//!   wraps handles: programs see those of the driver.
-//! * `activity` decides, once for each physical device, whether the layer is active. There,
-//!   `advertise` and `features` change what programs see, and `creation` what the driver's device is
-//!   created with. `properties` has the commands that enumerate layers, extensions and tools;
-//!   `settings` reads the user's settings; `log` has the log; `guard` turns a panic into a Vulkan
-//!   error at every entry point.
-//! * `emulation` has the commands of the extension, and those on which captures depend: the
-//!   creation of pipelines and descriptors, the state of a command buffer, captures and queries.
-//! * `withheld` stores the commands of a pass that is withheld; it is generated from the registry
-//!   of Vulkan. `command_buffers` has the recording state of each command buffer, and `recording`
-//!   the commands that allocate, begin, end, reset and free command buffers.
-//! * `translate` replaces arguments that belong to the extension, such as access masks and buffer
-//!   usages, for a driver that does not have it.
+//! # Rooms
+//!
+//! The modules stand in rooms, one above the other. A module uses those of lower rooms, and of its
+//! own room those that are named before it (the test `rooms`). From the lowest up:
+//!
+//! 1. *What all need.* `dispatch_keys` finds the state of an object by its dispatch key: the word
+//!    that a dispatchable object begins with, and that it shares with its child objects. `error` has
+//!    the errors of commands; `guard` turns a panic into a Vulkan error at every entry point;
+//!    `identity` says who the layer is; [`interface`] has the structures that the loader and its
+//!    layers exchange; `log` has the log; `next` fetches functions of the next in the chain; `chain`
+//!    walks `pNext` chains; `settings` reads the user's settings. None of them knows an instance.
+//! 2. *Arguments.* `translate` replaces arguments that belong to the extension, such as access masks
+//!    and buffer usages, for a driver that does not have it. `withheld` stores the commands of a pass
+//!    that is withheld; its tables are generated from the registry of Vulkan. Neither knows where
+//!    commands come from, or what captures are.
+//! 3. *Physical devices.* `means` says what captures need of one, and `features` what programs get
+//!    to know of its features. `activity` decides, once for each, whether the layer is active.
+//!    `instance` has the state of instances, and the commands that create and destroy them. There,
+//!    `advertise` changes what programs see, and `properties` has the commands that enumerate layers,
+//!    extensions and tools. `creation` says what the driver's device is created with.
+//! 4. `emulation` has what captures use on a device, and the captures of a command buffer. It does
+//!    not know how commands get there: it is told of them.
+//! 5. `command_buffers` has the state of each command buffer: what is withheld in it, and what it
+//!    captures. It knows no device.
+//! 6. *Devices.* `recording` has what is kept for a device where passes may be withheld, and `device`
+//!    the state of all devices, and the commands that create and destroy them.
+//! 7. `hooks` has the table of the commands that the layer intercepts, and the functions that
+//!    programs call in place of the driver's. Other commands go straight to the next in the chain:
+//!    once the device is created, a dormant layer costs nothing.
+//!
+//! In these places files of one folder use each other: the methods of a command buffer's captures are
+//! in several files of `emulation/captures`; copies of structures are copied with what they point
+//! to (`withheld/memory` and `withheld/structures`); and the sources of settings use the types of
+//! `settings`.
+//!
+//! The layer never wraps handles: programs see those of the driver.
 //!
 //! # Words
 //!
@@ -87,11 +103,16 @@ mod identity;
 mod instance;
 pub mod interface;
 mod log;
+mod means;
+mod next;
 mod properties;
 mod recording;
 mod settings;
 mod translate;
 mod withheld;
+
+#[cfg(test)]
+mod rooms;
 
 use std::ffi::c_char;
 

@@ -160,7 +160,7 @@ pub(crate) unsafe extern "system" fn get_tool_properties(
 ) -> vk::Result {
     guard("vkGetPhysicalDeviceToolProperties", vk::Result::ERROR_OUT_OF_HOST_MEMORY, || {
         // SAFETY: Vulkan's contract, which is the caller's.
-        unsafe { tools(physical_device, count, properties, |i| i.get_tool_properties) }
+        unsafe { tools(physical_device, count, properties, |i| i.optional.tool_properties) }
     })
 }
 
@@ -172,7 +172,7 @@ pub(crate) unsafe extern "system" fn get_tool_properties_ext(
 ) -> vk::Result {
     guard("vkGetPhysicalDeviceToolPropertiesEXT", vk::Result::ERROR_OUT_OF_HOST_MEMORY, || {
         // SAFETY: Vulkan's contract, which is the caller's.
-        unsafe { tools(physical_device, count, properties, |i| i.get_tool_properties_ext) }
+        unsafe { tools(physical_device, count, properties, |i| i.optional.tool_properties_ext) }
     })
 }
 

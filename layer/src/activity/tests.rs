@@ -1,5 +1,5 @@
 use super::*;
-use crate::emulation::tests::{capabilities, support};
+use crate::means::tests::{capabilities, support};
 
 fn settings(force_enable: bool, replace_partial: bool) -> Settings {
     Settings { force_enable, replace_partial, ..Settings::default() }

@@ -69,7 +69,7 @@ macro_rules! asks {
                 ask(
                     $name,
                     device,
-                    |instance| instance.$next,
+                    |instance| instance.optional.$next,
                     |next| next(device, format, answer),
                     |_| {
                         if let Some(answer) = answer.as_mut() {

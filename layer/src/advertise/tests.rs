@@ -1,7 +1,7 @@
 use std::ptr;
 
 use super::*;
-use crate::emulation::tests::{capabilities, support};
+use crate::means::tests::{capabilities, support};
 use crate::settings::Settings;
 
 fn forced() -> Settings {

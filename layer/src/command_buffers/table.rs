@@ -15,7 +15,7 @@ use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 use ash::vk;
 use ash::vk::Handle;
 
-use super::Recorded;
+use super::recorded::Recorded;
 use crate::withheld::Functions;
 
 /// Holds the state of a command buffer.
@@ -42,7 +42,7 @@ const _: () = {
     const fn can_be_sent<T: Send>() {}
     can_be_sent::<Recorded>();
     const fn can_be_shared<T: Sync>() {}
-    can_be_shared::<crate::emulation::Hoisted>();
+    can_be_shared::<crate::emulation::captures::Hoisted>();
 };
 
 /// The device and the pool that a command buffer belongs to.

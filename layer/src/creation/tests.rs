@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use vkxfb::runtime::AddressSource;
 
 use super::*;
-use crate::emulation::Means;
-use crate::emulation::tests::capabilities;
+use crate::means::Means;
+use crate::means::tests::capabilities;
 
 type Type = vk::StructureType;
 

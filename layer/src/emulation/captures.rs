@@ -53,7 +53,7 @@ pub(crate) enum Forward {
 /// The state that the layer keeps for a command buffer that may capture.
 pub(crate) struct Captures {
     emulation: Arc<Emulation>,
-    pub(super) state: State,
+    pub(crate) state: State,
     active: Option<Active>,
     /// The active query of each kind.
     queries: [Option<ActiveQuery>; 2],
@@ -184,7 +184,7 @@ impl Captures {
     /// Whether a command has a pipeline layout. Recording fails without one: only
     /// `VK_EXT_device_generated_commands`, which is hidden, allows a null layout with a structure
     /// in the chain instead.
-    pub(super) fn has_layout(&mut self, what: &str, layout: vk::PipelineLayout) -> bool {
+    pub(crate) fn has_layout(&mut self, what: &str, layout: vk::PipelineLayout) -> bool {
         let has_it = layout != vk::PipelineLayout::null();
         if !has_it {
             self.refuse(what, PipelineError::Layout);
@@ -241,7 +241,7 @@ impl Captures {
     }
 
     /// Resets the state that is undefined after `vkCmdExecuteCommands`.
-    pub(super) fn forget_state(&mut self) {
+    pub(crate) fn forget_state(&mut self) {
         self.state.forget();
         self.variant = None;
         self.order.forget();

@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use ash::vk;
 use vkxfb::runtime::RuntimeError;
 
-use super::objects::SetLayout;
+use super::layouts::SetLayout;
 
 /// The number of sets of the first pool of a layout. Each further pool has twice as many as the
 /// last, up to `MOST`.

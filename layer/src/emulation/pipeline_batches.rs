@@ -6,49 +6,55 @@ use std::sync::Arc;
 use ash::vk;
 
 use super::Emulation;
-use super::creation::{Below, FAILED, Own, capturing, flags_of, translated, with};
+use super::graphics_pipelines::{Below, Own, capturing, flags_of, translated};
 use super::objects::Objects;
 use super::pipelines::PipelineError;
-use crate::chain::{Chain, all_of, slice};
+use crate::chain::all_of;
+use crate::chain::copy::Chain;
 
 type Info = vk::GraphicsPipelineCreateInfo<'static>;
 type Flags = vk::PipelineCreateFlags2KHR;
 type FlagsInfo = vk::PipelineCreateFlags2CreateInfoKHR<'static>;
 
-pub(super) unsafe extern "system" fn create_graphics_pipelines(
-    device: vk::Device,
-    cache: vk::PipelineCache,
-    count: u32,
-    infos: *const vk::GraphicsPipelineCreateInfo<'_>,
-    allocator: *const vk::AllocationCallbacks<'_>,
-    pipelines: *mut vk::Pipeline,
-) -> vk::Result {
-    // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe {
-        with("vkCreateGraphicsPipelines", FAILED, device, |emulation| {
-            let given = slice(infos.cast::<Info>(), count);
-            let pipelines = std::slice::from_raw_parts_mut(pipelines, count as usize);
-            pipelines.fill(vk::Pipeline::null());
-            let mut batch = Batch::default();
-            let mut refused = None;
-            for (number, info) in given.iter().enumerate() {
-                if let Err(error) = batch.add(emulation, number, info, cache) {
-                    tracing::error!("vkCreateGraphicsPipelines: pipeline {number}: {error}");
-                    refused.get_or_insert(error.result());
-                    if flags_of(info).contains(Flags::EARLY_RETURN_ON_FAILURE) {
-                        break;
-                    }
+impl Emulation {
+    /// `vkCreateGraphicsPipelines`
+    ///
+    /// # Safety
+    /// The contract of the command. `pipelines` has room for as many as are given.
+    pub(crate) unsafe fn create_graphics_pipelines(
+        &self,
+        device: vk::Device,
+        cache: vk::PipelineCache,
+        given: &[Info],
+        allocator: *const vk::AllocationCallbacks<'_>,
+        pipelines: &mut [vk::Pipeline],
+    ) -> vk::Result {
+        pipelines.fill(vk::Pipeline::null());
+        let mut batch = Batch::default();
+        let mut refused = None;
+        for (number, info) in given.iter().enumerate() {
+            // SAFETY: the caller's contract.
+            let (added, returns_early) = unsafe {
+                let returns_early = flags_of(info).contains(Flags::EARLY_RETURN_ON_FAILURE);
+                (batch.add(self, number, info, cache), returns_early)
+            };
+            if let Err(error) = added {
+                tracing::error!("vkCreateGraphicsPipelines: pipeline {number}: {error}");
+                refused.get_or_insert(error.result());
+                if returns_early {
+                    break;
                 }
             }
-            let next = emulation.context().device().fp_v1_0().create_graphics_pipelines;
-            let result = batch.create(
-                |count, infos, made| next(device, cache, count, infos, allocator, made),
-                emulation.objects(),
-                pipelines,
-            );
-            // A positive result says that some pipelines were not created, which is no error.
-            refused.filter(|_| result >= vk::Result::SUCCESS).unwrap_or(result)
-        })
+        }
+        let next = self.context().device().fp_v1_0().create_graphics_pipelines;
+        let result = batch.create(
+            // SAFETY: the caller's contract.
+            |count, infos, made| unsafe { next(device, cache, count, infos, allocator, made) },
+            self.objects(),
+            pipelines,
+        );
+        // A positive result says that some pipelines were not created, which is no error.
+        refused.filter(|_| result >= vk::Result::SUCCESS).unwrap_or(result)
     }
 }
 

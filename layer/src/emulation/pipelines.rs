@@ -16,7 +16,7 @@ use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
 
-use super::objects::PipelineLayout;
+use super::layouts::PipelineLayout;
 use crate::chain::{all_of, slice};
 
 /// Why a graphics pipeline cannot capture.

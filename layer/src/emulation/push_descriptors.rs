@@ -16,9 +16,8 @@ use ash::vk;
 use vkxfb::runtime::RuntimeError;
 
 use super::Emulation;
-use super::captures::Captures;
 use super::descriptor_pools::DescriptorPools;
-use super::objects::{Binding, SetLayout};
+use super::layouts::{Binding, SetLayout};
 use crate::chain::{all_of, slice};
 use crate::withheld::Template;
 
@@ -122,7 +121,10 @@ fn places(bindings: &[Binding], binding: u32, element: u32) -> impl Iterator<Ite
 ///
 /// # Safety
 /// The structure is valid for `vkCmdPushDescriptorSet`.
-unsafe fn of_write(write: &vk::WriteDescriptorSet<'_>, bindings: &[Binding]) -> Vec<Pushed> {
+pub(super) unsafe fn of_write(
+    write: &vk::WriteDescriptorSet<'_>,
+    bindings: &[Binding],
+) -> Vec<Pushed> {
     let count = write.descriptor_count;
     // SAFETY: the caller's contract; the descriptor type says which of the arrays is valid.
     let values: Vec<Value> = unsafe {
@@ -159,7 +161,7 @@ unsafe fn of_write(write: &vk::WriteDescriptorSet<'_>, bindings: &[Binding]) -> 
 ///
 /// # Safety
 /// The data is valid for the template.
-unsafe fn of_template(
+pub(super) unsafe fn of_template(
     template: &Template,
     data: *const c_void,
     bindings: &[Binding],
@@ -186,7 +188,7 @@ pub(super) struct PushedSet {
     set_layout: Arc<SetLayout>,
     /// Sorted by [`Pushed::place`].
     descriptors: Vec<Pushed>,
-    /// When the last push was: a sequence number, shared with [`BoundSet`](super::state::BoundSet).
+    /// When the last push was: a sequence number, shared with the sets that are bound.
     pub(super) order: u32,
     /// The set from which captures read the descriptors. Null if descriptors were pushed after it
     /// was written.
@@ -361,58 +363,6 @@ impl PushedSet {
             // SAFETY: the caller's contract.
             unsafe { push(cmd, point, self.layout, number, writes.len() as u32, writes.as_ptr()) };
         });
-    }
-}
-
-impl Captures {
-    /// `vkCmdPushDescriptorSet`
-    ///
-    /// # Safety
-    /// The contract of the command.
-    pub(super) unsafe fn push_descriptors(
-        &mut self,
-        point: vk::PipelineBindPoint,
-        layout: vk::PipelineLayout,
-        number: u32,
-        writes: &[vk::WriteDescriptorSet<'_>],
-    ) {
-        let Some(set_layout) = self.set_layout(layout, number) else { return };
-        // SAFETY: the caller's contract.
-        let of_write = |write| unsafe { of_write(write, &set_layout.bindings) };
-        let pushed = writes.iter().flat_map(of_write);
-        self.state.push_descriptors(point, layout, number, &set_layout, pushed);
-    }
-
-    /// `vkCmdPushDescriptorSetWithTemplate`
-    ///
-    /// # Safety
-    /// The contract of the command.
-    pub(super) unsafe fn push_with_template(
-        &mut self,
-        template: vk::DescriptorUpdateTemplate,
-        layout: vk::PipelineLayout,
-        number: u32,
-        data: *const c_void,
-    ) {
-        let Some(set_layout) = self.set_layout(layout, number) else { return };
-        let Some(template) = self.emulation().templates().get(template) else {
-            return tracing::error!(
-                "descriptors are pushed with an unknown descriptor update template"
-            );
-        };
-        // SAFETY: the caller's contract.
-        let pushed = unsafe { of_template(&template, data, &set_layout.bindings) };
-        let point = template.bind_point;
-        self.state.push_descriptors(point, layout, number, &set_layout, pushed.into_iter());
-    }
-
-    fn set_layout(&self, layout: vk::PipelineLayout, number: u32) -> Option<Arc<SetLayout>> {
-        let known = self.emulation().objects().pipeline_layouts.get(layout);
-        let found = known.and_then(|layout| layout.sets.get(number as usize).cloned());
-        if found.is_none() {
-            tracing::error!(number, "descriptors are pushed with an unknown pipeline layout");
-        }
-        found
     }
 }
 

@@ -9,7 +9,7 @@ use vkxfb::runtime::{Context, QueryKind, QueryPool, RuntimeError};
 use super::memory::Memory;
 
 /// The queries that a handle stands for.
-pub(super) struct Queries {
+pub(crate) struct Queries {
     /// `None` only while it is dropped.
     pool: Option<QueryPool>,
     ctx: Context,
@@ -34,7 +34,7 @@ impl Queries {
         Ok(Self { pool: Some(pool), ctx: ctx.clone(), memory: memory.clone() })
     }
 
-    pub(super) fn pool(&self) -> Option<&QueryPool> {
+    pub(crate) fn pool(&self) -> Option<&QueryPool> {
         self.pool.as_ref()
     }
 }
@@ -49,7 +49,7 @@ impl Drop for Queries {
 }
 
 /// Returns the kind of the layer's queries of a type. `None` for types that are the driver's.
-pub(super) const fn kind_of(ty: vk::QueryType) -> Option<QueryKind> {
+pub(crate) const fn kind_of(ty: vk::QueryType) -> Option<QueryKind> {
     match ty {
         vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT => Some(QueryKind::TransformFeedbackStream),
         _ => None,

@@ -9,12 +9,12 @@ use vkxfb::topology::ProvokingVertex;
 use vkxfb::vertex_input::VertexInput;
 
 use super::Emulation;
-use super::objects::SetLayout;
+use super::layouts::SetLayout;
 use super::pipelines::Pipeline;
 use super::push_descriptors::{Pushed, PushedSet, PushedSets};
 
 /// The number of capture buffers.
-pub(super) const BUFFERS: usize = vkxfb::capture::MAX_XFB_BUFFERS;
+pub(crate) const BUFFERS: usize = vkxfb::capture::MAX_XFB_BUFFERS;
 
 /// Which state has changed since the last captured draw, or since the capture was begun with it.
 #[derive(Debug, Clone, Copy, Default)]
@@ -134,7 +134,7 @@ impl Tracked {
 }
 
 /// The state of a command buffer.
-pub(super) struct State {
+pub(crate) struct State {
     /// Of the graphics bind point.
     pub(super) bound_pipeline: vk::Pipeline,
     /// That pipeline, if it captures. It is only looked up while transform feedback is active.
@@ -153,10 +153,10 @@ pub(super) struct State {
     pub(super) conditional_rendering: Option<ConditionalRendering>,
     /// The dynamic vertex input, or why nothing can be captured with it.
     pub(super) vertex_input: Result<VertexInput, String>,
-    pub(super) topology: vk::PrimitiveTopology,
-    pub(super) restart: bool,
-    pub(super) discard: bool,
-    pub(super) provoking_vertex: ProvokingVertex,
+    pub(crate) topology: vk::PrimitiveTopology,
+    pub(crate) restart: bool,
+    pub(crate) discard: bool,
+    pub(crate) provoking_vertex: ProvokingVertex,
     pub(super) changed: Changed,
 }
 
@@ -260,8 +260,14 @@ impl State {
         pushed.push(number, layout, set_layout, self.bound_sets, descriptors);
     }
 
+    /// Conditional rendering begins, or ends.
+    pub(crate) fn set_condition(&mut self, condition: Option<ConditionalRendering>) {
+        self.conditional_rendering = condition;
+        self.changed.conditional_rendering = true;
+    }
+
     /// Push constants are updated.
-    pub(super) fn push(
+    pub(crate) fn push(
         &mut self,
         layout: vk::PipelineLayout,
         stages: vk::ShaderStageFlags,

@@ -67,3 +67,8 @@ fn commands_that_are_recorded_are_known_by_name() {
         assert!(!is_known(name), "{name:?}");
     }
 }
+
+#[test]
+fn commands_are_in_order() {
+    assert!(EXTENSION_COMMANDS.is_sorted());
+}

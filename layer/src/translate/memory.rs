@@ -8,6 +8,9 @@ use bumpalo::Bump;
 
 use super::sizes;
 
+/// What a command returns if there is no memory for its translated arguments.
+pub(crate) const OUT_OF_MEMORY: vk::Result = vk::Result::ERROR_OUT_OF_HOST_MEMORY;
+
 thread_local! {
     /// Reused for each call. A call that is made during another one finds none, and creates one.
     static KEPT: Cell<Option<Bump>> = const { Cell::new(None) };

@@ -21,7 +21,7 @@ use std::sync::{PoisonError, RwLock};
 
 use ash::vk;
 
-use super::Kind;
+use super::kind::Kind;
 use super::masks::{Scope, Side};
 use super::memory::Arena;
 use crate::chain::{all_of, slice};
@@ -265,7 +265,7 @@ impl RenderPasses {
         all.get(&render_pass).copied().unwrap_or_default()
     }
 
-    pub(super) fn created(&self, render_pass: vk::RenderPass, around: Around) {
+    pub(crate) fn created(&self, render_pass: vk::RenderPass, around: Around) {
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
         // The handle may be that of a render pass that was destroyed.
         match around == Around::default() {
@@ -274,7 +274,7 @@ impl RenderPasses {
         };
     }
 
-    pub(super) fn destroyed(&self, render_pass: vk::RenderPass) {
+    pub(crate) fn destroyed(&self, render_pass: vk::RenderPass) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).remove(&render_pass);
     }
 }

@@ -4,10 +4,9 @@ use std::ffi::c_void;
 
 use ash::vk;
 
-use super::commands::Functions;
-use super::macros::command;
-use super::memory::{Copied, Memory};
-use super::{OutOfMemory, WithheldCommands};
+use super::macros::arguments;
+use super::memory::{Copied, Memory, OutOfMemory};
+use super::store::{Functions, Replay, WithheldCommands};
 
 /// Which of the three arrays is read depends on the descriptor type. The other pointers may have
 /// any value.
@@ -81,34 +80,44 @@ unsafe fn draws<T: Copy>(
     Ok(place)
 }
 
-command!(record draw_multi_ext DrawMultiExt (
-    draw_count: u32,
-    p_vertex_info: *const vk::MultiDrawInfoEXT,
-    instance_count: u32,
-    first_instance: u32,
-    stride: u32
-));
-command!(record draw_multi_indexed_ext DrawMultiIndexedExt (
-    draw_count: u32,
-    p_index_info: *const vk::MultiDrawIndexedInfoEXT,
-    instance_count: u32,
-    first_instance: u32,
-    stride: u32,
-    p_vertex_offset: *const i32
-));
-command!(record push_descriptor_set_with_template_khr PushDescriptorSetWithTemplateKhr (
-    descriptor_update_template: vk::DescriptorUpdateTemplate,
-    layout: vk::PipelineLayout,
-    set: u32,
-    p_data: *const c_void
-));
-command!(record push_descriptor_set_with_template2_khr PushDescriptorSetWithTemplate2Khr (
-    p_push_descriptor_set_with_template_info: *const vk::PushDescriptorSetWithTemplateInfoKHR<'static>
-));
-command!(record set_sample_mask_ext SetSampleMaskExt (
-    samples: vk::SampleCountFlags,
-    p_sample_mask: *const vk::SampleMask
-));
+macro_rules! commands_by_hand {
+    ($expand:ident) => {
+        $expand! {
+            record draw_multi_ext DrawMultiExt (
+                draw_count: u32,
+                p_vertex_info: *const vk::MultiDrawInfoEXT,
+                instance_count: u32,
+                first_instance: u32,
+                stride: u32,
+            );
+            record draw_multi_indexed_ext DrawMultiIndexedExt (
+                draw_count: u32,
+                p_index_info: *const vk::MultiDrawIndexedInfoEXT,
+                instance_count: u32,
+                first_instance: u32,
+                stride: u32,
+                p_vertex_offset: *const i32,
+            );
+            record push_descriptor_set_with_template_khr PushDescriptorSetWithTemplateKhr (
+                descriptor_update_template: vk::DescriptorUpdateTemplate,
+                layout: vk::PipelineLayout,
+                set: u32,
+                p_data: *const c_void,
+            );
+            record push_descriptor_set_with_template2_khr PushDescriptorSetWithTemplate2Khr (
+                p_push_descriptor_set_with_template_info: *const vk::PushDescriptorSetWithTemplateInfoKHR<'static>,
+            );
+            record set_sample_mask_ext SetSampleMaskExt (
+                samples: vk::SampleCountFlags,
+                p_sample_mask: *const vk::SampleMask,
+            );
+        }
+    };
+}
+
+pub(crate) use commands_by_hand;
+
+commands_by_hand!(arguments);
 
 impl WithheldCommands {
     /// # Safety

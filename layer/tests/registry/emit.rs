@@ -67,16 +67,14 @@ fn count(of: &str, len: &str) -> String {
 }
 
 pub fn commands(registry: &Registry) -> String {
-    let mut out = format!(
-        "{HEAD}use std::ffi::c_void;\n\nuse ash::vk;\n\n\
-         use super::by_hand::*;\nuse super::macros::{{commands, functions}};\n\nfunctions! {{\n"
-    );
+    let mut functions = String::new();
     for Function { name, aliases, .. } in &registry.commands {
         let names = std::iter::once(name).chain(aliases);
         let names: Vec<String> = names.map(|name| format!("c\"{name}\"")).collect();
-        writeln!(out, "    {} PFN_{name} [{}];", function_name(name), names.join(", ")).unwrap();
+        let names = names.join(", ");
+        writeln!(functions, "{ROW}{} PFN_{name} [{names}];", function_name(name)).unwrap();
     }
-    out.push_str("}\n\ncommands! {\n");
+    let mut commands = String::new();
     for Function { name, parameters, .. } in &registry.commands {
         if BY_HAND.contains(&name.as_str()) {
             continue;
@@ -86,19 +84,36 @@ pub fn commands(registry: &Registry) -> String {
             begin if begin.starts_with("vkCmdBeginRender") => "begin_pass",
             _ => "record",
         };
-        writeln!(out, "    {how} {} {} (", function_name(name), type_name(name)).unwrap();
+        let (function, ty) = (function_name(name), type_name(name));
+        writeln!(commands, "{ROW}{how} {function} {ty} (").unwrap();
         for parameter in parameters {
             let ty = parameter.rust_type(registry, "<'static>");
-            write!(out, "        {}: {ty}", parameter.name).unwrap();
+            write!(commands, "{ROW}    {}: {ty}", parameter.name).unwrap();
             if let Some((copy, count)) = parameter.copy(registry, "") {
-                write!(out, " => {copy}({count})").unwrap();
+                write!(commands, " => {copy}({count})").unwrap();
             }
-            out.push_str(",\n");
+            commands.push_str(",\n");
         }
-        out.push_str("    );\n");
+        writeln!(commands, "{ROW});").unwrap();
     }
-    out.push_str("}\n");
-    out
+    format!(
+        "{HEAD}/// Hands a macro the functions of a device: `name PFN_type [names of the command];`.\n{}\n\
+         /// Hands a macro the commands: see [`macros`](super::macros).\n{}\n\
+         pub(crate) use {{commands, functions}};\n",
+        table("functions", &functions),
+        table("commands", &commands)
+    )
+}
+
+/// Before a row of a table.
+const ROW: &str = "            ";
+
+/// A macro that hands its rows to another.
+fn table(name: &str, rows: &str) -> String {
+    format!(
+        "macro_rules! {name} {{\n    ($expand:ident) => {{\n        $expand! {{\n{rows}        }}\n    \
+         }};\n}}\n"
+    )
 }
 
 pub fn extensions(registry: &Registry) -> String {

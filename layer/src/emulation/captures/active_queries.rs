@@ -1,4 +1,4 @@
-//! The layer's queries that are active in a command buffer.
+//! The layer's queries in a command buffer: which are active, and commands for their pools.
 //!
 //! One query of a kind can be active [for each vertex
 //! stream](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBeginQueryIndexedEXT.html).
@@ -8,7 +8,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
-use vkxfb::runtime::{Capture, QueryPool, RuntimeError};
+use vkxfb::runtime::{Capture, QueryPool, ResultTarget, RuntimeError};
 
 use super::passes::Pass;
 use super::{Captures, Forward, Hoisted};
@@ -32,7 +32,7 @@ impl ActiveQuery {
 impl Captures {
     /// # Safety
     /// The contract of `vkCmdBeginQueryIndexedEXT`.
-    pub(in crate::emulation) unsafe fn query_begins(
+    pub(crate) unsafe fn query_begins(
         &mut self,
         pool: vk::QueryPool,
         query: u32,
@@ -55,7 +55,7 @@ impl Captures {
 
     /// # Safety
     /// The contract of `vkCmdEndQueryIndexedEXT`.
-    pub(in crate::emulation) unsafe fn query_ends(
+    pub(crate) unsafe fn query_ends(
         &mut self,
         cmd: vk::CommandBuffer,
         pool: vk::QueryPool,
@@ -147,5 +147,58 @@ impl Captures {
         end(&mut capture)?;
         self.hoisted.push(Hoisted::Ends(Arc::new(Mutex::new(capture))));
         Ok(())
+    }
+
+    /// `vkCmdResetQueryPool`
+    ///
+    /// # Safety
+    /// The contract of the command.
+    pub(crate) unsafe fn reset_query_pool(
+        &mut self,
+        cmd: vk::CommandBuffer,
+        pool: vk::QueryPool,
+        first: u32,
+        count: u32,
+    ) {
+        // SAFETY: the caller's contract: the command is not allowed inside of a pass.
+        unsafe {
+            let Some(queries) = self.emulation().objects().queries.get(pool) else {
+                let next = self.emulation().context().device().fp_v1_0().cmd_reset_query_pool;
+                return next(cmd, pool, first, count);
+            };
+            let Some(queries) = queries.pool() else { return };
+            self.record_outside("vkCmdResetQueryPool", cmd, |emulation, _| {
+                queries.reset(emulation.context(), cmd, first, count)
+            });
+        }
+    }
+
+    /// `vkCmdCopyQueryPoolResults`
+    ///
+    /// # Safety
+    /// The contract of the command.
+    pub(crate) unsafe fn copy_query_pool_results(
+        &mut self,
+        cmd: vk::CommandBuffer,
+        pool: vk::QueryPool,
+        [first, count]: [u32; 2],
+        target: ResultTarget,
+        flags: vk::QueryResultFlags,
+    ) {
+        // SAFETY: the caller's contract: the command is not allowed inside of a pass.
+        unsafe {
+            let Some(queries) = self.emulation().objects().queries.get(pool) else {
+                let next = self.emulation().context().device().fp_v1_0();
+                let ResultTarget { buffer, offset, stride } = target;
+                return (next.cmd_copy_query_pool_results)(
+                    cmd, pool, first, count, buffer, offset, stride, flags,
+                );
+            };
+            let Some(queries) = queries.pool() else { return };
+            self.record_outside("vkCmdCopyQueryPoolResults", cmd, |emulation, arena| {
+                let (ctx, kernels) = (emulation.context(), emulation.kernels());
+                queries.copy_results(ctx, arena, kernels, cmd, first, count, &target, flags)
+            });
+        }
     }
 }

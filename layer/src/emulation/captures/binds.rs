@@ -1,11 +1,14 @@
 //! Commands that bind buffers and set state for later draws.
 
-use std::sync::Once;
+use std::ffi::c_void;
+use std::sync::{Arc, Once};
 
 use ash::vk;
 use vkxfb::runtime::{CaptureBuffer, IndexType, Limits, vulkan};
 
 use super::Captures;
+use crate::emulation::layouts::SetLayout;
+use crate::emulation::push_descriptors::{of_template, of_write};
 use crate::emulation::state::BoundIndexBuffer;
 
 /// The size in bytes of the reads of captures.
@@ -13,17 +16,13 @@ const DWORD: u64 = size_of::<u32>() as u64;
 
 /// Returns how many bytes of a range a storage buffer descriptor can reach. The descriptor begins
 /// at an aligned offset at or before `offset`, and ends at a multiple of 4 bytes.
-pub(in crate::emulation) fn reached_by_descriptor(limits: &Limits, offset: u64, size: u64) -> u64 {
+pub(crate) fn reached_by_descriptor(limits: &Limits, offset: u64, size: u64) -> u64 {
     let before = offset % limits.min_storage_buffer_offset_alignment.max(DWORD);
     size.min((limits.max_storage_buffer_range / DWORD * DWORD).saturating_sub(before))
 }
 
 impl Captures {
-    pub(in crate::emulation) fn bind_pipeline(
-        &mut self,
-        point: vk::PipelineBindPoint,
-        pipeline: vk::Pipeline,
-    ) {
+    pub(crate) fn bind_pipeline(&mut self, point: vk::PipelineBindPoint, pipeline: vk::Pipeline) {
         match point {
             vk::PipelineBindPoint::GRAPHICS => {
                 self.state.bound_pipeline = pipeline;
@@ -39,7 +38,7 @@ impl Captures {
         }
     }
 
-    pub(in crate::emulation) fn bind_sets(
+    pub(crate) fn bind_sets(
         &mut self,
         point: vk::PipelineBindPoint,
         layout: vk::PipelineLayout,
@@ -58,12 +57,7 @@ impl Captures {
 
     /// Returns how many bytes of a range of vertices or indices captures can read. With descriptors
     /// that is at most what a descriptor can reach: the rest of the range is out of bounds.
-    pub(in crate::emulation) fn reached_size(
-        &self,
-        buffer: vk::Buffer,
-        offset: u64,
-        size: u64,
-    ) -> u64 {
+    pub(crate) fn reached_size(&self, buffer: vk::Buffer, offset: u64, size: u64) -> u64 {
         let size = self.size(buffer, offset, size);
         let context = self.emulation().context();
         if context.has_addresses() {
@@ -84,7 +78,7 @@ impl Captures {
         reached
     }
 
-    pub(in crate::emulation) fn bind_vertex_buffers(
+    pub(crate) fn bind_vertex_buffers(
         &mut self,
         first: u32,
         buffers: &[vk::Buffer],
@@ -103,7 +97,7 @@ impl Captures {
         self.state.changed.vertex_buffers = true;
     }
 
-    pub(in crate::emulation) fn bind_index_buffer(
+    pub(crate) fn bind_index_buffer(
         &mut self,
         buffer: vk::Buffer,
         offset: u64,
@@ -117,7 +111,7 @@ impl Captures {
         self.state.changed.index_buffer = true;
     }
 
-    pub(in crate::emulation) fn bind_capture_buffers(
+    pub(crate) fn bind_capture_buffers(
         &mut self,
         first: u32,
         buffers: &[vk::Buffer],
@@ -135,7 +129,7 @@ impl Captures {
         }
     }
 
-    pub(in crate::emulation) fn set_vertex_input(
+    pub(crate) fn set_vertex_input(
         &mut self,
         bindings: &[vk::VertexInputBindingDescription2EXT<'_>],
         attributes: &[vk::VertexInputAttributeDescription2EXT<'_>],
@@ -147,5 +141,81 @@ impl Captures {
         // An error matters only if a draw with this vertex input is captured.
         self.state.vertex_input = input.map_err(|error| error.to_string());
         self.state.changed.vertex_input = true;
+    }
+
+    /// `vkCmdPushDescriptorSet`
+    ///
+    /// # Safety
+    /// The contract of the command.
+    pub(crate) unsafe fn push_descriptors(
+        &mut self,
+        point: vk::PipelineBindPoint,
+        layout: vk::PipelineLayout,
+        number: u32,
+        writes: &[vk::WriteDescriptorSet<'_>],
+    ) {
+        let Some(set_layout) = self.set_layout(layout, number) else { return };
+        // SAFETY: the caller's contract.
+        let of_write = |write| unsafe { of_write(write, &set_layout.bindings) };
+        let pushed = writes.iter().flat_map(of_write);
+        self.state.push_descriptors(point, layout, number, &set_layout, pushed);
+    }
+
+    /// `vkCmdPushDescriptorSetWithTemplate`
+    ///
+    /// # Safety
+    /// The contract of the command.
+    pub(crate) unsafe fn push_with_template(
+        &mut self,
+        template: vk::DescriptorUpdateTemplate,
+        layout: vk::PipelineLayout,
+        number: u32,
+        data: *const c_void,
+    ) {
+        let Some(set_layout) = self.set_layout(layout, number) else { return };
+        let Some(template) = self.emulation().templates().get(template) else {
+            return tracing::error!(
+                "descriptors are pushed with an unknown descriptor update template"
+            );
+        };
+        // SAFETY: the caller's contract.
+        let pushed = unsafe { of_template(&template, data, &set_layout.bindings) };
+        let point = template.bind_point;
+        self.state.push_descriptors(point, layout, number, &set_layout, pushed.into_iter());
+    }
+
+    fn set_layout(&self, layout: vk::PipelineLayout, number: u32) -> Option<Arc<SetLayout>> {
+        let known = self.emulation().objects().pipeline_layouts.get(layout);
+        let found = known.and_then(|layout| layout.sets.get(number as usize).cloned());
+        if found.is_none() {
+            tracing::error!(number, "descriptors are pushed with an unknown pipeline layout");
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::means::tests::capabilities;
+
+    #[test]
+    fn ranges_end_where_a_descriptor_does() {
+        let mut limits = capabilities().limits;
+        (limits.max_storage_buffer_range, limits.min_storage_buffer_offset_alignment) =
+            (1 << 27, 64);
+        for (offset, size, reached) in [
+            (0, 1 << 27, 1 << 27),
+            (0, (1 << 27) + 1, 1 << 27),
+            (128, u64::MAX, 1 << 27),
+            (130, u64::MAX, (1 << 27) - 2),
+            (191, 1 << 26, 1 << 26),
+            (0, 0, 0),
+        ] {
+            let found = reached_by_descriptor(&limits, offset, size);
+            assert_eq!(found, reached, "{size} bytes from {offset} on");
+        }
+        limits.max_storage_buffer_range = 4 * 100 + 3;
+        assert_eq!(reached_by_descriptor(&limits, 64, 1000), 400);
     }
 }

@@ -31,10 +31,7 @@ pub(super) struct Active {
 
 impl Captures {
     /// `vkCmdBeginTransformFeedbackEXT`
-    pub(in crate::emulation) fn begin_capture(
-        &mut self,
-        counters: [Option<CounterBuffer>; BUFFERS],
-    ) {
+    pub(crate) fn begin_capture(&mut self, counters: [Option<CounterBuffer>; BUFFERS]) {
         tracing::trace!("vkCmdBeginTransformFeedbackEXT: the capture is ours");
         let capture = self.spare_capture();
         self.state.changed = Changed::ALL;
@@ -46,10 +43,7 @@ impl Captures {
     ///
     /// # Safety
     /// The contract of the command.
-    pub(in crate::emulation) unsafe fn end_capture(
-        &mut self,
-        counters: [Option<CounterBuffer>; BUFFERS],
-    ) {
+    pub(crate) unsafe fn end_capture(&mut self, counters: [Option<CounterBuffer>; BUFFERS]) {
         // SAFETY: the caller's contract.
         let ready = unsafe { self.begin_collecting() };
         let Some(mut active) = self.active.take() else { return };
@@ -167,7 +161,7 @@ impl Captures {
     }
 
     /// Returns the size in bytes of a range, whose `size` may be `VK_WHOLE_SIZE`.
-    pub(in crate::emulation) fn size(&self, buffer: vk::Buffer, offset: u64, size: u64) -> u64 {
+    pub(crate) fn size(&self, buffer: vk::Buffer, offset: u64, size: u64) -> u64 {
         match size {
             vk::WHOLE_SIZE => {
                 let buffer = self.emulation.objects().buffers.get(buffer);
@@ -183,7 +177,7 @@ impl Captures {
     }
 
     /// Looks up the bound graphics pipeline among those that capture.
-    pub(in crate::emulation) fn find_pipeline(&mut self) {
+    pub(crate) fn find_pipeline(&mut self) {
         self.state.pipeline = self.emulation.objects().pipelines.get(self.state.bound_pipeline);
     }
 
@@ -192,7 +186,7 @@ impl Captures {
     /// # Safety
     /// Everything that is bound is valid, and so are the arguments of the draw.
     #[inline]
-    pub(in crate::emulation) unsafe fn draw(
+    pub(crate) unsafe fn draw(
         &mut self,
         record: impl FnOnce(&mut Recorder<'_>, PrimitiveTopology) -> Result<(), RuntimeError>,
     ) -> Forward {
@@ -339,7 +333,7 @@ impl Captures {
     ///
     /// # Safety
     /// The contract of the command.
-    pub(in crate::emulation) unsafe fn draw_byte_count(&mut self, draw: ByteCountDraw) -> Forward {
+    pub(crate) unsafe fn draw_byte_count(&mut self, draw: ByteCountDraw) -> Forward {
         // SAFETY: the caller's contract.
         let forward = unsafe {
             self.draw(|recorder, topology| recorder.draw_indirect_byte_count(topology, &draw))

@@ -43,7 +43,7 @@ pub(super) enum Placement {
 
 impl Captures {
     /// A render pass instance begins. `around` has the barriers that its render pass asks for.
-    pub(in crate::emulation) fn begin_pass(&mut self, around: Around) {
+    pub(crate) fn begin_pass(&mut self, around: Around) {
         self.begin(Pass {
             placement: self.placement(around.orders_captures),
             around,
@@ -52,7 +52,7 @@ impl Captures {
     }
 
     /// Dynamic rendering begins, or is resumed.
-    pub(in crate::emulation) fn begin_rendering(&mut self, flags: vk::RenderingFlags) {
+    pub(crate) fn begin_rendering(&mut self, flags: vk::RenderingFlags) {
         let resumes = flags.contains(vk::RenderingFlags::RESUMING);
         let suspends = flags.contains(vk::RenderingFlags::SUSPENDING);
         if let Some(pass) = self.pass.as_mut().filter(|_| resumes) {
@@ -151,7 +151,7 @@ impl Captures {
     /// # Safety
     /// The command buffer is being recorded. If the pass is withheld, no command of it has reached
     /// the driver.
-    pub(in crate::emulation) unsafe fn end_pass(&mut self, cmd: vk::CommandBuffer) {
+    pub(crate) unsafe fn end_pass(&mut self, cmd: vk::CommandBuffer) {
         let ends = |pass: &mut Pass| pass.placement == Placement::BeforePass && !pass.suspends;
         if let Some(mut pass) = self.pass.take_if(ends) {
             // SAFETY: the caller's contract.
@@ -166,7 +166,7 @@ impl Captures {
     ///
     /// # Safety
     /// The command buffer is being recorded, outside of a pass.
-    pub(in crate::emulation) unsafe fn leave_pass(&mut self, cmd: vk::CommandBuffer) {
+    pub(crate) unsafe fn leave_pass(&mut self, cmd: vk::CommandBuffer) {
         let Some(mut pass) = self.pass.take_if(|pass| !pass.suspends) else { return };
         // SAFETY: the caller's contract.
         unsafe {
@@ -330,7 +330,7 @@ impl Captures {
     ///
     /// # Safety
     /// What they capture is valid.
-    pub(in crate::emulation) unsafe fn execute(&mut self, hoisted: Vec<Hoisted>) {
+    pub(crate) unsafe fn execute(&mut self, hoisted: Vec<Hoisted>) {
         for hoisted in hoisted {
             match hoisted {
                 // SAFETY: the caller's contract.

@@ -1,10 +1,8 @@
-//! Tests masks against the specification's tables, structures and their chains, and commands with a
-//! driver that logs its arguments.
+//! Tests masks against the specification's tables, and structures and their chains.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(clippy::undocumented_unsafe_blocks, reason = "all arguments are those of these tests")]
 
-mod commands;
 mod masks;
 mod passes;
 mod registry;

@@ -2,10 +2,9 @@
 
 use ash::vk;
 
-use super::memory::Arena;
-use super::usages::Usages;
 use crate::guard::guard;
 use crate::instance::InstanceData;
+use crate::translate::{Arena, Usages};
 
 type Ask = vk::PFN_vkGetPhysicalDeviceExternalBufferProperties;
 
@@ -32,7 +31,7 @@ unsafe fn ask(
         // SAFETY: the caller's contract.
         unsafe {
             let activity = instance.activity(device);
-            match (activity.means(&instance), info.as_ref()) {
+            match (instance.means(&activity), info.as_ref()) {
                 (Some(means), Some(given)) => Arena::with(|arena| {
                     let usages = Usages::emulating(&means.required);
                     let info = usages.external_buffer_info(given, arena);
@@ -52,7 +51,7 @@ pub(crate) unsafe extern "system" fn buffer_properties(
 ) {
     let name = "vkGetPhysicalDeviceExternalBufferProperties";
     // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe { ask(name, device, |instance| instance.external_buffers, info, properties) };
+    unsafe { ask(name, device, |instance| instance.optional.external_buffers, info, properties) };
 }
 
 /// `vkGetPhysicalDeviceExternalBufferPropertiesKHR`
@@ -63,5 +62,7 @@ pub(crate) unsafe extern "system" fn buffer_properties_khr(
 ) {
     let name = "vkGetPhysicalDeviceExternalBufferPropertiesKHR";
     // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe { ask(name, device, |instance| instance.external_buffers_khr, info, properties) };
+    unsafe {
+        ask(name, device, |instance| instance.optional.external_buffers_khr, info, properties)
+    };
 }

@@ -1,44 +1,38 @@
-//! Hooks for commands that are recorded and have stages or accesses among their arguments.
+//! Hooks for commands that have stages or accesses among their arguments: barriers, events,
+//! timestamps and submissions.
 
 use ash::vk;
 
-use super::Kind;
-use super::barriers::{self, Dependency, RenderPassScope};
-use super::hooks::{FAILED, with};
-use super::masks::{Side, outside_stages, outside_stages32, single, single32};
-use super::memory::Arena;
+use super::entry::{hooks, with_device};
+use super::plain;
 use crate::chain::slice;
-use crate::command_buffers::{self, Recorded, fail, is_inside};
-use crate::guard::guard;
-use crate::withheld::commands as withheld;
+use crate::command_buffers::{Recorded, with_arguments};
+use crate::translate::barriers::{self, Dependency, RenderPassScope};
+use crate::translate::masks::{Side, outside_stages, outside_stages32, single, single32};
+use crate::translate::{Arena, Kind, OUT_OF_MEMORY, submits};
 
-/// Translates the arguments of a command, and records it by the hook in `withheld`, which has its
-/// own guard. If the arguments cannot be translated, recording has failed.
-///
-/// # Safety
-/// The application synchronizes access to the command buffer.
-unsafe fn record(
-    name: &'static str,
-    command_buffer: vk::CommandBuffer,
-    command: impl FnOnce(&Arena),
-) {
-    let done = guard(name, false, || {
-        Arena::with(command);
-        true
-    });
-    if !done {
-        // SAFETY: the caller's contract.
-        unsafe { fail(command_buffer, FAILED) };
-    }
+hooks! {
+    b"vkCmdPipelineBarrier" => pipeline_barrier as PFN_vkCmdPipelineBarrier,
+    b"vkCmdPipelineBarrier2" | b"vkCmdPipelineBarrier2KHR" =>
+        pipeline_barrier2 as PFN_vkCmdPipelineBarrier2,
+    b"vkCmdResetEvent" => reset_event as PFN_vkCmdResetEvent,
+    b"vkCmdResetEvent2" | b"vkCmdResetEvent2KHR" => reset_event2 as PFN_vkCmdResetEvent2,
+    b"vkCmdSetEvent" => set_event as PFN_vkCmdSetEvent,
+    b"vkCmdSetEvent2" | b"vkCmdSetEvent2KHR" => set_event2 as PFN_vkCmdSetEvent2,
+    b"vkCmdWaitEvents" => wait_events as PFN_vkCmdWaitEvents,
+    b"vkCmdWaitEvents2" | b"vkCmdWaitEvents2KHR" => wait_events2 as PFN_vkCmdWaitEvents2,
+    b"vkCmdWriteBufferMarkerAMD" => write_buffer_marker as PFN_vkCmdWriteBufferMarkerAMD,
+    b"vkCmdWriteBufferMarker2AMD" => write_buffer_marker2 as PFN_vkCmdWriteBufferMarker2AMD,
+    b"vkCmdWriteTimestamp" => write_timestamp as PFN_vkCmdWriteTimestamp,
+    b"vkCmdWriteTimestamp2" | b"vkCmdWriteTimestamp2KHR" =>
+        write_timestamp2 as PFN_vkCmdWriteTimestamp2,
+    b"vkQueueSubmit" => queue_submit as PFN_vkQueueSubmit,
+    b"vkQueueSubmit2" | b"vkQueueSubmit2KHR" => queue_submit2 as PFN_vkQueueSubmit2,
 }
 
 /// Returns where a barrier is recorded.
-///
-/// # Safety
-/// As [`record`].
-unsafe fn pass_scope(command_buffer: vk::CommandBuffer) -> RenderPassScope {
-    // SAFETY: the caller's contract.
-    match unsafe { is_inside(command_buffer) } {
+fn pass_scope(recorded: &Recorded) -> RenderPassScope {
+    match recorded.is_inside() {
         true => RenderPassScope::Inside,
         false => RenderPassScope::Outside { also_compute: Kind::PipelineBarrier.is_translated() },
     }
@@ -54,20 +48,12 @@ fn event_scope() -> RenderPassScope {
 /// Records a wait for events. If a pass is withheld, the wait is also recorded before it, where its
 /// captures are. Waiting twice does no harm, because an event stays set, and barriers in a pass do
 /// not change image layouts. Waits of secondary command buffers inside of a pass are not repeated.
-///
-/// # Safety
-/// As [`record`].
-unsafe fn wait(command_buffer: vk::CommandBuffer, command: impl Fn(&mut Recorded)) {
-    // SAFETY: the caller's contract.
-    unsafe {
-        command_buffers::with(command_buffer, |recorded| {
-            recorded.before_pass(&command);
-            command(recorded);
-        });
-    }
+fn wait(recorded: &mut Recorded, command: impl Fn(&mut Recorded)) {
+    recorded.before_pass(&command);
+    command(recorded);
 }
 
-pub(super) unsafe extern "system" fn pipeline_barrier(
+unsafe extern "system" fn pipeline_barrier(
     command_buffer: vk::CommandBuffer,
     src_stages: vk::PipelineStageFlags,
     dst_stages: vk::PipelineStageFlags,
@@ -81,7 +67,7 @@ pub(super) unsafe extern "system" fn pipeline_barrier(
 ) {
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
-        record("vkCmdPipelineBarrier", command_buffer, |arena| {
+        with_arguments(command_buffer, |recorded, arena| {
             let given = Dependency {
                 src_stages,
                 dst_stages,
@@ -89,10 +75,10 @@ pub(super) unsafe extern "system" fn pipeline_barrier(
                 buffers: slice(buffers.cast(), buffer_count),
                 images: slice(images.cast(), image_count),
             };
-            let Some(translated) = given.translated(pass_scope(command_buffer), arena) else {
+            let Some(translated) = given.translated(pass_scope(recorded), arena) else {
                 return;
             };
-            withheld::pipeline_barrier(
+            recorded.pipeline_barrier(
                 command_buffer,
                 translated.src_stages,
                 translated.dst_stages,
@@ -108,22 +94,22 @@ pub(super) unsafe extern "system" fn pipeline_barrier(
     }
 }
 
-pub(super) unsafe extern "system" fn pipeline_barrier2(
+unsafe extern "system" fn pipeline_barrier2(
     command_buffer: vk::CommandBuffer,
     info: *const vk::DependencyInfo<'_>,
 ) {
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
-        record("vkCmdPipelineBarrier2", command_buffer, |arena| {
+        with_arguments(command_buffer, |recorded, arena| {
             let Some(info) = info.cast::<vk::DependencyInfo<'static>>().as_ref() else { return };
-            if let Some(info) = barriers::dependency_info(info, pass_scope(command_buffer), arena) {
-                withheld::pipeline_barrier2(command_buffer, &raw const info);
+            if let Some(info) = barriers::dependency_info(info, pass_scope(recorded), arena) {
+                recorded.pipeline_barrier2(command_buffer, &raw const info);
             }
         });
     }
 }
 
-pub(super) unsafe extern "system" fn wait_events(
+unsafe extern "system" fn wait_events(
     command_buffer: vk::CommandBuffer,
     event_count: u32,
     events: *const vk::Event,
@@ -138,7 +124,7 @@ pub(super) unsafe extern "system" fn wait_events(
 ) {
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
-        record("vkCmdWaitEvents", command_buffer, |arena| {
+        with_arguments(command_buffer, |recorded, arena| {
             let given = Dependency {
                 src_stages,
                 dst_stages,
@@ -147,7 +133,7 @@ pub(super) unsafe extern "system" fn wait_events(
                 images: slice(images.cast(), image_count),
             };
             let Some(translated) = given.translated(event_scope(), arena) else { return };
-            wait(command_buffer, |recorded| {
+            wait(recorded, |recorded| {
                 recorded.wait_events(
                     command_buffer,
                     event_count,
@@ -166,7 +152,7 @@ pub(super) unsafe extern "system" fn wait_events(
     }
 }
 
-pub(super) unsafe extern "system" fn wait_events2(
+unsafe extern "system" fn wait_events2(
     command_buffer: vk::CommandBuffer,
     event_count: u32,
     events: *const vk::Event,
@@ -174,75 +160,64 @@ pub(super) unsafe extern "system" fn wait_events2(
 ) {
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
-        record("vkCmdWaitEvents2", command_buffer, |arena| {
+        with_arguments(command_buffer, |recorded, arena| {
             let infos = slice(infos.cast::<vk::DependencyInfo<'static>>(), event_count);
             let infos = arena.map(infos, |info| {
                 // The scope is that of outside of passes, where no barrier is dropped.
                 barriers::dependency_info(info, event_scope(), arena).unwrap_or(*info)
             });
-            wait(command_buffer, |recorded| {
+            wait(recorded, |recorded| {
                 recorded.wait_events2(command_buffer, event_count, events, infos.as_ptr());
             });
         });
     }
 }
 
-pub(super) unsafe extern "system" fn set_event2(
+unsafe extern "system" fn set_event2(
     command_buffer: vk::CommandBuffer,
     event: vk::Event,
     info: *const vk::DependencyInfo<'_>,
 ) {
-    let name = "vkCmdSetEvent2";
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
-        with(
-            name,
-            (),
-            command_buffer,
-            |n| n.set_event2,
-            |_, next, arena| {
-                let Some(info) = info.cast::<vk::DependencyInfo<'static>>().as_ref() else {
-                    return;
-                };
+        with_device("vkCmdSetEvent2", (), command_buffer, |device| {
+            let next = device.next.set_event2?;
+            let Some(info) = info.cast::<vk::DependencyInfo<'static>>().as_ref() else {
+                return Some(());
+            };
+            Arena::with(|arena| {
                 if let Some(info) = barriers::dependency_info(info, event_scope(), arena) {
                     next(command_buffer, event, &raw const info);
                 }
-            },
-        );
+            });
+            Some(())
+        });
     }
 }
 
-pub(super) unsafe extern "system" fn set_event(
+unsafe extern "system" fn set_event(
     command_buffer: vk::CommandBuffer,
     event: vk::Event,
     stages: vk::PipelineStageFlags,
 ) {
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
-        with(
-            "vkCmdSetEvent",
-            (),
-            command_buffer,
-            |n| n.set_event,
-            |_, next, _| next(command_buffer, event, event_stages(stages)),
-        );
+        with_device("vkCmdSetEvent", (), command_buffer, |device| {
+            Some(device.next.set_event?(command_buffer, event, event_stages(stages)))
+        });
     }
 }
 
-pub(super) unsafe extern "system" fn reset_event(
+unsafe extern "system" fn reset_event(
     command_buffer: vk::CommandBuffer,
     event: vk::Event,
     stages: vk::PipelineStageFlags,
 ) {
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
-        with(
-            "vkCmdResetEvent",
-            (),
-            command_buffer,
-            |n| n.reset_event,
-            |_, next, _| next(command_buffer, event, event_stages(stages)),
-        );
+        with_device("vkCmdResetEvent", (), command_buffer, |device| {
+            Some(device.next.reset_event?(command_buffer, event, event_stages(stages)))
+        });
     }
 }
 
@@ -250,7 +225,7 @@ fn event_stages(stages: vk::PipelineStageFlags) -> vk::PipelineStageFlags {
     outside_stages32(stages, Side::Source, Kind::Event.is_translated())
 }
 
-pub(super) unsafe extern "system" fn reset_event2(
+unsafe extern "system" fn reset_event2(
     command_buffer: vk::CommandBuffer,
     event: vk::Event,
     stages: vk::PipelineStageFlags2,
@@ -258,37 +233,33 @@ pub(super) unsafe extern "system" fn reset_event2(
     let stages = outside_stages(stages, Side::Source, Kind::Event.is_translated());
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
-        with(
-            "vkCmdResetEvent2",
-            (),
-            command_buffer,
-            |n| n.reset_event2,
-            |_, next, _| next(command_buffer, event, stages),
-        );
+        with_device("vkCmdResetEvent2", (), command_buffer, |device| {
+            Some(device.next.reset_event2?(command_buffer, event, stages))
+        });
     }
 }
 
-pub(super) unsafe extern "system" fn write_timestamp(
+unsafe extern "system" fn write_timestamp(
     command_buffer: vk::CommandBuffer,
     stage: vk::PipelineStageFlags,
     pool: vk::QueryPool,
     query: u32,
 ) {
     // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe { withheld::write_timestamp(command_buffer, single32(stage), pool, query) }
+    unsafe { plain::write_timestamp(command_buffer, single32(stage), pool, query) }
 }
 
-pub(super) unsafe extern "system" fn write_timestamp2(
+unsafe extern "system" fn write_timestamp2(
     command_buffer: vk::CommandBuffer,
     stage: vk::PipelineStageFlags2,
     pool: vk::QueryPool,
     query: u32,
 ) {
     // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe { withheld::write_timestamp2(command_buffer, single(stage), pool, query) }
+    unsafe { plain::write_timestamp2(command_buffer, single(stage), pool, query) }
 }
 
-pub(super) unsafe extern "system" fn write_buffer_marker(
+unsafe extern "system" fn write_buffer_marker(
     command_buffer: vk::CommandBuffer,
     stage: vk::PipelineStageFlags,
     buffer: vk::Buffer,
@@ -297,10 +268,10 @@ pub(super) unsafe extern "system" fn write_buffer_marker(
 ) {
     let stage = single32(stage);
     // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe { withheld::write_buffer_marker_amd(command_buffer, stage, buffer, offset, marker) }
+    unsafe { plain::write_buffer_marker_amd(command_buffer, stage, buffer, offset, marker) }
 }
 
-pub(super) unsafe extern "system" fn write_buffer_marker2(
+unsafe extern "system" fn write_buffer_marker2(
     command_buffer: vk::CommandBuffer,
     stage: vk::PipelineStageFlags2,
     buffer: vk::Buffer,
@@ -309,5 +280,36 @@ pub(super) unsafe extern "system" fn write_buffer_marker2(
 ) {
     let stage = single(stage);
     // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe { withheld::write_buffer_marker2_amd(command_buffer, stage, buffer, offset, marker) }
+    unsafe { plain::write_buffer_marker2_amd(command_buffer, stage, buffer, offset, marker) }
 }
+
+macro_rules! submits {
+    ($($function:ident $name:literal $info:ident $translated:ident;)*) => {$(
+        unsafe extern "system" fn $function(
+            queue: vk::Queue,
+            count: u32,
+            infos: *const vk::$info<'_>,
+            fence: vk::Fence,
+        ) -> vk::Result {
+            // SAFETY: Vulkan's contract, which is the caller's.
+            unsafe {
+                with_device($name, OUT_OF_MEMORY, queue, |device| {
+                    let (next, infos) = (device.next.$function?, slice(infos.cast(), count));
+                    Some(Arena::with(|arena| {
+                        let also_compute = Kind::Submit.is_translated();
+                        let infos = submits::$translated(infos, also_compute, arena);
+                        next(queue, count, infos.as_ptr(), fence)
+                    }))
+                })
+            }
+        }
+    )*};
+}
+
+submits! {
+    queue_submit "vkQueueSubmit" SubmitInfo submits;
+    queue_submit2 "vkQueueSubmit2" SubmitInfo2 submits2;
+}
+
+#[cfg(test)]
+mod tests;

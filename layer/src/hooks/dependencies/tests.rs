@@ -1,16 +1,18 @@
-//! The hooks for commands, found by name.
+//! The hooks for commands whose arguments are translated, with a driver that logs its arguments.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::undocumented_unsafe_blocks, reason = "all arguments are those of these tests")]
 
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char};
 use std::sync::Once;
 
-use ash::vk;
 use ash::vk::{AccessFlags as Access, Handle, PipelineStageFlags as Stage};
 
-use super::super::{Kind, Usages, hook};
-use crate::chain::slice;
+use super::super::{objects, recording};
+use super::*;
 use crate::device::DeviceData;
-use crate::recording;
+use crate::translate::{Translation, Usages};
 
 thread_local! {
     /// The calls of the driver, with their arguments.
@@ -215,9 +217,7 @@ fn device() -> vk::Device {
     let device = vk::Device::from_raw((&raw const OBJECT).addr() as u64);
     INSERTED.call_once(|| unsafe {
         let usages = Usages { addresses: true, descriptors: false, results: false };
-        let recording =
-            |recording: recording::Recording| recording.translating(device, get, usages);
-        DeviceData::insert(device, get, driver::destroy_device, recording);
+        DeviceData::insert(device, get, driver::destroy_device, Translation::new(usages));
     });
     device
 }
@@ -277,9 +277,8 @@ const XFB: Stage = Stage::TRANSFORM_FEEDBACK_EXT;
 fn barriers_outside_and_inside() {
     logged();
     let cmd = command_buffer(false);
-    let begin: vk::PFN_vkCmdBeginRendering =
-        unsafe { call(recording::hook(c"vkCmdBeginRendering")) };
-    let end: vk::PFN_vkCmdEndRendering = unsafe { call(recording::hook(c"vkCmdEndRendering")) };
+    let begin: vk::PFN_vkCmdBeginRendering = unsafe { call(plain::hook(c"vkCmdBeginRendering")) };
+    let end: vk::PFN_vkCmdEndRendering = unsafe { call(plain::hook(c"vkCmdEndRendering")) };
     let outside = "barrier COMPUTE_SHADER -> VERTEX_INPUT | COMPUTE_SHADER \
                    [(SHADER_WRITE, VERTEX_ATTRIBUTE_READ | SHADER_READ)]";
     let info = vk::RenderingInfo::default();
@@ -323,8 +322,8 @@ fn events_are_waited_for_as_they_were_set() {
         assert!(all.iter().all(|text| *text == all[0]), "{all:?}");
         assert!(all[0].contains("(COMPUTE_SHADER, COMPUTE_SHADER | INDEX_INPUT,"), "{all:?}");
         // Captures of a withheld pass come before it, so the wait is recorded before the pass, too.
-        let begin: vk::PFN_vkCmdBeginRendering = call(recording::hook(c"vkCmdBeginRendering"));
-        let end: vk::PFN_vkCmdEndRendering = call(recording::hook(c"vkCmdEndRendering"));
+        let begin: vk::PFN_vkCmdBeginRendering = call(plain::hook(c"vkCmdBeginRendering"));
+        let end: vk::PFN_vkCmdEndRendering = call(plain::hook(c"vkCmdEndRendering"));
         begin(cmd, &vk::RenderingInfo::default());
         wait(cmd, 1, &raw const event, &raw const info);
         assert_eq!(logged(), [all[0].as_str()]);
@@ -383,7 +382,7 @@ fn submissions_and_creations() {
             .dst_stage_mask(Stage::TRANSFER)];
         let info = vk::RenderPassCreateInfo::default().dependencies(&dependencies);
         let mut pass = vk::RenderPass::null();
-        let create: vk::PFN_vkCreateRenderPass = call(hook(c"vkCreateRenderPass"));
+        let create: vk::PFN_vkCreateRenderPass = call(objects::hook(c"vkCreateRenderPass"));
         create(device, &raw const info, none, &raw mut pass).result().unwrap();
         assert_eq!(logged(), ["pass VERTEX_SHADER"]);
         let data = DeviceData::of(device).unwrap();
@@ -394,14 +393,14 @@ fn submissions_and_creations() {
         after.record(Kind::AfterPass, driver::pipeline_barrier, cmd);
         passes.around(pass).before.record(Kind::BeforeCaptures, driver::pipeline_barrier, cmd);
         assert_eq!(logged(), ["barrier COMPUTE_SHADER -> TRANSFER [(, )]"]);
-        let destroy: vk::PFN_vkDestroyRenderPass = call(hook(c"vkDestroyRenderPass"));
+        let destroy: vk::PFN_vkDestroyRenderPass = call(objects::hook(c"vkDestroyRenderPass"));
         destroy(device, pass, none);
         assert!(passes.around(pass).after_pass.is_empty());
 
         let info = vk::BufferCreateInfo::default()
             .usage(vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT);
         let mut buffer = vk::Buffer::null();
-        let create: vk::PFN_vkCreateBuffer = call(hook(c"vkCreateBuffer"));
+        let create: vk::PFN_vkCreateBuffer = call(objects::hook(c"vkCreateBuffer"));
         let result = create(device, &raw const info, none, &raw mut buffer);
         assert_eq!(result, vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
         assert_eq!(logged(), ["buffer SHADER_DEVICE_ADDRESS"]);
@@ -413,7 +412,7 @@ fn submissions_and_creations() {
 #[test]
 fn submissions_left_out() {
     let run = |omitted: &[(&str, &str)]| {
-        let test = "translate::tests::commands::submissions_and_creations";
+        let test = "hooks::dependencies::tests::submissions_and_creations";
         let output = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["--exact", test, "--nocapture"])
             .env_remove("VKXFB_OMIT_TRANSLATION")

@@ -5,16 +5,16 @@
 #![allow(clippy::undocumented_unsafe_blocks, reason = "all arguments are those of these tests")]
 
 use std::cell::RefCell;
-use std::ffi::{CStr, c_void};
 use std::fmt::Debug;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ash::vk;
 use ash::vk::Handle;
 use proptest::prelude::*;
 
 use super::*;
-use crate::withheld::hook;
+use crate::command_buffers::{allocated, device_destroyed, failure, freed, pool_destroyed, reset};
+use crate::withheld::{Functions, OutOfMemory, Templates};
 
 thread_local! {
     /// The calls of the driver, with their arguments.
@@ -625,4 +625,20 @@ fn what_fails_is_told_at_the_end() {
     device_destroyed(&functions);
     issue(cmd, 0, 1);
     assert_eq!(logged(), Vec::<String>::new(), "it went with its device");
+}
+
+#[test]
+fn commands_have_hooks_by_all_their_names() {
+    for name in [
+        c"vkCmdDraw",
+        c"vkCmdBeginRenderingKHR",
+        c"vkCmdBindVertexBuffers2",
+        c"vkCmdBindVertexBuffers2EXT",
+        c"vkCmdPushConstants2",
+        c"vkCmdPushConstants2KHR",
+    ] {
+        assert!(hook(name).is_some(), "{name:?}");
+    }
+    // Not allowed in passes.
+    assert!(hook(c"vkCmdDispatch").is_none());
 }

@@ -1,22 +1,19 @@
 //! Hooks for the commands of which captures consist: draws, and commands that set state for them.
 
-use std::ffi::{CStr, c_void};
+use std::ffi::c_void;
 
 use ash::vk;
 use vkxfb::runtime::{
     ByteCountDraw, ConditionalRendering, CounterBuffer, Draw, DrawIndexed, IndirectDraw,
 };
 
-use super::captures::Forward;
-use super::query_commands::{
-    copy_query_pool_results, get_query_pool_results, host_reset_query_pool, reset_query_pool,
-};
-use super::state::BUFFERS;
+use super::entry::hooks;
 use crate::chain::slice;
-use crate::command_buffers::{Recorded, fail, hoisted, track, with};
+use crate::command_buffers::{Recorded, Straight, fail, hoisted, observe, straight, track, with};
 use crate::device::DeviceData;
+use crate::emulation::captures::Forward;
+use crate::emulation::state::BUFFERS;
 use crate::translate::Around;
-use crate::withheld::macros::direct;
 use crate::withheld::{Commands, OutOfMemory};
 
 /// Says what the layer passes on for a command.
@@ -36,11 +33,34 @@ impl Outcome for Forward {
     }
 }
 
-/// Commands that are observed only while transform feedback is active go straight to the driver
+/// Commands that are observed only while transform feedback is active are recorded as they are
 /// otherwise.
 macro_rules! unless_active {
     (always $($rest:tt)*) => {};
-    (while_active $name:ident $arguments:tt) => { direct!(record $name $arguments); };
+    (while_active $name:ident ($command_buffer:ident, $($parameter:ident: $ty:ty),*)) => {
+        // A separate function, so that the path straight to the driver need not save registers.
+        #[inline(never)]
+        unsafe extern "system" fn withhold(
+            $command_buffer: vk::CommandBuffer,
+            $($parameter: $ty),*
+        ) {
+            // SAFETY: Vulkan's contract, which is the caller's.
+            unsafe {
+                with($command_buffer, |recorded| {
+                    recorded.$name($command_buffer, $($parameter),*);
+                });
+            }
+        }
+        match straight($command_buffer) {
+            Some(Straight::Driver(functions)) => {
+                if let Some(function) = functions.$name {
+                    return function($command_buffer, $($parameter),*);
+                }
+            }
+            Some(Straight::Withheld) => return withhold($command_buffer, $($parameter),*),
+            None => {}
+        }
+    };
 }
 
 macro_rules! observed {
@@ -48,33 +68,34 @@ macro_rules! observed {
         |$captures:ident, $cmd:ident| $body:expr;)*) => {$(
         #[allow(clippy::too_many_arguments, reason = "as the command has them")]
         unsafe extern "system" fn $name(command_buffer: vk::CommandBuffer, $($parameter: $ty),*) {
-            // A separate function, so that the path straight to the driver need not save registers.
+            // A separate function, for the same reason.
             #[inline(never)]
-            unsafe extern "system" fn observe(
+            unsafe extern "system" fn observed(
                 command_buffer: vk::CommandBuffer,
                 $($parameter: $ty),*
             ) {
                 // SAFETY: Vulkan's contract, which is the caller's.
                 unsafe {
-                    with(command_buffer, |recorded| {
-                        let forward = recorded.observe(|$captures| {
+                    observe(
+                        command_buffer,
+                        |$captures| {
                             #[allow(unused_variables, reason = "most commands need no handle")]
                             let $cmd = command_buffer;
                             Outcome::forward($body)
-                        });
-                        match forward {
+                        },
+                        |recorded, forward| match forward {
                             None | Some(Forward::Yes) => {
                                 recorded.$name(command_buffer, $($parameter),*);
                             }
                             Some(other) => instead(recorded, command_buffer, other),
-                        }
-                    });
+                        },
+                    );
                 }
             }
             // SAFETY: Vulkan's contract, which is the caller's.
             unsafe {
                 unless_active!($when $name(command_buffer, $($parameter: $ty),*));
-                observe(command_buffer, $($parameter),*);
+                observed(command_buffer, $($parameter),*);
             }
         }
     )*};
@@ -381,16 +402,14 @@ observed! {
     always begin_conditional_rendering_ext(info: *const vk::ConditionalRenderingBeginInfoEXT<'static>)
     |c, _cmd| {
         let inverted = vk::ConditionalRenderingFlagsEXT::INVERTED;
-        c.state.conditional_rendering = info.as_ref().map(|info| ConditionalRendering {
+        c.state.set_condition(info.as_ref().map(|info| ConditionalRendering {
             buffer: info.buffer,
             offset: info.offset,
             inverted: info.flags.contains(inverted),
-        });
-        c.state.changed.conditional_rendering = true;
+        }));
     };
     always end_conditional_rendering_ext() |c, _cmd| {
-        c.state.conditional_rendering = None;
-        c.state.changed.conditional_rendering = true;
+        c.state.set_condition(None);
     };
     always begin_query(pool: vk::QueryPool, query: u32, _flags: vk::QueryControlFlags) |c, _cmd| {
         c.query_begins(pool, query, 0)
@@ -435,11 +454,16 @@ macro_rules! ending {
             // SAFETY: Vulkan's contract, which is the caller's; the pass is recorded by the command
             // itself.
             unsafe {
-                with(command_buffer, |recorded| {
-                    recorded.observe(|captures| captures.end_pass(command_buffer));
-                    recorded.$name(command_buffer, $($parameter),*);
-                    recorded.observe(|captures| captures.leave_pass(command_buffer));
-                });
+                observe(
+                    command_buffer,
+                    |captures| captures.end_pass(command_buffer),
+                    |recorded, _| recorded.$name(command_buffer, $($parameter),*),
+                );
+                observe(
+                    command_buffer,
+                    |captures| captures.leave_pass(command_buffer),
+                    |_, _| {},
+                );
             }
         }
     )*};
@@ -493,92 +517,55 @@ fn counters(
     counters
 }
 
-/// Returns the hook for a command.
-pub(super) fn hook(name: &CStr) -> vk::PFN_vkVoidFunction {
-    macro_rules! hooks {
-        ($($($name:literal)|+ => $function:ident,)*) => {
-            match name.to_bytes() {
-                $($($name)|+ => {
-                    // SAFETY: all function pointers have the same size; the caller casts the
-                    // pointer back to the type of the command.
-                    unsafe {
-                        std::mem::transmute::<*const (), vk::PFN_vkVoidFunction>($function as *const ())
-                    }
-                })*
-                _ => None,
-            }
-        };
-    }
-    hooks! {
-        b"vkCmdBeginConditionalRenderingEXT" =>
-            begin_conditional_rendering_ext,
-        b"vkCmdBeginQuery" => begin_query,
-        b"vkCmdBeginQueryIndexedEXT" => begin_query_indexed_ext,
-        b"vkCmdBeginRenderPass" => begin_render_pass,
-        b"vkCmdBeginRenderPass2" | b"vkCmdBeginRenderPass2KHR" =>
-            begin_render_pass2,
-        b"vkCmdBeginRendering" | b"vkCmdBeginRenderingKHR" =>
-            begin_rendering,
-        b"vkCmdBeginTransformFeedbackEXT" =>
-            begin_transform_feedback_ext,
-        b"vkCmdBindDescriptorSets" => bind_descriptor_sets,
-        b"vkCmdBindDescriptorSets2" | b"vkCmdBindDescriptorSets2KHR" => bind_descriptor_sets2_khr,
-        b"vkCmdBindIndexBuffer" => bind_index_buffer,
-        b"vkCmdBindIndexBuffer2" | b"vkCmdBindIndexBuffer2KHR" =>
-            bind_index_buffer2_khr,
-        b"vkCmdBindPipeline" => bind_pipeline,
-        b"vkCmdBindTransformFeedbackBuffersEXT" =>
-            bind_transform_feedback_buffers_ext,
-        b"vkCmdBindVertexBuffers" => bind_vertex_buffers,
-        b"vkCmdBindVertexBuffers2" | b"vkCmdBindVertexBuffers2EXT" =>
-            bind_vertex_buffers2,
-        b"vkCmdCopyQueryPoolResults" => copy_query_pool_results,
-        b"vkCmdDraw" => draw,
-        b"vkCmdDrawIndexed" => draw_indexed,
-        b"vkCmdDrawIndexedIndirect" => draw_indexed_indirect,
-        b"vkCmdDrawIndexedIndirectCount" | b"vkCmdDrawIndexedIndirectCountKHR"
-            | b"vkCmdDrawIndexedIndirectCountAMD" =>
-            draw_indexed_indirect_count,
-        b"vkCmdDrawIndirect" => draw_indirect,
-        b"vkCmdDrawIndirectByteCountEXT" =>
-            draw_indirect_byte_count_ext,
-        b"vkCmdDrawIndirectCount" | b"vkCmdDrawIndirectCountKHR" | b"vkCmdDrawIndirectCountAMD" =>
-            draw_indirect_count,
-        b"vkCmdDrawMultiEXT" => draw_multi_ext,
-        b"vkCmdDrawMultiIndexedEXT" => draw_multi_indexed_ext,
-        b"vkCmdEndConditionalRenderingEXT" =>
-            end_conditional_rendering_ext,
-        b"vkCmdEndQuery" => end_query,
-        b"vkCmdEndQueryIndexedEXT" => end_query_indexed_ext,
-        b"vkCmdEndRenderPass" => end_render_pass,
-        b"vkCmdEndRenderPass2" | b"vkCmdEndRenderPass2KHR" =>
-            end_render_pass2,
-        b"vkCmdEndRendering" | b"vkCmdEndRenderingKHR" => end_rendering,
-        b"vkCmdEndTransformFeedbackEXT" =>
-            end_transform_feedback_ext,
-        b"vkCmdExecuteCommands" => execute_commands,
-        b"vkCmdPushConstants" => push_constants,
-        b"vkCmdPushConstants2" | b"vkCmdPushConstants2KHR" => push_constants2_khr,
-        b"vkCmdPushDescriptorSet" | b"vkCmdPushDescriptorSetKHR" => push_descriptor_set_khr,
-        b"vkCmdPushDescriptorSet2" | b"vkCmdPushDescriptorSet2KHR" => push_descriptor_set2_khr,
-        b"vkCmdPushDescriptorSetWithTemplate" | b"vkCmdPushDescriptorSetWithTemplateKHR" =>
-            push_descriptor_set_with_template_khr,
-        b"vkCmdPushDescriptorSetWithTemplate2" | b"vkCmdPushDescriptorSetWithTemplate2KHR" =>
-            push_descriptor_set_with_template2_khr,
-        b"vkCmdResetQueryPool" => reset_query_pool,
-        b"vkCmdSetPrimitiveRestartEnable" | b"vkCmdSetPrimitiveRestartEnableEXT" =>
-            set_primitive_restart_enable,
-        b"vkCmdSetPrimitiveTopology" | b"vkCmdSetPrimitiveTopologyEXT" =>
-            set_primitive_topology,
-        b"vkCmdSetProvokingVertexModeEXT" =>
-            set_provoking_vertex_mode_ext,
-        b"vkCmdSetRasterizationStreamEXT" =>
-            set_rasterization_stream_ext,
-        b"vkCmdSetRasterizerDiscardEnable" | b"vkCmdSetRasterizerDiscardEnableEXT" =>
-            set_rasterizer_discard_enable,
-        b"vkCmdSetVertexInputEXT" => set_vertex_input_ext,
-        b"vkGetQueryPoolResults" => get_query_pool_results,
-        b"vkResetQueryPool" | b"vkResetQueryPoolEXT" =>
-            host_reset_query_pool,
-    }
+hooks! {
+    b"vkCmdBeginConditionalRenderingEXT" => begin_conditional_rendering_ext,
+    b"vkCmdBeginQuery" => begin_query,
+    b"vkCmdBeginQueryIndexedEXT" => begin_query_indexed_ext,
+    b"vkCmdBeginRenderPass" => begin_render_pass,
+    b"vkCmdBeginRenderPass2" | b"vkCmdBeginRenderPass2KHR" => begin_render_pass2,
+    b"vkCmdBeginRendering" | b"vkCmdBeginRenderingKHR" => begin_rendering,
+    b"vkCmdBeginTransformFeedbackEXT" => begin_transform_feedback_ext,
+    b"vkCmdBindDescriptorSets" => bind_descriptor_sets,
+    b"vkCmdBindDescriptorSets2" | b"vkCmdBindDescriptorSets2KHR" => bind_descriptor_sets2_khr,
+    b"vkCmdBindIndexBuffer" => bind_index_buffer,
+    b"vkCmdBindIndexBuffer2" | b"vkCmdBindIndexBuffer2KHR" => bind_index_buffer2_khr,
+    b"vkCmdBindPipeline" => bind_pipeline,
+    b"vkCmdBindTransformFeedbackBuffersEXT" => bind_transform_feedback_buffers_ext,
+    b"vkCmdBindVertexBuffers" => bind_vertex_buffers,
+    b"vkCmdBindVertexBuffers2" | b"vkCmdBindVertexBuffers2EXT" => bind_vertex_buffers2,
+    b"vkCmdDraw" => draw,
+    b"vkCmdDrawIndexed" => draw_indexed,
+    b"vkCmdDrawIndexedIndirect" => draw_indexed_indirect,
+    b"vkCmdDrawIndexedIndirectCount" | b"vkCmdDrawIndexedIndirectCountKHR"
+        | b"vkCmdDrawIndexedIndirectCountAMD" => draw_indexed_indirect_count,
+    b"vkCmdDrawIndirect" => draw_indirect,
+    b"vkCmdDrawIndirectByteCountEXT" => draw_indirect_byte_count_ext,
+    b"vkCmdDrawIndirectCount" | b"vkCmdDrawIndirectCountKHR" | b"vkCmdDrawIndirectCountAMD" =>
+        draw_indirect_count,
+    b"vkCmdDrawMultiEXT" => draw_multi_ext,
+    b"vkCmdDrawMultiIndexedEXT" => draw_multi_indexed_ext,
+    b"vkCmdEndConditionalRenderingEXT" => end_conditional_rendering_ext,
+    b"vkCmdEndQuery" => end_query,
+    b"vkCmdEndQueryIndexedEXT" => end_query_indexed_ext,
+    b"vkCmdEndRenderPass" => end_render_pass,
+    b"vkCmdEndRenderPass2" | b"vkCmdEndRenderPass2KHR" => end_render_pass2,
+    b"vkCmdEndRendering" | b"vkCmdEndRenderingKHR" => end_rendering,
+    b"vkCmdEndTransformFeedbackEXT" => end_transform_feedback_ext,
+    b"vkCmdExecuteCommands" => execute_commands,
+    b"vkCmdPushConstants" => push_constants,
+    b"vkCmdPushConstants2" | b"vkCmdPushConstants2KHR" => push_constants2_khr,
+    b"vkCmdPushDescriptorSet" | b"vkCmdPushDescriptorSetKHR" => push_descriptor_set_khr,
+    b"vkCmdPushDescriptorSet2" | b"vkCmdPushDescriptorSet2KHR" => push_descriptor_set2_khr,
+    b"vkCmdPushDescriptorSetWithTemplate" | b"vkCmdPushDescriptorSetWithTemplateKHR" =>
+        push_descriptor_set_with_template_khr,
+    b"vkCmdPushDescriptorSetWithTemplate2" | b"vkCmdPushDescriptorSetWithTemplate2KHR" =>
+        push_descriptor_set_with_template2_khr,
+    b"vkCmdSetPrimitiveRestartEnable" | b"vkCmdSetPrimitiveRestartEnableEXT" =>
+        set_primitive_restart_enable,
+    b"vkCmdSetPrimitiveTopology" | b"vkCmdSetPrimitiveTopologyEXT" => set_primitive_topology,
+    b"vkCmdSetProvokingVertexModeEXT" => set_provoking_vertex_mode_ext,
+    b"vkCmdSetRasterizationStreamEXT" => set_rasterization_stream_ext,
+    b"vkCmdSetRasterizerDiscardEnable" | b"vkCmdSetRasterizerDiscardEnableEXT" =>
+        set_rasterizer_discard_enable,
+    b"vkCmdSetVertexInputEXT" => set_vertex_input_ext,
 }

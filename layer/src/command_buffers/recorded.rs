@@ -1,0 +1,332 @@
+//! The state that the layer keeps for a command buffer: whether a pass is withheld, and the commands
+//! that were recorded in it.
+
+use std::sync::Arc;
+
+use ash::vk;
+
+use crate::emulation::Emulation;
+use crate::emulation::captures::{Captures, Hoisted};
+use crate::guard::guard;
+use crate::withheld::{Commands, Functions, OutOfMemory, Templates, WithheldCommands};
+
+/// The state of a command buffer that is being recorded.
+pub(crate) struct Recorded {
+    /// Where commands go that captures need not see, draws among them.
+    destination: Destination,
+    functions: Arc<Functions>,
+    /// The commands of the pass that is withheld. Empty outside of such a pass.
+    withheld: WithheldCommands,
+    /// Whether a pass is being recorded.
+    is_inside: bool,
+    /// Whether that pass is withheld until it ends.
+    is_withheld: bool,
+    is_secondary: bool,
+    /// Whether this is a secondary command buffer that is executed inside a pass
+    /// (`VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT`).
+    continues: bool,
+    /// Present where transform feedback is emulated.
+    captures: Option<Box<Captures>>,
+    /// Why recording failed. Later commands are dropped, and `vkEndCommandBuffer` returns the
+    /// error.
+    failed: Option<vk::Result>,
+}
+
+/// Where commands go that captures need not see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Destination {
+    /// To the driver.
+    Driver,
+    /// To the withheld commands of the pass.
+    Withheld,
+    /// To be decided for each command, because a capture is being recorded.
+    Unsettled,
+}
+
+/// Where a command goes. It can be copied, so it cannot lend out the state of the command buffer,
+/// which a command that is withheld [settles](Recorded::record).
+#[derive(Clone, Copy)]
+pub(crate) enum Straight<'a> {
+    /// To the driver's function.
+    Driver(&'a Functions),
+    /// To the withheld commands.
+    Withheld,
+}
+
+/// What the command buffers of a device share.
+pub(crate) type Of<'a> = (&'a Arc<Functions>, &'a Arc<Templates>, Option<&'a Arc<Emulation>>);
+
+impl Recorded {
+    pub(super) fn new((functions, templates, emulation): Of<'_>, is_secondary: bool) -> Self {
+        Self {
+            destination: Destination::Driver,
+            functions: Arc::clone(functions),
+            withheld: WithheldCommands::new(Arc::clone(templates)),
+            is_inside: false,
+            is_withheld: false,
+            is_secondary,
+            continues: false,
+            captures: emulation.map(|emulation| Box::new(Captures::new(emulation))),
+            failed: None,
+        }
+    }
+
+    /// Recording begins, as [`reset`](super::reset) says.
+    ///
+    /// # Safety
+    /// The structure is valid, for a secondary command buffer with its inheritance info.
+    pub(super) unsafe fn begin(&mut self, info: &vk::CommandBufferBeginInfo<'_>) {
+        // Primary command buffers ignore the flag and the pointer, which may have any value.
+        let flag = vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE;
+        self.continues = info.flags.contains(flag) && self.is_secondary;
+        self.failed = None;
+        let inherited = match self.is_secondary {
+            // SAFETY: the caller's contract.
+            true => unsafe { info.p_inheritance_info.as_ref() },
+            false => None,
+        };
+        let is_counted = inherited.is_some_and(|inherited| {
+            inherited.occlusion_query_enable == vk::TRUE
+                || !inherited.pipeline_statistics.is_empty()
+        });
+        if let Some(captures) = &mut self.captures {
+            captures.reset(self.continues, is_counted);
+        }
+        self.forget();
+    }
+
+    /// Recording ends.
+    ///
+    /// # Safety
+    /// The command buffer is being recorded.
+    pub(super) unsafe fn end(&mut self, handle: vk::CommandBuffer) {
+        if self.is_inside && self.is_withheld {
+            tracing::warn!(
+                "vkEndCommandBuffer inside of a render pass instance: its commands are lost"
+            );
+            self.forget();
+        } else if !self.is_inside {
+            // SAFETY: the caller's contract.
+            unsafe {
+                self.capture(|captures| captures.end_with_suspended_pass(handle));
+                if self.is_withheld {
+                    self.replay(handle);
+                }
+            }
+        }
+    }
+
+    /// A command could not be recorded.
+    pub(super) const fn fail(&mut self, error: vk::Result) {
+        self.failed = Some(error);
+    }
+
+    /// Why recording failed, if it did.
+    pub(super) const fn failure(&self) -> Option<vk::Result> {
+        self.failed
+    }
+
+    /// What a secondary command buffer captures.
+    pub(super) fn hoisted(&self) -> Vec<Hoisted> {
+        self.captures.as_ref().map(|captures| captures.hoisted()).unwrap_or_default()
+    }
+
+    /// Changes state that captures use.
+    #[inline]
+    pub(super) fn track(&mut self, change: impl FnOnce(&mut Captures)) {
+        if let Some(captures) = &mut self.captures {
+            change(captures);
+        }
+    }
+
+    /// Returns where a command goes.
+    #[inline]
+    pub(super) fn commands(&mut self) -> Commands<'_> {
+        match self.is_withheld {
+            true => Commands::Withheld(&mut self.withheld),
+            false => Commands::Functions(&self.functions),
+        }
+    }
+
+    /// Returns where a command goes that captures need not see. `None` while a capture is being
+    /// recorded.
+    #[inline]
+    pub(super) fn straight(&self) -> Option<Straight<'_>> {
+        match self.destination {
+            Destination::Driver => Some(Straight::Driver(&self.functions)),
+            Destination::Withheld => Some(Straight::Withheld),
+            Destination::Unsettled => None,
+        }
+    }
+}
+
+/// Recording. `command` either withholds a command or calls the driver, depending on its argument.
+impl Recorded {
+    /// A pass begins. If captures are to be recorded before it, its commands are withheld from here
+    /// on.
+    pub(crate) fn begin_pass(
+        &mut self,
+        handle: vk::CommandBuffer,
+        command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
+    ) {
+        self.is_inside = true;
+        // After a failure no pass reaches the driver: it might resume a pass that is missing.
+        self.is_withheld = self.failed.is_some()
+            || self.captures.as_ref().is_none_or(|captures| captures.withhold());
+        self.update_destination();
+        self.record(handle, command);
+    }
+
+    /// Records a command that is valid both inside and outside of a pass.
+    #[inline]
+    pub(crate) fn record(
+        &mut self,
+        handle: vk::CommandBuffer,
+        command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
+    ) {
+        match self.is_withheld {
+            true => {
+                self.withhold(command);
+                // So many commands are withheld that it is worth an attempt to withhold no more.
+                if self.withheld.is_long() && self.destination == Destination::Withheld {
+                    // SAFETY: the command buffer is being recorded, and the driver has not seen the
+                    // pass, because it is withheld.
+                    unsafe { self.settle(handle) };
+                }
+            }
+            // Calling the driver needs no memory and does not fail.
+            false => _ = command(Commands::Functions(&self.functions)),
+        }
+    }
+
+    /// A pass ends. If it was withheld, it is recorded now, unless it is only suspended.
+    ///
+    /// # Safety
+    /// As [`replay`](Self::replay).
+    pub(crate) unsafe fn end_pass(
+        &mut self,
+        handle: vk::CommandBuffer,
+        command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
+    ) {
+        self.is_inside = false;
+        if !self.is_withheld {
+            _ = command(Commands::Functions(&self.functions));
+            return;
+        }
+        self.withhold(command);
+        if !self.captures.as_ref().is_some_and(|captures| captures.suspends()) {
+            // SAFETY: the caller's contract.
+            unsafe { self.replay(handle) };
+        }
+    }
+
+    /// Records the commands that were withheld.
+    ///
+    /// # Safety
+    /// The command buffer is being recorded, and no command of the pass has been recorded by the
+    /// driver so far.
+    unsafe fn replay(&mut self, handle: vk::CommandBuffer) {
+        tracing::trace!(commands = self.withheld.len(), failed = ?self.failed, "a pass was withheld");
+        if self.failed.is_none() {
+            // SAFETY: the caller's contract.
+            unsafe { self.withheld.replay(&self.functions, handle) };
+        }
+        self.forget();
+    }
+
+    /// Lets the pass that is withheld go to the driver, with its captures after it, if that is
+    /// possible.
+    ///
+    /// # Safety
+    /// As [`replay`](Self::replay).
+    #[cold]
+    unsafe fn settle(&mut self, handle: vk::CommandBuffer) {
+        // SAFETY: the caller's contract.
+        let settle = |captures: &mut Captures| unsafe { captures.settle(handle) };
+        let settled = self.failed.is_none() && self.capture(settle) == Some(true);
+        if settled {
+            tracing::trace!(commands = self.withheld.len(), "a long pass is not withheld further");
+            // SAFETY: the caller's contract.
+            unsafe { self.withheld.replay(&self.functions, handle) };
+            self.withheld.clear();
+            self.is_withheld = false;
+            self.update_destination();
+        } else {
+            self.withheld.withhold_all();
+        }
+    }
+
+    /// Records commands before the pass that is withheld. Does nothing if no pass is withheld or if
+    /// recording has failed.
+    pub(crate) fn before_pass(&mut self, commands: impl FnOnce(&mut Self)) {
+        if self.is_withheld && self.failed.is_none() {
+            self.is_withheld = false;
+            commands(self);
+            self.is_withheld = true;
+        }
+    }
+
+    /// The guard of every command that is recorded. If `command` panics, recording has failed.
+    #[inline]
+    pub(super) fn guarded<R>(
+        &mut self,
+        failure: vk::Result,
+        command: impl FnOnce(&mut Self) -> R,
+    ) -> Option<R> {
+        let done = guard("a command", None, || Some(command(self)));
+        if done.is_none() {
+            self.failed.get_or_insert(failure);
+        }
+        done
+    }
+
+    /// Calls `command` with the captures, where transform feedback is emulated. If they fail,
+    /// `vkEndCommandBuffer` returns the error.
+    #[inline]
+    pub(crate) fn capture<R>(&mut self, command: impl FnOnce(&mut Captures) -> R) -> Option<R> {
+        let captures = self.captures.as_mut()?;
+        let result = command(captures);
+        if let Some(failed) = captures.failed() {
+            self.failed.get_or_insert(failed);
+        }
+        Some(result)
+    }
+
+    /// Whether the next command is recorded inside a pass.
+    pub(crate) const fn is_inside(&self) -> bool {
+        self.is_inside || self.continues
+    }
+
+    /// Withholds a command.
+    fn withhold(&mut self, command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>) {
+        if self.failed.is_none() && command(Commands::Withheld(&mut self.withheld)).is_err() {
+            self.failed = Some(OutOfMemory::RESULT);
+        }
+    }
+
+    fn forget(&mut self) {
+        self.withheld.clear();
+        (self.is_inside, self.is_withheld) = (false, false);
+        self.update_destination();
+    }
+
+    /// A pass or a capture began or ended.
+    pub(crate) fn update_destination(&mut self) {
+        let captures = self.captures.as_ref().is_some_and(|captures| captures.is_active());
+        self.destination = match (captures, self.is_withheld) {
+            (true, _) => Destination::Unsettled,
+            (false, true) => Destination::Withheld,
+            (false, false) => Destination::Driver,
+        };
+    }
+
+    pub(super) fn reset(&mut self, releases: bool) {
+        if let Some(captures) = &mut self.captures {
+            captures.reset(false, false);
+            if releases {
+                captures.release();
+            }
+        }
+        self.forget();
+    }
+}

@@ -1,0 +1,244 @@
+//! Graphics pipelines when they are created: what the driver gets, and what the layer keeps.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use ash::vk;
+use ash::vk::GraphicsPipelineLibraryFlagsEXT as Has;
+use vkxfb::lower::strip::strip_xfb;
+
+use super::Emulation;
+use super::pipelines::{InputPart, Parts, Pipeline, PipelineError, ShaderPart};
+use crate::chain::copy::Chain;
+use crate::chain::{all_of, slice};
+
+/// The parts of a pipeline's create info that are changed for the driver. The create info points
+/// into them.
+#[derive(Default)]
+pub(super) struct Below {
+    /// In place of the create info's own chain.
+    pub(super) chain: Option<Chain>,
+    /// Stages with a `VkShaderModuleCreateInfo` in the chain, with the changed chains and the words
+    /// without transform feedback.
+    stages: Vec<vk::PipelineShaderStageCreateInfo<'static>>,
+    modules: Vec<(Chain, Vec<u32>)>,
+    rasterization: Option<(Box<vk::PipelineRasterizationStateCreateInfo<'static>>, Chain)>,
+    dynamic: Option<(Box<vk::PipelineDynamicStateCreateInfo<'static>>, Vec<vk::DynamicState>)>,
+}
+
+/// Removes everything from a pipeline that belongs to the extension.
+///
+/// # Safety
+/// The structure is valid.
+pub(super) unsafe fn translated(info: &mut vk::GraphicsPipelineCreateInfo<'static>) -> Below {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let mut below = Below::default();
+        for (number, stage) in slice(info.p_stages, info.stage_count).iter().enumerate() {
+            let module = all_of::<vk::ShaderModuleCreateInfo<'static>>(stage.p_next).next();
+            let Some(module) = module.filter(|_| stage.module == vk::ShaderModule::null()) else {
+                continue;
+            };
+            let words = slice(module.p_code, (module.code_size / 4) as u32);
+            let Ok(Cow::Owned(stripped)) = strip_xfb(words) else { continue };
+            let replaced = vk::ShaderModuleCreateInfo { p_next: std::ptr::null(), ..*module };
+            let mut chain = Chain::copy(stage.p_next);
+            if let Err(error) = chain.remove::<vk::ShaderModuleCreateInfo<'static>>() {
+                tracing::error!("vkCreateGraphicsPipelines: {error}");
+            }
+            chain.push(&replaced.code(&stripped));
+            if below.stages.is_empty() {
+                below.stages = slice(info.p_stages, info.stage_count).to_vec();
+            }
+            below.stages[number].p_next = chain.link();
+            below.modules.push((chain, stripped));
+        }
+        if !below.stages.is_empty() {
+            info.p_stages = below.stages.as_ptr();
+        }
+        let has_rasterization = kind(info).0.contains(Has::PRE_RASTERIZATION_SHADERS);
+        if let Some(state) = info.p_rasterization_state.as_ref().filter(|_| has_rasterization) {
+            type Stream<'a> = vk::PipelineRasterizationStateStreamCreateInfoEXT<'a>;
+            if all_of::<Stream<'_>>(state.p_next).next().is_some() {
+                let mut chain = Chain::copy(state.p_next);
+                if let Err(error) = chain.remove::<Stream<'static>>() {
+                    tracing::error!("vkCreateGraphicsPipelines: {error}");
+                }
+                let mut state = Box::new(*state);
+                state.p_next = chain.link();
+                info.p_rasterization_state = &raw const *state;
+                below.rasterization = Some((state, chain));
+            }
+        }
+        if let Some(state) = info.p_dynamic_state.as_ref() {
+            let states = slice(state.p_dynamic_states, state.dynamic_state_count);
+            if states.contains(&vk::DynamicState::RASTERIZATION_STREAM_EXT) {
+                let mut kept = states.to_vec();
+                kept.retain(|state| *state != vk::DynamicState::RASTERIZATION_STREAM_EXT);
+                let mut state = Box::new(*state);
+                state.p_dynamic_states = kept.as_ptr();
+                state.dynamic_state_count = kept.len() as u32;
+                info.p_dynamic_state = &raw const *state;
+                below.dynamic = Some((state, kept));
+            }
+        }
+        below
+    }
+}
+
+/// What the layer keeps for a pipeline.
+pub(super) enum Own {
+    Nothing,
+    Library(Parts),
+    Pipeline(Pipeline),
+}
+
+/// Finds out what the layer has to keep for a pipeline.
+///
+/// # Errors
+/// The pipeline captures, in a way that is not supported.
+///
+/// # Safety
+/// The structure is valid for `vkCreateGraphicsPipelines`.
+pub(super) unsafe fn capturing(
+    emulation: &Emulation,
+    info: &vk::GraphicsPipelineCreateInfo<'_>,
+    cache: vk::PipelineCache,
+) -> Result<Own, PipelineError> {
+    let objects = emulation.objects();
+    // SAFETY: the caller's contract.
+    unsafe {
+        let layout = || objects.pipeline_layouts.get(info.layout);
+        let (has, libraries, is_library) = kind(info);
+        let stages = slice(info.p_stages, info.stage_count);
+        let mut parts = Parts::default();
+        if has.contains(Has::PRE_RASTERIZATION_SHADERS)
+            && let Some(vertex) = stage_of(stages, vk::ShaderStageFlags::VERTEX)
+        {
+            let words = captured_words(emulation, stages, vertex)?;
+            if words.is_none() && !is_library {
+                return Ok(Own::Nothing);
+            }
+            parts.shader = Some(Arc::new(ShaderPart::new(info, vertex, words, layout())?));
+        }
+        for library in libraries {
+            if let Some(library) = objects.libraries.get(*library) {
+                parts.link(&library);
+            }
+        }
+        // With a mesh shader the vertex input state is ignored, and its pointer may have any value.
+        // The shader may be that of a library, while the vertex input is the pipeline's own.
+        if has.contains(Has::VERTEX_INPUT_INTERFACE) && (parts.shader.is_some() || is_library) {
+            parts.input = Some(Arc::new(InputPart::new(info)));
+        }
+        if is_library {
+            return Ok(Own::Library(parts));
+        }
+        // If the program does not want to compile now, the variant is made by the first captured
+        // draw.
+        let compiles = !flags_of(info).contains(FAIL_ON_COMPILE);
+        match Pipeline::new(emulation.context(), &parts, layout())? {
+            Some(pipeline) if pipeline.prepare(cache, compiles)? => {
+                objects.repeat_effects(pipeline.repeated_effects()?, pipeline.entry_point());
+                Ok(Own::Pipeline(pipeline))
+            }
+            _ => Ok(Own::Nothing),
+        }
+    }
+}
+
+/// `VK_PIPELINE_CREATE_2_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT`
+const FAIL_ON_COMPILE: vk::PipelineCreateFlags2KHR =
+    vk::PipelineCreateFlags2KHR::FAIL_ON_PIPELINE_COMPILE_REQUIRED;
+
+/// Returns the flags of a pipeline: those of `VkPipelineCreateFlags2CreateInfo` if the chain
+/// contains it, otherwise the 32-bit flags, which have [the same
+/// values](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineCreateFlagBits2.html).
+///
+/// # Safety
+/// The structure is valid for `vkCreateGraphicsPipelines`.
+pub(super) unsafe fn flags_of(
+    info: &vk::GraphicsPipelineCreateInfo<'_>,
+) -> vk::PipelineCreateFlags2KHR {
+    // SAFETY: the caller's contract.
+    let chained =
+        unsafe { all_of::<vk::PipelineCreateFlags2CreateInfoKHR<'_>>(info.p_next) }.next();
+    let own = vk::PipelineCreateFlags2KHR::from_raw(info.flags.as_raw().into());
+    chained.map_or(own, |chained| chained.flags)
+}
+
+/// Returns the parts that a pipeline defines itself, the libraries that it links, and whether it is
+/// a library.
+///
+/// # Safety
+/// The structure is valid for `vkCreateGraphicsPipelines`.
+unsafe fn kind<'a>(info: &vk::GraphicsPipelineCreateInfo<'a>) -> (Has, &'a [vk::Pipeline], bool) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let libraries = all_of::<vk::PipelineLibraryCreateInfoKHR<'_>>(info.p_next).next();
+        let libraries = libraries.map_or(&[][..], |l| slice(l.p_libraries, l.library_count));
+        let library = all_of::<vk::GraphicsPipelineLibraryCreateInfoEXT<'_>>(info.p_next).next();
+        let is_library = flags_of(info).contains(vk::PipelineCreateFlags2KHR::LIBRARY);
+        let has = match library {
+            Some(library) => library.flags,
+            // Of a pipeline that links libraries, all parts come from the libraries.
+            None if libraries.is_empty() && !is_library => Has::from_raw(u32::MAX),
+            None => Has::empty(),
+        };
+        (has, libraries, is_library)
+    }
+}
+
+fn stage_of<'a>(
+    stages: &'a [vk::PipelineShaderStageCreateInfo<'a>],
+    stage: vk::ShaderStageFlags,
+) -> Option<&'a vk::PipelineShaderStageCreateInfo<'a>> {
+    stages.iter().find(|found| found.stage == stage)
+}
+
+/// Returns the words of the vertex shader, if it may capture.
+///
+/// # Errors
+/// [`PipelineError::Stage`] if another stage captures.
+///
+/// # Safety
+/// The structures are valid for `vkCreateGraphicsPipelines`.
+unsafe fn captured_words(
+    emulation: &Emulation,
+    stages: &[vk::PipelineShaderStageCreateInfo<'_>],
+    vertex: &vk::PipelineShaderStageCreateInfo<'_>,
+) -> Result<Option<Arc<[u32]>>, PipelineError> {
+    use vk::ShaderStageFlags as Stage;
+    // SAFETY: the caller's contract.
+    let words = |stage| unsafe { words_of(emulation, stage) };
+    for (stage, name) in
+        [(Stage::GEOMETRY, "geometry"), (Stage::TESSELLATION_EVALUATION, "tessellation evaluation")]
+    {
+        if let Some(last) = stage_of(stages, stage) {
+            return match words(last) {
+                Some(_) => Err(PipelineError::Stage(name)),
+                None => Ok(None),
+            };
+        }
+    }
+    Ok(words(vertex))
+}
+
+/// Returns the words of a stage as the application gave them, if its module has transform feedback.
+///
+/// # Safety
+/// The structure is valid for `vkCreateGraphicsPipelines`.
+unsafe fn words_of(
+    emulation: &Emulation,
+    stage: &vk::PipelineShaderStageCreateInfo<'_>,
+) -> Option<Arc<[u32]>> {
+    if stage.module != vk::ShaderModule::null() {
+        return emulation.objects().shader_modules.get(stage.module);
+    }
+    // SAFETY: the caller's contract.
+    unsafe {
+        let module = all_of::<vk::ShaderModuleCreateInfo<'_>>(stage.p_next).next()?;
+        let words = slice(module.p_code, (module.code_size / 4) as u32);
+        matches!(strip_xfb(words), Ok(Cow::Owned(_))).then(|| words.into())
+    }
+}

@@ -1,0 +1,96 @@
+//! Layouts of descriptor sets and of pipelines.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ash::vk;
+
+use crate::chain::slice;
+
+/// A descriptor set layout as the application defined it.
+///
+/// The application may destroy its layout as soon as it has created a pipeline layout with it, and
+/// variants are made later. So the layer creates an identically defined layout of its own, with
+/// which descriptor sets are compatible, too. For push descriptors, the layer's layout is for
+/// allocated sets: captures read pushed descriptors from those.
+pub(crate) struct SetLayout {
+    pub(crate) raw: vk::DescriptorSetLayout,
+    /// The number of descriptors with a dynamic offset.
+    pub(crate) dynamic_count: u32,
+    /// Sorted by number.
+    pub(crate) bindings: Box<[Binding]>,
+    /// The flags of [`raw`](Self::raw).
+    pub(crate) flags: vk::DescriptorSetLayoutCreateFlags,
+    pub(crate) device: ash::Device,
+}
+
+/// A binding of a descriptor set layout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Binding {
+    pub(crate) number: u32,
+    pub(crate) ty: vk::DescriptorType,
+    /// The number of descriptors, or the size in bytes of an inline uniform block.
+    pub(crate) count: u32,
+    pub(crate) has_immutable_samplers: bool,
+}
+
+impl SetLayout {
+    /// A layout without bindings.
+    pub(crate) fn empty(raw: vk::DescriptorSetLayout, device: ash::Device) -> Self {
+        let flags = vk::DescriptorSetLayoutCreateFlags::empty();
+        Self { raw, dynamic_count: 0, bindings: Box::default(), flags, device }
+    }
+
+    /// A layout that was created with that structure.
+    ///
+    /// # Safety
+    /// The structure is valid.
+    pub(crate) unsafe fn new(
+        raw: vk::DescriptorSetLayout,
+        info: &vk::DescriptorSetLayoutCreateInfo<'_>,
+        device: ash::Device,
+    ) -> Self {
+        use vk::DescriptorType as Type;
+        // SAFETY: the caller's contract.
+        let bindings = unsafe { slice(info.p_bindings, info.binding_count) };
+        let mut bindings: Box<[Binding]> = bindings
+            .iter()
+            .map(|binding| Binding {
+                number: binding.binding,
+                ty: binding.descriptor_type,
+                count: binding.descriptor_count,
+                // For other types the pointer is ignored.
+                has_immutable_samplers: !binding.p_immutable_samplers.is_null()
+                    && [Type::SAMPLER, Type::COMBINED_IMAGE_SAMPLER]
+                        .contains(&binding.descriptor_type),
+            })
+            .collect();
+        bindings.sort_unstable_by_key(|binding| binding.number);
+        let is_dynamic =
+            |ty| [Type::UNIFORM_BUFFER_DYNAMIC, Type::STORAGE_BUFFER_DYNAMIC].contains(&ty);
+        let dynamic = bindings.iter().filter(|binding| is_dynamic(binding.ty));
+        let dynamic_count = dynamic.map(|binding| binding.count).sum();
+        Self { raw, dynamic_count, bindings, flags: info.flags, device }
+    }
+}
+
+impl fmt::Debug for SetLayout {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("SetLayout").field(&self.raw).finish()
+    }
+}
+
+impl Drop for SetLayout {
+    fn drop(&mut self) {
+        // SAFETY: the layout was created without callbacks. Pipelines that were created with it do
+        // not need it any more.
+        unsafe { self.device.destroy_descriptor_set_layout(self.raw, None) };
+    }
+}
+
+/// A pipeline layout.
+pub(crate) struct PipelineLayout {
+    /// The layout of each set. A set that a pipeline library leaves to other libraries has the
+    /// empty layout.
+    pub(crate) sets: Vec<Arc<SetLayout>>,
+}

@@ -1,0 +1,80 @@
+//! What hooks for commands of devices have in common: how they are found, and their guard.
+
+use ash::vk;
+
+use crate::device::DeviceData;
+use crate::emulation::Emulation;
+use crate::guard::guard;
+use crate::recording::Recording;
+
+/// What a command of a device returns if it panics, or if nothing is known of the device.
+pub(super) const FAILED: vk::Result = vk::Result::ERROR_UNKNOWN;
+
+/// Calls `command` with what the layer keeps for a device where passes may be withheld: the guard of
+/// all hooks of devices that record nothing (those that do have one in `command_buffers`). `None`
+/// says that the device has not what the command needs.
+///
+/// # Safety
+/// The handle is that of a live object, as the loader passes it to layers.
+pub(super) unsafe fn with_device<H: vk::Handle, R: Copy>(
+    name: &'static str,
+    otherwise: R,
+    handle: H,
+    command: impl FnOnce(&Recording) -> Option<R>,
+) -> R {
+    guard(name, otherwise, || {
+        // SAFETY: the caller's contract.
+        let device = unsafe { DeviceData::of(handle) };
+        let done = device.as_ref().and_then(|device| command(device.recording.as_ref()?));
+        done.unwrap_or_else(|| {
+            tracing::error!("{name}: nothing is known of the device");
+            otherwise
+        })
+    })
+}
+
+/// Calls `command` with the emulation of a device.
+///
+/// # Safety
+/// As [`with_device`].
+pub(super) unsafe fn emulated<R: Copy>(
+    name: &'static str,
+    otherwise: R,
+    device: vk::Device,
+    command: impl FnOnce(&Emulation) -> R,
+) -> R {
+    // SAFETY: the caller's contract.
+    unsafe {
+        with_device(name, otherwise, device, |device| Some(command(device.emulation.as_ref()?)))
+    }
+}
+
+/// Casts a function to an untyped pointer. The type of the command, if it is given, is checked.
+macro_rules! untyped {
+    ($function:path as $ty:ty) => {{
+        let function: $ty = $function;
+        // SAFETY: the caller casts the pointer back to the type of the command.
+        unsafe { std::mem::transmute::<$ty, unsafe extern "system" fn()>(function) }
+    }};
+    ($function:path) => {
+        // SAFETY: as above; all function pointers have the same size.
+        unsafe {
+            std::mem::transmute::<*const (), unsafe extern "system" fn()>($function as *const ())
+        }
+    };
+}
+
+/// The hooks for commands of a device, by all names of the commands.
+macro_rules! hooks {
+    ($($($name:literal)|+ => $function:ident $(as $ty:ident)?,)*) => {
+        /// Returns the hook for a command.
+        pub(super) fn hook(name: &std::ffi::CStr) -> ash::vk::PFN_vkVoidFunction {
+            match name.to_bytes() {
+                $($($name)|+ => Some($crate::hooks::entry::untyped!($function $(as ash::vk::$ty)?)),)*
+                _ => None,
+            }
+        }
+    };
+}
+
+pub(super) use {hooks, untyped};

@@ -1,0 +1,352 @@
+//! Hooks for the commands that create and destroy objects on which captures depend.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use ash::vk;
+use vkxfb::lower::strip::strip_xfb;
+
+use super::entry::{FAILED, emulated, hooks, with_device};
+use crate::chain::slice;
+use crate::emulation::layouts::{PipelineLayout, SetLayout};
+use crate::emulation::objects::Buffer;
+use crate::emulation::queries::kind_of;
+use crate::translate::usages::usage_of_buffer;
+use crate::translate::{Arena, Kind, OUT_OF_MEMORY, passes, usages};
+
+hooks! {
+    b"vkAllocateMemory" => allocate_memory as PFN_vkAllocateMemory,
+    b"vkCreateBuffer" => create_buffer as PFN_vkCreateBuffer,
+    b"vkCreateDescriptorSetLayout" => create_set_layout as PFN_vkCreateDescriptorSetLayout,
+    b"vkCreateGraphicsPipelines" => create_graphics_pipelines as PFN_vkCreateGraphicsPipelines,
+    b"vkCreatePipelineLayout" => create_pipeline_layout as PFN_vkCreatePipelineLayout,
+    b"vkCreateQueryPool" => create_query_pool as PFN_vkCreateQueryPool,
+    b"vkCreateRenderPass" => create_render_pass as PFN_vkCreateRenderPass,
+    b"vkCreateRenderPass2" | b"vkCreateRenderPass2KHR" =>
+        create_render_pass2 as PFN_vkCreateRenderPass2,
+    b"vkCreateShaderModule" => create_shader_module as PFN_vkCreateShaderModule,
+    b"vkDestroyBuffer" => destroy_buffer as PFN_vkDestroyBuffer,
+    b"vkDestroyDescriptorSetLayout" =>
+        destroy_descriptor_set_layout as PFN_vkDestroyDescriptorSetLayout,
+    b"vkDestroyPipeline" => destroy_pipeline as PFN_vkDestroyPipeline,
+    b"vkDestroyPipelineLayout" => destroy_pipeline_layout as PFN_vkDestroyPipelineLayout,
+    b"vkDestroyQueryPool" => destroy_query_pool as PFN_vkDestroyQueryPool,
+    b"vkDestroyRenderPass" => destroy_render_pass as PFN_vkDestroyRenderPass,
+    b"vkDestroyShaderModule" => destroy_shader_module as PFN_vkDestroyShaderModule,
+    b"vkGetDescriptorSetLayoutSupport" | b"vkGetDescriptorSetLayoutSupportKHR" =>
+        set_layout_support as PFN_vkGetDescriptorSetLayoutSupport,
+    b"vkGetDeviceBufferMemoryRequirements" | b"vkGetDeviceBufferMemoryRequirementsKHR" =>
+        buffer_requirements as PFN_vkGetDeviceBufferMemoryRequirements,
+}
+
+/// A command that creates an object from a translated structure: the name of the hook, the name of
+/// the command, how its create info is translated, and what is called with the new object.
+macro_rules! creates {
+    ($($function:ident $name:literal $info:ident $made:ident
+        |$device:ident, $translation:ident, $given:ident, $arena:ident| $translated:expr;)*) => {$(
+        unsafe extern "system" fn $function(
+            device: vk::Device,
+            info: *const vk::$info<'_>,
+            allocator: *const vk::AllocationCallbacks<'_>,
+            made: *mut vk::$made,
+        ) -> vk::Result {
+            // SAFETY: Vulkan's contract, which is the caller's.
+            unsafe {
+                with_device($name, OUT_OF_MEMORY, device, |$device| {
+                    let ($translation, next) =
+                        ($device.translation.as_ref()?, $device.next.$function?);
+                    let Some($given) = info.as_ref() else { return Some(OUT_OF_MEMORY) };
+                    Some(Arena::with(|$arena| {
+                        let (info, created) = $translated;
+                        let result = next(device, &raw const info, allocator, made);
+                        if result == vk::Result::SUCCESS {
+                            created(*made);
+                        }
+                        result
+                    }))
+                })
+            }
+        }
+    )*};
+}
+
+creates! {
+    allocate_memory "vkAllocateMemory" MemoryAllocateInfo DeviceMemory
+        |device, translation, info, arena| {
+            (translation.usages.memory_allocate_info(info, arena), drop)
+        };
+    create_buffer "vkCreateBuffer" BufferCreateInfo Buffer
+        |device, translation, info, arena| {
+            let is_indirect =
+                usage_of_buffer(info).contains(vk::BufferUsageFlags::INDIRECT_BUFFER);
+            let known = Buffer { size: info.size, is_indirect };
+            let created = move |created| {
+                if let Some(emulation) = &device.emulation {
+                    emulation.objects().buffer_created(created, known);
+                }
+            };
+            (translation.usages.buffer_create_info(info, arena), created)
+        };
+    create_render_pass "vkCreateRenderPass" RenderPassCreateInfo RenderPass
+        |device, translation, info, arena| {
+            let also_compute = Kind::RenderPass.is_translated();
+            let (info, around) = passes::render_pass(info, also_compute, arena);
+            (info, move |created| translation.render_passes.created(created, around))
+        };
+    create_render_pass2 "vkCreateRenderPass2" RenderPassCreateInfo2 RenderPass
+        |device, translation, info, arena| {
+            let also_compute = Kind::RenderPass.is_translated();
+            let (info, around) = passes::render_pass2(info, also_compute, arena);
+            (info, move |created| translation.render_passes.created(created, around))
+        };
+}
+
+unsafe extern "system" fn destroy_render_pass(
+    device: vk::Device,
+    render_pass: vk::RenderPass,
+    allocator: *const vk::AllocationCallbacks<'_>,
+) {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with_device("vkDestroyRenderPass", (), device, |data| {
+            let (translation, next) = (data.translation.as_ref()?, data.next.destroy_render_pass?);
+            // Before the render pass is destroyed: after that another thread may create one with
+            // the same handle.
+            translation.render_passes.destroyed(render_pass);
+            Some(next(device, render_pass, allocator))
+        });
+    }
+}
+
+unsafe extern "system" fn buffer_requirements(
+    device: vk::Device,
+    info: *const vk::DeviceBufferMemoryRequirements<'_>,
+    requirements: *mut vk::MemoryRequirements2<'_>,
+) {
+    let name = "vkGetDeviceBufferMemoryRequirements";
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with_device(name, (), device, |data| {
+            let (translation, next) = (data.translation.as_ref()?, data.next.buffer_requirements?);
+            let Some(mut info) = info.as_ref().copied() else { return Some(()) };
+            let Some(buffer) = info.p_create_info.as_ref() else { return Some(()) };
+            Arena::with(|arena| {
+                let buffer = translation.usages.buffer_create_info(buffer, arena);
+                info.p_create_info = &raw const buffer;
+                next(device, &raw const info, requirements);
+            });
+            Some(())
+        });
+    }
+}
+
+unsafe extern "system" fn set_layout_support(
+    device: vk::Device,
+    info: *const vk::DescriptorSetLayoutCreateInfo<'_>,
+    support: *mut vk::DescriptorSetLayoutSupport<'_>,
+) {
+    let name = "vkGetDescriptorSetLayoutSupport";
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with_device(name, (), device, |data| {
+            let next = data.next.set_layout_support?;
+            let Some(info) = info.as_ref() else { return Some(()) };
+            Arena::with(|arena| {
+                let info = usages::set_layout(info, arena);
+                next(device, &raw const info, support);
+            });
+            Some(())
+        });
+    }
+}
+
+unsafe extern "system" fn create_set_layout(
+    device: vk::Device,
+    info: *const vk::DescriptorSetLayoutCreateInfo<'_>,
+    allocator: *const vk::AllocationCallbacks<'_>,
+    layout: *mut vk::DescriptorSetLayout,
+) -> vk::Result {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with_device("vkCreateDescriptorSetLayout", OUT_OF_MEMORY, device, |data| {
+            let (emulation, next) = (data.emulation.as_ref()?, data.next.create_set_layout?);
+            let Some(info) = info.as_ref() else { return Some(OUT_OF_MEMORY) };
+            Some(Arena::with(|arena| {
+                let translated = usages::set_layout(info, arena);
+                let mut own_info = translated;
+                own_info.flags &= !vk::DescriptorSetLayoutCreateFlags::PUSH_DESCRIPTOR_KHR;
+                let mut own = vk::DescriptorSetLayout::null();
+                let result = next(device, &raw const own_info, std::ptr::null(), &raw mut own);
+                if result != vk::Result::SUCCESS {
+                    return result;
+                }
+                let table = emulation.context().device().clone();
+                let own = Arc::new(SetLayout::new(own, &own_info, table));
+                let result = next(device, &raw const translated, allocator, layout);
+                if result == vk::Result::SUCCESS {
+                    _ = emulation.objects().set_layouts.insert(*layout, own);
+                }
+                result
+            }))
+        })
+    }
+}
+
+unsafe extern "system" fn create_graphics_pipelines(
+    device: vk::Device,
+    cache: vk::PipelineCache,
+    count: u32,
+    infos: *const vk::GraphicsPipelineCreateInfo<'_>,
+    allocator: *const vk::AllocationCallbacks<'_>,
+    pipelines: *mut vk::Pipeline,
+) -> vk::Result {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        emulated("vkCreateGraphicsPipelines", FAILED, device, |emulation| {
+            let given = slice(infos.cast(), count);
+            let pipelines = std::slice::from_raw_parts_mut(pipelines, count as usize);
+            emulation.create_graphics_pipelines(device, cache, given, allocator, pipelines)
+        })
+    }
+}
+
+unsafe extern "system" fn create_pipeline_layout(
+    device: vk::Device,
+    info: *const vk::PipelineLayoutCreateInfo<'_>,
+    allocator: *const vk::AllocationCallbacks<'_>,
+    layout: *mut vk::PipelineLayout,
+) -> vk::Result {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        emulated("vkCreatePipelineLayout", FAILED, device, |emulation| {
+            let next = emulation.context().device().fp_v1_0().create_pipeline_layout;
+            let result = next(device, info, allocator, layout);
+            if result == vk::Result::SUCCESS {
+                let objects = emulation.objects();
+                let sets = slice((*info).p_set_layouts, (*info).set_layout_count);
+                let known = PipelineLayout {
+                    sets: sets.iter().filter_map(|set| objects.set_layout(*set)).collect(),
+                };
+                _ = objects.pipeline_layouts.insert(*layout, Arc::new(known));
+            }
+            result
+        })
+    }
+}
+
+unsafe extern "system" fn create_shader_module(
+    device: vk::Device,
+    info: *const vk::ShaderModuleCreateInfo<'_>,
+    allocator: *const vk::AllocationCallbacks<'_>,
+    module: *mut vk::ShaderModule,
+) -> vk::Result {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        emulated("vkCreateShaderModule", FAILED, device, |emulation| {
+            let next = emulation.context().device().fp_v1_0().create_shader_module;
+            let words = std::slice::from_raw_parts((*info).p_code, (*info).code_size / 4);
+            match strip_xfb(words) {
+                Ok(Cow::Owned(stripped)) => {
+                    let mut below = *info;
+                    below.p_code = stripped.as_ptr();
+                    below.code_size = size_of_val(&stripped[..]);
+                    let result = next(device, &raw const below, allocator, module);
+                    if result == vk::Result::SUCCESS {
+                        _ = emulation.objects().shader_modules.insert(*module, words.into());
+                    }
+                    result
+                }
+                // The driver reports an invalid module.
+                Ok(Cow::Borrowed(_)) | Err(_) => next(device, info, allocator, module),
+            }
+        })
+    }
+}
+
+/// A command that destroys an object. The layer forgets the object first, because another thread
+/// may create an object with the same handle as soon as it is destroyed.
+macro_rules! destroys {
+    ($($function:ident $name:literal $ty:ident $table:ident;)*) => {$(
+        unsafe extern "system" fn $function(
+            device: vk::Device,
+            handle: vk::$ty,
+            allocator: *const vk::AllocationCallbacks<'_>,
+        ) {
+            // SAFETY: Vulkan's contract, which is the caller's.
+            unsafe {
+                emulated($name, (), device, |emulation| {
+                    _ = emulation.objects().$table.remove(handle);
+                    (emulation.context().device().fp_v1_0().$function)(device, handle, allocator);
+                });
+            }
+        }
+    )*};
+}
+
+destroys! {
+    destroy_descriptor_set_layout "vkDestroyDescriptorSetLayout" DescriptorSetLayout set_layouts;
+    destroy_pipeline_layout "vkDestroyPipelineLayout" PipelineLayout pipeline_layouts;
+    destroy_query_pool "vkDestroyQueryPool" QueryPool queries;
+    destroy_shader_module "vkDestroyShaderModule" ShaderModule shader_modules;
+}
+
+unsafe extern "system" fn destroy_buffer(
+    device: vk::Device,
+    buffer: vk::Buffer,
+    allocator: *const vk::AllocationCallbacks<'_>,
+) {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        emulated("vkDestroyBuffer", (), device, |emulation| {
+            emulation.objects().buffer_destroyed(buffer);
+            (emulation.context().device().fp_v1_0().destroy_buffer)(device, buffer, allocator);
+        });
+    }
+}
+
+unsafe extern "system" fn destroy_pipeline(
+    device: vk::Device,
+    pipeline: vk::Pipeline,
+    allocator: *const vk::AllocationCallbacks<'_>,
+) {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        emulated("vkDestroyPipeline", (), device, |emulation| {
+            emulation.objects().pipeline_destroyed(pipeline);
+            (emulation.context().device().fp_v1_0().destroy_pipeline)(device, pipeline, allocator);
+        });
+    }
+}
+
+unsafe extern "system" fn create_query_pool(
+    device: vk::Device,
+    info: *const vk::QueryPoolCreateInfo<'_>,
+    allocator: *const vk::AllocationCallbacks<'_>,
+    pool: *mut vk::QueryPool,
+) -> vk::Result {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        emulated("vkCreateQueryPool", FAILED, device, |emulation| {
+            let next = emulation.context().device().fp_v1_0().create_query_pool;
+            let Some(kind) = kind_of((*info).query_type) else {
+                return next(device, info, allocator, pool);
+            };
+            let count = (*info).query_count;
+            let queries = match emulation.create_queries(kind, count) {
+                Ok(queries) => queries,
+                Err(error) => {
+                    tracing::error!("vkCreateQueryPool: {error}");
+                    return error.vk_result().unwrap_or(FAILED);
+                }
+            };
+            let below = vk::QueryPoolCreateInfo::default()
+                .query_type(vk::QueryType::OCCLUSION)
+                .query_count(count);
+            let result = next(device, &raw const below, allocator, pool);
+            if result == vk::Result::SUCCESS {
+                _ = emulation.objects().queries.insert(*pool, Arc::new(queries));
+            }
+            result
+        })
+    }
+}

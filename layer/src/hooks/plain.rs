@@ -1,0 +1,102 @@
+//! Hooks for commands that captures need not see: they are withheld, or go to the driver.
+
+use std::ffi::{CStr, c_void};
+
+use ash::vk;
+
+use crate::command_buffers::{Recorded, Straight, straight, with};
+use crate::withheld::{Commands, commands, commands_by_hand, functions};
+
+macro_rules! hook {
+    ($($name:ident $pfn:ident [$($command:literal),*];)*) => {
+        /// Returns the hook for a command that may have to be withheld.
+        pub(super) fn hook(name: &CStr) -> vk::PFN_vkVoidFunction {
+            $(
+                if [$($command),*].contains(&name) {
+                    // SAFETY: all function pointers have the same size.
+                    return unsafe {
+                        std::mem::transmute::<*const (), vk::PFN_vkVoidFunction>($name as *const ())
+                    };
+                }
+            )*
+            None
+        }
+    };
+}
+
+functions!(hook);
+
+/// The way of a command that neither begins nor ends a pass straight to the driver.
+macro_rules! to_the_driver {
+    (record $name:ident ($command_buffer:ident, $($parameter:ident),*)) => {
+        if let Some(Straight::Driver(functions)) = straight($command_buffer)
+            && let Some(function) = functions.$name
+        {
+            return function($command_buffer, $($parameter),*);
+        }
+    };
+    ($way:ident $name:ident $arguments:tt) => {};
+}
+
+macro_rules! plain {
+    ($($way:ident $name:ident $type:ident (
+        $($parameter:ident: $of:ty $(=> $copy:ident($($count:expr)?))?,)*
+    );)*) => {$(
+        impl Recorded {
+            /// Withholds the command, or calls the driver.
+            ///
+            /// # Safety
+            /// The application's arguments are valid, and `self` is the state of the command
+            /// buffer.
+            #[allow(clippy::too_many_arguments, reason = "as the command has them")]
+            #[allow(unused_unsafe, reason = "only commands that end a pass need it")]
+            pub(super) unsafe fn $name(
+                &mut self,
+                command_buffer: vk::CommandBuffer,
+                $($parameter: $of),*
+            ) {
+                // SAFETY: the caller's contract.
+                unsafe {
+                    self.$way(command_buffer, |commands| match commands {
+                        Commands::Withheld(withheld) => withheld.$name($($parameter),*),
+                        Commands::Functions(functions) => {
+                            if let Some(function) = functions.$name {
+                                function(command_buffer, $($parameter),*);
+                            }
+                            Ok(())
+                        }
+                    });
+                }
+            }
+        }
+
+        #[allow(clippy::too_many_arguments, reason = "as the command has them")]
+        pub(super) unsafe extern "system" fn $name(
+            command_buffer: vk::CommandBuffer,
+            $($parameter: $of),*
+        ) {
+            // A separate function, so that the path straight to the driver need not save registers.
+            #[inline(never)]
+            unsafe extern "system" fn record(command_buffer: vk::CommandBuffer, $($parameter: $of),*) {
+                // SAFETY: the application's arguments are valid, and it synchronizes access to the
+                // command buffer.
+                unsafe {
+                    with(command_buffer, |recorded| {
+                        recorded.$name(command_buffer, $($parameter),*);
+                    });
+                }
+            }
+            // SAFETY: as above.
+            unsafe {
+                to_the_driver!($way $name (command_buffer, $($parameter),*));
+                record(command_buffer, $($parameter),*);
+            }
+        }
+    )*};
+}
+
+commands!(plain);
+commands_by_hand!(plain);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,148 @@
+//! Hooks for query commands that are valid only outside of passes, and for query commands of the
+//! host.
+
+use std::ffi::c_void;
+use std::time::Duration;
+
+use ash::vk;
+use vkxfb::runtime::{ResultTarget, RuntimeError};
+
+use super::entry::{FAILED, emulated, hooks, with_device};
+use crate::command_buffers::with;
+
+hooks! {
+    b"vkCmdCopyQueryPoolResults" => copy_query_pool_results as PFN_vkCmdCopyQueryPoolResults,
+    b"vkCmdResetQueryPool" => reset_query_pool as PFN_vkCmdResetQueryPool,
+    b"vkGetQueryPoolResults" => get_query_pool_results as PFN_vkGetQueryPoolResults,
+    b"vkResetQueryPool" | b"vkResetQueryPoolEXT" => host_reset_query_pool as PFN_vkResetQueryPool,
+}
+
+/// How long to wait for queries before asking the driver whether the device is lost.
+const WAIT: Duration = Duration::from_millis(100);
+
+unsafe extern "system" fn reset_query_pool(
+    command_buffer: vk::CommandBuffer,
+    pool: vk::QueryPool,
+    first: u32,
+    count: u32,
+) {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with(command_buffer, |recorded| {
+            recorded.capture(|c| c.reset_query_pool(command_buffer, pool, first, count));
+        });
+    }
+}
+
+#[allow(clippy::too_many_arguments, reason = "as the command has them")]
+unsafe extern "system" fn copy_query_pool_results(
+    command_buffer: vk::CommandBuffer,
+    pool: vk::QueryPool,
+    first: u32,
+    count: u32,
+    buffer: vk::Buffer,
+    offset: vk::DeviceSize,
+    stride: vk::DeviceSize,
+    flags: vk::QueryResultFlags,
+) {
+    let target = ResultTarget { buffer, offset, stride };
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with(command_buffer, |recorded| {
+            recorded.capture(|captures| {
+                let range = [first, count];
+                captures.copy_query_pool_results(command_buffer, pool, range, target, flags);
+            });
+        });
+    }
+}
+
+#[allow(clippy::too_many_arguments, reason = "as the command has them")]
+unsafe extern "system" fn get_query_pool_results(
+    device: vk::Device,
+    pool: vk::QueryPool,
+    first: u32,
+    count: u32,
+    size: usize,
+    data: *mut c_void,
+    stride: vk::DeviceSize,
+    flags: vk::QueryResultFlags,
+) -> vk::Result {
+    let what = "vkGetQueryPoolResults";
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        emulated(what, FAILED, device, |emulation| {
+            let Some(queries) = emulation.objects().queries.get(pool) else {
+                let next = emulation.context().device().fp_v1_0().get_query_pool_results;
+                return next(device, pool, first, count, size, data, stride, flags);
+            };
+            let Some(queries) = queries.pool() else { return FAILED };
+            let data = match size {
+                0 => &mut [],
+                _ => std::slice::from_raw_parts_mut(data.cast::<u8>(), size),
+            };
+            loop {
+                match queries.results(first, count, data, stride, flags, WAIT) {
+                    Ok(true) => break vk::Result::SUCCESS,
+                    Ok(false) => break vk::Result::NOT_READY,
+                    // On a lost device no query becomes available.
+                    Err(RuntimeError::QueryTimeout { .. }) => {
+                        if is_lost(emulation.context().device()) {
+                            break vk::Result::ERROR_DEVICE_LOST;
+                        }
+                    }
+                    Err(error) => {
+                        tracing::error!("{what}: {error}");
+                        break FAILED;
+                    }
+                }
+            }
+        })
+    }
+}
+
+/// Asks the driver whether [the device is
+/// lost](https://docs.vulkan.org/spec/latest/chapters/devsandqueues.html#devsandqueues-lost-device):
+/// by a fence, whose status may be asked for at any time. Results of the driver's own pool may not:
+/// its queries are never reset.
+///
+/// # Safety
+/// The device is live.
+unsafe fn is_lost(device: &ash::Device) -> bool {
+    let lost = vk::Result::ERROR_DEVICE_LOST;
+    // SAFETY: the caller's contract; nothing uses the fence.
+    unsafe {
+        match device.create_fence(&vk::FenceCreateInfo::default(), None) {
+            Ok(fence) => {
+                let status = device.get_fence_status(fence);
+                device.destroy_fence(fence, None);
+                status == Err(lost)
+            }
+            // If there is no memory for a fence now, there may be later.
+            Err(error) => error == lost,
+        }
+    }
+}
+
+unsafe extern "system" fn host_reset_query_pool(
+    device: vk::Device,
+    pool: vk::QueryPool,
+    first: u32,
+    count: u32,
+) {
+    let what = "vkResetQueryPool";
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with_device(what, (), device, |data| {
+            match data.emulation.as_ref()?.objects().queries.get(pool) {
+                Some(queries) => {
+                    if let Err(error) = queries.pool()?.reset_by_host(first, count) {
+                        tracing::error!("{what}: {error}");
+                    }
+                }
+                None => data.next.reset_query_pool?(device, pool, first, count),
+            }
+            Some(())
+        });
+    }
+}

@@ -1,0 +1,175 @@
+//! Hooks for the commands that allocate, begin, end, reset and free command buffers, and for
+//! descriptor update templates, on devices where passes may be withheld.
+
+use ash::vk;
+
+use super::entry::{FAILED, hooks, with_device};
+use crate::chain::slice;
+use crate::command_buffers::{
+    allocated, failure, forget, freed, pool_destroyed, pool_reset, reset,
+};
+
+hooks! {
+    b"vkAllocateCommandBuffers" => allocate as PFN_vkAllocateCommandBuffers,
+    b"vkBeginCommandBuffer" => begin as PFN_vkBeginCommandBuffer,
+    b"vkCreateDescriptorUpdateTemplate" | b"vkCreateDescriptorUpdateTemplateKHR" =>
+        create_template as PFN_vkCreateDescriptorUpdateTemplate,
+    b"vkDestroyCommandPool" => destroy_pool as PFN_vkDestroyCommandPool,
+    b"vkDestroyDescriptorUpdateTemplate" | b"vkDestroyDescriptorUpdateTemplateKHR" =>
+        destroy_template as PFN_vkDestroyDescriptorUpdateTemplate,
+    b"vkEndCommandBuffer" => end as PFN_vkEndCommandBuffer,
+    b"vkFreeCommandBuffers" => free as PFN_vkFreeCommandBuffers,
+    b"vkResetCommandBuffer" => reset_command_buffer as PFN_vkResetCommandBuffer,
+    b"vkResetCommandPool" => reset_pool as PFN_vkResetCommandPool,
+}
+
+/// `vkAllocateCommandBuffers`
+unsafe extern "system" fn allocate(
+    device: vk::Device,
+    info: *const vk::CommandBufferAllocateInfo<'_>,
+    command_buffers: *mut vk::CommandBuffer,
+) -> vk::Result {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with_device("vkAllocateCommandBuffers", FAILED, device, |data| {
+            let result = data.next.allocate_command_buffers?(device, info, command_buffers);
+            if result == vk::Result::SUCCESS {
+                let (pool, count) = ((*info).command_pool, (*info).command_buffer_count);
+                let is_secondary = (*info).level == vk::CommandBufferLevel::SECONDARY;
+                let of = (&data.functions, &data.templates, data.emulation.as_ref());
+                allocated(of, pool, is_secondary, slice(command_buffers.cast_const(), count));
+            }
+            Some(result)
+        })
+    }
+}
+
+/// `vkFreeCommandBuffers`
+unsafe extern "system" fn free(
+    device: vk::Device,
+    pool: vk::CommandPool,
+    count: u32,
+    command_buffers: *const vk::CommandBuffer,
+) {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with_device("vkFreeCommandBuffers", (), device, |data| {
+            let next = data.next.free_command_buffers?;
+            freed(slice(command_buffers, count));
+            Some(next(device, pool, count, command_buffers))
+        });
+    }
+}
+
+/// `vkResetCommandPool`
+unsafe extern "system" fn reset_pool(
+    device: vk::Device,
+    pool: vk::CommandPool,
+    flags: vk::CommandPoolResetFlags,
+) -> vk::Result {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with_device("vkResetCommandPool", FAILED, device, |data| {
+            let next = data.next.reset_pool?;
+            let releases = flags.contains(vk::CommandPoolResetFlags::RELEASE_RESOURCES);
+            pool_reset(&data.functions, pool, releases);
+            Some(next(device, pool, flags))
+        })
+    }
+}
+
+/// `vkDestroyCommandPool`
+unsafe extern "system" fn destroy_pool(
+    device: vk::Device,
+    pool: vk::CommandPool,
+    allocator: *const vk::AllocationCallbacks<'_>,
+) {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with_device("vkDestroyCommandPool", (), device, |data| {
+            let next = data.next.destroy_pool?;
+            pool_destroyed(&data.functions, pool);
+            Some(next(device, pool, allocator))
+        });
+    }
+}
+
+/// `vkBeginCommandBuffer`
+unsafe extern "system" fn begin(
+    command_buffer: vk::CommandBuffer,
+    info: *const vk::CommandBufferBeginInfo<'_>,
+) -> vk::Result {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        if let Some(info) = info.as_ref() {
+            reset(command_buffer, info);
+        }
+        with_device("vkBeginCommandBuffer", FAILED, command_buffer, |device| {
+            Some(device.next.begin_command_buffer?(command_buffer, info))
+        })
+    }
+}
+
+/// `vkResetCommandBuffer`
+unsafe extern "system" fn reset_command_buffer(
+    command_buffer: vk::CommandBuffer,
+    flags: vk::CommandBufferResetFlags,
+) -> vk::Result {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        forget(command_buffer, flags.contains(vk::CommandBufferResetFlags::RELEASE_RESOURCES));
+        with_device("vkResetCommandBuffer", FAILED, command_buffer, |device| {
+            Some(device.next.reset_command_buffer?(command_buffer, flags))
+        })
+    }
+}
+
+/// `vkEndCommandBuffer`
+unsafe extern "system" fn end(command_buffer: vk::CommandBuffer) -> vk::Result {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        let failure = failure(command_buffer);
+        let result = with_device("vkEndCommandBuffer", FAILED, command_buffer, |device| {
+            Some(device.next.end_command_buffer?(command_buffer))
+        });
+        match result {
+            vk::Result::SUCCESS => failure.unwrap_or(vk::Result::SUCCESS),
+            error => error,
+        }
+    }
+}
+
+/// `vkCreateDescriptorUpdateTemplate`
+unsafe extern "system" fn create_template(
+    device: vk::Device,
+    info: *const vk::DescriptorUpdateTemplateCreateInfo<'_>,
+    allocator: *const vk::AllocationCallbacks<'_>,
+    template: *mut vk::DescriptorUpdateTemplate,
+) -> vk::Result {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with_device("vkCreateDescriptorUpdateTemplate", FAILED, device, |data| {
+            let result = data.next.create_template?(device, info, allocator, template);
+            if result == vk::Result::SUCCESS {
+                data.templates.created(*template, &*info);
+            }
+            Some(result)
+        })
+    }
+}
+
+/// `vkDestroyDescriptorUpdateTemplate`
+unsafe extern "system" fn destroy_template(
+    device: vk::Device,
+    template: vk::DescriptorUpdateTemplate,
+    allocator: *const vk::AllocationCallbacks<'_>,
+) {
+    // SAFETY: Vulkan's contract, which is the caller's.
+    unsafe {
+        with_device("vkDestroyDescriptorUpdateTemplate", (), device, |data| {
+            let next = data.next.destroy_template?;
+            data.templates.destroyed(template);
+            Some(next(device, template, allocator))
+        });
+    }
+}

@@ -1,0 +1,62 @@
+//! What captures need of a physical device, and what programs get to know of them.
+
+use ash::vk;
+use vkxfb::capture::{MAX_XFB_BUFFERS, MAX_XFB_STRIDE};
+use vkxfb::counts::MAX_BUFFER_SIZE;
+use vkxfb::lower::Backend;
+use vkxfb::runtime::{Capabilities, Effect, RequiredFeatures, Unavailable, required_features};
+
+/// The means to capture on a physical device.
+#[derive(Debug)]
+pub(crate) struct Means {
+    /// What the physical device can do.
+    pub(crate) capabilities: Capabilities,
+    /// The features and extensions that devices are created with for captures.
+    pub(crate) required: RequiredFeatures,
+}
+
+impl Means {
+    /// # Errors
+    /// What the physical device lacks.
+    pub(crate) fn new(capabilities: Capabilities) -> Result<Self, Unavailable> {
+        let mut required = required_features(&capabilities, &[Backend::Compute])?;
+        // The layer makes index buffers with sizes that are multiples of 4 bytes.
+        required.byte_loads = false;
+        Ok(Self { capabilities, required })
+    }
+
+    /// Returns the properties that programs see:
+    /// [`VkPhysicalDeviceTransformFeedbackPropertiesEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPhysicalDeviceTransformFeedbackPropertiesEXT.html).
+    /// The specification requires minimum values ([required
+    /// limits](https://docs.vulkan.org/spec/latest/chapters/limits.html#limits-required)).
+    pub(crate) fn properties(&self) -> vk::PhysicalDeviceTransformFeedbackPropertiesEXT<'static> {
+        let identity = self.capabilities.identity();
+        let mut workarounds = identity.workarounds();
+        vk::PhysicalDeviceTransformFeedbackPropertiesEXT::default()
+            // Only geometry shaders can write to streams other than 0, and they are not captured.
+            .max_transform_feedback_streams(1)
+            .transform_feedback_streams_lines_triangles(false)
+            .transform_feedback_rasterization_stream_select(false)
+            .max_transform_feedback_buffers(MAX_XFB_BUFFERS as u32)
+            .max_transform_feedback_buffer_size(self.max_capture_buffer())
+            // A record may fill its whole stride, in each of the buffers.
+            .max_transform_feedback_stream_data_size(MAX_XFB_STRIDE)
+            .max_transform_feedback_buffer_data_size(MAX_XFB_STRIDE)
+            .max_transform_feedback_buffer_data_stride(MAX_XFB_STRIDE)
+            .transform_feedback_queries(true)
+            // The layer turns the byte count into the arguments of an indirect draw.
+            .transform_feedback_draw(!workarounds.any(|w| w.effect == Effect::NoIndirectDraws))
+    }
+
+    /// Returns the size in bytes that `Context::max_capture_buffer` of the runtime would return on a
+    /// device: without addresses, the maximum range of a storage buffer.
+    fn max_capture_buffer(&self) -> u64 {
+        match self.required.uses_descriptors() {
+            true => self.capabilities.limits.max_storage_buffer_range.min(MAX_BUFFER_SIZE),
+            false => MAX_BUFFER_SIZE,
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,164 @@
+//! The commands of a pass that is withheld, as they are stored.
+
+use std::ffi::c_void;
+use std::mem::MaybeUninit;
+use std::sync::{Arc, LazyLock};
+
+use ash::vk;
+
+use super::commands::{commands, functions};
+use super::macros::{arguments, withhold};
+use super::memory::{Memory, OutOfMemory, Templates};
+use crate::next::next;
+
+macro_rules! define {
+    ($($functions:tt)*) => {
+        next! {
+            /// Commands of a device that are allowed inside of a render pass instance, and those that
+            /// begin one.
+            struct Functions {
+                $($functions)*
+            }
+        }
+    };
+}
+
+functions!(define);
+
+/// Arguments of a command that is withheld.
+pub(super) trait Replay {
+    /// Records the command.
+    ///
+    /// # Safety
+    /// The command is valid at this place in the command buffer.
+    unsafe fn replay(&self, functions: &Functions, command_buffer: vk::CommandBuffer);
+}
+
+/// Records a withheld command. Returns its size in words.
+type ReplayFn = unsafe fn(*const Word, &Functions, vk::CommandBuffer) -> usize;
+
+/// What the stored commands consist of. Padding is not initialized.
+type Word = MaybeUninit<u64>;
+
+/// A withheld command.
+#[repr(C)]
+struct Withheld<T> {
+    /// It comes first, because it says what follows.
+    replay: ReplayFn,
+    arguments: T,
+}
+
+impl<T> Withheld<T> {
+    /// The size in words.
+    const WORDS: usize = {
+        assert!(align_of::<Self>() <= align_of::<Word>() && !std::mem::needs_drop::<T>());
+        size_of::<Self>().div_ceil(size_of::<Word>())
+    };
+}
+
+/// The withheld commands of a pass.
+#[derive(Debug)]
+pub(crate) struct WithheldCommands {
+    /// The commands, one behind the other: [`Withheld`] of different arguments.
+    words: Vec<Word>,
+    /// What their arguments point to.
+    pub(super) memory: Memory,
+    len: usize,
+    /// At how many commands the pass [is long](Self::is_long).
+    long: usize,
+}
+
+/// At how many commands a pass is long. To withhold a command costs about a quarter of what a driver
+/// takes for a draw; what is recorded to withhold no more takes the CPU, and the GPU, as long as a
+/// few hundred draws.
+const LONG: usize = 256;
+
+/// [`LONG`], or what tests want (`VKXFB_LONG_PASS`).
+fn long() -> usize {
+    static OF_TEST: LazyLock<Option<usize>> = LazyLock::new(|| {
+        let commands = std::env::var("VKXFB_LONG_PASS").ok()?.parse().ok();
+        tracing::warn!(?commands, "VKXFB_LONG_PASS is for tests");
+        commands
+    });
+    OF_TEST.unwrap_or(LONG)
+}
+
+impl WithheldCommands {
+    /// An empty list. `templates` are the descriptor update templates of the device.
+    pub(crate) fn new(templates: Arc<Templates>) -> Self {
+        Self { words: Vec::new(), memory: Memory::new(templates), len: 0, long: long() }
+    }
+
+    pub(super) fn push<T: Replay>(&mut self, arguments: T) -> Result<(), OutOfMemory> {
+        /// # Safety
+        /// As for [`Replay::replay`]; the words are those of a `Withheld<T>`.
+        unsafe fn replay<T: Replay>(
+            words: *const Word,
+            functions: &Functions,
+            command_buffer: vk::CommandBuffer,
+        ) -> usize {
+            // SAFETY: the caller's contract.
+            unsafe { (*words.cast::<Withheld<T>>()).arguments.replay(functions, command_buffer) };
+            Withheld::<T>::WORDS
+        }
+        self.words.try_reserve(Withheld::<T>::WORDS).map_err(|_| OutOfMemory)?;
+        let end = self.words.len();
+        // SAFETY: there is room for the command, and words may be uninitialized.
+        unsafe {
+            let place = self.words.as_mut_ptr().add(end).cast::<Withheld<T>>();
+            place.write(Withheld { replay: replay::<T>, arguments });
+            self.words.set_len(end + Withheld::<T>::WORDS);
+        }
+        self.len += 1;
+        Ok(())
+    }
+
+    /// The number of withheld commands.
+    pub(crate) const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are so many commands that it would be cheaper not to withhold more.
+    pub(crate) const fn is_long(&self) -> bool {
+        self.len >= self.long
+    }
+
+    /// The pass must be withheld until it ends, however long it is.
+    pub(crate) const fn withhold_all(&mut self) {
+        self.long = usize::MAX;
+    }
+
+    /// Records the withheld commands.
+    ///
+    /// # Safety
+    /// The command buffer is being recorded, and the first of the commands is valid there.
+    pub(crate) unsafe fn replay(&self, functions: &Functions, command_buffer: vk::CommandBuffer) {
+        let mut at = 0;
+        while at < self.words.len() {
+            // SAFETY: the caller's contract; a command begins here, and its function is first.
+            at += unsafe {
+                let words = self.words.as_ptr().add(at);
+                (*words.cast::<ReplayFn>())(words, functions, command_buffer)
+            };
+        }
+    }
+
+    /// Removes all commands, and keeps the memory for the next pass.
+    pub(crate) fn clear(&mut self) {
+        self.words.clear();
+        self.len = 0;
+        self.long = long();
+        self.memory.reset();
+    }
+}
+
+/// Where a command goes.
+pub(crate) enum Commands<'a> {
+    /// To the commands of the pass that is withheld.
+    Withheld(&'a mut WithheldCommands),
+    /// To the driver.
+    Functions(&'a Functions),
+}
+
+commands!(arguments);
+commands!(withhold);
