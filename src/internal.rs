@@ -5,8 +5,10 @@
 
 use ash::vk;
 
+pub use crate::runtime::barrier::Barrier;
 pub use crate::runtime::checks::check_limit;
 pub use crate::runtime::context::ContextId;
+pub use crate::runtime::context::overrides;
 pub use crate::runtime::fold::fold;
 pub use crate::runtime::pipeline::compute_pipeline;
 use crate::runtime::{Arena, Buffer, Context, Kernels, Pipeline, QueryPool, RuntimeError};

@@ -26,9 +26,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ash::{ext, vk};
-use vkxfb::internal::{no_kernels, vulkan_error};
+use vkxfb::internal::{Barrier, no_kernels, overrides, vulkan_error};
 use vkxfb::lower::{Backend, compute};
-use vkxfb::runtime::{Barrier, Capabilities, Context, Kernels, required_features};
+use vkxfb::runtime::{Capabilities, Context, Kernels, required_features};
 
 #[doc(hidden)]
 pub use self::capture::Step;
@@ -305,24 +305,24 @@ impl Gpu {
         &self.context
     }
 
-    /// [`Context::set_max_workgroups_per_axis`]
+    /// [`overrides::set_max_workgroups_per_axis`]
     pub fn set_max_workgroups_per_axis(&mut self, workgroups: u32) {
-        self.context.set_max_workgroups_per_axis(workgroups);
+        overrides::set_max_workgroups_per_axis(&mut self.context, workgroups);
     }
 
-    /// [`Context::set_max_shared_workgroups`]
+    /// [`overrides::set_max_shared_workgroups`]
     pub fn set_max_shared_workgroups(&mut self, workgroups: u32) {
-        self.context.set_max_shared_workgroups(workgroups);
+        overrides::set_max_shared_workgroups(&mut self.context, workgroups);
     }
 
-    /// [`Context::omit_barrier`]
+    /// [`overrides::omit_barrier`]
     ///
     /// # Safety
     /// As there.
     #[doc(hidden)]
     pub unsafe fn omit_barrier(&mut self, barrier: Option<Barrier>) {
         // SAFETY: the caller's contract.
-        unsafe { self.context.omit_barrier(barrier) };
+        unsafe { overrides::omit_barrier(&mut self.context, barrier) };
     }
 
     /// What the device can do, by the profile.

@@ -9,7 +9,6 @@ use ash::vk;
 pub(super) type Scope = (vk::PipelineStageFlags, vk::AccessFlags);
 
 /// A barrier of the runtime, named by its place.
-#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Barrier {
     /// [`Context::capture_barrier`](super::Context::capture_barrier).

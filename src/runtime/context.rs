@@ -1,6 +1,8 @@
 //! One device, ready for captures: its entry points, its capabilities, the features it was created
 //! with, and the commands that record [barriers](super::barrier).
 
+pub mod overrides;
+
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -331,25 +333,10 @@ impl Context {
         self.shared.max_workgroups_per_axis
     }
 
-    /// Lowers [`max_workgroups_per_axis`](Self::max_workgroups_per_axis). For tests: small captures
-    /// are then folded over two axes, or are refused as too large, as huge captures are otherwise.
-    /// The value is clamped to the limit of the device.
-    pub fn set_max_workgroups_per_axis(&mut self, workgroups: u32) {
-        let [x, y, _] = self.shared.capabilities.limits.max_workgroups;
-        Arc::make_mut(&mut self.shared).max_workgroups_per_axis =
-            workgroups.min(x).min(y).min(WORKGROUPS_EVERYWHERE);
-    }
-
-    /// The most workgroups of a draw that shares a dispatch with other draws: 64. A larger draw has a
-    /// dispatch of its own, and the pipelines of its topology.
-    pub fn max_shared_workgroups(&self) -> u32 {
+    /// The most workgroups of a draw that shares a dispatch with other draws: [`SMALL`]. A larger draw
+    /// has a dispatch of its own, and the pipelines of its topology.
+    pub(super) fn max_shared_workgroups(&self) -> u32 {
         self.shared.max_shared_workgroups
-    }
-
-    /// Lowers [`max_shared_workgroups`](Self::max_shared_workgroups). For tests: small draws are then
-    /// captured as large ones are otherwise.
-    pub fn set_max_shared_workgroups(&mut self, workgroups: u32) {
-        Arc::make_mut(&mut self.shared).max_shared_workgroups = workgroups.min(SMALL);
     }
 
     /// Whether shaders are [optimized](crate::lower::Lowered::specialized) before the driver compiles
@@ -528,7 +515,7 @@ impl Context {
     }
 
     /// Records a barrier before or after the kernels of [`Kernels`](super::Kernels). Returns the
-    /// number of barriers recorded: 0 if it is [omitted](Self::omit_barrier), otherwise 1.
+    /// number of barriers recorded: 0 if it is [omitted](overrides::omit_barrier), otherwise 1.
     ///
     /// # Safety
     /// `cmd` is in the recording state, for a queue that supports compute, and is outside of a
@@ -539,7 +526,7 @@ impl Context {
         unsafe { self.barrier(cmd, which, from, to) }
     }
 
-    /// Whether a barrier is [omitted](Self::omit_barrier).
+    /// Whether a barrier is [omitted](overrides::omit_barrier).
     pub(super) fn omits(&self, which: Barrier) -> bool {
         self.shared.omitted == Some(which)
     }
@@ -580,15 +567,5 @@ impl Context {
                 &[],
             );
         }
-    }
-
-    /// Omits a barrier, or none. Tests use this to prove that each barrier is covered by a test.
-    ///
-    /// # Safety
-    /// The commands before and after the omitted barrier are not ordered. Whoever executes them
-    /// must accept that they read and write arbitrary data.
-    #[doc(hidden)]
-    pub unsafe fn omit_barrier(&mut self, barrier: Option<Barrier>) {
-        Arc::make_mut(&mut self.shared).omitted = barrier;
     }
 }

@@ -46,7 +46,7 @@
 //! [resource plans](crate::guide::resource_plans).
 
 mod arena;
-mod barrier;
+pub(crate) mod barrier;
 mod capabilities;
 pub(crate) mod checks;
 mod choice;
@@ -74,8 +74,7 @@ pub mod vulkan;
 mod workarounds;
 
 pub use arena::{Arena, ArenaAccess, ArenaDesc, ArenaRing};
-#[doc(hidden)]
-pub use barrier::Barrier;
+pub(crate) use barrier::Barrier;
 pub use barrier::ConsumerScope;
 pub use capabilities::{Capabilities, Limits, Unavailable, version_string};
 pub use choice::CaptureNeeds;

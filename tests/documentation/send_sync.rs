@@ -12,7 +12,7 @@ send_and_sync! {
         StreamOutputField, StreamOutputProblem, Selector, SlotLocations, StreamOutput, StreamOutputInfo, Varying,
     }
     vkxfb::counts { BoundBuffer, DrawCounts }
-    vkxfb::internal { ContextId }
+    vkxfb::internal { Barrier, ContextId }
     vkxfb::lower {
         Backend, Captures<'static>, Effects, LowerError, Lowered, LoweredAttribute, LoweredCompute, LoweredKind, LoweredVertex,
         ResourcePlan, Shader<'static>, SpecIds, SysvalsPlace, WideAccesses,
@@ -27,7 +27,7 @@ send_and_sync! {
     vkxfb::lower::split_blocks { Member, Split, SplitError, SplitOptions<'static> }
     vkxfb::runtime {
         AddressSource, Allocation, AllocationRequest<'static>, Arena, ArenaAccess<'static>, ArenaDesc, ArenaRing,
-        Barrier, Buffer, BufferDesc<'static>, ByteCountDraw, Capabilities, Capture, CaptureBuffer, Captured,
+        Buffer, BufferDesc<'static>, ByteCountDraw, Capabilities, Capture, CaptureBuffer, Captured,
         CaptureDesc<'static>, CaptureNeeds, CaptureOrder, ConditionalRendering, ConsumerScope, Context, CounterBuffer, CreateInfoAdditions,
         DeviceIdentity, Draw, DrawCommands, DrawIndexed, Effect, ExpectedDraws, IndexBuffer, IndexType, IndirectDraw, LateDraws,
         Kernels, Limits, MemoryLocation, Pipeline, PipelineDesc<'static>, PipelineSpecialization,

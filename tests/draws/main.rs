@@ -40,8 +40,8 @@ use generate::{Space, generate};
 use program::{Pass, PassKind, State, StateChange, Step};
 use run::DrawWorker;
 use shaders::CONSTANTS;
+use vkxfb::internal::Barrier;
 use vkxfb::lower::Backend;
-use vkxfb::runtime::Barrier;
 use vkxfb_probe::gpu::{OpenOptions, Profile, Resources};
 
 /// Programs of one submission.

@@ -4,9 +4,10 @@
 
 use crate::common;
 use ash::vk;
+use vkxfb::internal::Barrier;
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
-    ArenaDesc, Barrier, Buffer, Capture, CaptureBuffer, CaptureDesc, CounterBuffer, DrawIndexed,
+    ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, CounterBuffer, DrawIndexed,
     IndexBuffer, IndexType, IndirectDraw, MemoryLocation, Pipeline, Recorder,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};

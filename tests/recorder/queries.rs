@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use ash::vk;
 use ash::vk::QueryResultFlags as Flags;
+use vkxfb::internal::Barrier;
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
-    Arena, ArenaDesc, Barrier, Buffer, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, Context,
+    Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, Context,
     CounterBuffer, Draw, Kernels, MemoryLocation, Pipeline, QueryKind, QueryPool, QueryResult,
     Recorded, Recorder, ResultTarget, RuntimeError,
 };

@@ -2,11 +2,12 @@
 
 use crate::common;
 use ash::vk;
+use vkxfb::internal::Barrier;
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
-    Arena, ArenaDesc, Barrier, Buffer, Capture, CaptureBuffer, CaptureDesc, CaptureOrder,
-    ConsumerScope, Context, CounterBuffer, Draw, DrawIndexed, IndexBuffer, IndexType, IndirectDraw,
-    Kernels, MemoryLocation, Pipeline, Recorded, Recorder, RuntimeError,
+    Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, CaptureOrder, ConsumerScope,
+    Context, CounterBuffer, Draw, DrawIndexed, IndexBuffer, IndexType, IndirectDraw, Kernels,
+    MemoryLocation, Pipeline, Recorded, Recorder, RuntimeError,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb_probe::gpu::{Gpu, GpuError, OpenOptions, Profile, Resources};

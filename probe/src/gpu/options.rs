@@ -89,7 +89,7 @@ pub struct OpenOptions {
     /// [`Limits::workgroup_invocations`](vkxfb::runtime::Limits::workgroup_invocations).
     pub workgroup_invocations: Option<u32>,
     /// Workgroups of a draw that shares a dispatch at most:
-    /// [`Context::set_max_shared_workgroups`](vkxfb::runtime::Context::set_max_shared_workgroups).
+    /// [`Context::set_max_shared_workgroups`](vkxfb::internal::overrides::set_max_shared_workgroups).
     pub max_shared_workgroups: Option<u32>,
     /// Whether shaders go to the driver as they were lowered:
     /// [`Context::set_optimizes_shaders`](vkxfb::runtime::Context::set_optimizes_shaders).

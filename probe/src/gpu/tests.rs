@@ -5,11 +5,12 @@ use rspirv::binary::Assemble;
 use rspirv::dr::{Builder, Operand};
 use rspirv::spirv;
 use vkxfb::capture::{CapturedOutput, Layout};
+use vkxfb::internal::Barrier;
 use vkxfb::lower::compute::WorkgroupSizes;
 use vkxfb::lower::{
     Effects, Lowered, LoweredAttribute, LoweredCompute, LoweredKind, ResourcePlan, SpecIds,
 };
-use vkxfb::runtime::{Barrier, Draw, MemoryLocation, PipelineDesc};
+use vkxfb::runtime::{Draw, MemoryLocation, PipelineDesc};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::{
     InputRate, NumericClass, VertexAttribute, VertexBinding, VertexFormat, VertexInput,

@@ -64,9 +64,9 @@ impl ExpectedDraws {
         })
     }
 
-    /// Whether a dispatch of the draws, which have this topology, may need more than [64
-    /// workgroups](super::super::Context::set_max_shared_workgroups): usually for more than 4,096 vertices. Of
-    /// draws whose arguments only the GPU knows, as many count as the capture buffers have room for.
+    /// Whether a dispatch of the draws, which have this topology, may need more than 64 workgroups:
+    /// usually for more than 4,096 vertices. Of draws whose arguments only the GPU knows, as many
+    /// count as the capture buffers have room for.
     pub const fn large(mut self, large: bool) -> Self {
         self.large = large;
         self
