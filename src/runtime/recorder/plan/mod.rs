@@ -10,14 +10,15 @@
 //! | file | condition | steps |
 //! |---|---|---|
 //! | fused.rs | one known draw of at most [8 workgroups](fused::MOST_WORKGROUPS), with a counter or a query to write, or at a position that is not known | barrier; one capture, which writes counters and queries itself |
-//! | direct.rs | position and draws are known | barrier, where captures are played in order; captures; with counters or queries: barrier; finish kernel, which writes them |
-//! | resumed.rs | known draws, with the same queries and vertices per primitive, that would all fit into empty buffers; not by descriptors | barrier; resume kernel, which writes counters and queries; barrier; captures |
+//! | direct.rs | position and draws are known | barrier, which is recorded where captures are played in order; captures; with counters or queries: barrier; finish kernel, which writes them |
+//! | resumed.rs | known draws at a position that is not known, with the same queries and vertices per primitive, that would all fit into empty buffers; not by descriptors | barrier; resume kernel, which writes counters and queries; barrier; captures |
 //! | setup.rs | otherwise | barrier; setup kernel, which writes counters and queries; barrier; captures |
 //!
 //! Primitive restart always goes by setup.rs: between the first barrier and the setup kernel stand the restart kernel,
 //! with a range of more than 8,192 indices a barrier and a scan, and one more barrier. The capture of a single direct
-//! draw with restart and without a predicate, whose position is known, needs only these kernels, so by addresses there
-//! is no barrier between the setup kernel and it.
+//! draw with restart and without a predicate, whose position is known, needs only these kernels
+//! ([`Draws::Restarted`]), so by addresses there is no barrier between the setup kernel and it. The setup kernel then
+//! writes counters, queries and the position after the draw.
 //!
 //! The ends of queries follow, as a finish kernel of their own: barrier; finish kernel; barrier. By descriptors, at a
 //! position that an earlier recording left, the positions are moved before everything.
@@ -176,13 +177,13 @@ pub(super) enum Draws {
 /// The number of workgroups of a dispatch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Size {
-    /// As many as are needed, of draws that the CPU placed.
+    /// As many as are needed, for draws of which the CPU knows that. A fused draw may turn out to need fewer.
     Direct(u64),
-    /// The most that can be needed, of draws that the setup kernel places, by the counts of the draws and the room in
-    /// empty buffers: those beyond the placed draws do nothing. Of known draws, and of all where indirect dispatches
-    /// do not work.
+    /// The most that can be needed, each draw by itself: by its own count, or where only the GPU knows that, by the
+    /// room in empty buffers. Workgroups beyond what is placed do nothing. For known draws that the setup kernel
+    /// places, for all draws that it places where indirect dispatches do not work, and for [`Draws::Restarted`].
     DirectUpTo(u64),
-    /// As many as the setup kernel wrote to the batch, of draws that are not known.
+    /// As many as the setup kernel wrote to the batch, for draws that are not known.
     Indirect(BatchId),
 }
 
