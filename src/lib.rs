@@ -102,11 +102,11 @@
 //! * *counts*: how many primitives a draw generates, and how many of them fit (`counts.rs`,
 //!   `shaders/counts.wgsl`).
 //! * *direct*: a recording is direct if the CPU knows how much each draw captures, and where.
-//!   Otherwise the setup kernel computes that (`runtime/recorder/{direct,gpu}.rs`).
+//!   Otherwise the setup kernel computes that (`runtime/recorder/plan/{direct,setup}.rs`).
 //! * *decomposition*: which vertices of a draw each primitive captures, and in which order. The CPU
 //!   has it in `topology.rs`, the GPU in `shaders/decompose.wgsl`; the two change together.
 //! * *fused*: a capture of one small draw whose workgroups also do what kernels do for other
-//!   captures: they place the draw, and write counters and queries (`runtime/recorder/fused.rs`,
+//!   captures: they place the draw, and write counters and queries (`runtime/recorder/plan/fused.rs`,
 //!   `shaders/fused.wgsl`).
 //! * *index*: an element of an index buffer. Its type says how large it is, and which index restarts
 //!   primitives (`runtime/parameters.rs`, `shaders/indices.wgsl`).
@@ -117,7 +117,7 @@
 //! * *layout*: which captured output is at which offset in which capture buffer. Descriptor set
 //!   layouts and pipeline layouts are always called by their full names (`capture/`).
 //! * *lower*: to rewrite a shader for a backend (`lower/`).
-//! * *play*: to record the commands of a capture that was collected (`runtime/recorder/play.rs`).
+//! * *play*: to record the commands of a capture that was collected (`runtime/recorder/play/`).
 //! * *record*, a: the bytes of one captured vertex in one capture buffer; their number is the
 //!   stride. Records are numbered within an instance, a draw or a capture (`topology.rs`,
 //!   `lower/store.rs`).
@@ -127,7 +127,7 @@
 //!   *descriptor plan*, by descriptors. It also defines what an *address* is (`lower/resources.rs`,
 //!   `runtime/descriptors.rs`).
 //! * *restart*: an index that ends a primitive, see primitive restart
-//!   (`runtime/recorder/restarts.rs`, `shaders/restart.wgsl`).
+//!   (`runtime/recorder/plan/restarts.rs`, `shaders/restart.wgsl`).
 //! * *query*: a transform feedback or primitives generated query that captures by compute count for
 //!   (`runtime/queries.rs`). `runtime/extensions/query.rs` queries what a device supports.
 //! * *shader library*: the functions in `shaders/*.wgsl`, which are linked into the rewritten
@@ -146,7 +146,8 @@
 //!   (`runtime/variants.rs`).
 //! * *varying*: a captured output as OpenGL lists it: a whole matrix, an array, or a named member
 //!   of a block (`capture/program_interface.rs`).
-//! * *workaround*: what is done differently on some devices (`runtime/workarounds.rs`).
+//! * *workaround*: what is done differently because of a driver's fault (`runtime/workarounds.rs`).
+//!   What is only faster on some devices is a *tuning* (`runtime/tunings.rs`).
 //!
 //! # Features
 //!

@@ -8,7 +8,7 @@ use ash::vk;
 use owo_colors::OwoColorize;
 use serde::Serialize;
 use vkxfb::lower::Backend;
-use vkxfb::runtime::{Workaround, version_string};
+use vkxfb::runtime::{Tuning, Workaround, version_string};
 use vkxfb_probe::gpu::{DeviceInfo, OpenOptions, devices};
 
 use super::layer::{Installed, NAME, installed};
@@ -37,6 +37,8 @@ struct Device<'a> {
     backends: Vec<BackendStatus>,
     /// The workarounds for it.
     workarounds: Vec<WorkaroundStatus>,
+    /// The tunings for it.
+    tunings: Vec<TuningStatus>,
     layer: LayerStatus<'a>,
 }
 
@@ -76,6 +78,21 @@ impl From<&Workaround> for WorkaroundStatus {
     }
 }
 
+#[derive(Serialize)]
+struct TuningStatus {
+    name: &'static str,
+    effect: &'static str,
+    devices: &'static str,
+    reason: &'static str,
+}
+
+impl From<&Tuning> for TuningStatus {
+    fn from(tuning: &Tuning) -> Self {
+        let Tuning { name, devices, reason, .. } = *tuning;
+        Self { name, effect: tuning.effect.description(), devices, reason }
+    }
+}
+
 /// Runs `vkxfb info`.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     let devices = devices(&OpenOptions {
@@ -110,6 +127,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
             writeln!(text, "   workaround {name}: {effect}")?;
             writeln!(text, "      {reason} ({devices}; {link})")?;
             writeln!(text, "      to be removed when {removal}")?;
+        }
+        for TuningStatus { name, effect, devices, reason } in device.tunings {
+            writeln!(text, "   tuning {name}: {effect}")?;
+            writeln!(text, "      {reason} ({devices})")?;
         }
     }
     describe_layer(&installed, &mut text)?;
@@ -160,6 +181,7 @@ fn describe<'a>(info: &'a DeviceInfo, installed: &'a [Installed]) -> Device<'a> 
         },
         backends: backends.into(),
         workarounds: capabilities.identity().workarounds().map(Into::into).collect(),
+        tunings: capabilities.identity().tunings().map(Into::into).collect(),
         layer: LayerStatus { loaded: tool.is_some(), says, installed },
     }
 }

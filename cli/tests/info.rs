@@ -4,7 +4,7 @@
 
 use vkxfb_probe::gpu::{Gpu, OpenOptions};
 
-/// The output shows the workarounds for the machine's first device.
+/// The output shows the workarounds and the tunings for the machine's first device.
 #[test]
 fn info_shows_what_holds_on_the_device() {
     let info = |arguments: &[&str]| {
@@ -14,7 +14,8 @@ fn info_shows_what_holds_on_the_device() {
         String::from_utf8(ran.stdout).unwrap()
     };
     let gpu = Gpu::open(&OpenOptions::default()).unwrap();
-    let expected: Vec<_> = gpu.capabilities().identity().workarounds().collect();
+    let identity = gpu.capabilities().identity();
+    let expected: Vec<_> = identity.workarounds().collect();
     let (text, json) = (info(&[]), info(&["--json"]));
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     let shown = json[0]["workarounds"].as_array().unwrap();
@@ -24,6 +25,15 @@ fn info_shows_what_holds_on_the_device() {
         assert_eq!(shown["reason"], workaround.reason);
         assert_eq!(shown["removal"], workaround.removal);
         for part in [workaround.name, workaround.reason, workaround.devices, workaround.link] {
+            assert!(text.contains(part), "no '{part}' in\n{text}");
+        }
+    }
+    let expected: Vec<_> = identity.tunings().collect();
+    let shown = json[0]["tunings"].as_array().unwrap();
+    assert_eq!(shown.len(), expected.len());
+    for (shown, tuning) in shown.iter().zip(expected) {
+        assert_eq!(shown["name"], tuning.name);
+        for part in [tuning.name, tuning.reason, tuning.devices] {
             assert!(text.contains(part), "no '{part}' in\n{text}");
         }
     }

@@ -9,11 +9,12 @@ use std::ffi::{CStr, CString};
 use ash::{khr, vk};
 
 pub use self::availability::Unavailable;
+use super::DeviceIdentity;
 use super::RuntimeError;
 use super::extensions::{
     self, AddressSource, ProvokingVertexSupport, TransformFeedbackSupport, VertexDivisorSupport,
 };
-use super::workarounds::{DeviceIdentity, Effect};
+use super::tunings::TuningEffect;
 use crate::lower::Backend;
 use crate::lower::compute::WorkgroupSizes;
 
@@ -170,34 +171,34 @@ impl Capabilities {
 
     /// Whether captures by address test at run time whether accesses are aligned to their size, and then
     /// declare that to the device. Most GPUs split a vector access that is only aligned to 4 bytes: an
-    /// NVIDIA H200 captures three times as fast with the declaration. A [workaround](Effect::NarrowAccesses) disables it for devices
-    /// that do not gain from it. What needs no test is always declared.
+    /// NVIDIA H200 captures three times as fast with the declaration. A
+    /// [tuning](TuningEffect::NarrowAccesses) disables it for devices that do not gain from it. What needs no test is always declared.
     pub fn wide_accesses(&self) -> bool {
-        !self.identity().needs(Effect::NarrowAccesses)
+        !self.identity().gains_from(TuningEffect::NarrowAccesses)
     }
 
     /// Whether captures access pairs of dwords as 64-bit integers, which needs `shaderInt64`. Only
-    /// llvmpipe gains from it, see the [workaround](Effect::Int64Accesses): it captures 1.5 to 1.7
+    /// llvmpipe gains from it, see the [tuning](TuningEffect::Int64Accesses): it captures 1.5 to 1.7
     /// times as fast.
     pub fn int64_accesses(&self) -> bool {
-        self.shader_int64 && self.identity().needs(Effect::Int64Accesses)
+        self.shader_int64 && self.identity().gains_from(TuningEffect::Int64Accesses)
     }
 
     /// Whether the invocations of a workgroup load the parameters of their draw together. Only
-    /// llvmpipe gains from it, see the [workaround](Effect::SharedDraws): it captures a thousand small draws
+    /// llvmpipe gains from it, see the [tuning](TuningEffect::SharedDraws): it captures a thousand small draws
     /// twice as fast.
     pub fn shared_draws(&self) -> bool {
-        self.identity().needs(Effect::SharedDraws)
+        self.identity().gains_from(TuningEffect::SharedDraws)
     }
 
     /// The bytes of shared memory in which a workgroup collects records, or 0 for devices that do
-    /// not gain from it, see the [workaround](Effect::NoStaging). An NVIDIA H200 captures strips
+    /// not gain from it, see the [tuning](TuningEffect::NoStaging). An NVIDIA H200 captures strips
     /// three times as fast with staging; other GPUs are assumed to gain too. Set another value in
     /// [`Target`](crate::lower::compute::Target) to override it.
     pub fn staging(&self) -> u32 {
         // The minimum of `maxComputeSharedMemorySize` that Vulkan guarantees.
         const MOST: u32 = 16 << 10;
-        match self.identity().needs(Effect::NoStaging) {
+        match self.identity().gains_from(TuningEffect::NoStaging) {
             true => 0,
             false => self.limits.max_shared_memory.min(MOST),
         }
@@ -205,18 +206,18 @@ impl Capabilities {
 
     /// Invocations per workgroup: 64, and another number for draws that gain from it.
     ///
-    /// Draws with primitive restart have [128 on some devices](Effect::LargeRestartedWorkgroups): an
+    /// Draws with primitive restart have [128 on some devices](TuningEffect::LargeRestartedWorkgroups): an
     /// NVIDIA H200 then captures them at 0.90 of the speed of a copy, and at 0.84 with 64 invocations.
     /// A grid with indices and without primitive restart goes from 0.89 to 0.80 with 128.
     ///
-    /// Several small draws in one dispatch have [32 on some devices](Effect::SmallBatchedWorkgroups):
+    /// Several small draws in one dispatch have [32 on some devices](TuningEffect::SmallBatchedWorkgroups):
     /// llvmpipe then captures draws of 3 vertices 1.5 times as fast.
     pub fn workgroup_sizes(&self) -> WorkgroupSizes {
         let mut sizes = WorkgroupSizes::default();
-        if self.identity().needs(Effect::LargeRestartedWorkgroups) {
+        if self.identity().gains_from(TuningEffect::LargeRestartedWorkgroups) {
             sizes.restarted = 128;
         }
-        if self.identity().needs(Effect::SmallBatchedWorkgroups) {
+        if self.identity().gains_from(TuningEffect::SmallBatchedWorkgroups) {
             sizes.batched = 32;
         }
         sizes

@@ -59,6 +59,7 @@ mod error;
 mod extensions;
 mod features;
 pub(crate) mod fold;
+mod identity;
 mod job;
 mod kernels;
 mod lazy;
@@ -69,6 +70,7 @@ mod pulling;
 mod queries;
 mod recorder;
 mod simple_allocator;
+mod tunings;
 mod variants;
 pub mod vulkan;
 mod workarounds;
@@ -86,6 +88,7 @@ pub use extensions::{
     VertexDivisorSupport,
 };
 pub use features::{RequiredFeatures, required_features};
+pub use identity::DeviceIdentity;
 pub use kernels::Kernels;
 pub use memory::{
     Allocation, AllocationRequest, Buffer, BufferDesc, MemoryAllocator, MemoryLocation,
@@ -98,5 +101,6 @@ pub use pipeline::{ExpectedDraws, Pipeline, PipelineDesc, PipelineSpecialization
 pub use queries::{QueryKind, QueryPool, QueryResult, ResultTarget};
 pub use recorder::{Capture, CaptureDesc, CaptureOrder, Captured, Recorded, Recorder};
 pub use simple_allocator::SimpleAllocator;
+pub use tunings::{TUNINGS, Tuning, TuningEffect};
 pub use variants::{VariantDesc, VariantError, Variants};
-pub use workarounds::{DeviceIdentity, Effect, WORKAROUNDS, Workaround};
+pub use workarounds::{Effect, WORKAROUNDS, Workaround};

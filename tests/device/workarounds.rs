@@ -1,4 +1,4 @@
-//! The table of workarounds: tests where each entry applies, and that it is used.
+//! The tables of workarounds and of tunings: tests where each entry applies, and that it is used.
 
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -9,7 +9,7 @@ use ash::vk::{DriverId, PhysicalDeviceType};
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
     ArenaDesc, Capture, CaptureBuffer, CaptureDesc, CaptureNeeds, Context, DeviceIdentity,
-    IndirectDraw, MemoryLocation, Recorder, WORKAROUNDS, required_features,
+    IndirectDraw, MemoryLocation, Recorder, TUNINGS, WORKAROUNDS, required_features,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb_probe::gpu::Profile;
@@ -35,7 +35,8 @@ fn panvk(driver_version: u32, device_id: u32) -> DeviceIdentity {
 }
 
 fn active(device: DeviceIdentity) -> Vec<&'static str> {
-    device.workarounds().map(|workaround| workaround.name).collect()
+    let workarounds = device.workarounds().map(|workaround| workaround.name);
+    workarounds.chain(device.tunings().map(|tuning| tuning.name)).collect()
 }
 
 #[test]
@@ -143,7 +144,16 @@ fn other_drivers_have_what_they_report() {
 }
 
 #[test]
-fn every_entry_says_where_why_and_until_when() {
+fn every_tuning_says_where_and_why() {
+    for (number, tuning) in TUNINGS.iter().enumerate() {
+        assert!([tuning.devices, tuning.reason].iter().all(|text| text.len() > 10), "{tuning:?}");
+        let others = &TUNINGS[number + 1..];
+        assert!(others.iter().all(|other| other.name != tuning.name), "{tuning:?}");
+    }
+}
+
+#[test]
+fn every_workaround_says_where_why_and_until_when() {
     for (number, workaround) in WORKAROUNDS.iter().enumerate() {
         let texts = [workaround.devices, workaround.reason, workaround.removal];
         assert!(texts.iter().all(|text| text.len() > 10), "{workaround:?}");

@@ -33,7 +33,7 @@ send_and_sync! {
         Kernels, Limits, MemoryLocation, Pipeline, PipelineDesc<'static>, PipelineSpecialization,
         ProvokingVertexSupport, RawDevice, QueryKind, QueryPool, QueryResult, Recorded, Recorder<'static>,
         RequiredFeatures, ResultTarget, RuntimeError, SimpleAllocator, TransformFeedbackSupport, Unavailable,
-        VariantDesc<'static>, VariantError, Variants, VertexBuffer, VertexDivisorSupport, Workaround,
+        VariantDesc<'static>, VariantError, Variants, VertexBuffer, VertexDivisorSupport, Workaround, Tuning, TuningEffect,
     }
     vkxfb::runtime::vulkan {
         PipelineLayoutDesc<'static>, PipelineLayoutError, SetLayoutInfo<'static>, UnsupportedIndexType,

@@ -1,0 +1,136 @@
+//! What is done differently on some devices because it is faster there. What is captured is the same, so an entry
+//! that is wrong costs time alone. Each says which devices it is for, and why.
+
+#![forbid(unsafe_code)]
+
+use ash::vk::{DriverId, PhysicalDeviceType};
+
+use super::DeviceIdentity;
+
+/// What a tuning changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TuningEffect {
+    /// Captures do not test at run time whether accesses are aligned to their size:
+    /// [`Capabilities::wide_accesses`](super::Capabilities::wide_accesses).
+    NarrowAccesses,
+    /// Captures access pairs of dwords as 64-bit integers, where `shaderInt64` is enabled:
+    /// [`Capabilities::int64_accesses`](super::Capabilities::int64_accesses).
+    Int64Accesses,
+    /// The invocations of a workgroup load the parameters of their draw together:
+    /// [`Capabilities::shared_draws`](super::Capabilities::shared_draws).
+    SharedDraws,
+    /// Workgroups do not collect records in shared memory:
+    /// [`Capabilities::staging`](super::Capabilities::staging).
+    NoStaging,
+    /// Captures of draws with primitive restart have workgroups of 128 invocations:
+    /// [`Capabilities::workgroup_sizes`](super::Capabilities::workgroup_sizes).
+    LargeRestartedWorkgroups,
+    /// Captures of several small draws in one dispatch have workgroups of 32 invocations:
+    /// [`Capabilities::workgroup_sizes`](super::Capabilities::workgroup_sizes).
+    SmallBatchedWorkgroups,
+}
+
+impl TuningEffect {
+    /// A description for users.
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::NarrowAccesses => "accesses are not tested for their alignment",
+            Self::Int64Accesses => "pairs of dwords are accessed as 64-bit integers",
+            Self::SharedDraws => "a workgroup loads the parameters of its draw together",
+            Self::NoStaging => "records are not collected in shared memory",
+            Self::SmallBatchedWorkgroups => {
+                "workgroups of 32 invocations capture several small draws"
+            }
+            Self::LargeRestartedWorkgroups => {
+                "workgroups of 128 invocations capture draws with primitive restart"
+            }
+        }
+    }
+}
+
+/// Something that is faster on some devices.
+#[derive(Debug)]
+pub struct Tuning {
+    /// The name of the tuning.
+    pub name: &'static str,
+    /// What it changes.
+    pub effect: TuningEffect,
+    /// The devices that it is for.
+    pub devices: &'static str,
+    /// Why it is faster there.
+    pub reason: &'static str,
+    applies: fn(&DeviceIdentity) -> bool,
+}
+
+/// All tunings.
+pub static TUNINGS: [Tuning; 8] = [
+    Tuning {
+        name: "mali-narrow-accesses",
+        effect: TuningEffect::NarrowAccesses,
+        devices: "Mali, with any driver",
+        reason: "vectors of dwords are accessed whole in any case, and the test for alignment costs",
+        applies: DeviceIdentity::is_mali,
+    },
+    Tuning {
+        name: "mali-no-staging",
+        effect: TuningEffect::NoStaging,
+        devices: "Mali, with any driver",
+        reason: "shared memory is in main memory, like what is captured to",
+        applies: DeviceIdentity::is_mali,
+    },
+    Tuning {
+        name: "llvmpipe-narrow-accesses",
+        effect: TuningEffect::NarrowAccesses,
+        devices: "llvmpipe, as lavapipe",
+        reason: "vectors are taken apart in any case, and both sides of the test for alignment are run",
+        applies: |device| device.driver_id == DriverId::MESA_LLVMPIPE,
+    },
+    Tuning {
+        name: "llvmpipe-int64-accesses",
+        effect: TuningEffect::Int64Accesses,
+        devices: "llvmpipe, as lavapipe",
+        reason: "each component of a vector is accessed separately, for one lane after the other",
+        applies: |device| device.driver_id == DriverId::MESA_LLVMPIPE,
+    },
+    Tuning {
+        name: "llvmpipe-shared-draws",
+        effect: TuningEffect::SharedDraws,
+        devices: "llvmpipe, as lavapipe",
+        reason: "what all invocations load is loaded for one lane after the other, but for constant \
+                 places in shared memory",
+        applies: |device| device.driver_id == DriverId::MESA_LLVMPIPE,
+    },
+    Tuning {
+        name: "llvmpipe-small-batched-workgroups",
+        effect: TuningEffect::SmallBatchedWorkgroups,
+        devices: "llvmpipe, as lavapipe",
+        reason: "all invocations of a workgroup are executed, also those that a small draw does not have",
+        applies: |device| device.driver_id == DriverId::MESA_LLVMPIPE,
+    },
+    Tuning {
+        name: "processor-no-staging",
+        effect: TuningEffect::NoStaging,
+        devices: "processors, with any driver",
+        reason: "shared memory is in the caches of the processor, like what is captured to",
+        applies: |device| device.device_type == PhysicalDeviceType::CPU,
+    },
+    Tuning {
+        name: "nvidia-large-restarted-workgroups",
+        effect: TuningEffect::LargeRestartedWorkgroups,
+        devices: "NVIDIA GPUs, with NVIDIA's driver",
+        reason: "what each workgroup loads before its vertices takes longer than its vertices do",
+        applies: |device| device.driver_id == DriverId::NVIDIA_PROPRIETARY,
+    },
+];
+
+impl DeviceIdentity {
+    /// The tunings for the device.
+    pub fn tunings(&self) -> impl Iterator<Item = &'static Tuning> {
+        TUNINGS.iter().filter(|tuning| (tuning.applies)(self))
+    }
+
+    /// Whether a tuning with this effect is for the device.
+    pub(super) fn gains_from(&self, effect: TuningEffect) -> bool {
+        self.tunings().any(|tuning| tuning.effect == effect)
+    }
+}
