@@ -133,11 +133,11 @@
 //! * *shader library*: the functions in `shaders/*.wgsl`, which are linked into the rewritten
 //!   shader (`lower/library.rs`). `lower/functions.rs` lists those that generated code calls.
 //! * *slot*: the number of an output in Mesa (`gl_varying_slot`), as opposed to its *location* in
-//!   SPIR-V (`slots.rs`).
+//!   SPIR-V (`translators/slots.rs`).
 //! * *staging*: a workgroup collects its records in shared memory before it stores them. A *stage*
 //!   is always a pipeline stage (`lower/staging.rs`, `shaders/staged.wgsl`).
 //! * *stream*: a vertex stream. Only geometry shaders have several (`capture/streams.rs`).
-//! * *stream output*: an entry of Gallium's `pipe_stream_output_info` (`capture/stream_output.rs`).
+//! * *stream output*: an entry of Gallium's `pipe_stream_output_info` (`translators/stream_output.rs`).
 //! * *stub*: a function of the shader library whose body is generated when the library is linked
 //!   (`lower/functions.rs`, `shaders/stubs.wgsl`).
 //! * *sysvals*: the data that the CPU passes to the GPU for each draw, by Mesa's name for it
@@ -171,10 +171,10 @@ pub mod guide;
 pub mod internal;
 pub mod lower;
 pub mod runtime;
-pub mod slots;
 pub mod spirv;
 pub mod sysval;
 pub mod topology;
+pub mod translators;
 pub mod vertex_input;
 
 // The types that every capture needs. The others stay in their modules.

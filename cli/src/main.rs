@@ -429,7 +429,7 @@ impl Captured {
         let declarations = Declarations::of(&module);
         if let Some(file) = &self.stream_output {
             let info = stream_output::read(file)?;
-            let list = CaptureList::from_stream_output(&module, &declarations, &entry, &info);
+            let list = info.capture_list(&module, &declarations, &entry);
             return Ok(Some(list.with_context(|| file.display().to_string())?));
         }
         let mode = if self.separate { BufferMode::Separate } else { BufferMode::Interleaved };

@@ -2,7 +2,7 @@
 
 use spirv::Op;
 
-use super::{CapturedOutput, MAX_XFB_BUFFERS, MAX_XFB_STRIDE, StreamOutputError};
+use super::{CapturedOutput, MAX_XFB_BUFFERS, MAX_XFB_STRIDE};
 use crate::spirv::Id;
 use crate::spirv::declarations::Declarations;
 
@@ -53,8 +53,6 @@ pub enum CaptureError {
         "output {output} cannot be found: the module has no names (OpName); its outputs are: {found}"
     )]
     NoNames { output: String, found: String },
-    #[error(transparent)]
-    StreamOutput(#[from] StreamOutputError),
     #[error("output {output} ends inside a 64-bit component")]
     SplitComponent { output: String },
     #[error("{name} has a meaning only where varyings are interleaved")]

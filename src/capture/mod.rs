@@ -18,7 +18,6 @@ mod list;
 mod names;
 mod outputs;
 mod program_interface;
-mod stream_output;
 mod streams;
 mod varyings;
 mod written;
@@ -29,14 +28,13 @@ pub use list::{CaptureEntry, CaptureList, Selector, locations_used};
 pub use program_interface::{GlType, Varying};
 /// Built-ins, as [`Selector::BuiltIn`] names them.
 pub use spirv::BuiltIn;
-pub use stream_output::{
-    SlotLocations, StreamOutput, StreamOutputError, StreamOutputField, StreamOutputInfo,
-    StreamOutputProblem,
-};
 pub use varyings::BufferMode;
 
 pub(crate) use aggregate::pieces_of;
 pub(crate) use list::built_in_components;
+pub(crate) use outputs::{Outputs, Space, place_of};
+pub(crate) use streams::stream_of;
+pub(crate) use written::Written;
 
 use crate::spirv::{Id, NumericClass};
 

@@ -9,17 +9,17 @@ use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::EntryPoint;
 
 /// The outputs of an entry point.
-pub(super) struct Outputs<'a> {
-    pub(super) declarations: &'a Declarations,
+pub(crate) struct Outputs<'a> {
+    pub(crate) declarations: &'a Declarations,
     /// Variables and members of blocks, as declared.
-    pub(super) variables: Vec<InterfaceVariable>,
+    pub(crate) variables: Vec<InterfaceVariable>,
     /// Every scalar, vector and column in them.
-    pub(super) leaves: Vec<Leaf>,
+    pub(crate) leaves: Vec<Leaf>,
 }
 
 /// A space in which dwords of outputs are numbered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Space {
+pub(crate) enum Space {
     /// Locations, with four dwords each.
     Locations,
     /// The components of a built-in.
@@ -27,14 +27,14 @@ pub(super) enum Space {
 }
 
 /// A scalar, vector or column.
-pub(super) struct Leaf {
-    pub(super) output: CapturedOutput,
-    pub(super) built_in: Option<u32>,
+pub(crate) struct Leaf {
+    pub(crate) output: CapturedOutput,
+    pub(crate) built_in: Option<u32>,
 }
 
 impl<'a> Outputs<'a> {
     /// Finds the outputs of an entry point. An output that cannot be captured has no leaves.
-    pub(super) fn of(declarations: &'a Declarations, entry: &EntryPoint) -> Self {
+    pub(crate) fn of(declarations: &'a Declarations, entry: &EntryPoint) -> Self {
         let variables = interface_variables(declarations, entry, StorageClass::Output);
         let mut leaves = Vec::new();
         for variable in &variables {
@@ -61,12 +61,12 @@ impl<'a> Outputs<'a> {
 
     /// The error for an output that does not exist, with a list of those that do. `output` is the
     /// requested name.
-    pub(super) fn missing(&self, output: impl Into<String>) -> CaptureError {
+    pub(crate) fn missing(&self, output: impl Into<String>) -> CaptureError {
         CaptureError::NoSuchOutput { output: output.into(), found: list_outputs(&self.variables) }
     }
 
     /// The outputs in a space, each with its first dword.
-    pub(super) fn places(&self, space: Space) -> Vec<(u64, &CapturedOutput)> {
+    pub(crate) fn places(&self, space: Space) -> Vec<(u64, &CapturedOutput)> {
         let mut next = 0;
         let place = |leaf: &'_ Leaf| match (space, leaf.output.location, leaf.built_in) {
             (Space::Locations, Some(location), None) => {
@@ -86,7 +86,7 @@ impl<'a> Outputs<'a> {
 }
 
 /// Finds the output that contains a dword. Returns its first dword, and the output.
-pub(super) fn place_of<'o>(
+pub(crate) fn place_of<'o>(
     places: &[(u64, &'o CapturedOutput)],
     dword: u64,
 ) -> Option<(u64, &'o CapturedOutput)> {

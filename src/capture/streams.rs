@@ -11,7 +11,7 @@ use crate::spirv::types::block_type;
 
 /// The stream of an output: the decoration of the block's member, otherwise that of the variable,
 /// otherwise 0.
-pub(super) fn stream_of(declarations: &Declarations, output: &CapturedOutput) -> u32 {
+pub(crate) fn stream_of(declarations: &Declarations, output: &CapturedOutput) -> u32 {
     let of_member = || {
         let block = block_type(declarations, declarations.variable(output.variable)?.pointee)?;
         let member = output.path.get(usize::from(block.length.is_some()))?;

@@ -15,7 +15,7 @@ use crate::spirv::{Id, Instruction, Module, Section, ids_of};
 type OutputPath = (Id, Vec<u32>);
 
 /// The outputs that an entry point may write.
-pub(super) struct Written {
+pub(crate) struct Written {
     /// Paths of values that are written completely.
     places: BTreeSet<OutputPath>,
 }
@@ -24,7 +24,7 @@ impl Written {
     /// Follows pointers to outputs through the entry point's function and the functions that it
     /// calls. An index that is not constant selects all elements, and a pointer that is passed to a
     /// function counts as written through.
-    pub(super) fn of(module: &Module, declarations: &Declarations, entry: &EntryPoint) -> Self {
+    pub(crate) fn of(module: &Module, declarations: &Declarations, entry: &EntryPoint) -> Self {
         let outputs = || declarations.variables(StorageClass::Output);
         let initialized = module
             .section(Section::Declarations)
@@ -50,7 +50,7 @@ impl Written {
     }
 
     /// Whether a scalar, vector or column may be written, completely or in part.
-    pub(super) fn covers(&self, output: &CapturedOutput) -> bool {
+    pub(crate) fn covers(&self, output: &CapturedOutput) -> bool {
         let (variable, path) = (output.variable, &output.path);
         let is_written = |path: &[u32]| self.places.contains(&(variable, path.to_vec()));
         // In sorted order, longer paths with the same beginning come directly after the path.

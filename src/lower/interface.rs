@@ -4,7 +4,6 @@ use rustc_hash::FxHashSet;
 use spirv::{BuiltIn, Decoration, ExecutionModel, Op, StorageClass};
 
 use super::LowerError;
-use super::broadcast::BroadcastError;
 use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::emit::Code;
 use crate::spirv::entry_point::{EntryPoint, remove_annotations, remove_debug_info};
@@ -12,17 +11,17 @@ use crate::spirv::static_use::StaticUse;
 use crate::spirv::{Id, Instruction, Module, Section, ids_of, string_words};
 
 /// The name of a variable in messages.
-pub(super) fn label(declarations: &Declarations, variable: Id) -> String {
+pub(crate) fn label(declarations: &Declarations, variable: Id) -> String {
     declarations.label(variable)
 }
 
 /// The built-in of a variable, if it has one.
-pub(super) fn built_in(declarations: &Declarations, variable: Id) -> Option<u32> {
+pub(crate) fn built_in(declarations: &Declarations, variable: Id) -> Option<u32> {
     declarations.decoration_value(variable, Decoration::BuiltIn)
 }
 
 /// The input variable of the entry point with that built-in.
-pub(super) fn find_built_in(
+pub(crate) fn find_built_in(
     declarations: &Declarations,
     entry: &EntryPoint,
     which: BuiltIn,
@@ -37,7 +36,7 @@ pub(super) fn find_built_in(
 
 /// Removes push constants from the interface of an entry point that does not use them, and from the
 /// module if no entry point uses them, because drivers may count declared push constants.
-pub(super) fn remove_push_constants(
+pub(crate) fn remove_push_constants(
     module: &mut Module,
     declarations: &Declarations,
     used: &StaticUse,
@@ -64,7 +63,7 @@ pub(super) fn remove_push_constants(
 }
 
 /// Moves variables of these storage classes, and all pointers to them, to `Private`.
-pub(super) fn make_private(module: &mut Module, storages: &[StorageClass]) {
+pub(crate) fn make_private(module: &mut Module, storages: &[StorageClass]) {
     let is_in = |storage: u32| storages.iter().any(|s| *s as u32 == storage);
     module.edit(Section::Declarations, |op, operands| {
         // The operand that is the storage class.
@@ -82,7 +81,7 @@ pub(super) fn make_private(module: &mut Module, storages: &[StorageClass]) {
 }
 
 /// The structure types in variables of these storage classes.
-pub(super) fn interface_types(
+pub(crate) fn interface_types(
     declarations: &Declarations,
     storages: &[StorageClass],
 ) -> FxHashSet<Id> {
@@ -91,7 +90,7 @@ pub(super) fn interface_types(
 }
 
 /// The structure types within these types.
-pub(super) fn structures(declarations: &Declarations, mut open: Vec<Id>) -> FxHashSet<Id> {
+pub(crate) fn structures(declarations: &Declarations, mut open: Vec<Id>) -> FxHashSet<Id> {
     let mut types = FxHashSet::default();
     while let Some(ty) = open.pop() {
         match declarations.ty(ty) {
@@ -115,13 +114,13 @@ const BUFFER_STORAGES: [StorageClass; 5] = [
 ];
 
 /// The structure types in buffers. Their member decorations apply to the buffers too.
-pub(super) fn buffer_structures(declarations: &Declarations) -> FxHashSet<Id> {
+pub(crate) fn buffer_structures(declarations: &Declarations) -> FxHashSet<Id> {
     structures(declarations, declarations.pointees(&BUFFER_STORAGES).collect())
 }
 
 /// Removes the decorations in `which` from the variables of these storage classes and from their
 /// structures. `Offset` is kept for structures that buffers use too.
-pub(super) fn strip_decorations(
+pub(crate) fn strip_decorations(
     module: &mut Module,
     declarations: &Declarations,
     storages: &[StorageClass],
@@ -139,7 +138,7 @@ pub(super) fn strip_decorations(
 }
 
 /// The decoration of an `OpDecorate` or `OpMemberDecorate`.
-pub(super) fn decoration_of(i: Instruction<'_>) -> Option<u32> {
+pub(crate) fn decoration_of(i: Instruction<'_>) -> Option<u32> {
     match i.op() {
         Some(Op::Decorate) => Some(i.operand(1)),
         Some(Op::MemberDecorate) => Some(i.operand(2)),
@@ -148,7 +147,7 @@ pub(super) fn decoration_of(i: Instruction<'_>) -> Option<u32> {
 }
 
 /// Moves the execution modes of the entry point to `function`.
-pub(super) fn move_execution_modes(module: &mut Module, entry: &EntryPoint, function: Id) {
+pub(crate) fn move_execution_modes(module: &mut Module, entry: &EntryPoint, function: Id) {
     module.edit(Section::ExecutionModes, |_, operands| {
         if let Some(target) = operands.first_mut()
             && *target == entry.function.0
@@ -160,15 +159,9 @@ pub(super) fn move_execution_modes(module: &mut Module, entry: &EntryPoint, func
 
 /// `OpEntryPoint` cannot list that many variables.
 #[derive(Debug)]
-pub(super) struct InterfaceLimit(usize);
+pub(crate) struct InterfaceLimit(pub(crate) usize);
 
 impl From<InterfaceLimit> for LowerError {
-    fn from(InterfaceLimit(variables): InterfaceLimit) -> Self {
-        Self::InterfaceLimit(variables)
-    }
-}
-
-impl From<InterfaceLimit> for BroadcastError {
     fn from(InterfaceLimit(variables): InterfaceLimit) -> Self {
         Self::InterfaceLimit(variables)
     }
@@ -177,7 +170,7 @@ impl From<InterfaceLimit> for BroadcastError {
 /// Replaces the entry point's instruction in place. `interface` lists inputs and outputs. From
 /// SPIR-V 1.4 on the other global variables are added: those of the old interface and new ones.
 /// Other variables may belong to other entry points.
-pub(super) fn set_entry_point(
+pub(crate) fn set_entry_point(
     module: &mut Module,
     declarations: &Declarations,
     old: &EntryPoint,
@@ -208,7 +201,7 @@ pub(super) fn set_entry_point(
 
 /// The structure types of other variables and pointers. The decorations of their members do not
 /// apply to `variable` alone.
-pub(super) fn structures_of_others(
+pub(crate) fn structures_of_others(
     declarations: &Declarations,
     variable: &Variable,
 ) -> FxHashSet<Id> {

@@ -2,21 +2,20 @@
 //! what they need.
 //!
 //! * [`native`] keeps the shader's own decorations, or decorates it as a capture list says.
-//!   [`split_blocks`] may be called before it: it splits structures so that native captures need no
-//!   additional outputs.
+//!   [`split_blocks`](crate::translators::split_blocks) may be called before it: it splits structures
+//!   so that native captures need no additional outputs.
 //! * [`vertex`] makes the vertex shader store its captured outputs itself, while it still
 //!   rasterizes.
 //! * [`compute`] turns the vertex shader into a compute shader.
 //! * [`strip`] removes transform feedback, for a driver that must not capture.
 //!
-//! [`native`] and [`split_blocks`] support vertex, tessellation evaluation and geometry shaders,
+//! [`native`] supports vertex, tessellation evaluation and geometry shaders,
 //! the other backends only vertex shaders. [`vertex`] and [`compute`] link in the functions of
 //! `shaders/*.wgsl`, which implement primitive decomposition; `library` generates the bodies of the
 //! stubs there.
 
 #![forbid(unsafe_code)]
 
-pub mod broadcast;
 pub mod compute;
 mod descriptors;
 mod device_address;
@@ -25,7 +24,7 @@ mod error;
 mod explicit_layout;
 mod functions;
 mod inputs;
-mod interface;
+pub(crate) mod interface;
 pub mod kernel;
 mod library;
 mod lowered;
@@ -34,7 +33,6 @@ mod push_constants;
 pub mod reflect;
 mod resources;
 mod specialized;
-pub mod split_blocks;
 mod staging;
 mod store;
 pub mod strip;

@@ -13,7 +13,7 @@
 //! The following are not inlined:
 //!
 //! - structures with padding before 64-bit members, because drivers disagree about it. If
-//!   [`split_blocks`](super::split_blocks) is called first, their members become variables, which
+//!   [`split_blocks`](crate::translators::split_blocks) is called first, their members become variables, which
 //!   can be inlined;
 //! - structures that a buffer uses too, because the offsets of their members are those in the
 //!   buffer;

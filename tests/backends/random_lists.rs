@@ -4,14 +4,13 @@
 use crate::common;
 use crate::common::device::{capture, close, open};
 use spirv::BuiltIn;
-use vkxfb::capture::{
-    CaptureEntry, CaptureList, Layout, Selector, SlotLocations, StreamOutput, StreamOutputInfo,
-};
-use vkxfb::lower::split_blocks::{self, split_blocks};
+use vkxfb::capture::{CaptureEntry, CaptureList, Layout, Selector};
 use vkxfb::lower::{Backend, Captures, LowerError, Shader, compute, native, vertex};
 use vkxfb::spirv::Module;
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::find_vertex_shader;
+use vkxfb::translators::split_blocks::{self, split_blocks};
+use vkxfb::translators::stream_output::{SlotLocations, StreamOutput, StreamOutputInfo};
 use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::Profile;
 
@@ -199,13 +198,9 @@ fn native_captures_of_lists_are_those_of_the_other_backends() {
     for _ in 0..24 {
         // The same as records, half of the time.
         let mut list = random_list(&mut random);
-        let from_records = CaptureList::from_stream_output(
-            &module,
-            &declarations,
-            &entry,
-            &records(&mut random, &list),
-        )
-        .unwrap_or_else(|error| panic!("{error}: {list:?}"));
+        let from_records = records(&mut random, &list)
+            .capture_list(&module, &declarations, &entry)
+            .unwrap_or_else(|error| panic!("{error}: {list:?}"));
         let layout = |list| Layout::from_list(&declarations, &entry, list).unwrap();
         assert_eq!(dwords(&layout(&from_records)), dwords(&layout(&list)));
         if random.below(2) == 0 {

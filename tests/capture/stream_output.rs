@@ -2,17 +2,18 @@
 
 use crate::common;
 use spirv::ExecutionModel;
-use vkxfb::capture::{
-    CaptureError, CaptureList, Layout, SlotLocations, StreamOutput, StreamOutputError,
-    StreamOutputField, StreamOutputInfo, StreamOutputProblem,
-};
+use vkxfb::capture::{CaptureList, Layout};
 use vkxfb::lower::native::{self, Emitted};
-use vkxfb::lower::split_blocks::{self, split_blocks};
 use vkxfb::lower::{Captures, LowerError, Shader, vertex};
-use vkxfb::slots::VaryingSlot;
 use vkxfb::spirv::Module;
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::find_entry_point;
+use vkxfb::translators::slots::VaryingSlot;
+use vkxfb::translators::split_blocks::{self, split_blocks};
+use vkxfb::translators::stream_output::{
+    SlotLocations, StreamOutput, StreamOutputError, StreamOutputField, StreamOutputInfo,
+    StreamOutputProblem,
+};
 
 const VERTEX: ExecutionModel = ExecutionModel::Vertex;
 const EVALUATION: ExecutionModel = ExecutionModel::TessellationEvaluation;
@@ -21,10 +22,10 @@ fn list(
     words: &[u32],
     stage: ExecutionModel,
     info: &StreamOutputInfo,
-) -> Result<CaptureList, CaptureError> {
+) -> Result<CaptureList, StreamOutputError> {
     let module = Module::parse(words).unwrap();
     let entry = find_entry_point(&module, stage, None).unwrap();
-    CaptureList::from_stream_output(&module, &Declarations::of(&module), &entry, info)
+    info.capture_list(&module, &Declarations::of(&module), &entry)
 }
 
 fn layout(words: &[u32], stage: ExecutionModel, info: &StreamOutputInfo) -> Layout {
@@ -288,7 +289,7 @@ fn bad_stream_outputs_are_named() {
         let outputs = info(&[[2, 0, 4, 3, 0], bad], [8, 0, 513, 4]);
         let error = list(&words, VERTEX, &outputs).unwrap_err();
         let expected = StreamOutputError { index: 1, field, value, problem };
-        assert_eq!(error, CaptureError::StreamOutput(expected), "{bad:?}");
+        assert_eq!(error, expected, "{bad:?}");
         let said = format!("stream output 1: {field} is {value}; ");
         assert!(error.to_string().contains(&said), "{error}");
     }
@@ -296,7 +297,7 @@ fn bad_stream_outputs_are_named() {
     streams.outputs[0].stream = 1;
     let error = list(&words, VERTEX, &streams).unwrap_err();
     let (field, problem) = (StreamOutputField::Stream, StreamOutputProblem::Stream { actual: 0 });
-    assert_eq!(error, StreamOutputError { index: 0, field, value: 1, problem }.into());
+    assert_eq!(error, StreamOutputError { index: 0, field, value: 1, problem });
     // Slots that the mask claims.
     streams.outputs[0].stream = 0;
     streams.outputs_written = Some(1 << VaryingSlot::Fogc.index());
@@ -305,7 +306,7 @@ fn bad_stream_outputs_are_named() {
     for locations in [SlotLocations::Packed, SlotLocations::Unpacked] {
         streams.locations = locations;
         let error = list(&words, VERTEX, &streams).unwrap_err();
-        assert_eq!(error, StreamOutputError { index: 0, field, value: 0, problem }.into());
+        assert_eq!(error, StreamOutputError { index: 0, field, value: 0, problem });
     }
 }
 

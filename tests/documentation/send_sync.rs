@@ -8,8 +8,8 @@ mod thread_safety;
 
 send_and_sync! {
     vkxfb::capture { InterfaceVariable,
-        BufferMode, CaptureEntry, CaptureError, CaptureList, GlType, Layout, LengthError, CapturedOutput, StreamOutputError,
-        StreamOutputField, StreamOutputProblem, Selector, SlotLocations, StreamOutput, StreamOutputInfo, Varying,
+        BufferMode, CaptureEntry, CaptureError, CaptureList, GlType, Layout, LengthError, CapturedOutput,
+        Selector, Varying,
     }
     vkxfb::counts { BoundBuffer, DrawCounts }
     vkxfb::internal { Barrier, ContextId }
@@ -17,14 +17,14 @@ send_and_sync! {
         Backend, Captures<'static>, Effects, LowerError, Lowered, LoweredAttribute, LoweredCompute, LoweredKind, LoweredVertex,
         ResourcePlan, Shader<'static>, SpecIds, SysvalsPlace, WideAccesses,
     }
-    vkxfb::lower::broadcast { AddedOutput, Broadcast, BroadcastError, BroadcastOptions<'static> }
+    vkxfb::translators::broadcast { AddedOutput, Broadcast, BroadcastError, BroadcastOptions<'static> }
     vkxfb::lower::compute { Options<'static>, Target, WorkgroupSizes }
     vkxfb::lower::kernel { Kernel, Target }
     vkxfb::lower::native { EmitOptions<'static>, Emitted }
     vkxfb::lower::reflect {
         AttributeUse, DescriptorCount, DescriptorUse, PushConstant, ResourceInterface, ResourceType, VertexReads,
     }
-    vkxfb::lower::split_blocks { Member, Split, SplitError, SplitOptions<'static> }
+    vkxfb::translators::split_blocks { Member, Split, SplitError, SplitOptions<'static> }
     vkxfb::runtime {
         AddressSource, Allocation, AllocationRequest<'static>, Arena, ArenaAccess<'static>, ArenaDesc, ArenaRing,
         Buffer, BufferDesc<'static>, ByteCountDraw, Capabilities, Capture, CaptureBuffer, Captured,
@@ -38,7 +38,10 @@ send_and_sync! {
     vkxfb::runtime::vulkan {
         PipelineLayoutDesc<'static>, PipelineLayoutError, SetLayoutInfo<'static>, UnsupportedIndexType,
     }
-    vkxfb::slots { Packed, Packing, SlotError }
+    vkxfb::translators::slots { Packed, Packing, SlotError }
+    vkxfb::translators::stream_output {
+        SlotLocations, StreamOutput, StreamOutputError, StreamOutputField, StreamOutputInfo, StreamOutputProblem
+    }
     vkxfb::spirv { Id, Instruction<'static>, Module, NumericClass, ParseError, ParseErrorKind, Section }
     vkxfb::spirv::declarations { Declarations, Type, Variable }
     vkxfb::spirv::emit { Builder<'static>, Code }

@@ -7,19 +7,17 @@
 use std::borrow::Cow;
 
 use spirv::{BuiltIn, Decoration, Op};
-use vkxfb::capture::{
-    BufferMode, CaptureEntry, CaptureList, Layout, Selector, SlotLocations, StreamOutput,
-    StreamOutputInfo, locations_used,
-};
-use vkxfb::lower::broadcast::{self, broadcast_color};
+use vkxfb::capture::{BufferMode, CaptureEntry, CaptureList, Layout, Selector, locations_used};
 use vkxfb::lower::reflect::{resource_interface, vertex_reads};
-use vkxfb::lower::split_blocks::{self, split_blocks};
 use vkxfb::lower::strip::strip_xfb;
 use vkxfb::lower::{Captures, LowerError, Lowered, Shader, compute, native, vertex};
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::find_vertex_shader;
 use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb::spirv::{Module, read_string, words_from_bytes};
+use vkxfb::translators::broadcast::{self, broadcast_color};
+use vkxfb::translators::split_blocks::{self, split_blocks};
+use vkxfb::translators::stream_output::{SlotLocations, StreamOutput, StreamOutputInfo};
 
 /// The modules that are damaged. Of those in `seeds/`, glslang compiled these: `everything`, with
 /// `-gVS`; `packed`, which shares locations by `Component`, contains blocks, an array of blocks and
@@ -209,7 +207,7 @@ impl Case {
             let _ = CaptureList::from_varyings(&declarations, &entry, &names, mode);
         }
         if let Some(list) = &self.list {
-            let _ = CaptureList::from_stream_output(&module, &declarations, &entry, &records(list));
+            let _ = records(list).capture_list(&module, &declarations, &entry);
         }
         locations_used(&declarations, &entry);
     }

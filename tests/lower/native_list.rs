@@ -5,11 +5,11 @@ use crate::common;
 use spirv::{BuiltIn, ExecutionModel};
 use vkxfb::capture::{CaptureEntry, CaptureList, CapturedOutput, Layout, Selector};
 use vkxfb::lower::native::{self, Emitted};
-use vkxfb::lower::split_blocks::{self, Split, SplitError, split_blocks};
 use vkxfb::lower::{LowerError, Shader};
 use vkxfb::spirv::Module;
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::find_entry_point;
+use vkxfb::translators::split_blocks::{self, Split, SplitError, split_blocks};
 
 const VERTEX: ExecutionModel = ExecutionModel::Vertex;
 const CONTROL: ExecutionModel = ExecutionModel::TessellationControl;

@@ -4,11 +4,11 @@
 use crate::common;
 use vkxfb::capture::{BufferMode, CaptureList, CapturedOutput, Layout};
 use vkxfb::lower::reflect::vertex_reads;
-use vkxfb::lower::split_blocks::{self, split_blocks};
 use vkxfb::lower::{Captures, Lowered, Shader, compute, native, vertex};
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::find_vertex_shader;
 use vkxfb::spirv::{Id, Module};
+use vkxfb::translators::split_blocks::{self, split_blocks};
 
 /// Control flow and values that optimisers change, a block and a structure.
 const BRANCHING: &str = r#"#version 450

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use crate::common::render::{Renderer, SIZE, Scene, Texels};
 use ash::vk;
-use vkxfb::lower::broadcast::{Broadcast, BroadcastError, BroadcastOptions, broadcast_color};
 use vkxfb::spirv::Module;
+use vkxfb::translators::broadcast::{Broadcast, BroadcastError, BroadcastOptions, broadcast_color};
 
 const FLOAT: vk::Format = vk::Format::R32G32B32A32_SFLOAT;
 

@@ -3,12 +3,12 @@
 
 use crate::common;
 use vkxfb::capture::{CaptureError, Layout, LengthError, locations_used};
-use vkxfb::lower::split_blocks::{self, split_blocks};
 use vkxfb::lower::{LowerError, Lowered, Shader, SpecIds, compute, native, reflect, vertex};
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::find_vertex_shader;
 use vkxfb::spirv::specialization::{SpecializationConstant, SpecializationError};
 use vkxfb::spirv::{Id, Module};
+use vkxfb::translators::split_blocks::{self, split_blocks};
 use vkxfb::vertex_input::VertexInput;
 
 /// Lengths that are a constant, and operations on constants.

@@ -8,11 +8,11 @@ use ash::vk::ShaderStageFlags as Stage;
 use spirv::ExecutionModel;
 use vkxfb::capture::{CaptureEntry, CaptureError, CaptureList, Layout, Selector};
 use vkxfb::lower::native::{self, Emitted};
-use vkxfb::lower::split_blocks::{self, split_blocks};
 use vkxfb::lower::strip::strip_xfb;
 use vkxfb::lower::{Captures, LowerError, Shader, compute, vertex};
 use vkxfb::spirv::Module;
 use vkxfb::spirv::declarations::Declarations;
+use vkxfb::translators::split_blocks::{self, split_blocks};
 use vkxfb::vertex_input::VertexInput;
 
 use device::{BEFORE, Device, Scene};

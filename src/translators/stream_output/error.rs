@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use super::super::slots::VaryingSlot;
 use crate::capture::MAX_XFB_STRIDE;
-use crate::slots::VaryingSlot;
 
 /// A stream output that cannot be captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -10,7 +10,7 @@
 //! of these types.
 //!
 //! Each remaining variable can be captured by its own decorations, so that
-//! [`native`](super::native) needs no additional locations.
+//! [`native`](crate::lower::native) needs no additional locations.
 //!
 //! Blocks with built-ins are not changed. The following are errors: arrays of blocks, arrays of
 //! structures with an index that is not constant, and pointers to structures that are used by
@@ -24,8 +24,8 @@ pub use error::SplitError;
 
 use spirv::{Decoration, ExecutionModel, Op, StorageClass};
 
-use super::interface;
 use crate::capture::{CaptureError, Layout};
+use crate::lower::interface;
 use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::emit::Builder;
 use crate::spirv::entry_point::{CAPTURED_STAGES, EntryPoint, find_captured_shader};
@@ -39,13 +39,13 @@ const MAX_VARIABLES: usize = 512;
 /// The options of [`split_blocks`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SplitOptions<'a> {
-    /// The stage, as in [`Shader::stage`](super::Shader::stage): vertex, tessellation evaluation or
+    /// The stage, as in [`Shader::stage`](crate::lower::Shader::stage): vertex, tessellation evaluation or
     /// geometry. The outputs of other stages are arrays with one element per vertex, or are not
     /// captured.
     pub stage: Option<ExecutionModel>,
     /// The name of the entry point; `None` selects the only one of the stage.
     pub entry_point: Option<&'a str>,
-    /// The values of specialisation constants, as in [`Shader`](super::Shader::specialization).
+    /// The values of specialisation constants, as in [`Shader`](crate::lower::Shader::specialization).
     pub specialization: &'a [SpecializationConstant<'a>],
 }
 

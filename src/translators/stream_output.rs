@@ -12,11 +12,11 @@ mod error;
 
 pub use error::{StreamOutputError, StreamOutputField, StreamOutputProblem};
 
-use super::outputs::{Outputs, Space, place_of};
-use super::streams::stream_of;
-use super::written::Written;
-use super::{CaptureEntry, CaptureError, CaptureList, MAX_XFB_BUFFERS, MAX_XFB_STRIDE, Selector};
-use crate::slots::{Packed, Packing, VaryingSlot};
+use super::slots::{Packed, Packing, VaryingSlot};
+use crate::capture::{
+    CaptureEntry, CaptureList, MAX_XFB_BUFFERS, MAX_XFB_STRIDE, Outputs, Selector, Space, Written,
+    place_of, stream_of,
+};
 use crate::spirv::Module;
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::EntryPoint;
@@ -194,22 +194,22 @@ impl Run {
     }
 }
 
-impl CaptureList {
-    /// Makes a list from Gallium's stream outputs. `declarations` are those of `module`.
+impl StreamOutputInfo {
+    /// The list that captures the same. `declarations` are those of `module`.
     ///
     /// # Errors
-    /// [`CaptureError::StreamOutput`], which names a stream output and its field.
-    pub fn from_stream_output(
+    /// The error names a stream output and its field.
+    pub fn capture_list(
+        &self,
         module: &Module,
         declarations: &Declarations,
         entry: &EntryPoint,
-        info: &StreamOutputInfo,
-    ) -> Result<Self, CaptureError> {
+    ) -> Result<CaptureList, StreamOutputError> {
         let outputs = Outputs::of(declarations, entry);
-        let registers = info.written_slots(module, declarations, entry);
+        let registers = self.written_slots(module, declarations, entry);
         let each: Result<Vec<Run>, StreamOutputError> = (0..)
-            .zip(&info.outputs)
-            .map(|(index, output)| info.resolve(&outputs, &registers, index, output))
+            .zip(&self.outputs)
+            .map(|(index, output)| self.resolve(&outputs, &registers, index, output))
             .collect();
         let mut each = each?;
         each.sort_by_key(|run| (run.buffer, run.offset));
@@ -220,9 +220,7 @@ impl CaptureList {
                     let other = last.indices.1;
                     let problem = StreamOutputProblem::Overlap { other };
                     let (field, value) = (StreamOutputField::DstOffset, run.offset);
-                    return Err(
-                        StreamOutputError { index: run.indices.0, field, value, problem }.into()
-                    );
+                    return Err(StreamOutputError { index: run.indices.0, field, value, problem });
                 }
                 if last.absorb(run) {
                     continue;
@@ -230,18 +228,16 @@ impl CaptureList {
             }
             runs.push(*run);
         }
-        let mut list = Self::default();
+        let mut list = CaptureList::default();
         for run in &runs {
-            info.check_wide(&outputs, run)?;
+            self.check_wide(&outputs, run)?;
             let (selector, buffer, offset) = (run.selector(), run.buffer, run.offset * 4);
             list.captures.push(CaptureEntry { selector, buffer, offset });
-            list.strides[buffer as usize] = Some(info.strides[buffer as usize] * 4);
+            list.strides[buffer as usize] = Some(self.strides[buffer as usize] * 4);
         }
         Ok(list)
     }
-}
 
-impl StreamOutputInfo {
     /// Finds the dwords of a stream output; all of them must exist.
     fn resolve(
         &self,

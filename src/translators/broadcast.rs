@@ -42,7 +42,7 @@
 
 use spirv::{Decoration, ExecutionModel, Op, StorageClass};
 
-use super::interface;
+use crate::lower::interface;
 use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::entry_point::{EntryPoint, EntryPointError, find_fragment_shader};
@@ -336,4 +336,10 @@ fn emit_wrapper(
     }
     code.end_procedure(builder, wrapper, "broadcast_main");
     wrapper
+}
+
+impl From<interface::InterfaceLimit> for BroadcastError {
+    fn from(interface::InterfaceLimit(variables): interface::InterfaceLimit) -> Self {
+        Self::InterfaceLimit(variables)
+    }
 }

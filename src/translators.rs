@@ -1,0 +1,15 @@
+//! What translators to Vulkan need beside captures. Nothing else of the crate uses it.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`slots`] | Mesa's varying slots as locations and built-ins |
+//! | [`stream_output`] | Gallium's stream outputs as a [`CaptureList`](crate::capture::CaptureList) |
+//! | [`split_blocks`] | output structures become variables, so that each member can be captured by its own decorations |
+//! | [`broadcast`] | `gl_FragColor`: one output for all colour attachments |
+
+#![forbid(unsafe_code)]
+
+pub mod broadcast;
+pub mod slots;
+pub mod split_blocks;
+pub mod stream_output;
