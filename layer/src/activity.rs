@@ -121,7 +121,11 @@ impl Activity {
     /// The list of extensions alone is not enough: the loader adds the extensions that the
     /// manifests of implicit layers promise, including this layer's. The feature is what the driver
     /// reports.
-    pub(crate) fn of(mut capabilities: Capabilities, settings: &Settings) -> Self {
+    pub(crate) fn of(
+        #[cfg_attr(not(feature = "test-switches"), allow(unused_mut, reason = "of switches"))]
+        mut capabilities: Capabilities,
+        settings: &Settings,
+    ) -> Self {
         let lacks = capabilities.transform_feedback.as_ref().map(Lacks::of);
         let cause = match lacks {
             lacks if settings.force_enable => Cause::Forced(lacks.unwrap_or_default()),
@@ -129,10 +133,8 @@ impl Activity {
             Some(lacks) if settings.replace_partial && lacks.is_partial() => Cause::Partial(lacks),
             Some(lacks) => return Self::Dormant(Reason::DriverHasIt(lacks)),
         };
-        // Tests use this to capture with descriptors: synchronization validation does not see
-        // accesses by device address.
-        if std::env::var_os("VKXFB_HIDE_ADDRESSES").is_some() {
-            tracing::warn!("VKXFB_HIDE_ADDRESSES is for tests");
+        #[cfg(feature = "test-switches")]
+        if crate::test_switches::hides_addresses() {
             capabilities.buffer_device_address = None;
         }
         match Means::new(capabilities) {

@@ -1,11 +1,17 @@
-//! The commands that the layer intercepts, in one table, and the functions that hand them out.
+//! The commands that the layer intercepts, and the functions that hand them out.
+//!
+//! Commands of instances and physical devices are in the table below. Those of devices are in the
+//! files of this folder, each with a table of its own: `plain` has commands that are recorded as they
+//! are, `observed` those that captures have to see, `dependencies` those whose stages and accesses
+//! are translated, `objects` what creates and destroys objects, `queries` what concerns query pools,
+//! and `recording` what concerns command buffers as a whole. `entry` has what they share.
 
 mod dependencies;
 mod entry;
 mod external;
 mod objects;
 mod observed;
-pub(crate) mod plain;
+mod plain;
 mod queries;
 mod recording;
 
@@ -14,7 +20,6 @@ use std::ffi::{CStr, c_char};
 use ash::vk;
 
 use self::entry::untyped;
-
 use crate::advertise::formats;
 use crate::device::DeviceData;
 use crate::guard::guard;

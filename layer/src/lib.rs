@@ -25,7 +25,8 @@
 //!    the errors of commands; `guard` turns a panic into a Vulkan error at every entry point;
 //!    `identity` says who the layer is; [`interface`] has the structures that the loader and its
 //!    layers exchange; `log` has the log; `next` fetches functions of the next in the chain; `chain`
-//!    walks `pNext` chains; `settings` reads the user's settings. None of them knows an instance.
+//!    walks `pNext` chains; `settings` reads the user's settings; `test_switches` is not shipped. None
+//!    of them knows an instance.
 //! 2. *Arguments.* `translate` replaces arguments that belong to the extension, such as access masks
 //!    and buffer usages, for a driver that does not have it. `withheld` stores the commands of a pass
 //!    that is withheld; its tables are generated from the registry of Vulkan. Neither knows where
@@ -84,6 +85,9 @@
 //! Later the loader of Debian 12 returns commands of the top of the chain, and the layer would call
 //! itself. Device commands can be fetched at any time.
 //!
+//! Each function that a program calls has one guard: those of commands that are recorded have it in
+//! `command_buffers`, those of other commands of devices in `hooks/entry`.
+//!
 //! Only the functions below are exported. The loader gets pointers to private functions that do the
 //! same, because the dynamic linker may resolve the exported names to the symbols of the loader.
 
@@ -108,6 +112,8 @@ mod next;
 mod properties;
 mod recording;
 mod settings;
+#[cfg(feature = "test-switches")]
+mod test_switches;
 mod translate;
 mod withheld;
 

@@ -96,13 +96,13 @@ impl Sequence {
 
 /// The layer's names for what is left out, and the sequences that notice it.
 const OMISSIONS: [(&str, &[Sequence]); 7] = [
-    ("pipeline-barrier", &[Sequence::BarrierBefore, Sequence::BarrierBehind]),
-    ("event", &[Sequence::EventBefore, Sequence::EventBehind]),
-    ("render-pass", &[Sequence::RenderPassBefore, Sequence::RenderPassBehind, Sequence::Draw]),
-    ("before-captures", &[Sequence::RenderPassBefore]),
-    ("between-captures", &[Sequence::Captures]),
-    ("after-captures", &[Sequence::Draw]),
-    ("after-pass", &[Sequence::RenderPassBehind]),
+    ("PipelineBarrier", &[Sequence::BarrierBefore, Sequence::BarrierBehind]),
+    ("Event", &[Sequence::EventBefore, Sequence::EventBehind]),
+    ("RenderPass", &[Sequence::RenderPassBefore, Sequence::RenderPassBehind, Sequence::Draw]),
+    ("BeforeCaptures", &[Sequence::RenderPassBefore]),
+    ("BetweenCaptures", &[Sequence::Captures]),
+    ("AfterCaptures", &[Sequence::Draw]),
+    ("AfterPass", &[Sequence::RenderPassBehind]),
 ];
 
 /// The beginning of a line that reports a sequence.
@@ -200,6 +200,7 @@ fn run(omitted: Option<&str>) {
     let Some(said) = common::layer::run_on_it(sequences_are_synchronized, &variables) else {
         return;
     };
+    assert!(said.contains("is for tests"), "built without the layer's switches: {said}");
     let found: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix(REPORT)).collect();
     let missed = OMISSIONS.iter().find(|(name, _)| omitted == Some(*name));
     let missed = missed.map_or(&[][..], |(_, missed)| *missed);

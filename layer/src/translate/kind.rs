@@ -1,7 +1,5 @@
 //! Where stages and accesses are translated.
 
-use std::sync::LazyLock;
-
 /// Where stages and accesses of captures are added: in arguments of the application, or in barriers
 /// of the layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,27 +23,13 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    const ALL: [(&'static str, Self); 8] = [
-        ("pipeline-barrier", Self::PipelineBarrier),
-        ("event", Self::Event),
-        ("render-pass", Self::RenderPass),
-        ("submit", Self::Submit),
-        ("before-captures", Self::BeforeCaptures),
-        ("between-captures", Self::BetweenCaptures),
-        ("after-captures", Self::AfterCaptures),
-        ("after-pass", Self::AfterPass),
-    ];
-
-    /// Whether the stages and accesses of captures are added. Tests leave out one kind at a time
-    /// (`VKXFB_OMIT_TRANSLATION`), to check that this is noticed. The extension's own bits are
-    /// removed in any case.
+    /// Whether the stages and accesses of captures are added: always, but for tests that leave out one
+    /// kind at a time. The extension's own bits are removed in any case.
     pub(crate) fn is_translated(self) -> bool {
-        static OMITTED: LazyLock<Option<Kind>> = LazyLock::new(|| {
-            let name = std::env::var("VKXFB_OMIT_TRANSLATION").ok()?;
-            let found = Kind::ALL.into_iter().find(|(of, _)| *of == name).map(|(_, kind)| kind);
-            tracing::warn!(?found, "VKXFB_OMIT_TRANSLATION is for tests");
-            found
-        });
-        *OMITTED != Some(self)
+        #[cfg(feature = "test-switches")]
+        if let Some(omitted) = crate::test_switches::omitted() {
+            return omitted != format!("{self:?}");
+        }
+        true
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use ash::vk;
 
@@ -73,14 +73,13 @@ pub(crate) struct WithheldCommands {
 /// few hundred draws.
 const LONG: usize = 256;
 
-/// [`LONG`], or what tests want (`VKXFB_LONG_PASS`).
+/// [`LONG`], or what a test wants.
 fn long() -> usize {
-    static OF_TEST: LazyLock<Option<usize>> = LazyLock::new(|| {
-        let commands = std::env::var("VKXFB_LONG_PASS").ok()?.parse().ok();
-        tracing::warn!(?commands, "VKXFB_LONG_PASS is for tests");
-        commands
-    });
-    OF_TEST.unwrap_or(LONG)
+    #[cfg(feature = "test-switches")]
+    if let Some(commands) = crate::test_switches::long_pass() {
+        return commands;
+    }
+    LONG
 }
 
 impl WithheldCommands {

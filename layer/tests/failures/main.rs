@@ -179,6 +179,9 @@ fn a_partial_extension_is_told_of_and_replaced() {
 
 #[test]
 fn a_call_that_fails_without_addresses_is_an_error_and_nothing_is_lost() {
+    if compile().is_none() || survey().is_none() {
+        return eprintln!("skipped: no device, or no compiler of GLSL");
+    }
     // The layer reads the variable once, and a process has one loader.
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "a_call_that_fails_is_an_error_and_nothing_is_lost"])
@@ -187,5 +190,5 @@ fn a_call_that_fails_without_addresses_is_an_error_and_nothing_is_lost() {
         .unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (said, told) = (text(&output.stdout), text(&output.stderr));
-    assert!(output.status.success(), "{said}{told}");
+    assert!(output.status.success() && told.contains("is for tests"), "{said}{told}");
 }
