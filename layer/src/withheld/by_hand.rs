@@ -80,6 +80,7 @@ unsafe fn draws<T: Copy>(
     Ok(place)
 }
 
+/// Hands a macro the commands that are withheld below, as `commands` does.
 macro_rules! commands_by_hand {
     ($expand:ident) => {
         $expand! {
