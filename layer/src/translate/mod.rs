@@ -1,9 +1,9 @@
 //! Translates arguments that an application gives for `VK_EXT_transform_feedback` for a driver that
 //! does not have it, where captures are compute dispatches.
 //!
-//! * `kind`: where stages and accesses of captures are added, `masks` how. `barriers`, `passes` and `submits` have the structures and
-//!   commands that contain masks. `passes` also has the barriers that have to be recorded outside
-//!   of a render pass for its captures.
+//! * `kind`: where stages and accesses of captures are added, `masks`: which. `barriers`, `passes`
+//!   and `submits` have the structures and commands that contain masks. `passes` also has the
+//!   barriers that have to be recorded outside of a render pass for its captures.
 //! * `usages`: buffers, memory and descriptor set layouts.
 //! * `memory` has the memory for translated structures, and `sizes` the sizes of structures in
 //!   chains. The layer never writes to the application's structures.
