@@ -522,7 +522,7 @@ struct DrawRestarts {
 }
 
 // The table of an indirect draw covers all bound indices; that of another draw covers the indices
-// of the draw. range_of in src/runtime/recorder/restarts.rs implements the same rule.
+// of the draw. range_of in src/runtime/recorder/plan/restarts.rs implements the same rule.
 fn restarts_of(input: Input, arguments: Arguments) -> DrawRestarts {
     let table = input.restart_table;
     let limit = min(input.count, arguments.index_limit);

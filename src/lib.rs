@@ -97,6 +97,8 @@
 //!   (`capture/list.rs`).
 //! * *captured output*: a scalar, a vector or a matrix column that is captured. It is a part of an
 //!   *output*, which is a variable in the storage class `Output` (`capture/mod.rs`).
+//! * *collect*: to check what is bound and drawn and keep it as values, to be recorded later
+//!   (`runtime/recorder/collect/`).
 //! * *counter*: one dword in a counter buffer: the offset in bytes in a capture buffer at which the
 //!   next record is written (`runtime/parameters.rs`).
 //! * *counts*: how many primitives a draw generates, and how many of them fit (`counts.rs`,
@@ -117,6 +119,8 @@
 //! * *layout*: which captured output is at which offset in which capture buffer. Descriptor set
 //!   layouts and pipeline layouts are always called by their full names (`capture/`).
 //! * *lower*: to rewrite a shader for a backend (`lower/`).
+//! * *plan*: what is recorded of a capture, as a value without Vulkan handles
+//!   (`runtime/recorder/plan/`).
 //! * *play*: to record the commands of a capture that was collected (`runtime/recorder/play/`).
 //! * *record*, a: the bytes of one captured vertex in one capture buffer; their number is the
 //!   stride. Records are numbered within an instance, a draw or a capture (`topology.rs`,

@@ -4,7 +4,9 @@ use ash::vk;
 use vkxfb::capture::{MAX_XFB_BUFFERS, MAX_XFB_STRIDE};
 use vkxfb::counts::MAX_BUFFER_SIZE;
 use vkxfb::lower::Backend;
-use vkxfb::runtime::{Capabilities, Effect, RequiredFeatures, Unavailable, required_features};
+use vkxfb::runtime::{
+    Capabilities, RequiredFeatures, Unavailable, WorkaroundEffect, required_features,
+};
 
 /// The means to capture on a physical device.
 #[derive(Debug)]
@@ -45,7 +47,9 @@ impl Means {
             .max_transform_feedback_buffer_data_stride(MAX_XFB_STRIDE)
             .transform_feedback_queries(true)
             // The layer turns the byte count into the arguments of an indirect draw.
-            .transform_feedback_draw(!workarounds.any(|w| w.effect == Effect::NoIndirectDraws))
+            .transform_feedback_draw(
+                !workarounds.any(|w| w.effect == WorkaroundEffect::NoIndirectDraws),
+            )
     }
 
     /// Returns the size in bytes that `Context::max_capture_buffer` of the runtime would return on a

@@ -79,7 +79,7 @@ impl RequiredFeatures {
     /// shader has side effects. The native backend and the vertex backend run the shader only once,
     /// so they are preferred for such shaders if they meet the needs; the vertex backend is not where
     /// the device shades vertices that do not exist
-    /// ([`Effect::SpeculativeVertices`](super::Effect::SpeculativeVertices)).
+    /// ([`WorkaroundEffect::SpeculativeVertices`](super::WorkaroundEffect::SpeculativeVertices)).
     pub fn choose(&self, needs: &CaptureNeeds) -> Option<Backend> {
         choose(self.backends(), self.speculative_vertices, needs)
     }

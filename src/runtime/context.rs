@@ -13,7 +13,7 @@ use super::barrier::{Barrier, ConsumerScope, Scope};
 use super::descriptors::TableLimits;
 use super::extensions::{AddressFn, DrawIndirectCountFn, TransformFeedbackFn};
 use super::recorder::SMALL;
-use super::workarounds::Effect;
+use super::workarounds::WorkaroundEffect;
 use super::{Capabilities, RequiredFeatures, RuntimeError, required_features};
 use crate::counts::MAX_BUFFER_SIZE;
 use crate::lower::{Backend, ResourcePlan, compute};
@@ -147,8 +147,8 @@ impl Context {
             max_workgroups_per_axis: x.min(y).min(WORKGROUPS_EVERYWHERE),
             max_shared_workgroups: SMALL,
             optimizes_shaders: true,
-            indirect_dispatch: !capabilities.identity().needs(Effect::DirectDispatch),
-            indirect_draws: !capabilities.identity().needs(Effect::NoIndirectDraws),
+            indirect_dispatch: !capabilities.identity().needs(WorkaroundEffect::DirectDispatch),
+            indirect_draws: !capabilities.identity().needs(WorkaroundEffect::NoIndirectDraws),
             omitted: None,
             debug_utils: None,
             capabilities,
@@ -358,7 +358,7 @@ impl Context {
     }
 
     /// Sets whether captures may use `vkCmdDispatchIndirect`. No device reports that the command
-    /// does not work; it is used by default, unless a [workaround](Effect::DirectDispatch) disables
+    /// does not work; it is used by default, unless a [workaround](WorkaroundEffect::DirectDispatch) disables
     /// it. Without it, a capture whose size only the GPU knows is dispatched with the largest
     /// number of invocations that its capture buffers allow, and the surplus invocations do
     /// nothing. For an indirect draw with primitive restart this can be the number of bound indices
@@ -374,7 +374,7 @@ impl Context {
     }
 
     /// Sets whether `vkCmdDrawIndirect` works. No device reports that it does not; the command is
-    /// used by default, unless a [workaround](Effect::NoIndirectDraws) disables it. If it does not
+    /// used by default, unless a [workaround](WorkaroundEffect::NoIndirectDraws) disables it. If it does not
     /// work, [`Kernels::write_draw_commands`](super::Kernels::write_draw_commands) returns an
     /// error.
     pub fn set_indirect_draws(&mut self, work: bool) {

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use ash::{ext, khr, vk};
 
 use super::extensions::{self, AddressSource, ChainedFeature, CreateInfoAdditions};
-use super::workarounds::Effect;
+use super::workarounds::WorkaroundEffect;
 use super::{Capabilities, Unavailable};
 use crate::lower::{Backend, ResourcePlan};
 
@@ -107,7 +107,7 @@ pub fn required_features(
             && caps.has_extension(khr::storage_buffer_storage_class::NAME),
         portability_subset: caps.has_extension(khr::portability_subset::NAME),
         has_draw_indirect_count,
-        speculative_vertices: caps.identity().needs(Effect::SpeculativeVertices),
+        speculative_vertices: caps.identity().needs(WorkaroundEffect::SpeculativeVertices),
         provoking_vertex_last: provoking.is_some_and(|p| p.last),
         preserve_provoking_vertex: provoking.is_some_and(|p| p.preserved),
         geometry_shader: graphics && caps.geometry_shader,

@@ -103,4 +103,4 @@ pub use recorder::{Capture, CaptureDesc, CaptureOrder, Captured, Recorded, Recor
 pub use simple_allocator::SimpleAllocator;
 pub use tunings::{TUNINGS, Tuning, TuningEffect};
 pub use variants::{VariantDesc, VariantError, Variants};
-pub use workarounds::{Effect, WORKAROUNDS, Workaround};
+pub use workarounds::{WORKAROUNDS, Workaround, WorkaroundEffect};

@@ -526,6 +526,11 @@ impl Pipeline {
         &self.shared.layout
     }
 
+    /// Whether the shader captures any output.
+    pub(super) fn captures_outputs(&self) -> bool {
+        !self.layout().outputs.is_empty()
+    }
+
     /// The topology that all draws must have, or `None` if each draw chooses.
     pub fn fixed_topology(&self) -> Option<PrimitiveTopology> {
         self.shared.fixed_topology

@@ -63,7 +63,7 @@ pub struct Tuning {
 }
 
 /// All tunings.
-pub static TUNINGS: [Tuning; 8] = [
+pub static TUNINGS: &[Tuning] = &[
     Tuning {
         name: "mali-narrow-accesses",
         effect: TuningEffect::NarrowAccesses,

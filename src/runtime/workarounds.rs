@@ -11,7 +11,7 @@ use super::DeviceIdentity;
 
 /// What a workaround changes. Each is a default that an application may override.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Effect {
+pub enum WorkaroundEffect {
     /// Captures whose size only the GPU knows are dispatched directly, with the largest number of
     /// invocations possible:
     /// [`Context::set_indirect_dispatch`](super::Context::set_indirect_dispatch).
@@ -24,7 +24,7 @@ pub enum Effect {
     SpeculativeVertices,
 }
 
-impl Effect {
+impl WorkaroundEffect {
     /// A description for users.
     pub const fn description(self) -> &'static str {
         match self {
@@ -43,7 +43,7 @@ pub struct Workaround {
     /// The name of the workaround.
     pub name: &'static str,
     /// What it changes.
-    pub effect: Effect,
+    pub effect: WorkaroundEffect,
     /// The devices that it applies to: drivers, their versions, and GPUs.
     pub devices: &'static str,
     /// Why.
@@ -63,10 +63,10 @@ impl Workaround {
 }
 
 /// All workarounds.
-pub static WORKAROUNDS: [Workaround; 3] = [
+pub static WORKAROUNDS: &[Workaround] = &[
     Workaround {
         name: "panvk-direct-dispatch",
-        effect: Effect::DirectDispatch,
+        effect: WorkaroundEffect::DirectDispatch,
         devices: "panvk before Mesa 25.2, on Mali before v10 (G31, G51, G52, G57, G71, G72, G76)",
         reason: "vkCmdDispatchIndirect does nothing",
         link: "https://docs.mesa3d.org/relnotes/25.2.0.html",
@@ -79,7 +79,7 @@ pub static WORKAROUNDS: [Workaround; 3] = [
     },
     Workaround {
         name: "panvk-no-indirect-draws",
-        effect: Effect::NoIndirectDraws,
+        effect: WorkaroundEffect::NoIndirectDraws,
         devices: "panvk before Mesa 26.0, on Mali before v10 (G31, G51, G52, G57, G71, G72, G76)",
         reason: "vkCmdDrawIndirect and vkCmdDrawIndexedIndirect do nothing, or may",
         link: "https://docs.mesa3d.org/relnotes/26.0.0.html",
@@ -92,7 +92,7 @@ pub static WORKAROUNDS: [Workaround; 3] = [
     },
     Workaround {
         name: "panvk-speculative-vertices",
-        effect: Effect::SpeculativeVertices,
+        effect: WorkaroundEffect::SpeculativeVertices,
         devices: "panvk, on Mali before v13 (G31 to G720)",
         reason: "pan_force_enable_shader_atomics gives vertexPipelineStoresAndAtomics, and vertices may be shaded \
                  that do not exist",
@@ -111,7 +111,7 @@ impl DeviceIdentity {
     }
 
     /// Whether a workaround with this effect applies to the device.
-    pub(super) fn needs(&self, effect: Effect) -> bool {
+    pub(super) fn needs(&self, effect: WorkaroundEffect) -> bool {
         self.workarounds().any(|workaround| workaround.effect == effect)
     }
 }

@@ -29,7 +29,7 @@ send_and_sync! {
         AddressSource, Allocation, AllocationRequest<'static>, Arena, ArenaAccess<'static>, ArenaDesc, ArenaRing,
         Buffer, BufferDesc<'static>, ByteCountDraw, Capabilities, Capture, CaptureBuffer, Captured,
         CaptureDesc<'static>, CaptureNeeds, CaptureOrder, ConditionalRendering, ConsumerScope, Context, CounterBuffer, CreateInfoAdditions,
-        DeviceIdentity, Draw, DrawCommands, DrawIndexed, Effect, ExpectedDraws, IndexBuffer, IndexType, IndirectDraw, LateDraws,
+        DeviceIdentity, Draw, DrawCommands, DrawIndexed, WorkaroundEffect, ExpectedDraws, IndexBuffer, IndexType, IndirectDraw, LateDraws,
         Kernels, Limits, MemoryLocation, Pipeline, PipelineDesc<'static>, PipelineSpecialization,
         ProvokingVertexSupport, RawDevice, QueryKind, QueryPool, QueryResult, Recorded, Recorder<'static>,
         RequiredFeatures, ResultTarget, RuntimeError, SimpleAllocator, TransformFeedbackSupport, Unavailable,

@@ -271,6 +271,22 @@ impl Part {
         })
     }
 
+    /// Copies a value into upload memory.
+    ///
+    /// # Errors
+    /// As [`take`](Self::take).
+    pub(in crate::runtime) fn push_one<T: bytemuck::NoUninit>(
+        &mut self,
+        value: T,
+    ) -> Result<Suballocation, RuntimeError> {
+        self.push(std::iter::once(value))
+    }
+
+    /// The bytes that are taken of the current block.
+    pub(in crate::runtime) fn taken(&self) -> u64 {
+        self.blocks.get(self.current).map_or(0, |block| block.used)
+    }
+
     /// Copies two pieces into upload memory, one directly after the other.
     ///
     /// # Errors

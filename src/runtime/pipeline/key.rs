@@ -14,7 +14,7 @@ pub(in crate::runtime) struct Key {
     pub(in crate::runtime) source: Source,
     /// Whether draws may have an index buffer.
     pub(in crate::runtime) indexed: bool,
-    /// Whether primitive restart may be enabled. It is enabled if the source is [`Source::Pushed`].
+    /// Whether primitive restart may be enabled; with [`Source::Pushed`], whether it is.
     pub(in crate::runtime) restart: bool,
     /// Whether elements of attributes may be missing, accesses unaligned, or instances several. A pushed draw
     /// without indices that needs no such checks is *plain* in shaders.
@@ -31,7 +31,7 @@ pub(in crate::runtime) enum Source {
     /// Memory: draws that the CPU placed, and a list of the draw of each workgroup. All elements of an
     /// attribute begin within 4 GiB.
     Listed,
-    /// Memory, where a kernel placed the draws; or push constants, for one draw that no other source takes.
+    /// Memory, where a kernel placed the draws; or push constants, for any one draw that the CPU placed.
     Placed,
     /// Push constants: one draw, which its workgroups place themselves. All elements of an attribute begin
     /// within 4 GiB.

@@ -4,7 +4,7 @@ use ash::vk;
 
 use super::collect::Collector;
 use super::plan::Plan;
-use super::play::{After, CaptureOrder, Placed, Playback, Player};
+use super::play::{After, CaptureOrder, Places, Playback, Player};
 use super::{CaptureDesc, Captured, Inner, Recorded, Recorder};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::runtime::arena::Suballocation;
@@ -28,7 +28,7 @@ use crate::sysval::Address;
 pub struct Capture {
     pub(super) collector: Collector,
     plan: Plan,
-    placed: Placed,
+    places: Places,
     kernels: Kernels,
     /// The counters to end with, by capture buffer.
     end_counters: [Address; MAX_XFB_BUFFERS],
@@ -56,7 +56,7 @@ impl Capture {
         Self {
             collector: Collector::new(ctx),
             plan: Plan::default(),
-            placed: Placed::default(),
+            places: Places::default(),
             kernels: kernels.clone(),
             end_counters: Default::default(),
             is_abandoned: false,
@@ -75,7 +75,8 @@ impl Capture {
     /// As [`Recorder::begin`], for all command buffers that the capture is [played](Self::play)
     /// into.
     pub unsafe fn begin(&mut self, desc: &CaptureDesc<'_>) -> Result<(), RuntimeError> {
-        self.begin_inactive()?;
+        self.clear();
+        self.kernels.pipelines()?;
         // SAFETY: the caller's contract.
         let begun = unsafe { self.collector.begin(desc) };
         if begun.is_err() {
@@ -276,7 +277,7 @@ impl Capture {
         counters: [Address; MAX_XFB_BUFFERS],
     ) -> Result<After, RuntimeError> {
         self.collector.check_begun()?;
-        let Self { collector, plan, placed, kernels, flushed, .. } = self;
+        let Self { collector, plan, places, kernels, flushed, .. } = self;
         let Collector { ctx, collected, bindings, table, .. } = collector;
         let earlier = flushed.and_then(|flushed| flushed.positions);
         let mut after = After {
@@ -293,7 +294,7 @@ impl Capture {
                 bindings,
                 table,
                 plan,
-                placed,
+                places,
                 counters,
                 earlier,
             };

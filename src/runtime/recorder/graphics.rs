@@ -7,8 +7,9 @@ use super::checks::{
     check_native_indirect, check_push_constants, check_set_range, check_strides, check_topology,
     check_used_sets,
 };
-use super::collect::{Constants, SetArguments, SetNumbers};
+use super::collect::{Constants, SetNumbers};
 use super::draw_commands::Arguments;
+use super::set_arguments::SetArguments;
 use super::{CaptureDesc, Captured, Recorded};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::counts::{BoundBuffer, DrawCounts};

@@ -10,9 +10,9 @@
 //! The functions of [`Recorder`] are in state.rs and draw_commands.rs; graphics.rs is the native and the vertex
 //! backend.
 //!
-//! The compute backend goes through three rooms, which a [`Capture`] connects:
+//! The compute backend has three phases, which a [`Capture`] connects:
 //!
-//! | room | what it makes | from |
+//! | phase | what it makes | from |
 //! |---|---|---|
 //! | collect | values, in the order in which they are drawn | what the application binds and draws |
 //! | plan | what is recorded and the memory that it takes, without Vulkan handles | these values |
@@ -32,6 +32,7 @@ mod graphics;
 mod plan;
 mod play;
 mod ranges;
+mod set_arguments;
 mod state;
 
 pub use self::capture::Capture;

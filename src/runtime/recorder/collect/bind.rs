@@ -3,7 +3,8 @@
 use ash::vk;
 
 use super::super::checks::{check_push_constants, check_set_range, check_strides, check_used_sets};
-use super::{Attributes, BoundIndices, Collector, Predicate, SetArguments};
+use super::super::set_arguments::SetArguments;
+use super::{Attributes, BoundIndices, Collector, Predicate};
 use crate::lower::Backend;
 use crate::runtime::checks::multiple_of_4;
 use crate::runtime::descriptors::Purpose;
@@ -31,7 +32,7 @@ impl Collector {
     }
 
     /// Binds a pipeline that has been checked.
-    pub(in super::super) fn set_pipeline(&mut self, pipeline: &Pipeline) {
+    pub(super) fn set_pipeline(&mut self, pipeline: &Pipeline) {
         self.bound.provoking_vertex = pipeline.provoking_vertex();
         self.bound.restart = pipeline.primitive_restart();
         if !self.bindings.pipelines.last().is_some_and(|last| last.is(pipeline)) {
@@ -71,7 +72,7 @@ impl Collector {
     ///
     /// # Safety
     /// As [`Recorder::draw`](super::super::Recorder::draw).
-    pub(in super::super) unsafe fn find_attributes(&mut self) -> Result<(), RuntimeError> {
+    pub(super) unsafe fn find_attributes(&mut self) -> Result<(), RuntimeError> {
         if self.bound.has_attributes {
             return Ok(());
         }
@@ -178,7 +179,7 @@ impl Collector {
     ///
     /// # Errors
     /// [`RuntimeError::MissingDescriptorSet`].
-    pub(in super::super) fn check_used_sets(&self) -> Result<(), RuntimeError> {
+    pub(super) fn check_used_sets(&self) -> Result<(), RuntimeError> {
         let Some(pipeline) = &self.bound.pipeline else { return Ok(()) };
         let sets = &self.bindings.sets;
         check_used_sets(pipeline, |set| {

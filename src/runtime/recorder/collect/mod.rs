@@ -1,9 +1,9 @@
-//! The first of three rooms: what an application binds, draws and queries is checked, and collected as
+//! The first of three phases: what an application binds, draws and queries is checked, and collected as
 //! values. Nothing is recorded, and how the draws will be captured is not known here.
 //!
-//! The door is [`Collector`]. The next room, [plan](super::plan), sees of it what [`Collected`] has: no handle
-//! and no device. The last one, [play](super::play), also takes the [`Bindings`] and the descriptors of the
-//! buffers.
+//! The entry point is [`Collector`]. The next phase, [plan](super::plan), sees of it what [`Collected`] has: no
+//! handle and no device. The last one, [play](super::play), also takes the [`Bindings`] and the descriptors of
+//! the buffers.
 
 mod addresses;
 mod bind;
@@ -21,7 +21,7 @@ pub(super) use self::constants::Constants;
 pub(super) use self::draws::most_invocations;
 use self::queries::ActiveQuery;
 use self::sets::BoundSets;
-pub(super) use self::sets::{SetArguments, SetNumbers};
+pub(super) use self::sets::{RecordedSets, SetNumbers};
 pub(super) use self::values::{
     Collected, CollectedDraw, Position, State, Target, Traits, invocations_per_item,
 };

@@ -4,9 +4,13 @@
 //! layouts tell which offset belongs to which set. Commands are therefore stored as a whole, and a
 //! snapshot contains for each set number the command that bound it last.
 
+#![forbid(unsafe_code)]
+
 use std::ops::Range;
 
 use ash::vk;
+
+use super::super::set_arguments::SetArguments;
 
 /// Means in place of a command that nothing was bound to the set number.
 const UNBOUND: u32 = u32::MAX;
@@ -18,34 +22,6 @@ struct Command {
     numbers: Range<usize>,
     sets: Range<usize>,
     dynamic_offsets: Range<usize>,
-}
-
-/// The arguments of `vkCmdBindDescriptorSets`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) struct SetArguments<'a> {
-    pub(in super::super) layout: vk::PipelineLayout,
-    pub(in super::super) first: u32,
-    pub(in super::super) sets: &'a [vk::DescriptorSet],
-    pub(in super::super) dynamic_offsets: &'a [u32],
-}
-
-impl SetArguments<'_> {
-    /// Records `vkCmdBindDescriptorSets`.
-    ///
-    /// # Safety
-    /// As [`Recorder::bind_descriptor_sets`](super::super::Recorder::bind_descriptor_sets).
-    pub(in super::super) unsafe fn record(
-        self,
-        device: &ash::Device,
-        cmd: vk::CommandBuffer,
-        point: vk::PipelineBindPoint,
-    ) {
-        let Self { layout, first, sets, dynamic_offsets } = self;
-        // SAFETY: the caller's contract.
-        unsafe {
-            device.cmd_bind_descriptor_sets(cmd, point, layout, first, sets, dynamic_offsets)
-        };
-    }
 }
 
 /// Numbers of descriptor sets.
@@ -83,15 +59,13 @@ pub(in super::super) struct BoundSets {
     snapshots: Vec<u32>,
     /// The number of the last snapshot.
     current: usize,
-    /// By set number, the command whose set is bound in the command buffer, or [`UNBOUND`].
-    recorded: Vec<u32>,
     /// The numbers of sets that the application binds itself.
     assumed: SetNumbers,
 }
 
 impl BoundSets {
     /// Begins a recording: nothing is bound, and there are no set numbers yet.
-    pub(in super::super) fn restart(&mut self) {
+    pub(super) fn restart(&mut self) {
         self.count = 0;
         self.commands.clear();
         self.sets.clear();
@@ -99,11 +73,10 @@ impl BoundSets {
         self.snapshots.clear();
         self.assumed.clear();
         self.current = 0;
-        self.forget_recorded();
     }
 
     /// Makes sure that there are at least `count` set numbers, for another pipeline.
-    pub(in super::super) fn widen(&mut self, count: u32) {
+    pub(super) fn widen(&mut self, count: u32) {
         let (old, new) = (self.count, count as usize);
         if new <= old {
             return;
@@ -119,16 +92,15 @@ impl BoundSets {
             self.snapshots = wide;
         }
         self.count = new;
-        self.recorded.resize(new, UNBOUND);
     }
 
     /// The number of the current snapshot.
-    pub(in super::super) const fn current(&self) -> usize {
+    pub(super) const fn current(&self) -> usize {
         self.current
     }
 
     /// Binds sets; their numbers must exist. Binding what is already bound makes no new snapshot.
-    pub(in super::super) fn bind(&mut self, arguments: SetArguments<'_>) {
+    pub(super) fn bind(&mut self, arguments: SetArguments<'_>) {
         let SetArguments { layout, first, sets, dynamic_offsets } = arguments;
         let numbers = first as usize..first as usize + sets.len();
         if sets.is_empty() || self.is_bound(&numbers, arguments) {
@@ -149,12 +121,12 @@ impl BoundSets {
     }
 
     /// Takes it that the application binds sets itself.
-    pub(in super::super) fn assume(&mut self, first: u32, count: u32) {
+    pub(super) fn assume(&mut self, first: u32, count: u32) {
         self.assumed.add(first, count);
     }
 
     /// Whether the application binds the set of that number itself.
-    pub(in super::super) fn is_assumed(&self, number: u32) -> bool {
+    pub(super) fn is_assumed(&self, number: u32) -> bool {
         self.assumed.contains(number)
     }
 
@@ -187,47 +159,59 @@ impl BoundSets {
     }
 
     /// Whether a set number has something bound in a snapshot.
-    pub(in super::super) fn is_set_bound(&self, snapshot: usize, number: u32) -> bool {
+    pub(super) fn is_set_bound(&self, snapshot: usize, number: u32) -> bool {
         self.snapshot(snapshot).get(number as usize).is_some_and(|command| *command != UNBOUND)
     }
+}
 
-    /// Assumes that nothing is bound in the command buffer, because others may have bound sets.
-    pub(in super::super) fn forget_recorded(&mut self) {
-        self.recorded.clear();
-        self.recorded.resize(self.count, UNBOUND);
+/// What a command buffer has bound: by set number, the command whose set that is, or [`UNBOUND`].
+#[derive(Debug, Default)]
+pub(in super::super) struct RecordedSets(Vec<u32>);
+
+impl RecordedSets {
+    /// Assumes that nothing of `bound` is, because others may have bound sets.
+    pub(in super::super) fn forget(&mut self, bound: &BoundSets) {
+        self.0.clear();
+        self.0.resize(bound.count, UNBOUND);
     }
 
     /// Returns the next command after `after` that must be recorded so that the first `count` sets
-    /// of a snapshot are bound, with its number, or `None` if they are bound. Marks the command as
+    /// of a snapshot of `bound` are bound, with its number, or `None` if they are bound. Marks the command as
     /// recorded.
     ///
     /// Commands are returned in their original order, because a later command replaces sets of an
     /// earlier one. A command with another layout may disturb all sets that were bound before;
     /// these are recorded again for the next dispatch.
-    pub(in super::super) fn next_command(
+    pub(in super::super) fn next<'a>(
         &mut self,
+        bound: &'a BoundSets,
         snapshot: usize,
         count: u32,
         after: Option<u32>,
-    ) -> Option<(u32, SetArguments<'_>)> {
-        let wanted = self.snapshot(snapshot).iter().zip(&self.recorded).take(count as usize);
+    ) -> Option<(u32, SetArguments<'a>)> {
+        let wanted = bound.snapshot(snapshot).iter().zip(&self.0).take(count as usize);
         let is_missing = |(wanted, found): &(&u32, &u32)| {
             wanted != found && **wanted != UNBOUND && after.is_none_or(|after| **wanted > after)
         };
         let number = wanted.filter(is_missing).map(|(wanted, _)| *wanted).min()?;
-        let Command { layout, numbers, .. } = self.commands.get(number as usize)?.clone();
-        self.disturb(layout, numbers.start);
-        self.recorded.get_mut(numbers)?.fill(number);
-        Some((number, self.arguments(number)?))
+        let Command { layout, numbers, .. } = bound.commands.get(number as usize)?.clone();
+        self.disturb(bound, layout, numbers.start);
+        self.0.get_mut(numbers)?.fill(number);
+        Some((number, bound.arguments(number)?))
     }
 
     /// Notes that another set was bound at number `first` with `layout`. It replaces the set with
     /// that number, and it may disturb all sets that were bound with another layout, by the rules
     /// of [pipeline layout
     /// compatibility](https://docs.vulkan.org/spec/latest/chapters/descriptorsets.html#descriptorsets-compatibility).
-    pub(in super::super) fn disturb(&mut self, layout: vk::PipelineLayout, first: usize) {
-        for (number, recorded) in self.recorded.iter_mut().enumerate() {
-            let command = self.commands.get(*recorded as usize);
+    pub(in super::super) fn disturb(
+        &mut self,
+        bound: &BoundSets,
+        layout: vk::PipelineLayout,
+        first: usize,
+    ) {
+        for (number, recorded) in self.0.iter_mut().enumerate() {
+            let command = bound.commands.get(*recorded as usize);
             let is_other = command.is_some_and(|command| command.layout != layout);
             if is_other || number == first {
                 *recorded = UNBOUND;
@@ -308,16 +292,20 @@ mod tests {
                 states.push((bound.current(), state));
             }
             let mut found = State::default();
+            let mut recorded = RecordedSets::default();
+            recorded.forget(&bound);
             for ((snapshot, expected), (is_recorded, is_behind_kernel)) in states.iter().zip(dispatches) {
                 if is_behind_kernel {
-                    bound.forget_recorded();
+                    recorded.forget(&bound);
                     found = State::default();
                 }
                 if !is_recorded {
                     continue;
                 }
                 let (mut commands, mut last) = (0, None);
-                while let Some((number, arguments)) = bound.next_command(*snapshot, COUNT as u32, last) {
+                while let Some((number, arguments)) =
+                    recorded.next(&bound, *snapshot, COUNT as u32, last)
+                {
                     apply(&mut found, call_of(arguments));
                     (commands, last) = (commands + 1, Some(number));
                 }
@@ -326,7 +314,7 @@ mod tests {
                 for (number, set) in (0..).zip(expected) {
                     prop_assert_eq!(bound.is_set_bound(*snapshot, number), set.is_some());
                 }
-                prop_assert_eq!(bound.next_command(*snapshot, COUNT as u32, None), None);
+                prop_assert_eq!(recorded.next(&bound, *snapshot, COUNT as u32, None), None);
             }
         }
     }
@@ -336,13 +324,15 @@ mod tests {
         let mut bound = BoundSets::default();
         bound.restart();
         bound.widen(2);
+        let mut in_buffer = RecordedSets::default();
+        in_buffer.forget(&bound);
         let mut recorded = |calls: &[Call]| {
             for call in calls {
                 with_arguments(*call, |arguments| bound.bind(arguments));
             }
             let snapshot = bound.current();
             let (mut commands, mut last) = (Vec::new(), None);
-            while let Some((number, arguments)) = bound.next_command(snapshot, 2, last) {
+            while let Some((number, arguments)) = in_buffer.next(&bound, snapshot, 2, last) {
                 commands.push(call_of(arguments));
                 last = Some(number);
             }
@@ -355,6 +345,7 @@ mod tests {
         assert_eq!(recorded(&[(1, 1, 1), (1, 1, 2)]), (4, vec![(1, 1, 2)]));
         // Without set numbers nothing needs to be bound.
         bound.restart();
-        assert!(!bound.is_set_bound(0, 0) && bound.next_command(0, 2, None).is_none());
+        in_buffer.forget(&bound);
+        assert!(!bound.is_set_bound(0, 0) && in_buffer.next(&bound, 0, 2, None).is_none());
     }
 }

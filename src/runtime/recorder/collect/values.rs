@@ -144,7 +144,7 @@ impl Collected {
     }
 
     /// Whether anything can be captured, and not only counted.
-    pub(in super::super) fn captures(&self) -> bool {
+    pub(in super::super) fn has_targets(&self) -> bool {
         self.bound_targets().next().is_some()
     }
 
@@ -154,7 +154,7 @@ impl Collected {
 
     /// The numbers of the states that captures use, ascending.
     pub(in super::super) fn used_states(&self) -> impl Iterator<Item = usize> {
-        let draws = if self.captures() { &self.draws[..] } else { &[] };
+        let draws = if self.has_targets() { &self.draws[..] } else { &[] };
         let mut last = None;
         let numbers = draws.iter().map(|draw| draw.state);
         numbers.filter(move |number| last.replace(*number) != Some(*number))

@@ -6,8 +6,7 @@
 //! ```
 
 use super::place::{LISTED_BYTES, listed_workgroups};
-use super::{BlockId, CaptureStep, Contents, Draws, Planner, Size, Step, Touched, When};
-use crate::runtime::arena::aligned;
+use super::{BlockId, CaptureStep, Draws, Planner, Size, Step, Touched, Upload, When};
 use crate::runtime::{Barrier, RuntimeError};
 use crate::sysval::DrawSysvals;
 
@@ -49,6 +48,6 @@ impl Planner<'_> {
         let workgroups = listed_workgroups(dispatch.count, dispatch.workgroups, per_axis)?;
         let draws = dispatch.first..dispatch.first + dispatch.count;
         let size = draws.len() * size_of::<DrawSysvals>() + workgroups * LISTED_BYTES as usize;
-        Ok(self.plan.block(Contents::Listed { draws, workgroups }, aligned(size as u64)))
+        Ok(self.plan.upload(Upload::Listed { draws, workgroups }, size))
     }
 }

@@ -7,7 +7,7 @@
 
 use super::super::collect::{CollectedDraw, Position};
 use super::place::unclamped_draw;
-use super::{CaptureStep, Contents, Draws, Planner, Size, Step, Touched, When};
+use super::{CaptureStep, Draws, Planner, Queries, Size, Step, Touched, Upload, When};
 use crate::runtime::pipeline::{Key, Source};
 use crate::runtime::{Barrier, RuntimeError};
 use crate::sysval::Address;
@@ -40,11 +40,8 @@ impl Planner<'_> {
         // By descriptors, workgroups do not tell each other what they have read.
         let most = if last_writes && self.limits.by_descriptors { 1 } else { MOST_WORKGROUPS };
         let workgroups = u32::try_from(workgroups).ok().filter(|n| (1..=most).contains(n))?;
-        (draw.is_known() && !draw.reaches_far() && self.collected.captures()).then_some(Fusible {
-            draw,
-            workgroups,
-            last_writes,
-        })
+        (draw.is_known() && !draw.reaches_far() && self.collected.has_targets())
+            .then_some(Fusible { draw, workgroups, last_writes })
     }
 
     /// Plans the capture of the draw. `is_known` is whether the CPU knows the position after it.
@@ -59,13 +56,11 @@ impl Planner<'_> {
             self.check_sets()?;
             self.positions();
         }
-        let fused = Fused {
-            stream_query: draw.input.stream_query,
-            generated_query: draw.input.generated_query,
+        let fused = Upload::Fused {
+            queries: Queries::of(&draw.input),
             expected: if last_writes { workgroups } else { 0 },
-            ..Default::default()
         };
-        let block = self.plan.block(Contents::Fused(fused), size_of::<Fused>() as u64);
+        let block = self.plan.upload(fused, size_of::<Fused>());
         let topology = Some(draw.topology.xfb_topology());
         self.plan.steps.extend([
             Step::Barrier {

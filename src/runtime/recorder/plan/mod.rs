@@ -1,6 +1,7 @@
-//! The second of three rooms: what was [collected](super::collect) becomes a [`Plan`], a value without Vulkan
-//! handles. It says everything that is recorded and all memory that it takes, before memory is taken and
-//! before anything is recorded. The door is [`Plan::make`].
+//! The second of three phases: what was [collected](super::collect) becomes a [`Plan`], a value without Vulkan
+//! handles. It says what is recorded and the memory that this takes, before memory is taken and before anything is
+//! recorded. (Whoever [plays](super::play) it adds the tables of push constants and attributes, and barriers where
+//! descriptors cover more bytes than are accessed.) The entry point is [`Plan::make`].
 //!
 //! # Which way
 //! A draw is *known* if the CPU knows its counts: it is not indirect, has no byte count, no predicate, and no
@@ -35,32 +36,33 @@
 
 #![forbid(unsafe_code)]
 
+mod block;
 mod direct;
 mod fused;
 mod place;
 mod restarts;
 mod resumed;
 mod setup;
+mod step;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may panic")]
 mod tests;
 
-use std::ops::Range;
-
+pub(super) use self::block::{BatchId, Block, BlockId, Contents, Queries, Scratch, Upload};
 use self::place::Dispatch;
 pub(super) use self::place::ListedNumber;
 pub(in crate::runtime) use self::place::{LISTED_BYTES, SMALL};
 pub(super) use self::restarts::RestartTables;
 pub(super) use self::setup::Group;
+pub(super) use self::step::{CaptureStep, Draws, Size, Step, Touched, When};
 use super::Captured;
 use super::collect::{Collected, Position};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::lower::kernel::Kernel;
 use crate::runtime::arena::aligned;
 use crate::runtime::fold::fold;
-use crate::runtime::pipeline::Key;
-use crate::runtime::{Barrier, Context, RuntimeError};
-use crate::sysval::setup::{Fused, Operation, Resume, Setup};
+use crate::runtime::{Barrier, RuntimeError};
+use crate::sysval::setup::{Finish, Operation};
 use crate::sysval::{Address, DrawSysvals};
 
 /// Bytes of the positions that one recording leaves for the next one.
@@ -90,179 +92,6 @@ pub(super) struct Plan {
     dispatches: Vec<Dispatch>,
 }
 
-/// One thing that is recorded.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Step {
-    /// Copies the positions that an earlier recording left to a block, where descriptors reach them, if they
-    /// do not reach them where they are.
-    MovePositions(BlockId),
-    Barrier {
-        which: Barrier,
-        when: When,
-        /// What the steps up to the next barrier access.
-        then: Touched,
-    },
-    Kernel {
-        kernel: Kernel,
-        parameters: BlockId,
-        /// Along two axes.
-        workgroups: [u32; 2],
-    },
-    Capture(CaptureStep),
-}
-
-/// When a barrier is recorded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum When {
-    Always,
-    /// If the next steps touch what earlier captures touched, or if that is not known.
-    Touched,
-    /// The same, if the recording is [played in order](super::Capture::play_in_order).
-    InOrder,
-}
-
-/// What steps access, apart from the arena.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Touched {
-    /// The next recording has to be ordered after it.
-    Unknown,
-    /// What captures read and write.
-    Captured,
-    /// The same, and counters and queries.
-    CapturedAndCounted,
-    /// What the operations with these numbers write.
-    Operations { first: usize, end: usize },
-    /// Nothing: the barrier is for the host.
-    Nothing,
-}
-
-/// One dispatch that captures.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct CaptureStep {
-    pub(super) key: Key,
-    /// The number of the state that the draws share.
-    pub(super) state: usize,
-    pub(super) draws: Draws,
-    pub(super) size: Size,
-}
-
-/// Where a dispatch finds its draws. A workgroup never has two of them: `DrawIndex` may differ.
-///
-/// The [`Source`](crate::runtime::pipeline::Source) of its key:
-///
-/// | draws | source |
-/// |---|---|
-/// | `Pushed` | `Pushed`; `Placed` where accesses may be unaligned or far |
-/// | `Restarted` | `Pushed`, with `restart` |
-/// | `Listed` | `Listed` |
-/// | `Resumed` | `Listed`; `Placed` of one draw |
-/// | `Batch` | `Placed` |
-/// | `Fused` | `Fused` |
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Draws {
-    /// In push constants: one, which the CPU placed.
-    Pushed(DrawSysvals),
-    /// So many, at least two, which the CPU placed, in a block of [`Contents::Listed`].
-    Listed(BlockId, usize),
-    /// The same, of one draw or several, and a batch of the resume kernel says where they are captured.
-    Resumed(BlockId, usize, BatchId),
-    /// In a batch, whose draws the setup kernel placed.
-    Batch(BatchId),
-    /// In push constants: one draw, which is not clamped. Its workgroups place it, with [`Contents::Fused`].
-    Fused(DrawSysvals, BlockId),
-    /// In push constants: one draw, of which the CPU knows everything but the restarts, which are in a table.
-    Restarted(DrawSysvals, BlockId),
-}
-
-/// The number of workgroups of a dispatch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Size {
-    /// As many as are needed, for draws of which the CPU knows that. A fused draw may turn out to need fewer.
-    Direct(u64),
-    /// The most that can be needed, each draw by itself: by its own count, or where only the GPU knows that, by the
-    /// room in empty buffers. Workgroups beyond what is placed do nothing. For known draws that the setup kernel
-    /// places, for all draws that it places where indirect dispatches do not work, and for [`Draws::Restarted`].
-    DirectUpTo(u64),
-    /// As many as the setup kernel wrote to the batch, for draws that are not known.
-    Indirect(BatchId),
-}
-
-impl Size {
-    /// The workgroups that the CPU knows of.
-    pub(super) const fn direct(self) -> Option<u64> {
-        match self {
-            Self::Direct(workgroups) | Self::DirectUpTo(workgroups) => Some(workgroups),
-            Self::Indirect(_) => None,
-        }
-    }
-}
-
-/// The number of a [`Block`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct BlockId(pub(super) usize);
-
-/// One of several equally large batches in a block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct BatchId {
-    pub(super) block: BlockId,
-    pub(super) number: usize,
-    /// Bytes from one batch to the next.
-    pub(super) size: u64,
-}
-
-/// Memory of the arena.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Block {
-    pub(super) contents: Contents,
-    /// Bytes.
-    pub(super) size: u64,
-}
-
-/// What a block contains. It refers to earlier blocks only, so that blocks can be written in order.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Contents {
-    /// What the GPU writes: scratch memory.
-    Written(Written),
-    /// Draws that the CPU placed, followed by the number of the draw of each workgroup, where there are
-    /// several.
-    Listed { draws: Range<usize>, workgroups: usize },
-    /// A [`Batch`](crate::sysval::Batch) for each of so many consecutive blocks of listed draws.
-    Batches { first: BlockId, count: usize },
-    /// Operations of the finish kernel.
-    Operations { first: usize, end: usize },
-    /// The parameters of the finish kernel, for a block of operations.
-    Finish { operations: BlockId, count: u32 },
-    /// The parameters of a fused capture, but for its progress.
-    Fused(Fused),
-    /// The parameters of the resume kernel, but for its progress.
-    Resume { known: BlockId, batches: BlockId, resume: Resume },
-    /// The draws as they were collected, for the setup kernel.
-    Inputs,
-    /// The workgroup size of each group.
-    WorkgroupSizes,
-    /// The parameters of the setup kernel, but for its progress.
-    Setup { inputs: BlockId, draws: BlockId, groups: BlockId, batches: BlockId, setup: Setup },
-    /// The ranges of indices that tables of restarts are made for.
-    RestartRanges,
-    /// The parameters of the restart kernel and of its scan.
-    Reduction { ranges: BlockId, count: u32, scan_count: u32 },
-}
-
-/// What the GPU writes to a block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Written {
-    /// The positions after the last draw.
-    Positions,
-    /// A copy of the positions of an earlier recording.
-    MovedPositions,
-    /// The draws that the setup kernel places.
-    PlacedDraws,
-    /// The batches of the resume kernel or of the setup kernel.
-    Batches,
-    /// The table of the restarts in a range of indices.
-    RestartTable,
-}
-
 /// What plans depend on, beside what was collected.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
@@ -279,19 +108,6 @@ pub(super) struct Limits {
     /// Whether the barrier before the ends of queries is left out. They then precede what they count, so that a
     /// test notices.
     pub(super) ends_first: bool,
-}
-
-impl Limits {
-    pub(super) fn of(ctx: &Context) -> Self {
-        Self {
-            workgroups_per_axis: ctx.max_workgroups_per_axis(),
-            shared_workgroups: ctx.max_shared_workgroups(),
-            by_descriptors: ctx.table().is_some(),
-            indirect_dispatch: ctx.has_indirect_dispatch(),
-            tests_alignment: ctx.tests_alignment(),
-            ends_first: ctx.omits(Barrier::ValuesToEnds),
-        }
-    }
 }
 
 /// Makes a plan.
@@ -317,14 +133,13 @@ impl Plan {
         may_fuse: bool,
     ) -> Result<(), RuntimeError> {
         self.clear();
-        (self.after, self.captured) = (collected.position, collected.captured);
         let mut planner = Planner { limits, collected, counters, plan: self };
         planner.plan_draws(may_fuse)?;
         planner.plan_ends()
     }
 
     /// Forgets everything. The memory is kept.
-    pub(super) fn clear(&mut self) {
+    fn clear(&mut self) {
         self.steps.clear();
         self.blocks.clear();
         self.forget_placed();
@@ -339,21 +154,26 @@ impl Plan {
         self.dispatches.clear();
     }
 
-    fn block(&mut self, contents: Contents, size: u64) -> BlockId {
-        self.blocks.push(Block { contents, size });
-        BlockId(self.blocks.len() - 1)
+    /// Adds a block of `size` bytes that the GPU writes.
+    fn scratch(&mut self, contents: Scratch, size: u64) -> BlockId {
+        push_block(&mut self.blocks, Contents::Scratch(contents), size)
+    }
+
+    /// Adds a block of `size` bytes that the CPU writes.
+    fn upload(&mut self, contents: Upload, size: usize) -> BlockId {
+        push_block(&mut self.blocks, Contents::Upload(contents), size as u64)
     }
 
     /// The bytes of upload and of scratch memory that all blocks take.
     pub(super) fn memory(&self) -> (u64, u64) {
         let of = |block: &Block| match block.contents {
-            Contents::Written(_) => (0, aligned(block.size)),
-            _ => (aligned(block.size), 0),
+            Contents::Scratch(_) => (0, aligned(block.size)),
+            Contents::Upload(_) => (aligned(block.size), 0),
         };
         self.blocks.iter().map(of).fold((0, 0), |(a, b), (c, d)| (a + c, b + d))
     }
 
-    pub(super) fn captures(&self) -> impl Iterator<Item = &CaptureStep> {
+    pub(super) fn capture_steps(&self) -> impl Iterator<Item = &CaptureStep> {
         self.steps.iter().filter_map(|step| match step {
             Step::Capture(capture) => Some(capture),
             _ => None,
@@ -361,7 +181,7 @@ impl Plan {
     }
 
     pub(super) fn is_fused(&self) -> bool {
-        self.captures().any(|capture| matches!(capture.draws, Draws::Fused(..)))
+        self.capture_steps().any(|capture| matches!(capture.draws, Draws::Fused(..)))
     }
 }
 
@@ -421,20 +241,18 @@ impl Planner<'_> {
         }
         let workgroups = fold(count as u64, self.limits.workgroups_per_axis)?;
         let size = count * size_of::<Operation>();
-        let operations = self.plan.block(Contents::Operations { first, end }, size as u64);
-        let finish = Contents::Finish { operations, count: count as u32 };
-        let size = size_of::<crate::sysval::setup::Finish>();
-        let parameters = self.plan.block(finish, size as u64);
+        let operations = self.plan.upload(Upload::Operations(first..end), size);
+        let finish = Upload::Finish { operations, count: count as u32 };
+        let parameters = self.plan.upload(finish, size_of::<Finish>());
         Ok(Some(Step::Kernel { kernel: Kernel::Finish, parameters, workgroups }))
     }
 
     /// Blocks for the positions after the draws, and for those of an earlier recording where descriptors may
     /// not reach them.
     fn positions(&mut self) {
-        self.plan.block(Contents::Written(Written::Positions), POSITIONS_SIZE);
+        self.plan.scratch(Scratch::Positions, POSITIONS_SIZE);
         if self.limits.by_descriptors && self.collected.position == Position::Earlier {
-            let moved = Contents::Written(Written::MovedPositions);
-            let moved = self.plan.block(moved, POSITIONS_SIZE);
+            let moved = self.plan.scratch(Scratch::MovedPositions, POSITIONS_SIZE);
             self.plan.steps.push(Step::MovePositions(moved));
         }
         (self.plan.after, self.plan.captured) = (Position::Earlier, None);
@@ -446,9 +264,17 @@ impl Planner<'_> {
     /// # Errors
     /// [`RuntimeError::DescriptorSetUnknown`].
     fn check_sets(&self) -> Result<(), RuntimeError> {
-        match self.collected.unbound_set().filter(|_| self.limits.by_descriptors) {
+        if !self.limits.by_descriptors {
+            return Ok(());
+        }
+        match self.collected.unbound_set() {
             Some(set) => Err(RuntimeError::DescriptorSetUnknown { set }),
             None => Ok(()),
         }
     }
+}
+
+fn push_block(blocks: &mut Vec<Block>, contents: Contents, size: u64) -> BlockId {
+    blocks.push(Block { contents, size });
+    BlockId(blocks.len() - 1)
 }

@@ -3,7 +3,7 @@
 
 use super::super::Captured;
 use super::super::collect::{CollectedDraw, Position, Target, Traits, invocations_per_item};
-use super::Planner;
+use super::{Planner, Queries};
 use crate::counts::{BoundBuffer, DrawCounts};
 use crate::runtime::RuntimeError;
 use crate::runtime::fold::{dispatch_size, fold};
@@ -112,9 +112,10 @@ pub(super) struct Cursor {
 
 impl Cursor {
     /// The position of record 0, where all draws have these queries.
-    pub(super) fn for_queries(stream: Address, generated: Address) -> Self {
+    pub(super) fn for_queries(queries: &Queries) -> Self {
         let tally = |slot| Tally { slot, values: [0; 2] };
-        Self { record: 0, captured: None, stream: tally(stream), generated: tally(generated) }
+        let (stream, generated) = (tally(queries.stream), tally(queries.generated));
+        Self { record: 0, captured: None, stream, generated }
     }
 
     /// The primitives that were written, and those that were needed.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Block, BlockId, Contents, Plan, Planner, Written};
+use super::{BlockId, Contents, Plan, Planner, Scratch, Upload, push_block};
 use crate::sysval::setup::{
     Input, RESTART_BLOCKS, Reduction, RestartRange, kind, restart_blocks, restart_table_size,
 };
@@ -82,20 +82,20 @@ impl Planner<'_> {
                 _ => next,
             };
             if number == next {
-                let contents = Contents::Written(Written::RestartTable);
-                blocks.push(Block { contents, size: table_size(&range) });
-                tables.push(RestartTable { range, block: BlockId(blocks.len() - 1) });
+                let contents = Contents::Scratch(Scratch::RestartTable);
+                let block = push_block(blocks, contents, table_size(&range));
+                tables.push(RestartTable { range, block });
             }
             numbers.push(number);
         }
         let count = tables.len();
-        let size = (count * size_of::<RestartRange>()) as u64;
         let [_, scanned] = restarts.workgroups();
         (count > 0).then(|| {
-            let ranges = self.plan.block(Contents::RestartRanges, size);
+            let size = count * size_of::<RestartRange>();
+            let ranges = self.plan.upload(Upload::RestartRanges, size);
             let (count, scan_count) = (count as u32, scanned as u32);
-            let reduction = Contents::Reduction { ranges, count, scan_count };
-            self.plan.block(reduction, size_of::<Reduction>() as u64)
+            let reduction = Upload::Reduction { ranges, count, scan_count };
+            self.plan.upload(reduction, size_of::<Reduction>())
         })
     }
 }

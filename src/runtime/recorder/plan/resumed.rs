@@ -9,20 +9,20 @@
 use super::super::collect::CollectedDraw;
 use super::place::Cursor;
 use super::{
-    BatchId, BlockId, CaptureStep, Contents, Draws, Planner, Size, Step, Touched, When, Written,
+    BatchId, BlockId, CaptureStep, Draws, Planner, Queries, Scratch, Size, Step, Touched, Upload,
+    When,
 };
 use crate::lower::kernel::Kernel;
 use crate::runtime::{Barrier, RuntimeError};
-use crate::sysval::setup::{Input, Resume};
-use crate::sysval::{Address, Batch, split};
+use crate::sysval::Batch;
+use crate::sysval::setup::Resume;
 
 /// What all draws have in common.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Resumable {
     vertices: u32,
     needed: u64,
-    stream_query: Address,
-    generated_query: Address,
+    queries: Queries,
 }
 
 impl Planner<'_> {
@@ -31,52 +31,45 @@ impl Planner<'_> {
     /// and all must fit into empty buffers, so that they are clamped by one number.
     pub(super) fn resumable(&mut self) -> Result<Option<Resumable>, RuntimeError> {
         let Some(first) = self.collected.draws.first() else { return Ok(None) };
-        let Input { stream_query, generated_query, .. } = first.input;
+        let queries = Queries::of(&first.input);
         let vertices = first.topology.vertices_per_primitive();
         let is_like_first = |draw: &CollectedDraw| {
             draw.is_known()
                 && draw.topology.vertices_per_primitive() == vertices
-                && draw.input.stream_query == stream_query
-                && draw.input.generated_query == generated_query
+                && Queries::of(&draw.input) == queries
         };
         // Captures by descriptors read either what the CPU or what kernels wrote.
         if self.limits.by_descriptors
-            || !self.collected.captures()
+            || !self.collected.has_targets()
             || !self.collected.draws.iter().all(is_like_first)
         {
             return Ok(None);
         }
-        let mut cursor = Cursor::for_queries(stream_query, generated_query);
+        let mut cursor = Cursor::for_queries(&queries);
         self.place_from(&mut cursor)?;
         let [written, needed] = cursor.counted();
         if written != needed || self.plan.dispatches.is_empty() {
             self.plan.forget_placed();
             return Ok(None);
         }
-        Ok(Some(Resumable { vertices, needed, stream_query, generated_query }))
+        Ok(Some(Resumable { vertices, needed, queries }))
     }
 
     /// Plans captures of the placed draws.
     pub(super) fn plan_resumed(&mut self, all: &Resumable) -> Result<(), RuntimeError> {
+        let Resumable { vertices, needed, queries } = *all;
         let count = self.plan.dispatches.len();
-        let size = (count * size_of::<Batch>()) as u64;
-        let batches = self.plan.block(Contents::Written(Written::Batches), size);
+        let size = count * size_of::<Batch>();
+        let batches = self.plan.scratch(Scratch::Batches, size as u64);
         self.positions();
         let first = BlockId(self.plan.blocks.len());
         for number in 0..count {
             self.list(number)?;
         }
-        let known = self.plan.block(Contents::Batches { first, count }, size);
-        let resume = Resume {
-            count: count as u32,
-            vertices: all.vertices,
-            needed: split(all.needed),
-            stream_query: all.stream_query,
-            generated_query: all.generated_query,
-            ..Default::default()
-        };
-        let resume = Contents::Resume { known, batches, resume };
-        let parameters = self.plan.block(resume, size_of::<Resume>() as u64);
+        let known = self.plan.upload(Upload::Batches { first, count }, size);
+        let count = count as u32;
+        let resume = Upload::Resume { known, batches, count, vertices, needed, queries };
+        let parameters = self.plan.upload(resume, size_of::<Resume>());
         let barrier = |which, then| Step::Barrier { which, when: When::Always, then };
         let small = self.limits.shared_workgroups;
         let plan = &mut *self.plan;

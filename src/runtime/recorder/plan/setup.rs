@@ -14,7 +14,8 @@
 use super::super::collect::{Collected, CollectedDraw, Position, invocations_per_item};
 use super::place::{joined_topology, shared_topology, unclamped_draw};
 use super::{
-    BatchId, BlockId, CaptureStep, Contents, Draws, Planner, Size, Step, Touched, When, Written,
+    BatchId, BlockId, CaptureStep, Draws, Planner, Queries, Scratch, Size, Step, Touched, Upload,
+    When,
 };
 use crate::counts::BoundBuffer;
 use crate::lower::kernel::Kernel;
@@ -81,8 +82,8 @@ impl Planner<'_> {
         let known = self.known_restarted_draw();
         let restarts = self.plan_restarts();
         self.positions();
-        let batches = (self.plan.groups.len() as u64) * BATCH_SIZE;
-        let batches = self.plan.block(Contents::Written(Written::Batches), batches);
+        let batches = self.plan.groups.len() as u64 * BATCH_SIZE;
+        let batches = self.plan.scratch(Scratch::Batches, batches);
         let parameters = self.setup_parameters(batches, restarts.is_some());
 
         let barrier = |which, then| Step::Barrier { which, when: When::Always, then };
@@ -104,7 +105,7 @@ impl Planner<'_> {
             steps.push(barrier(Barrier::RestartToSetup, then));
         }
         self.plan.steps.push(Step::Kernel { kernel, parameters, workgroups: [1, 1] });
-        if !self.collected.captures() || self.plan.groups.iter().all(Group::is_empty) {
+        if !self.collected.has_targets() || self.plan.groups.iter().all(Group::is_empty) {
             return Ok(());
         }
         if known.is_none() {
@@ -133,31 +134,21 @@ impl Planner<'_> {
     fn setup_parameters(&mut self, batches: BlockId, has_restarts: bool) -> BlockId {
         let Collected { draws: inputs, .. } = self.collected;
         let has_several = inputs.iter().any(|draw| draw.count() > 1);
-        let has_queries = inputs.iter().any(|draw| {
-            [draw.input.stream_query, draw.input.generated_query] != [Address::default(); 2]
-        });
-        // Bytes from one placed draw to the next.
+        let has_queries = inputs.iter().any(|draw| !Queries::of(&draw.input).is_none());
         let draw_stride = match has_restarts {
             true => size_of::<RestartedDraw>(),
             false => size_of::<DrawSysvals>(),
         };
-        let setup = Setup {
-            draw_stride: draw_stride as u32,
-            input_count: inputs.len() as u32,
-            has_several: has_several.into(),
-            workgroups_per_axis: self.limits.workgroups_per_axis,
-            has_queries: has_queries.into(),
-            ..Default::default()
-        };
         let placed = self.most_placed_draws(has_several) * draw_stride as u64;
-        let size_of_inputs = (inputs.len() * size_of::<Input>()) as u64;
-        let size_of_groups = (self.plan.groups.len() * size_of::<u32>()) as u64;
         let plan = &mut *self.plan;
-        let draws = plan.block(Contents::Written(Written::PlacedDraws), placed);
-        let inputs = plan.block(Contents::Inputs, size_of_inputs);
-        let groups = plan.block(Contents::WorkgroupSizes, size_of_groups);
-        let setup = Contents::Setup { inputs, draws, groups, batches, setup };
-        plan.block(setup, size_of::<Setup>() as u64)
+        let draws = plan.scratch(Scratch::PlacedDraws, placed);
+        let inputs = plan.upload(Upload::Inputs, inputs.len() * size_of::<Input>());
+        let groups = plan.groups.len() * size_of::<u32>();
+        let groups = plan.upload(Upload::WorkgroupSizes, groups);
+        let draw_stride = draw_stride as u32;
+        let setup =
+            Upload::Setup { inputs, draws, groups, batches, draw_stride, has_several, has_queries };
+        plan.upload(setup, size_of::<Setup>())
     }
 
     /// Groups consecutive draws that have the same state, the same pipeline and the same kind of
@@ -170,8 +161,9 @@ impl Planner<'_> {
             let is_indirect = !draw.is_known() && self.limits.indirect_dispatch;
             let most = draw.most_workgroups(size);
             let last = groups.last_mut().filter(|last| {
-                let fits = is_indirect || last.most + most <= most_joined(per_axis, size);
-                last.takes(draw) && last.is_indirect == is_indirect && fits
+                last.takes(draw)
+                    && last.is_indirect == is_indirect
+                    && (is_indirect || last.most + most <= most_joined(per_axis, size))
             });
             if let Some(last) = last {
                 last.draws += 1;

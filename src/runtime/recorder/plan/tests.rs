@@ -83,47 +83,93 @@ fn plan(limits: &Limits, collected: &Collected, counters: &[Address; 4]) -> Vec<
     plan.steps.iter().map(described).collect()
 }
 
-/// What holds of every plan: blocks refer to earlier ones, and steps to blocks that exist.
+/// What holds of every plan: blocks refer to earlier ones, and steps and blocks to blocks of the right kind.
 fn check(plan: &Plan) {
+    let upload = |id: BlockId| match &plan.blocks[id.0].contents {
+        Contents::Upload(upload) => upload,
+        other => panic!("{other:?}"),
+    };
+    let is_scratch = |id: BlockId, scratch| {
+        assert_eq!(plan.blocks[id.0].contents, Contents::Scratch(scratch));
+    };
+    let is_listed = |id, count| {
+        assert!(matches!(upload(id), Upload::Listed { draws, .. } if draws.len() == count));
+    };
+    let is_batch = |batch: BatchId| {
+        is_scratch(batch.block, Scratch::Batches);
+        assert!((batch.number as u64 + 1) * batch.size <= plan.blocks[batch.block.0].size);
+    };
     for (number, block) in plan.blocks.iter().enumerate() {
-        let of = |ids: &[&BlockId]| ids.iter().all(|id| id.0 < number);
-        assert!(match &block.contents {
-            Contents::Batches { first, count } => first.0 + count <= number,
-            Contents::Finish { operations, .. } => of(&[operations]),
-            Contents::Resume { known, batches, .. } => of(&[known, batches]),
-            Contents::Setup { inputs, draws, groups, batches, .. } =>
-                of(&[inputs, draws, groups, batches]),
-            Contents::Reduction { ranges, .. } => of(&[ranges]),
-            _ => true,
-        });
+        let Contents::Upload(contents) = &block.contents else { continue };
+        let references = match *contents {
+            Upload::Batches { first, count } => {
+                let listed = first.0..first.0 + count;
+                let kinds = listed.clone().map(|id| upload(BlockId(id)));
+                assert!(kinds.into_iter().all(|kind| matches!(kind, Upload::Listed { .. })));
+                listed.map(BlockId).collect()
+            }
+            Upload::Finish { operations, count } => {
+                assert!(
+                    matches!(upload(operations), Upload::Operations(all) if all.len() == count as usize)
+                );
+                vec![operations]
+            }
+            Upload::Resume { known, batches, .. } => {
+                assert!(matches!(upload(known), Upload::Batches { .. }));
+                is_scratch(batches, Scratch::Batches);
+                vec![known, batches]
+            }
+            Upload::Setup { inputs, draws, groups, batches, .. } => {
+                assert_eq!(
+                    [upload(inputs), upload(groups)],
+                    [&Upload::Inputs, &Upload::WorkgroupSizes]
+                );
+                is_scratch(draws, Scratch::PlacedDraws);
+                is_scratch(batches, Scratch::Batches);
+                vec![inputs, draws, groups, batches]
+            }
+            Upload::Reduction { ranges, .. } => {
+                assert_eq!(upload(ranges), &Upload::RestartRanges);
+                vec![ranges]
+            }
+            Upload::Listed { .. }
+            | Upload::Operations(_)
+            | Upload::Fused { .. }
+            | Upload::Inputs
+            | Upload::WorkgroupSizes
+            | Upload::RestartRanges => vec![],
+        };
+        assert!(references.iter().all(|id| id.0 < number));
     }
-    let contents = |id: &BlockId| &plan.blocks[id.0].contents;
     for step in &plan.steps {
-        let Step::Capture(CaptureStep { draws, size, .. }) = step else { continue };
-        match draws {
-            Draws::Listed(block, count) => {
-                assert!(
-                    matches!(contents(block), Contents::Listed { draws, .. } if draws.len() == *count)
-                );
+        match *step {
+            Step::MovePositions(block) => is_scratch(block, Scratch::MovedPositions),
+            Step::Barrier { .. } => {}
+            Step::Kernel { kernel, parameters, .. } => assert!(matches!(
+                (kernel, upload(parameters)),
+                (Kernel::Finish, Upload::Finish { .. })
+                    | (Kernel::Resume, Upload::Resume { .. })
+                    | (Kernel::Setup | Kernel::RestartedSetup, Upload::Setup { .. })
+                    | (Kernel::Restart | Kernel::RestartScan, Upload::Reduction { .. })
+            )),
+            Step::Capture(CaptureStep { draws, size, .. }) => {
+                match draws {
+                    Draws::Pushed(_) => {}
+                    Draws::Listed(block, count) => is_listed(block, count),
+                    Draws::Resumed(block, count, batch) => {
+                        is_listed(block, count);
+                        is_batch(batch);
+                    }
+                    Draws::Batch(batch) => is_batch(batch),
+                    Draws::Fused(_, block) => {
+                        assert!(matches!(upload(block), Upload::Fused { .. }))
+                    }
+                    Draws::Restarted(_, block) => is_scratch(block, Scratch::RestartTable),
+                }
+                if let Size::Indirect(batch) = size {
+                    assert_eq!(draws, Draws::Batch(batch));
+                }
             }
-            Draws::Resumed(block, count, batch) => {
-                assert!(
-                    matches!(contents(block), Contents::Listed { draws, .. } if draws.len() == *count)
-                );
-                assert_eq!(contents(&batch.block), &Contents::Written(Written::Batches));
-            }
-            Draws::Batch(batch) => {
-                let end = (batch.number as u64 + 1) * batch.size;
-                assert!(end <= plan.blocks[batch.block.0].size);
-            }
-            Draws::Fused(_, block) => assert!(matches!(contents(block), Contents::Fused(_))),
-            Draws::Restarted(_, block) => {
-                assert_eq!(contents(block), &Contents::Written(Written::RestartTable));
-            }
-            Draws::Pushed(_) => {}
-        }
-        if let Size::Indirect(batch) = size {
-            assert_eq!(*draws, Draws::Batch(*batch));
         }
     }
 }
@@ -175,6 +221,32 @@ fn draws_that_the_cpu_knows_need_nothing_else() {
             "capture one pushed, workgroups 1: Pushed, List"
         ]
     );
+}
+
+/// A pipeline that stages records checks draws of many workgroups: those gain more from it.
+#[test]
+fn large_draws_of_pipelines_that_stage_are_checked() {
+    let staged = |count| {
+        let mut collected = captured(&[draw(LIST, count)]);
+        collected.states[0].traits.is_staged = true;
+        plan(&ADDRESSES, &collected, &NO_COUNTERS)[1].clone()
+    };
+    assert_eq!(staged(1 << 20), "capture one pushed, workgroups 16384: Pushed, checked, List");
+    assert_eq!(staged(600), "capture one pushed, workgroups 10: Pushed, List");
+}
+
+/// Draws of a pipeline that captures no output are not counted, whatever is bound.
+#[test]
+fn draws_without_captured_outputs_are_not_counted() {
+    let mut collected = captured(&[draw(LIST, 3), draw(LIST, 6)]);
+    let mut other = collected.states[0];
+    other.traits.is_counted = false;
+    collected.states.push(other);
+    collected.draws[1].state = 1;
+    let mut plan = Plan::default();
+    plan.make(&ADDRESSES, &collected, &NO_COUNTERS, true).unwrap();
+    assert_eq!(plan.captured.unwrap().primitives_written, 1);
+    assert_eq!(plan.after, Position::Known(9));
 }
 
 #[test]
@@ -325,6 +397,10 @@ fn ends_of_queries_come_last() {
             "barrier EndsToHost Always Nothing"
         ]
     );
+    // A test sees that the barrier is missing, because they precede what they count.
+    let first = Limits { ends_first: true, ..ADDRESSES };
+    let steps = plan(&first, &collected, &NO_COUNTERS);
+    assert_eq!(steps[1..3], ["Finish 1 x 1", "barrier EndsToHost Always Nothing"]);
     // Without a draw, too.
     collected.draws.clear();
     assert_eq!(plan(&ADDRESSES, &collected, &NO_COUNTERS).len(), 3);
@@ -338,4 +414,12 @@ fn sets_that_kernels_would_disturb_are_refused() {
     let refused = plan.make(&DESCRIPTORS, &collected, &NO_COUNTERS, true);
     assert!(matches!(refused, Err(RuntimeError::DescriptorSetUnknown { set: 2 })));
     plan.make(&ADDRESSES, &collected, &NO_COUNTERS, true).unwrap();
+    // Whether a draw is refused does not depend on its size.
+    for count in [3, 100_000] {
+        let mut resumed = captured(&[draw(LIST, count)]);
+        (resumed.position, resumed.counters) = (Position::Counters, COUNTERS);
+        resumed.states[0].traits.unbound_set = Some(2);
+        let refused = plan.make(&DESCRIPTORS, &resumed, &NO_COUNTERS, true);
+        assert!(matches!(refused, Err(RuntimeError::DescriptorSetUnknown { set: 2 })));
+    }
 }

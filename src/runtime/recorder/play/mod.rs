@@ -1,8 +1,8 @@
-//! The last of three rooms: records a [`Plan`] of what was collected into a command buffer.
+//! The last of three phases: records a [`Plan`] of what was collected into a command buffer.
 //!
 //! First the pipelines and kernels that do not exist yet are created, all memory is taken and written, and only
 //! then commands are recorded. In case of an error the command buffer and the capture are therefore unchanged.
-//! The door is [`Player::record`].
+//! The entry point is [`Player::record`].
 
 mod order;
 mod parameters;
@@ -13,14 +13,14 @@ use ash::vk;
 
 use self::order::Accesses;
 pub use self::order::CaptureOrder;
-use super::collect::{Bindings, Collected, Position, resolve};
+use super::collect::{Bindings, Collected, Position, RecordedSets, resolve};
 use super::plan::{BlockId, CaptureStep, Draws, Limits, Plan, Step};
 use super::{Captured, Recorded};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::runtime::arena::Suballocation;
 use crate::runtime::descriptors::{LastSets, Table, User};
 use crate::runtime::fold::fold;
-use crate::runtime::{ArenaAccess, Context, Kernels, Pipeline, RuntimeError};
+use crate::runtime::{ArenaAccess, Barrier, Context, Kernels, Pipeline, RuntimeError};
 use crate::sysval::{Address, AttributeDescriptor};
 
 /// A command buffer that captures are recorded into.
@@ -78,10 +78,10 @@ pub(super) struct Player<'a> {
     pub(super) ctx: &'a Context,
     pub(super) kernels: &'a Kernels,
     pub(super) collected: &'a Collected,
-    pub(super) bindings: &'a mut Bindings,
+    pub(super) bindings: &'a Bindings,
     pub(super) table: &'a mut Table,
     pub(super) plan: &'a mut Plan,
-    pub(super) placed: &'a mut Placed,
+    pub(super) places: &'a mut Places,
     /// The counters to end with, by capture buffer.
     pub(super) counters: &'a [Address; MAX_XFB_BUFFERS],
     /// Where an earlier recording left the positions, with [`Position::Earlier`].
@@ -90,13 +90,13 @@ pub(super) struct Player<'a> {
 
 /// Where everything is that a plan reads and writes. Its memory is kept for the next recording.
 #[derive(Debug, Default)]
-pub(super) struct Placed {
+pub(super) struct Places {
     /// The blocks of the plan.
     blocks: Vec<Suballocation>,
     /// The positions after the draws, if the GPU writes them.
     positions: Option<Suballocation>,
-    /// The source and the destination, if positions of an earlier recording are moved.
-    moved: Option<(Suballocation, Suballocation)>,
+    /// The sets of the application that the command buffer has bound.
+    sets: RecordedSets,
     /// The numbers of the states that captures use, each with the [table](crate::sysval::Sysvals::table) that was
     /// written for it.
     states: Vec<(usize, Address)>,
@@ -113,12 +113,12 @@ pub(super) struct Placed {
     accesses: Accesses,
 }
 
-impl Placed {
+impl Places {
     /// Forgets everything. The memory is kept.
     fn clear(&mut self) {
         self.blocks.clear();
         self.states.clear();
-        (self.positions, self.moved) = (None, None);
+        self.positions = None;
         (self.capture_set, self.kernel_set) = (None, None);
     }
 
@@ -131,6 +131,18 @@ impl Placed {
     fn table_of(&self, state: usize) -> Address {
         let number = self.states.binary_search_by_key(&state, |(state, _)| *state);
         number.ok().and_then(|number| self.states.get(number)).map_or([0; 2], |(_, at)| *at)
+    }
+}
+
+/// What a plan depends on.
+fn limits_of(ctx: &Context) -> Limits {
+    Limits {
+        workgroups_per_axis: ctx.max_workgroups_per_axis(),
+        shared_workgroups: ctx.max_shared_workgroups(),
+        by_descriptors: ctx.table().is_some(),
+        indirect_dispatch: ctx.has_indirect_dispatch(),
+        tests_alignment: ctx.tests_alignment(),
+        ends_first: ctx.omits(Barrier::ValuesToEnds),
     }
 }
 
@@ -163,11 +175,11 @@ impl Player<'_> {
         playback: &mut Playback<'_>,
     ) -> Result<After, RuntimeError> {
         // The application may have bound sets and a pipeline itself.
-        self.bindings.sets.forget_recorded();
+        self.places.sets.forget(&self.bindings.sets);
         playback.found = Found::default();
         self.check_layouts(playback)?;
         let mark = playback.arena.mark();
-        let limits = Limits::of(self.ctx);
+        let limits = limits_of(self.ctx);
         self.plan.make(&limits, self.collected, self.counters, true)?;
         // SAFETY: the caller's contract.
         unsafe { self.prepare(playback) }?;
@@ -186,11 +198,10 @@ impl Player<'_> {
             self.scarce_barrier(playback, self.is_scarce());
         }
         let Plan { after: position, captured, .. } = *self.plan;
-        let positions = self.placed.positions.filter(|_| position == Position::Earlier);
-        Ok(After { position, positions, captured })
+        Ok(After { position, positions: self.places.positions, captured })
     }
 
-    /// Does what can fail: creates the pipelines and kernels that do not exist yet, and takes memory.
+    /// Does what can fail: creates the pipelines and kernels that do not exist yet, and reserves memory.
     ///
     /// # Errors
     /// Those of [`Pipeline::prepare`] and [`ArenaAccess::reserve`]; [`RuntimeError::DispatchTooLarge`].
@@ -215,9 +226,10 @@ impl Player<'_> {
                 Step::MovePositions(_) | Step::Barrier { .. } => {}
             }
         }
-        self.placed.clear();
+        self.places.clear();
         // SAFETY: the caller's contract.
-        unsafe { self.place_tables(playback) }
+        unsafe { self.reserve(playback) }?;
+        self.write_tables(playback)
     }
 
     /// Finds the descriptor sets of the steps.
@@ -229,7 +241,7 @@ impl Player<'_> {
     /// As [`record`](Self::record).
     unsafe fn find_sets(&mut self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
         let has_kernels = self.plan.steps.iter().any(|step| matches!(step, Step::Kernel { .. }));
-        let user = self.plan.captures().next().map(|capture| match capture.draws {
+        let user = self.plan.capture_steps().next().map(|capture| match capture.draws {
             Draws::Pushed(_) | Draws::Listed(..) => User::DirectCaptures,
             Draws::Fused(..) => User::FusedCaptures,
             Draws::Resumed(..) | Draws::Batch(_) | Draws::Restarted(..) => User::CapturesBySetup,
@@ -237,10 +249,10 @@ impl Player<'_> {
         // SAFETY: the caller's contract.
         unsafe {
             if has_kernels {
-                self.placed.kernel_set = self.descriptor_set(playback, User::Kernels)?;
+                self.places.kernel_set = self.descriptor_set(playback, User::Kernels)?;
             }
             if let Some(user) = user {
-                self.placed.capture_set = self.descriptor_set(playback, user)?;
+                self.places.capture_set = self.descriptor_set(playback, user)?;
             }
         }
         Ok(())
@@ -280,7 +292,10 @@ impl Player<'_> {
             playback.sets_disturbed |=
                 playback.layout.replace(layout).is_some_and(|last| last != layout);
         }
-        match self.collected.unbound_set().filter(|_| playback.sets_disturbed) {
+        if !playback.sets_disturbed {
+            return Ok(());
+        }
+        match self.collected.unbound_set() {
             Some(set) => Err(RuntimeError::DescriptorSetUnknown { set }),
             None => Ok(()),
         }
@@ -298,7 +313,7 @@ impl Player<'_> {
 
     /// The same for something of which `limit` elements exist.
     fn readable(&self, address: Address, limit: u32) -> Address {
-        self.resolve(if limit == 0 { self.placed.readable } else { address })
+        self.resolve(if limit == 0 { self.places.readable } else { address })
     }
 
     /// The same for an attribute.

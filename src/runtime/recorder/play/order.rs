@@ -19,7 +19,7 @@ const COUNTER: u64 = 4;
 const VALUES: u64 = 16;
 
 /// What captures in a command buffer have accessed since the last barrier that orders them, for
-/// [`Capture::play_in_order`](super::super::Capture::play_in_order): only a capture that touches the same bytes needs another barrier.
+/// [`Capture::play_in_order`](crate::runtime::Capture::play_in_order): only a capture that touches the same bytes needs another barrier.
 ///
 /// ```no_run
 /// # use ash::vk;
@@ -112,7 +112,7 @@ impl Player<'_> {
     /// What shaders reach by the application's descriptors is not among it, nor the memory of the
     /// arena, which is new for each recording.
     pub(super) fn find_touched(&mut self, touched: Touched) {
-        self.placed.accesses.clear();
+        self.places.accesses.clear();
         match touched {
             Touched::Unknown | Touched::Nothing => {}
             Touched::Captured => self.find_captured(),
@@ -127,7 +127,7 @@ impl Player<'_> {
     /// Adds what the captures of the draws access.
     fn find_captured(&mut self) {
         let collected = self.collected;
-        let accesses = &mut self.placed.accesses;
+        let accesses = &mut self.places.accesses;
         accesses.read.extend_from_slice(collected.reached.as_slice());
         for target in collected.bound_targets() {
             let of = |position: Position| position.in_buffer(target);
@@ -144,7 +144,7 @@ impl Player<'_> {
     /// Adds the counters and queries that are accessed beside what is captured.
     fn find_counted(&mut self) {
         let collected = self.collected;
-        let accesses = &mut self.placed.accesses;
+        let accesses = &mut self.places.accesses;
         if let Position::Counters = collected.position {
             let begun = collected.counters.iter();
             accesses.read.extend(begun.filter_map(|counter| bytes_at(*counter, COUNTER)));
@@ -158,7 +158,7 @@ impl Player<'_> {
 
     /// Adds what operations of the finish kernel access.
     fn find_operations(&mut self, first: usize, end: usize) {
-        let accesses = &mut self.placed.accesses;
+        let accesses = &mut self.places.accesses;
         for operation in self.plan.operations.get(first..end).unwrap_or_default() {
             let Operation { address, kind, values: [low, high, ..], .. } = *operation;
             match kind {
@@ -180,7 +180,7 @@ impl Player<'_> {
     /// As [`record`](Self::record).
     pub(super) unsafe fn barrier_before(&self, playback: &mut Playback<'_>, which: Barrier) {
         let needs_barrier = match &playback.order {
-            Some(order) => self.ctx.table().is_some() || order.precludes(&self.placed.accesses),
+            Some(order) => self.ctx.table().is_some() || order.precludes(&self.places.accesses),
             None => true,
         };
         if needs_barrier {
@@ -191,7 +191,7 @@ impl Player<'_> {
             if needs_barrier {
                 order.clear();
             }
-            order.add(&self.placed.accesses);
+            order.add(&self.places.accesses);
         }
     }
 
@@ -203,7 +203,7 @@ impl Player<'_> {
             Touched::Unknown => order.forget(),
             _ => {
                 order.clear();
-                order.add(&self.placed.accesses);
+                order.add(&self.places.accesses);
             }
         }
     }

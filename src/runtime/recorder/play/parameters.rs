@@ -1,12 +1,12 @@
 //! Writes the blocks of a plan.
 
 use super::super::collect::{Collected, Position, Target};
-use super::super::plan::{BlockId, Contents, ListedNumber, Plan, Written};
-use super::{Placed, Playback, Player};
+use super::super::plan::{Block, BlockId, Contents, ListedNumber, Plan, Scratch, Step, Upload};
+use super::{Playback, Player};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::counts::MAX_BUFFER_SIZE;
 use crate::runtime::RuntimeError;
-use crate::runtime::arena::{Part, Suballocation};
+use crate::runtime::arena::{Part, Suballocation, aligned};
 use crate::sysval::setup::{
     Finish, Fused, Input, Operation, Progress, Reduction, RestartRange, Resume, Setup, operation,
 };
@@ -19,104 +19,106 @@ impl Player<'_> {
     /// None, if the arena has reserved the memory.
     pub(super) fn write_blocks(&mut self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
         for number in 0..self.plan.blocks.len() {
-            let block = &self.plan.blocks[number];
-            let place = match &block.contents {
-                Contents::Written(_) => playback.arena.scratch().take(block.size)?,
-                contents => self.write_block(playback.arena.upload(), contents)?,
-            };
-            match (&block.contents, self.earlier, self.placed.positions) {
-                (Contents::Written(Written::Positions), ..) => self.placed.positions = Some(place),
-                // Descriptors reach the block of the arena that has the new ones.
-                (Contents::Written(Written::MovedPositions), Some(from), Some(new))
-                    if from.buffer != new.buffer =>
-                {
-                    self.placed.moved = Some((from, place));
+            let Block { contents, size } = &self.plan.blocks[number];
+            let place = match contents {
+                Contents::Scratch(_) => playback.arena.scratch().take(*size)?,
+                Contents::Upload(upload) => {
+                    let part = playback.arena.upload();
+                    let before = part.taken();
+                    let place = self.write(part, upload)?;
+                    debug_assert_eq!(part.taken() - before, aligned(*size), "{upload:?}");
+                    place
                 }
-                _ => {}
+            };
+            if *contents == Contents::Scratch(Scratch::Positions) {
+                self.places.positions = Some(place);
             }
-            self.placed.blocks.push(place);
+            self.places.blocks.push(place);
         }
         Ok(())
     }
 
-    fn write_block(
-        &self,
-        upload: &mut Part,
-        contents: &Contents,
-    ) -> Result<Suballocation, RuntimeError> {
-        let Plan { operations, groups, restarts, .. } = &*self.plan;
-        let at = |block: &BlockId| split(self.placed.address_of(*block));
-        match contents {
-            // The GPU writes it.
-            Contents::Written(_) => upload.take(0),
-            Contents::Listed { draws, workgroups } => {
-                let draws = self.plan.placed.get(draws.clone()).unwrap_or_default();
-                self.write_list(upload, draws, *workgroups)
+    fn write(&self, part: &mut Part, upload: &Upload) -> Result<Suballocation, RuntimeError> {
+        let Plan { placed, operations, groups, restarts, .. } = &*self.plan;
+        let at = |block: BlockId| split(self.places.address_of(block));
+        match *upload {
+            Upload::Listed { ref draws, workgroups } => {
+                let draws = placed.get(draws.clone()).unwrap_or_default();
+                self.write_list(part, draws, workgroups)
             }
-            Contents::Batches { first, count } => {
+            Upload::Batches { first, count } => {
                 let blocks = first.0..first.0 + count;
-                upload.push(blocks.map(|number| Batch {
-                    draws: at(&BlockId(number)),
+                part.push(blocks.map(|number| Batch {
+                    draws: at(BlockId(number)),
                     draw_count: self.listed_in(number) as u32,
                     ..Default::default()
                 }))
             }
-            Contents::Operations { first, end } => {
-                let operations = operations.get(*first..*end).unwrap_or_default();
-                upload.push(operations.iter().map(|operation| self.resolved_operation(*operation)))
+            Upload::Operations(ref numbers) => {
+                let operations = operations.get(numbers.clone()).unwrap_or_default();
+                part.push(operations.iter().map(|operation| self.resolved_operation(*operation)))
             }
-            Contents::Finish { operations, count } => {
-                let finish = Finish { operations: at(operations), count: *count, reserved: 0 };
-                upload.push(std::iter::once(finish))
+            Upload::Finish { operations, count } => {
+                part.push_one(Finish { operations: at(operations), count, reserved: 0 })
             }
-            Contents::Fused(fused) => upload.push(std::iter::once(Fused {
+            Upload::Fused { queries, expected } => part.push_one(Fused {
                 progress: self.progress(),
-                stream_query: self.resolve(fused.stream_query),
-                generated_query: self.resolve(fused.generated_query),
-                ..*fused
-            })),
-            Contents::Resume { known, batches, resume } => upload.push(std::iter::once(Resume {
-                known: at(known),
-                batches: at(batches),
-                stream_query: self.resolve(resume.stream_query),
-                generated_query: self.resolve(resume.generated_query),
-                progress: self.progress(),
-                ..*resume
-            })),
-            Contents::Inputs => self.write_inputs(upload),
-            Contents::WorkgroupSizes => {
-                upload.push(groups.iter().map(|group| group.workgroup_size))
-            }
-            Contents::Setup { inputs, draws, groups, batches, setup } => {
-                upload.push(std::iter::once(Setup {
-                    inputs: at(inputs),
-                    draws: at(draws),
-                    groups: at(groups),
+                stream_query: self.resolve(queries.stream),
+                generated_query: self.resolve(queries.generated),
+                expected,
+                ..Default::default()
+            }),
+            Upload::Resume { known, batches, count, vertices, needed, queries } => {
+                part.push_one(Resume {
+                    known: at(known),
                     batches: at(batches),
+                    count,
+                    vertices,
+                    needed: split(needed),
+                    stream_query: self.resolve(queries.stream),
+                    generated_query: self.resolve(queries.generated),
                     progress: self.progress(),
-                    ..*setup
-                }))
+                })
             }
-            Contents::RestartRanges => {
+            Upload::Inputs => self.write_inputs(part),
+            Upload::WorkgroupSizes => part.push(groups.iter().map(|group| group.workgroup_size)),
+            Upload::Setup {
+                inputs,
+                draws,
+                groups,
+                batches,
+                draw_stride,
+                has_several,
+                has_queries,
+            } => part.push_one(Setup {
+                inputs: at(inputs),
+                draws: at(draws),
+                groups: at(groups),
+                batches: at(batches),
+                draw_stride,
+                input_count: self.collected.draws.len() as u32,
+                has_several: has_several.into(),
+                workgroups_per_axis: self.ctx.max_workgroups_per_axis(),
+                has_queries: has_queries.into(),
+                reserved: [0; 3],
+                progress: self.progress(),
+            }),
+            Upload::RestartRanges => {
                 let size = restarts.range_count() * size_of::<RestartRange>();
-                upload.push_with(size, |target| {
+                part.push_with(size, |target| {
                     let targets = target.chunks_exact_mut(size_of::<RestartRange>());
                     for (target, (range, table)) in targets.zip(restarts.ranges()) {
                         let range = RestartRange {
                             index_address: self.readable(range.index_address, range.limit),
-                            table: at(&table),
+                            table: at(table),
                             ..range
                         };
                         target.copy_from_slice(bytemuck::bytes_of(&range));
                     }
                 })
             }
-            Contents::Reduction { ranges, count, scan_count } => {
-                upload.push(std::iter::once(Reduction {
-                    ranges: at(ranges),
-                    count: *count,
-                    scan_count: *scan_count,
-                }))
+            Upload::Reduction { ranges, count, scan_count } => {
+                part.push_one(Reduction { ranges: at(ranges), count, scan_count })
             }
         }
     }
@@ -124,7 +126,7 @@ impl Player<'_> {
     /// The number of the draws that are listed in the block with that number.
     fn listed_in(&self, block: usize) -> usize {
         match self.plan.blocks.get(block).map(|block| &block.contents) {
-            Some(Contents::Listed { draws, .. }) => draws.len(),
+            Some(Contents::Upload(Upload::Listed { draws, .. })) => draws.len(),
             _ => 0,
         }
     }
@@ -133,12 +135,12 @@ impl Player<'_> {
     /// it.
     fn write_list(
         &self,
-        upload: &mut Part,
+        part: &mut Part,
         placed: &[DrawSysvals],
         workgroups: usize,
     ) -> Result<Suballocation, RuntimeError> {
         let draws_size = size_of_val(placed);
-        upload.push_with(draws_size + workgroups * size_of::<ListedNumber>(), |target| {
+        part.push_with(draws_size + workgroups * size_of::<ListedNumber>(), |target| {
             let (draws, list) = target.split_at_mut(draws_size.min(target.len()));
             let targets = draws.chunks_exact_mut(size_of::<DrawSysvals>());
             for (target, draw) in targets.zip(placed) {
@@ -158,12 +160,12 @@ impl Player<'_> {
     }
 
     /// Writes the draws as the setup kernel reads them.
-    fn write_inputs(&self, upload: &mut Part) -> Result<Suballocation, RuntimeError> {
+    fn write_inputs(&self, part: &mut Part) -> Result<Suballocation, RuntimeError> {
         let Plan { groups, restarts, .. } = &*self.plan;
         let mut groups = (0..).zip(groups);
         let (mut group, mut left) = (0, 0);
         let mut restarted = 0;
-        upload.push(self.collected.draws.iter().map(|draw| {
+        part.push(self.collected.draws.iter().map(|draw| {
             if left == 0
                 && let Some((number, next)) = groups.next()
             {
@@ -178,7 +180,7 @@ impl Player<'_> {
             input.index_address = self.readable(draw.input.index_address, input.index_limit);
             if draw.is_restarted() {
                 let table = restarts.table_of(restarted);
-                input.restart_table = table.map_or([0; 2], |t| split(self.placed.address_of(t)));
+                input.restart_table = table.map_or([0; 2], |t| split(self.places.address_of(t)));
                 restarted += 1;
             }
             input
@@ -201,6 +203,17 @@ impl Player<'_> {
         Operation { address: self.resolve(address), values, ..operation }
     }
 
+    /// From where to where positions of an earlier recording are moved: into the block of the arena that
+    /// descriptors reach, unless they are there.
+    pub(super) fn moved(&self) -> Option<(Suballocation, Suballocation)> {
+        let to = self.plan.steps.iter().find_map(|step| match step {
+            Step::MovePositions(block) => self.places.blocks.get(block.0),
+            _ => None,
+        })?;
+        let from = self.earlier?;
+        (from.buffer != to.buffer).then_some((from, *to))
+    }
+
     /// From where to where the draws capture.
     fn progress(&self) -> Progress {
         let Collected { targets, position, .. } = self.collected;
@@ -213,8 +226,7 @@ impl Player<'_> {
             let position = target.and_then(|target| position.in_buffer(&target));
             u32::try_from(position.unwrap_or_default()).unwrap_or(u32::MAX)
         });
-        let Placed { positions: new, moved, .. } = *self.placed;
-        let earlier = moved.map(|(_, to)| to).or(self.earlier);
+        let earlier = self.moved().map(|(_, to)| to).or(self.earlier);
         let address = |place: Option<Suballocation>| {
             place.map_or(Address::default(), |place| split(place.address))
         };
@@ -224,7 +236,7 @@ impl Player<'_> {
         };
         Progress {
             state: address(earlier.filter(|_| *position == Position::Earlier)),
-            new_state: address(new),
+            new_state: address(self.places.positions),
             positions,
             sizes: of(|target| target.buffer.size.min(MAX_BUFFER_SIZE)),
             strides: of(|target| target.buffer.stride.into()),

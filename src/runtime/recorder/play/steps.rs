@@ -2,10 +2,11 @@
 
 use ash::vk;
 
-use super::super::collect::{SetArguments, Target};
+use super::super::collect::Target;
 use super::super::plan::{
     BatchId, BlockId, CaptureStep, Draws, POSITIONS_SIZE, Size, Step, Touched, When,
 };
+use super::super::set_arguments::SetArguments;
 use super::{Found, Playback, Player};
 use crate::lower::kernel::Kernel;
 use crate::runtime::arena::Suballocation;
@@ -28,24 +29,24 @@ impl Player<'_> {
         let _label = unsafe { self.ctx.label(playback.cmd, c"vkxfb capture") };
         let mut follows_capture = false;
         for number in 0..self.plan.steps.len() {
-            let step = self.plan.steps[number].clone();
+            let step = self.plan.steps[number];
             // SAFETY: the caller's contract.
             unsafe {
-                match &step {
+                match step {
                     Step::MovePositions(_) => {
-                        if let Some((from, to)) = self.placed.moved {
+                        if let Some((from, to)) = self.moved() {
                             self.move_positions(playback, from, to);
                         }
                     }
                     Step::Barrier { which, when, then } => {
-                        self.record_barrier(playback, *which, *when, *then);
+                        self.record_barrier(playback, which, when, then);
                     }
                     Step::Kernel { kernel, parameters, workgroups } => {
-                        self.record_kernel(playback, *kernel, *parameters, *workgroups)?;
+                        self.record_kernel(playback, kernel, parameters, workgroups)?;
                     }
                     Step::Capture(capture) => {
                         self.scarce_barrier(playback, follows_capture && self.captures_overlap());
-                        self.record_capture(playback, capture)?;
+                        self.record_capture(playback, &capture)?;
                     }
                 }
             }
@@ -135,7 +136,7 @@ impl Player<'_> {
         workgroups: [u32; 2],
     ) -> Result<(), RuntimeError> {
         let (kernels, cmd) = (self.kernels.pipelines()?, playback.cmd);
-        let (set, parameters) = (self.placed.kernel_set, self.placed.address_of(parameters));
+        let (set, parameters) = (self.places.kernel_set, self.places.address_of(parameters));
         // SAFETY: the caller's contract.
         unsafe { kernels.dispatch(self.ctx, cmd, set, kernel, parameters, workgroups) }?;
         playback.found = Found::default();
@@ -167,7 +168,7 @@ impl Player<'_> {
                     device.cmd_dispatch(cmd, x, y, 1);
                 }
                 Size::Indirect(BatchId { block, number, size }) => {
-                    if let Some(batches) = self.placed.blocks.get(block.0) {
+                    if let Some(batches) = self.places.blocks.get(block.0) {
                         let at = batches.offset + number as u64 * size + WORKGROUPS_OFFSET;
                         device.cmd_dispatch_indirect(cmd, batches.buffer, at);
                     }
@@ -176,15 +177,15 @@ impl Player<'_> {
         }
         playback.recorded.captures += 1;
         // As with kernels, so that whether a later draw is refused does not depend on the size of this one.
-        playback.sets_disturbed |= self.placed.capture_set.is_some() && key.source == Source::Fused;
+        playback.sets_disturbed |= self.places.capture_set.is_some() && key.source == Source::Fused;
         Ok(())
     }
 
     /// The sysvals of a dispatch.
     fn sysvals_of(&self, state: usize, draws: Draws) -> Sysvals {
-        let at = |block| split(self.placed.address_of(block));
+        let at = |block| split(self.places.address_of(block));
         let batch_at = |batch: BatchId| {
-            split(self.placed.address_of(batch.block) + batch.number as u64 * batch.size)
+            split(self.places.address_of(batch.block) + batch.number as u64 * batch.size)
         };
         let mut sysvals = self.sysvals_of_state(state);
         match draws {
@@ -223,7 +224,7 @@ impl Player<'_> {
         Sysvals {
             draw: DrawSysvals::default(),
             xfb_address: self.collected.targets.map(target),
-            table: self.resolve(self.placed.table_of(number)),
+            table: self.resolve(self.places.table_of(number)),
             source: self.readable(Address::default(), 0),
             attributes: attributes.inline.map(|a| self.readable_attribute(a)),
         }
@@ -253,9 +254,9 @@ impl Player<'_> {
                 found.pipeline = raw;
             }
             let (snapshot, count) = (self.collected.states[state].sets, pipeline.set_count());
-            let sets = &mut self.bindings.sets;
+            let (sets, recorded) = (&self.bindings.sets, &mut self.places.sets);
             let mut after = None;
-            while let Some((number, arguments)) = sets.next_command(snapshot, count, after) {
+            while let Some((number, arguments)) = recorded.next(sets, snapshot, count, after) {
                 if arguments.layout != found.table_layout {
                     // The call may have disturbed the set of the buffers.
                     found.table_layout = vk::PipelineLayout::null();
@@ -263,12 +264,12 @@ impl Player<'_> {
                 arguments.record(device, cmd, point);
                 after = Some(number);
             }
-            if let Some(set) = self.placed.capture_set
+            if let Some(set) = self.places.capture_set
                 && found.table_layout != layout
             {
                 SetArguments { layout, first: count, sets: &[set], dynamic_offsets: &[] }
                     .record(device, cmd, point);
-                sets.disturb(layout, count as usize);
+                recorded.disturb(sets, layout, count as usize);
                 found.table_layout = layout;
             }
             let bytes = bytemuck::bytes_of(sysvals);

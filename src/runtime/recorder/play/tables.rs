@@ -8,24 +8,23 @@ use crate::runtime::arena::aligned;
 use crate::sysval::{Address, AttributeDescriptor, join, split};
 
 impl Player<'_> {
-    /// Takes the memory of the plan and of its tables from the arena, assigns descriptors to everything that is
-    /// reached, and writes the tables.
+    /// Reserves the memory of the plan and of its tables, and assigns descriptors to everything that is reached.
     ///
     /// # Errors
     /// Those of [`ArenaAccess::reserve`](crate::runtime::ArenaAccess).
     ///
     /// # Safety
     /// As [`record`](Self::record).
-    pub(super) unsafe fn place_tables(
+    pub(super) unsafe fn reserve(
         &mut self,
         playback: &mut Playback<'_>,
     ) -> Result<(), RuntimeError> {
         let states = self.collected.used_states();
-        self.placed.states.extend(states.map(|state| (state, [0; 2])));
+        self.places.states.extend(states.map(|state| (state, [0; 2])));
         let (upload, scratch) = self.plan.memory();
         let mut last = None;
         let mut tables = 0;
-        for (number, _) in &self.placed.states {
+        for (number, _) in &self.places.states {
             let key = self.table_key(*number);
             if last != Some(key) {
                 tables += self.table_size(*number);
@@ -34,20 +33,28 @@ impl Player<'_> {
         }
         // SAFETY: the caller's contract.
         unsafe { playback.arena.reserve(self.ctx, upload + tables, scratch) }?;
-        self.placed.readable = split(playback.arena.upload_address());
+        self.places.readable = split(playback.arena.upload_address());
         if self.ctx.table().is_some() {
             let [upload, scratch] = playback.arena.windows();
             self.table.set_arena(upload, scratch);
             self.assign();
         }
+        Ok(())
+    }
+
+    /// Writes the tables.
+    ///
+    /// # Errors
+    /// None, if their memory is reserved.
+    pub(super) fn write_tables(&mut self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
         let (mut last, mut address) = (None, [0; 2]);
-        for used in 0..self.placed.states.len() {
-            let (number, _) = self.placed.states[used];
+        for used in 0..self.places.states.len() {
+            let (number, _) = self.places.states[used];
             let key = self.table_key(number);
             if last != Some(key) {
                 (last, address) = (Some(key), self.place_table(playback, number)?);
             }
-            self.placed.states[used].1 = address;
+            self.places.states[used].1 = address;
         }
         Ok(())
     }
@@ -76,14 +83,14 @@ impl Player<'_> {
         }
         let state = self.collected.states[number];
         let (first, count) = self.bindings.attributes[state.attributes].others;
-        let mut others = std::mem::take(&mut self.placed.descriptors);
+        let mut others = std::mem::take(&mut self.places.descriptors);
         others.clear();
         let table = &self.bindings.attribute_table[first..first + count];
         others.extend(table.iter().map(|attribute| self.readable_attribute(*attribute)));
         let len = self.pipeline_of(number).map_or(0, |p| p.push_constants().len());
         let constants = self.bindings.constants.bytes(state.constants, len);
         let place = playback.arena.upload().push_both(constants, bytemuck::cast_slice(&others));
-        self.placed.descriptors = others;
+        self.places.descriptors = others;
         Ok(split(place?.address))
     }
 
@@ -91,7 +98,7 @@ impl Player<'_> {
     fn assign(&mut self) {
         let Some(limits) = self.ctx.table() else { return };
         let collected = self.collected;
-        let addresses = &mut self.placed.addresses;
+        let addresses = &mut self.places.addresses;
         addresses.clear();
         addresses.extend(self.counters);
         if collected.position == Position::Counters {
@@ -105,7 +112,7 @@ impl Player<'_> {
         // All queries of a pool have the address of its buffer.
         addresses.extend(collected.ends.iter().map(|end| end.address));
         let mut last = None;
-        for (state, _) in &self.placed.states {
+        for (state, _) in &self.places.states {
             let number = collected.states[*state].attributes;
             if last.replace(number) == Some(number) {
                 continue;

@@ -1,0 +1,124 @@
+//! The memory that steps read and write.
+
+use std::ops::Range;
+
+use crate::sysval::Address;
+use crate::sysval::setup::Input;
+
+/// The number of a [`Block`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) struct BlockId(pub(in super::super) usize);
+
+/// One of several equally large batches in a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) struct BatchId {
+    pub(in super::super) block: BlockId,
+    pub(in super::super) number: usize,
+    /// Bytes from one batch to the next.
+    pub(in super::super) size: u64,
+}
+
+/// Memory of the arena.
+#[derive(Debug, Clone, PartialEq)]
+pub(in super::super) struct Block {
+    pub(in super::super) contents: Contents,
+    /// Bytes.
+    pub(in super::super) size: u64,
+}
+
+/// What a block contains.
+#[derive(Debug, Clone, PartialEq)]
+pub(in super::super) enum Contents {
+    /// What the GPU writes.
+    Scratch(Scratch),
+    /// What the CPU writes.
+    Upload(Upload),
+}
+
+/// What the GPU writes to a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Scratch {
+    /// The positions after the last draw.
+    Positions,
+    /// A copy of the positions that an earlier recording left.
+    MovedPositions,
+    /// The draws that the setup kernel places.
+    PlacedDraws,
+    /// The batches of the resume kernel or of the setup kernel.
+    Batches,
+    /// The table of the restarts in a range of indices.
+    RestartTable,
+}
+
+/// What the CPU writes to a block. It refers to earlier blocks only, so that blocks can be written in order.
+/// Parameters of kernels and fused captures also say where captures begin and end, which is the same for all of
+/// a plan.
+#[derive(Debug, Clone, PartialEq)]
+pub(in super::super) enum Upload {
+    /// Draws that the CPU placed, followed by the number of the draw of each workgroup, where there are
+    /// several.
+    Listed { draws: Range<usize>, workgroups: usize },
+    /// A [`Batch`](crate::sysval::Batch) for each of so many consecutive blocks of listed draws.
+    Batches { first: BlockId, count: usize },
+    /// Operations of the finish kernel, by number.
+    Operations(Range<usize>),
+    /// The parameters of the finish kernel, for a block of operations.
+    Finish { operations: BlockId, count: u32 },
+    /// The parameters of a fused capture.
+    Fused {
+        queries: Queries,
+        /// [`expected`](crate::sysval::setup::Fused::expected)
+        expected: u32,
+    },
+    /// The parameters of the resume kernel.
+    Resume {
+        known: BlockId,
+        batches: BlockId,
+        count: u32,
+        /// Vertices per primitive, of all draws.
+        vertices: u32,
+        /// The number of primitives of all draws.
+        needed: u64,
+        queries: Queries,
+    },
+    /// The draws as they were collected, for the setup kernel.
+    Inputs,
+    /// The workgroup size of each group.
+    WorkgroupSizes,
+    /// The parameters of the setup kernel.
+    Setup {
+        inputs: BlockId,
+        draws: BlockId,
+        groups: BlockId,
+        batches: BlockId,
+        /// Bytes from one placed draw to the next.
+        draw_stride: u32,
+        /// Whether an indirect draw may consist of several draws.
+        has_several: bool,
+        has_queries: bool,
+    },
+    /// The ranges of indices that tables of restarts are made for.
+    RestartRanges,
+    /// The parameters of the restart kernel and of its scan.
+    Reduction { ranges: BlockId, count: u32, scan_count: u32 },
+}
+
+/// The addresses of queries, or 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) struct Queries {
+    /// Counts primitives written and needed.
+    pub(in super::super) stream: Address,
+    /// Counts primitives generated.
+    pub(in super::super) generated: Address,
+}
+
+impl Queries {
+    /// Those that a draw counts for.
+    pub(super) const fn of(input: &Input) -> Self {
+        Self { stream: input.stream_query, generated: input.generated_query }
+    }
+
+    pub(super) fn is_none(&self) -> bool {
+        [self.stream, self.generated] == [Address::default(); 2]
+    }
+}
