@@ -6,6 +6,25 @@ pub fn number(name: &str, default: u64) -> u64 {
     value.map_or(default, |v| v.parse().unwrap_or_else(|_| panic!("{name}={v} is no number")))
 }
 
+/// Without `VKXFB_FULL=1`, tests of random cases run one in so many of them.
+const SHARE: u64 = 5;
+
+/// So many of `all` random cases as are run: all with `VKXFB_FULL=1`, as `.ci/run` has it, or else a
+/// part that a newcomer can wait for.
+pub fn sample_of(all: u64) -> u64 {
+    if is_full() { all } else { all.div_ceil(SHARE) }
+}
+
+/// Whether everything is run that takes long: `VKXFB_FULL` is 1.
+pub fn is_full() -> bool {
+    std::env::var_os("VKXFB_FULL").is_some_and(|value| value == "1")
+}
+
+/// The number of random cases that a variable holds, or else [`sample_of`] them.
+pub fn cases(name: &str, all: u64) -> u64 {
+    number(name, sample_of(all))
+}
+
 /// Whether the validation layer is to look on: `VKXFB_TEST_VALIDATION` is not 0.
 pub fn has_validation() -> bool {
     is_on("VKXFB_TEST_VALIDATION")

@@ -3,7 +3,7 @@
 //!
 //! | variable | |
 //! |---|---|
-//! | `VKXFB_SHADERS` | how many, 500 by default |
+//! | `VKXFB_SHADERS` | how many: by default 500 with `VKXFB_FULL=1`, and 160 without |
 //! | `VKXFB_TEST_VALIDATION=0` | without the validation layer |
 //! | `VKXFB_TEST_TOOLS=0` | without spirv-val and spirv-opt |
 //!
@@ -21,10 +21,10 @@ mod generator;
 mod known;
 mod run;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use common::batches::{self, Worker};
-use common::settings::number;
+use common::settings::{cases, is_full, number, sample_of};
 use generator::interface::{BuiltIn, Shape};
 use generator::program::Cell;
 use generator::pushed::{Block, Laid};
@@ -33,19 +33,22 @@ use generator::{Generated, Space, generate};
 use run::ShaderWorker;
 use vkxfb_probe::gpu::Resources;
 
+/// How many shaders have all that the generator makes up.
+const SAMPLE: u64 = 160;
+
 /// Shaders of one submission.
 const BATCH: u64 = 20;
 
 #[test]
 fn random_shaders_capture_what_the_model_says() {
-    let count = number("VKXFB_SHADERS", 500);
+    let count = number("VKXFB_SHADERS", if is_full() { 500 } else { SAMPLE });
     batches::run("differential", count, BATCH, || ShaderWorker::new(Resources::Best)).check();
 }
 
 /// Some of them again, with descriptors instead of device addresses.
 #[test]
 fn random_shaders_capture_the_same_by_descriptors() {
-    let count = number("VKXFB_SHADERS", 2000).div_ceil(5);
+    let count = cases("VKXFB_SHADERS", 2000).div_ceil(5);
     let open = || ShaderWorker::new(Resources::Descriptors);
     batches::run("differential-descriptors", count, BATCH, open).check();
 }
@@ -54,7 +57,7 @@ fn random_shaders_capture_the_same_by_descriptors() {
 #[test]
 fn random_shaders_capture_the_same_on_the_layer() {
     let test = random_shaders_capture_what_the_model_says;
-    common::layer::run_on_it(test, &[("VKXFB_SHADERS", "200")]);
+    common::layer::run_on_it(test, &[("VKXFB_SHADERS", &sample_of(200).to_string())]);
 }
 
 /// A wrong model is noticed on every backend.
@@ -69,10 +72,11 @@ fn a_wrong_model_is_found_out() {
     assert_eq!(report.failures.len() as u64, captured, "{report}");
 }
 
-/// The generator produces every kind of shader, and most captured values are defined.
+/// The generator produces every kind of shader, in the sample, too, and most captured values are defined.
 #[test]
 fn the_generator_reaches_everything() {
     let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut sampled = BTreeSet::new();
     let (mut cells, mut undefined, mut near) = (0, 0, 0);
     for seed in 0..600 {
         let shader = generate(seed, &Space::whole());
@@ -81,7 +85,11 @@ fn the_generator_reaches_everything() {
             undefined += u32::from(cell == Cell::Undefined);
             near += u32::from(matches!(cell, Cell::Near(..)));
         }
-        for feature in features(&shader) {
+        let features = features(&shader);
+        if seed < SAMPLE {
+            sampled.extend(features.iter().copied());
+        }
+        for feature in features {
             *seen.entry(feature).or_default() += 1;
         }
     }
@@ -119,6 +127,7 @@ fn the_generator_reaches_everything() {
     ];
     let missing: Vec<_> = all.iter().filter(|f| seen.get(*f).is_none_or(|n| *n < 5)).collect();
     assert!(missing.is_empty(), "{missing:?} of {seen:?}");
+    assert!(all.iter().all(|feature| sampled.contains(feature)), "{sampled:?} of {all:?}");
 }
 
 /// The same seed gives the same shader, independently of earlier ones.

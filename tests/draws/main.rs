@@ -4,7 +4,7 @@
 //!
 //! | variable | |
 //! |---|---|
-//! | `VKXFB_DRAWS` | how many programs, 1000 by default |
+//! | `VKXFB_DRAWS` | how many programs: by default 1000 with `VKXFB_FULL=1`, and a fifth without |
 //! | `VKXFB_INDIRECT=0` | native programs without indirect draws and draws of what was captured |
 //! | `VKXFB_OMIT_BARRIER` | a barrier of the compute backend to leave out, `SetupToCapture` for example: on a GPU the test then fails, and by descriptors everywhere |
 //! | `VKXFB_SOAK` | minutes that the soak lasts, in place of a few steps of each thread |
@@ -35,7 +35,7 @@ mod soak;
 use std::collections::{BTreeMap, BTreeSet};
 
 use common::batches::{self, Report, Worker};
-use common::settings::{has_validation, number};
+use common::settings::{cases, has_validation, sample_of};
 use generate::{Space, generate};
 use program::{Pass, PassKind, State, StateChange, Step};
 use run::DrawWorker;
@@ -54,7 +54,7 @@ fn run_programs(options: &OpenOptions) -> Report {
 
 /// One in so many of the programs.
 fn run_part_of_programs(options: &OpenOptions, part: u64) -> Report {
-    let count = number("VKXFB_DRAWS", 1000).div_ceil(part);
+    let count = cases("VKXFB_DRAWS", 1000).div_ceil(part);
     batches::run("draws", count, BATCH, || DrawWorker::new(options))
 }
 
@@ -84,20 +84,24 @@ fn every_combination_of_counters_holds_on_the_layer() {
     common::layer::run_on_it(every_combination_of_counters_holds, &[]);
 }
 
+/// Runs a sample of so many programs with the layer in the place of the driver's own captures.
+fn run_programs_on_the_layer(all: u64, variables: &[(&str, &str)]) -> Option<String> {
+    let count = sample_of(all).to_string();
+    let variables = [&[("VKXFB_DRAWS", count.as_str())], variables].concat();
+    common::layer::run_on_it(random_draws_capture_what_the_model_says, &variables)
+}
+
 /// The Vulkan layer in the place of the driver's own captures.
 #[test]
 fn random_draws_hold_on_the_layer() {
-    let test = random_draws_capture_what_the_model_says;
-    common::layer::run_on_it(test, &[("VKXFB_DRAWS", "200")]);
+    run_programs_on_the_layer(200, &[]);
 }
 
 /// The same without indirect draws, where the layer records captures after their passes.
 #[test]
 fn random_direct_draws_hold_on_the_layer() {
-    let test = random_draws_capture_what_the_model_says;
-    let variables =
-        [("VKXFB_DRAWS", "200"), ("VKXFB_INDIRECT", "0"), ("VKXFB_LOG", "vkxfb_layer=trace")];
-    let Some(said) = common::layer::run_on_it(test, &variables) else { return };
+    let variables = [("VKXFB_INDIRECT", "0"), ("VKXFB_LOG", "vkxfb_layer=trace")];
+    let Some(said) = run_programs_on_the_layer(200, &variables) else { return };
     assert!(said.contains("captures are recorded after their pass"), "{said}");
 }
 
@@ -105,10 +109,8 @@ fn random_direct_draws_hold_on_the_layer() {
 /// them.
 #[test]
 fn random_draws_hold_on_the_layer_in_long_passes() {
-    let test = random_draws_capture_what_the_model_says;
-    let variables =
-        [("VKXFB_DRAWS", "200"), ("VKXFB_LONG_PASS", "1"), ("VKXFB_LOG", "vkxfb_layer=trace")];
-    let Some(said) = common::layer::run_on_it(test, &variables) else { return };
+    let variables = [("VKXFB_LONG_PASS", "1"), ("VKXFB_LOG", "vkxfb_layer=trace")];
+    let Some(said) = run_programs_on_the_layer(200, &variables) else { return };
     for what in ["a long pass is not withheld further", "captures are recorded after their pass"] {
         assert!(said.contains(what), "{said}");
     }
@@ -118,7 +120,8 @@ fn random_draws_hold_on_the_layer_in_long_passes() {
 #[test]
 fn random_draws_hold_on_the_layer_below_validation() {
     let test = random_draws_capture_what_the_model_says;
-    common::layer::run_below_validation(test, &[("VKXFB_DRAWS", "50")]);
+    let count = sample_of(50).to_string();
+    common::layer::run_below_validation(test, &[("VKXFB_DRAWS", &count)]);
 }
 
 /// Threads that capture by the layer for as long as `VKXFB_SOAK` says.
@@ -204,7 +207,7 @@ fn hold_by_recorder(backend: Backend) {
     if !has_backend {
         return eprintln!("skipped: the device has no {backend} backend");
     }
-    let count = number("VKXFB_DRAWS", 1000);
+    let count = cases("VKXFB_DRAWS", 1000);
     let report = batches::run("draws", count, BATCH, || DrawWorker::by_recorder(backend));
     report.check();
     assert!(report.compared[&backend] > 0);
@@ -268,10 +271,12 @@ fn programs_depend_on_the_seed_alone() {
     }
 }
 
-/// Every command, topology, kind of query and index, and every fact but the forbidden one comes up.
+/// Every command, topology, kind of query and index, and every fact but the forbidden one comes up, in the
+/// sample, too.
 #[test]
 fn the_generator_reaches_everything() {
     let mut seen: BTreeMap<String, u32> = BTreeMap::new();
+    let mut sampled = BTreeSet::new();
     for seed in 0..1000 {
         let program = generate(seed, &Space::whole());
         let (_, facts) = model::run(&program);
@@ -320,6 +325,9 @@ fn the_generator_reaches_everything() {
                 _ => {}
             }
         }
+        if seed < sample_of(1000) {
+            sampled.extend(features.iter().cloned());
+        }
         for feature in features {
             *seen.entry(feature).or_default() += 1;
         }
@@ -332,6 +340,7 @@ fn the_generator_reaches_everything() {
     let all =
         commands + topologies + provoking + restart + indices + queries + state + passes + facts;
     assert_eq!(seen.len(), all, "{seen:?}");
+    assert!(seen.keys().all(|feature| sampled.contains(feature)), "{sampled:?} of {seen:?}");
     let rare: Vec<_> = seen.iter().filter(|(_, count)| **count < 10).collect();
     assert!(rare.is_empty(), "{rare:?} of {seen:?}");
 }

@@ -4,7 +4,7 @@
 //!
 //! | variable | |
 //! |---|---|
-//! | `VKXFB_LAYOUTS` | random layouts, 100 by default |
+//! | `VKXFB_LAYOUTS` | random layouts: by default 100 with `VKXFB_FULL=1`, and a fifth without |
 //! | `VKXFB_SEED` | seed of the first; each next layout has the next seed |
 //! | `VKXFB_TEST_VALIDATION=0` | without the validation layer |
 //! | `VKXFB_TEST_TOOLS=0` | without spirv-val |
@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use case::{Bound, Case, Difference};
 use common::device::{RESOURCES, close, open_with};
 use common::rng::Rng;
-use common::settings::{has_tools, number};
+use common::settings::{cases, has_tools, number};
 use known::Known;
 use shader::Input;
 use vkxfb::lower::{Backend, ResourcePlan};
@@ -120,7 +120,7 @@ fn sweep(format: VertexFormat, rng: &mut Rng) -> Case {
             bytes: Some(bytes),
             stride: None,
         }],
-        draw: Draw { vertex_count, instance_count: 1, ..Draw::default() },
+        draw: Draw::new(vertex_count),
     }
 }
 
@@ -270,7 +270,7 @@ fn random_layouts_are_read_as_specified() {
     let resources = Resources::Descriptors;
     let mut by_descriptors =
         open_with(OpenOptions { robustness: true, resources, ..Default::default() });
-    let (first, count) = (number("VKXFB_SEED", 0), number("VKXFB_LAYOUTS", 100));
+    let (first, count) = (number("VKXFB_SEED", 0), cases("VKXFB_LAYOUTS", 100));
     let robust = gpu.robustness();
     let native_formats: Vec<VertexFormat> =
         VertexFormat::ALL.iter().copied().filter(|f| gpu.has_vertex_format(*f)).collect();
