@@ -203,7 +203,8 @@ unsafe extern "system" fn set_event(
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         with_device("vkCmdSetEvent", (), command_buffer, |device| {
-            Some(device.next.set_event?(command_buffer, event, event_stages(stages)))
+            device.next.set_event?(command_buffer, event, event_stages(stages));
+            Some(())
         });
     }
 }
@@ -216,7 +217,8 @@ unsafe extern "system" fn reset_event(
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         with_device("vkCmdResetEvent", (), command_buffer, |device| {
-            Some(device.next.reset_event?(command_buffer, event, event_stages(stages)))
+            device.next.reset_event?(command_buffer, event, event_stages(stages));
+            Some(())
         });
     }
 }
@@ -234,7 +236,8 @@ unsafe extern "system" fn reset_event2(
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         with_device("vkCmdResetEvent2", (), command_buffer, |device| {
-            Some(device.next.reset_event2?(command_buffer, event, stages))
+            device.next.reset_event2?(command_buffer, event, stages);
+            Some(())
         });
     }
 }

@@ -113,7 +113,8 @@ unsafe extern "system" fn destroy_render_pass(
             // Before the render pass is destroyed: after that another thread may create one with
             // the same handle.
             translation.render_passes.destroyed(render_pass);
-            Some(next(device, render_pass, allocator))
+            next(device, render_pass, allocator);
+            Some(())
         });
     }
 }

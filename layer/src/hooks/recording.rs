@@ -56,7 +56,8 @@ unsafe extern "system" fn free(
         with_device("vkFreeCommandBuffers", (), device, |data| {
             let next = data.next.free_command_buffers?;
             freed(slice(command_buffers, count));
-            Some(next(device, pool, count, command_buffers))
+            next(device, pool, count, command_buffers);
+            Some(())
         });
     }
 }
@@ -89,7 +90,8 @@ unsafe extern "system" fn destroy_pool(
         with_device("vkDestroyCommandPool", (), device, |data| {
             let next = data.next.destroy_pool?;
             pool_destroyed(&data.functions, pool);
-            Some(next(device, pool, allocator))
+            next(device, pool, allocator);
+            Some(())
         });
     }
 }
@@ -169,7 +171,8 @@ unsafe extern "system" fn destroy_template(
         with_device("vkDestroyDescriptorUpdateTemplate", (), device, |data| {
             let next = data.next.destroy_template?;
             data.templates.destroyed(template);
-            Some(next(device, template, allocator))
+            next(device, template, allocator);
+            Some(())
         });
     }
 }
