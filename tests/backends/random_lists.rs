@@ -1,8 +1,6 @@
 //! Random lists captured on a device: natively, with and without splitting, and by the other
 //! backends, whose bytes must be the same.
 
-use crate::common;
-use crate::common::device::{capture, close, open};
 use spirv::BuiltIn;
 use vkxfb::capture::{
     CaptureEntry, CaptureList, Layout, Selector, SlotLocations, StreamOutput, StreamOutputInfo,
@@ -14,6 +12,9 @@ use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::find_vertex_shader;
 use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::Profile;
+
+use crate::common;
+use crate::common::device::{capture, close, open};
 
 /// Matrices, structures, a block, `Component`, 64 bits; every value is exact.
 const SHADER: &str = "#version 450

@@ -1,6 +1,5 @@
 //! Gallium's stream outputs: registers, merging, the worked case, and what is refused.
 
-use crate::common;
 use spirv::ExecutionModel;
 use vkxfb::capture::{
     CaptureError, CaptureList, Layout, SlotLocations, StreamOutput, StreamOutputError,
@@ -13,6 +12,8 @@ use vkxfb::slots::VaryingSlot;
 use vkxfb::spirv::Module;
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::find_entry_point;
+
+use crate::common;
 
 const VERTEX: ExecutionModel = ExecutionModel::Vertex;
 const EVALUATION: ExecutionModel = ExecutionModel::TessellationEvaluation;
