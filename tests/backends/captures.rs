@@ -2,11 +2,6 @@
 //! buffers, folded dispatches, provoking vertex conventions. Every backend, including native, is
 //! compared with a model that works primitive by primitive.
 
-use crate::common;
-use crate::common::device::{
-    Bound, Capture, Draws, PipelineOptions, RESOURCES, assert_same, close, lower, lower_on, open,
-    open_with, pipeline, run,
-};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -18,6 +13,12 @@ use vkxfb_probe::gpu::{
     CaptureRequest, CaptureTarget, Gpu, GpuError, OpenOptions, Profile, VertexData,
 };
 use vkxfb_probe::shaders::ProbeShader;
+
+use crate::common;
+use crate::common::device::{
+    Bound, Capture, Draws, PipelineOptions, RESOURCES, assert_same, close, lower, lower_on, open,
+    open_with, pipeline, run,
+};
 
 const TRI_STRIP: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
 

@@ -1,17 +1,18 @@
 //! Shaders that show how often they run, and together with what: a capture by compute runs them for vertices
 //! that exist, and for nothing else.
 
-use crate::common;
 use std::collections::BTreeMap;
 
-use crate::common::descriptor_set::DescriptorSet;
-use crate::common::device::{Draws, close, lower_on, open_with};
 use ash::vk;
 use vkxfb::lower::{Backend, Shader, compute};
 use vkxfb::runtime::{Draw, MemoryLocation};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::{Gpu, OpenOptions, Resources};
+
+use crate::common;
+use crate::common::descriptor_set::DescriptorSet;
+use crate::common::device::{Draws, close, lower_on, open_with};
 
 const COMPUTE: Backend = Backend::Compute;
 

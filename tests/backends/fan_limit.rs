@@ -1,7 +1,6 @@
 //! The vertex backend refuses fans whose hub one invocation would store too many times, and all
 //! code that chooses among backends takes that into account.
 
-use crate::common::device::{self, Bound, Capture, PipelineOptions};
 use vkxfb::lower::Backend;
 use vkxfb::lower::vertex::{MAX_FAN_PRIMITIVES, MAX_FAN_VERTICES};
 use vkxfb::runtime::{Draw, RuntimeError};
@@ -11,6 +10,8 @@ use vkxfb_probe::plan::Plan;
 use vkxfb_probe::report::{Outcome, ProbeReport};
 use vkxfb_probe::run;
 use vkxfb_probe::shaders::ProbeShader;
+
+use crate::common::device::{self, Bound, Capture, PipelineOptions};
 
 const FAN: PrimitiveTopology = PrimitiveTopology::TriangleFan;
 

@@ -1,6 +1,5 @@
 //! Huge captures count in 64 bits.
 
-use crate::common::pipelines;
 use vkxfb::counts::MAX_BUFFER_SIZE;
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
@@ -8,6 +7,8 @@ use vkxfb::runtime::{
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb_probe::gpu::{Gpu, OpenOptions};
+
+use crate::common::pipelines;
 
 const COMPUTE: Backend = Backend::Compute;
 
@@ -30,13 +31,12 @@ fn captures_fill_the_largest_buffer() {
         gpu.write(&counter, 0, &[0; 4]).unwrap();
         gpu.write(&target, (1 << 32) - 256, &[0xa5; 256]).unwrap();
         gpu.submit(|ctx, cmd| {
-            let at = Some(CounterBuffer { buffer: counter.raw(), offset: 0 });
-            let bound = CaptureBuffer { buffer: target.raw(), offset: 0, size: MAX_BUFFER_SIZE };
+            let at = Some(CounterBuffer::new(counter.raw()));
+            let bound = CaptureBuffer::new(target.raw(), MAX_BUFFER_SIZE);
             let desc = CaptureDesc {
-                pipeline: &pipeline,
                 buffers: &[Some(bound)],
-                vertex_buffers: &[],
                 counters: &[at.filter(|_| resumed)],
+                ..CaptureDesc::new(&pipeline)
             };
             let draw = Draw { vertex_count, instance_count: 3, ..Draw::default() };
             // SAFETY: everything outlives the submission, which is waited for.

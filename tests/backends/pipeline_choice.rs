@@ -2,7 +2,6 @@
 //! more, because offsets of elements take 64 bits there, buffers that are not aligned to vectors,
 //! elements that do not exist, and draws that are just small enough.
 
-use crate::common;
 use vkxfb::lower::reflect::vertex_reads;
 use vkxfb::lower::{Backend, Shader, compute};
 use vkxfb::runtime::{
@@ -12,6 +11,8 @@ use vkxfb::runtime::{
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::{Gpu, OpenOptions, Resources};
+
+use crate::common;
 
 const COMPUTE: Backend = Backend::Compute;
 const STRIP: PrimitiveTopology = PrimitiveTopology::TriangleStrip;

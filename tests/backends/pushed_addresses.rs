@@ -1,14 +1,15 @@
 //! Device addresses in push constants, as engines use them: every backend follows them, with the
 //! addresses of each draw.
 
-use crate::common;
-use crate::common::device::{Draws, close, lower_on, open};
 use ash::vk;
 use vkxfb::lower::{Backend, Shader};
 use vkxfb::runtime::{Draw, MemoryLocation};
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::{Gpu, Profile};
+
+use crate::common;
+use crate::common::device::{Draws, close, lower_on, open};
 
 /// Nodes of a list, by pointers and by two dwords; by an index that differs from vertex to vertex.
 const SHADER: &str = "#version 450

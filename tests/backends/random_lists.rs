@@ -1,8 +1,6 @@
 //! Random lists captured on a device: natively, with and without splitting, and by the other
 //! backends, whose bytes must be the same.
 
-use crate::common;
-use crate::common::device::{capture, close, open};
 use spirv::BuiltIn;
 use vkxfb::capture::{CaptureEntry, CaptureList, Layout, Selector};
 use vkxfb::lower::{Backend, Captures, LowerError, Shader, compute, native, vertex};
@@ -13,6 +11,9 @@ use vkxfb::translators::split_blocks::{self, split_blocks};
 use vkxfb::translators::stream_output::{SlotLocations, StreamOutput, StreamOutputInfo};
 use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::Profile;
+
+use crate::common;
+use crate::common::device::{capture, close, open};
 
 /// Matrices, structures, a block, `Component`, 64 bits; every value is exact.
 const SHADER: &str = "#version 450

@@ -1,9 +1,6 @@
 //! The vertex backend in an application's own pipeline: it rasterizes the same as before, and
 //! captures the same as the driver.
 
-use crate::common;
-use crate::common::attachment::{self, Attachment, Drawing};
-use crate::common::device;
 use ash::vk;
 use vkxfb::lower::{Backend, LowerError, Lowered, Shader, SysvalsPlace, native, vertex};
 use vkxfb::runtime::vulkan;
@@ -11,9 +8,13 @@ use vkxfb::runtime::{
     Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, Context, Draw, Kernels,
     MemoryLocation, Pipeline, PipelineDesc, Recorder, RuntimeError,
 };
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::topology::PrimitiveTopology;
 use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::{Gpu, GpuError, Profile};
+
+use crate::common;
+use crate::common::attachment::{self, Attachment, Drawing};
+use crate::common::device;
 
 /// Texels of the attachment in each direction.
 const SIZE: u32 = 16;
@@ -174,16 +175,10 @@ fn description<'a>(
     render_pass: vk::RenderPass,
 ) -> PipelineDesc<'a> {
     PipelineDesc {
-        shader,
         topology,
-        provoking_vertex: ProvokingVertex::First,
-        primitive_restart: false,
-        vertex_input,
-        set_layouts: &[],
         dynamic_topology: false,
         render_pass,
-        prepared: &[],
-        cache: vk::PipelineCache::null(),
+        ..PipelineDesc::new(shader, vertex_input)
     }
 }
 
@@ -199,9 +194,8 @@ unsafe fn capture(
     target: &Buffer,
     push_fragments: impl Fn(&[u8]),
 ) -> Result<(), RuntimeError> {
-    let bound = CaptureBuffer { buffer: target.raw(), offset: 0, size: CAPTURE_BYTES - 60 };
-    let desc =
-        CaptureDesc { pipeline, buffers: &[Some(bound)], vertex_buffers: &[], counters: &[] };
+    let bound = CaptureBuffer::new(target.raw(), CAPTURE_BYTES - 60);
+    let desc = CaptureDesc { buffers: &[Some(bound)], ..CaptureDesc::new(pipeline) };
     // SAFETY: the caller's contract; what was recorded with the arena before is done.
     unsafe {
         arena.reset();

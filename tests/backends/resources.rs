@@ -1,9 +1,6 @@
 //! The resource plans: captures by device addresses and by descriptors are the same, with any
 //! bindings and any number of buffers, and limits of descriptors are reported.
 
-use crate::common;
-use crate::common::descriptor_set::DescriptorSet;
-use crate::common::device::{self, RESOURCES};
 use ash::vk;
 use vkxfb::lower::{Backend, Lowered, ResourcePlan, Shader, compute};
 use vkxfb::runtime::{
@@ -14,6 +11,10 @@ use vkxfb::runtime::{
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::{Gpu, GpuError, OpenOptions, Resources};
+
+use crate::common;
+use crate::common::descriptor_set::DescriptorSet;
+use crate::common::device::{self, RESOURCES};
 
 const COMPUTE: Backend = Backend::Compute;
 const STRIP: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
@@ -89,13 +90,8 @@ impl Bench {
         let mut arena = self.gpu.create_arena(arena)?;
         let (kernels, pipeline, target) = (self.gpu.kernels(), &self.pipeline, &self.target);
         let submitted = self.gpu.submit(|ctx, cmd| {
-            let bound = CaptureBuffer { buffer: target.raw(), offset: 0, size };
-            let desc = CaptureDesc {
-                pipeline,
-                buffers: &[Some(bound)],
-                vertex_buffers: &[],
-                counters: &[],
-            };
+            let bound = CaptureBuffer::new(target.raw(), size);
+            let desc = CaptureDesc { buffers: &[Some(bound)], ..CaptureDesc::new(pipeline) };
             // SAFETY: everything outlives the submission, which is waited for.
             let recorded = unsafe {
                 let mut capture = Capture::new(ctx, &kernels);
@@ -243,7 +239,7 @@ fn limits_of_descriptors_are_named() {
             }
             let size = 1 << 40;
             let index_type = IndexType::Uint32;
-            let indices = IndexBuffer { buffer: buffers[0], offset: 0, size, index_type };
+            let indices = IndexBuffer::new(buffers[0], size, index_type);
             errors.extend(recorder.bind_index_buffer(&indices).err());
         }
         Ok(())
@@ -286,7 +282,7 @@ fn limits_of_descriptors_are_named() {
             recorder.begin_query(&pool, 0)?;
             recorder.end_query(QueryKind::PrimitivesGenerated)?;
             recorder.flush()?;
-            recorder.draw(STRIP, &Draw { vertex_count: 3, instance_count: 1, ..Draw::default() })
+            recorder.draw(STRIP, &Draw::new(3))
         }
     });
     assert_eq!(refused(found), unknown);
@@ -347,12 +343,11 @@ fn counters_and_flushes_go_on() {
         bench
             .gpu
             .submit(|ctx, cmd| {
-                let bound = CaptureBuffer { buffer: target.raw(), offset: 0, size: target.size() };
+                let bound = CaptureBuffer::new(target.raw(), target.size());
                 let desc = CaptureDesc {
-                    pipeline,
                     buffers: &[Some(bound)],
-                    vertex_buffers: &[],
                     counters: &[Some(counter)],
+                    ..CaptureDesc::new(pipeline)
                 };
                 let draw = |buffer| IndirectDraw {
                     buffer,

@@ -1,11 +1,12 @@
 //! Layouts from decorations, on GLSL as glslang compiles it, and on modules that are wrong.
 
-use crate::common;
 use proptest::prelude::*;
 use vkxfb::capture::{CaptureError, CapturedOutput, Layout};
 use vkxfb::spirv::Module;
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::find_vertex_shader;
+
+use crate::common;
 
 fn layout_of(words: &[u32]) -> Result<Layout, CaptureError> {
     let module = Module::parse(words).unwrap();

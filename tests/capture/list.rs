@@ -1,6 +1,5 @@
 //! Compares explicit lists with the layouts from the decorations of the same shader.
 
-use crate::common;
 use spirv::BuiltIn;
 use vkxfb::capture::{
     BufferMode, CaptureEntry, CaptureError, CaptureList, Layout, Selector, locations_used,
@@ -9,6 +8,8 @@ use vkxfb::lower::native;
 use vkxfb::spirv::Module;
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::{EntryPoint, find_vertex_shader};
+
+use crate::common;
 
 /// A shader and what is needed to look into it.
 struct Shader {

@@ -1,9 +1,10 @@
 //! The mode `Xfb` without an `Offset` is legal, and captures nothing: buffers and counters do not
 //! change, and of queries only those of generated primitives count.
 
-use crate::common;
 use vkxfb::lower::{Lowered, ResourcePlan, Shader, compute, native, vertex};
 use vkxfb::vertex_input::VertexInput;
+
+use crate::common;
 
 /// What glslang makes of it has the mode, and XfbBuffer and XfbStride on gl_PerVertex.
 const SOURCE: &str = "#version 450
@@ -142,12 +143,11 @@ mod on_a_device {
                 for pool in &pools {
                     pool.reset(ctx, cmd, 0, 1)?;
                 }
-                let counter = Some(CounterBuffer { buffer, offset: 0 });
+                let counter = Some(CounterBuffer::new(buffer));
                 let desc = CaptureDesc {
-                    pipeline: &pipeline,
                     buffers: &[Some(CaptureBuffer { buffer, offset: 256, size: 256 })],
-                    vertex_buffers: &[],
                     counters: &[counter],
+                    ..CaptureDesc::new(&pipeline)
                 };
                 let mut capture = Capture::new(ctx, &kernels);
                 let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
@@ -228,7 +228,7 @@ mod on_a_device {
         let mut arena = gpu.create_arena(&ArenaDesc::for_draws(4, 8)).unwrap();
         let buffer = memory.raw();
         let recorded = gpu.submit(|ctx, cmd| {
-            let counter = Some(CounterBuffer { buffer, offset: 0 });
+            let counter = Some(CounterBuffer::new(buffer));
             let buffers = [Some(CaptureBuffer { buffer, offset: 64, size: room * 3 * 16 })];
             let desc = CaptureDesc::new(&pipeline).buffers(&buffers);
             // SAFETY: everything outlives the submission, which is waited for.

@@ -1,6 +1,5 @@
 //! Gallium's stream outputs: registers, merging, the worked case, and what is refused.
 
-use crate::common;
 use spirv::ExecutionModel;
 use vkxfb::capture::{CaptureList, Layout};
 use vkxfb::lower::native::{self, Emitted};
@@ -14,6 +13,8 @@ use vkxfb::translators::stream_output::{
     SlotLocations, StreamOutput, StreamOutputError, StreamOutputField, StreamOutputInfo,
     StreamOutputProblem,
 };
+
+use crate::common;
 
 const VERTEX: ExecutionModel = ExecutionModel::Vertex;
 const EVALUATION: ExecutionModel = ExecutionModel::TessellationEvaluation;

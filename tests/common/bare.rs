@@ -6,6 +6,8 @@ use std::sync::Mutex;
 
 use ash::{ext, vk};
 
+use super::settings::{alone, has_validation};
+
 /// An instance, whose messages are collected.
 pub struct BareInstance {
     _entry: ash::Entry,
@@ -45,6 +47,7 @@ unsafe extern "system" fn collect(
 impl BareInstance {
     /// Opens an instance, with the validation layer unless the tests run without it.
     pub fn open() -> Self {
+        let _alone = alone();
         // SAFETY: everything that is enabled is in Debian's loader and layer, or creation fails.
         unsafe {
             let entry = ash::Entry::load().unwrap();
@@ -63,7 +66,7 @@ impl BareInstance {
             let app = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_3);
             let mut layers = Vec::new();
             let mut extensions = vec![ext::debug_utils::NAME.as_ptr()];
-            if super::settings::has_validation() {
+            if has_validation() {
                 layers.push(c"VK_LAYER_KHRONOS_validation".as_ptr());
                 extensions.push(ext::validation_features::NAME.as_ptr());
             }
@@ -89,6 +92,23 @@ impl BareInstance {
         unsafe { self.raw.enumerate_physical_devices() }.unwrap()[0]
     }
 
+    /// Creates its first device.
+    ///
+    /// # Safety
+    /// As `vkCreateDevice`.
+    pub unsafe fn create_device(&self, info: &vk::DeviceCreateInfo<'_>) -> ash::Device {
+        let _alone = alone();
+        // SAFETY: the caller's contract.
+        unsafe { self.raw.create_device(self.physical_device(), info, None) }.unwrap()
+    }
+
+    /// Destroys a device of it, with which nothing is in flight.
+    pub fn destroy_device(&self, device: &ash::Device) {
+        let _alone = alone();
+        // SAFETY: nothing is in flight.
+        unsafe { device.destroy_device(None) };
+    }
+
     /// Creates the device, with the extensions and features that it must have.
     pub fn into_device(
         self,
@@ -109,7 +129,7 @@ impl BareInstance {
                 .queue_create_infos(&queues)
                 .enabled_extension_names(extensions)
                 .push_next(features);
-            let raw = self.raw.create_device(physical, &info, None).unwrap();
+            let raw = self.create_device(&info);
             BareDevice {
                 memory: self.raw.get_physical_device_memory_properties(physical),
                 limits: self.raw.get_physical_device_properties(physical).limits,
@@ -123,6 +143,7 @@ impl BareInstance {
 
     /// Destroys everything; one message of the validation layer fails the test.
     pub fn close(self) {
+        let _alone = alone();
         // SAFETY: its device is destroyed.
         unsafe {
             self.debug_utils.destroy_debug_utils_messenger(self.messenger, None);
@@ -145,8 +166,7 @@ impl BareDevice {
 
     /// As [`BareInstance::close`].
     pub fn close(self) {
-        // SAFETY: nothing is in flight.
-        unsafe { self.raw.destroy_device(None) };
+        self.instance.destroy_device(&self.raw);
         self.instance.close();
     }
 

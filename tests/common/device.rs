@@ -9,14 +9,15 @@ use vkxfb::runtime::{Context, Draw, Pipeline, PipelineDesc};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::{
-    CaptureRequest, CaptureResult, CaptureTarget, Gpu, OpenOptions, Profile, Resources, VertexData,
+    CaptureRequest, CaptureResult, CaptureTarget, Gpu, Message, OpenOptions, Profile, Resources,
+    VertexData,
 };
 use vkxfb_probe::sentinel;
 use vkxfb_probe::shaders::ProbeShader;
 use vkxfb_probe::subject::Subject;
 
 use super::descriptor_set::DescriptorSet;
-use super::settings::has_validation;
+use super::settings::{alone, has_validation};
 
 /// Bytes on either side of a bound range.
 pub const GUARD: u64 = 64;
@@ -34,13 +35,20 @@ pub const RESOURCES: [Resources; 2] = [Resources::Best, Resources::Descriptors];
 pub fn open_with(options: OpenOptions) -> Gpu {
     let validation = has_validation();
     let options = OpenOptions { validation, ..options };
+    let _alone = alone();
     Gpu::open(&options).unwrap_or_else(|error| panic!("{error} (tests/setup.sh installs lavapipe)"))
 }
 
 /// Closes a device; one message of the validation layer fails the test.
 pub fn close(gpu: Gpu) {
-    let messages = gpu.close();
+    let messages = messages_at_close(gpu);
     assert!(messages.is_empty(), "{messages:#?}");
+}
+
+/// Closes a device, and returns what the validation layer has said and nobody has taken.
+pub fn messages_at_close(gpu: Gpu) -> Vec<Message> {
+    let _alone = alone();
+    gpu.close()
 }
 
 /// Begins a render pass instance, if captures of the backend must be in one.
@@ -108,16 +116,11 @@ pub fn pipeline_of(
     options: PipelineOptions,
 ) -> Pipeline {
     let desc = PipelineDesc {
-        shader: lowered,
         topology: options.topology,
         provoking_vertex: options.provoking,
-        primitive_restart: false,
-        vertex_input: &shader.vertex_input,
-        set_layouts: &[],
         dynamic_topology: !options.specialize,
         render_pass,
-        prepared: &[],
-        cache: vk::PipelineCache::null(),
+        ..PipelineDesc::new(lowered, &shader.vertex_input)
     };
     // SAFETY: the context is of a live device.
     unsafe { Pipeline::new(ctx, &desc) }.unwrap()
@@ -371,16 +374,10 @@ impl Draws<'_> {
         let set_layouts: Vec<_> = self.sets.iter().map(|set| set.layout).collect();
         let sets: Vec<_> = self.sets.iter().map(|set| set.raw).collect();
         let desc = PipelineDesc {
-            shader: lowered,
             topology,
-            provoking_vertex: ProvokingVertex::First,
-            primitive_restart: false,
-            vertex_input,
             set_layouts: &set_layouts,
-            dynamic_topology: true,
             render_pass: gpu.render_pass(),
-            prepared: &[],
-            cache: vk::PipelineCache::null(),
+            ..PipelineDesc::new(lowered, vertex_input)
         };
         // SAFETY: the context is of a live device.
         let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();

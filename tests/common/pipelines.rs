@@ -1,9 +1,8 @@
 //! Pipelines that capture by compute, for draws of any topology.
 
-use ash::vk;
 use vkxfb::lower::{Backend, Lowered, Shader, compute};
 use vkxfb::runtime::{Pipeline, PipelineDesc};
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::topology::PrimitiveTopology;
 use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::Gpu;
 use vkxfb_probe::shaders::ProbeShader;
@@ -25,16 +24,9 @@ pub fn dynamic(
     primitive_restart: bool,
 ) -> Pipeline {
     let desc = PipelineDesc {
-        shader,
         topology: PrimitiveTopology::PointList,
-        provoking_vertex: ProvokingVertex::First,
         primitive_restart,
-        vertex_input,
-        set_layouts: &[],
-        dynamic_topology: true,
-        render_pass: vk::RenderPass::null(),
-        prepared: &[],
-        cache: vk::PipelineCache::null(),
+        ..PipelineDesc::new(shader, vertex_input)
     };
     // SAFETY: the context is of a live device.
     unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()

@@ -1,4 +1,6 @@
-//! Environment variables that tests take.
+//! Environment variables that tests take, and what the validation layer that they ask for needs.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The number that a variable holds.
 pub fn number(name: &str, default: u64) -> u64 {
@@ -33,6 +35,13 @@ pub fn has_validation() -> bool {
 /// Whether the Khronos tools are there: `VKXFB_TEST_TOOLS` is not 0.
 pub fn has_tools() -> bool {
     is_on("VKXFB_TEST_TOOLS")
+}
+
+/// Held while an instance or a device is created or destroyed: one at a time in this process. Validation
+/// layer 1.3.239 (Debian 12) keeps them in maps without a lock, and crashed when two threads did so.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static LOCK: Mutex<()> = Mutex::new(());
+    LOCK.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn is_on(name: &str) -> bool {

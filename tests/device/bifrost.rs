@@ -4,7 +4,6 @@
 //!
 //! `cargo test --test device -- --nocapture captures_stay_small` prints all figures.
 
-use crate::common;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -15,6 +14,8 @@ use vkxfb::lower::{Backend, Shader, compute};
 use vkxfb::runtime::{ExpectedDraws, Pipeline, PipelineDesc};
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::gpu::{Gpu, OpenOptions, Resources};
+
+use crate::common;
 
 /// `PAN_GPU_ID` of a Mali-G52.
 const G52: &str = "7212";

@@ -1,19 +1,18 @@
 //! Objects have names and captures are labelled where an application has `VK_EXT_debug_utils`, and not otherwise.
 
-use crate::common;
 use std::ffi::{CStr, c_char};
 use std::sync::Mutex;
 
-use crate::common::bare::BareInstance;
 use ash::vk;
-use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 use vkxfb::lower::compute;
 use vkxfb::lower::kernel::Kernel;
 use vkxfb::{
-    Arena, ArenaDesc, Backend, Capabilities, Capture, CaptureBuffer, CaptureDesc, Context, Draw,
-    Kernels, Pipeline, PipelineDesc, PrimitiveTopology, Recorder, Shader, VertexInput,
-    required_features,
+    Arena, ArenaDesc, Backend, Capture, CaptureBuffer, CaptureDesc, Draw, Kernels, Pipeline,
+    PipelineDesc, PrimitiveTopology, Recorder, Shader, VertexInput,
 };
+
+use super::application::Application;
+use crate::common;
 
 const SHADER: &str = "#version 450
     layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out flat uint captured;
@@ -67,56 +66,44 @@ unsafe extern "system" fn get_device_proc_addr(
 
 /// Records a capture on a device of its own, and returns what was told.
 fn record(names: bool) -> Vec<String> {
-    let instance = BareInstance::open();
-    let physical_device = instance.physical_device();
+    let mut app = Application::open(
+        |device| device,
+        |ctx, instance| {
+            if names {
+                let known = instance.fp_v1_0().clone();
+                let functions = ash::InstanceFnV1_0 { get_device_proc_addr, ..known };
+                // SAFETY: the commands are of the live instance.
+                unsafe {
+                    ctx.set_debug_utils(&ash::Instance::from_parts_1_3(
+                        instance.handle(),
+                        functions,
+                        instance.fp_v1_1().clone(),
+                        instance.fp_v1_3().clone(),
+                    ));
+                }
+            }
+        },
+    );
+    let Application { device, ctx, allocator, .. } = &mut app;
+    let ctx = &*ctx;
     // SAFETY: the handles are of one live device, and nothing is submitted.
     unsafe {
-        let entry = ash::Entry::load().unwrap();
-        let version = vk::API_VERSION_1_3;
-        let caps = Capabilities::query(&entry, &instance.raw, version, physical_device).unwrap();
-        let required = required_features(&caps, &[Backend::Compute]).unwrap();
-        let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0])];
-        let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues);
-        let device = required
-            .with_create_info(info, |info| instance.raw.create_device(physical_device, info, None))
-            .unwrap();
-        let mut ctx = Context::new(&instance.raw, &device, caps, required).unwrap();
-        if names {
-            let known = instance.raw.fp_v1_0().clone();
-            let functions = ash::InstanceFnV1_0 { get_device_proc_addr, ..known };
-            ctx.set_debug_utils(&ash::Instance::from_parts_1_3(
-                instance.raw.handle(),
-                functions,
-                instance.raw.fp_v1_1().clone(),
-                instance.raw.fp_v1_3().clone(),
-            ));
-        }
-        let mut allocator = Allocator::new(&AllocatorCreateDesc {
-            instance: instance.raw.clone(),
-            device: device.clone(),
-            physical_device,
-            debug_settings: Default::default(),
-            buffer_device_address: ctx.has_addresses(),
-            allocation_sizes: Default::default(),
-        })
-        .unwrap();
-
         let words = common::compile(SHADER, &[]);
         let vertex_input = VertexInput::default();
         let target = ctx.compute_target(0).unwrap();
         let options = compute::Options { vertex_input: &vertex_input, target };
         let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
-        let pipeline = Pipeline::new(&ctx, &PipelineDesc::new(&lowered, &vertex_input)).unwrap();
-        let kernels = Kernels::new(&ctx).unwrap();
-        kernels.prepare(&ctx, &[Kernel::Setup], vk::PipelineCache::null()).unwrap();
-        let mut arena = Arena::new(&ctx, &mut allocator, &ArenaDesc::for_draws(1, 1)).unwrap();
+        let pipeline = Pipeline::new(ctx, &PipelineDesc::new(&lowered, &vertex_input)).unwrap();
+        let kernels = Kernels::new(ctx).unwrap();
+        kernels.prepare(ctx, &[Kernel::Setup], vk::PipelineCache::null()).unwrap();
+        let mut arena = Arena::new(ctx, allocator, &ArenaDesc::for_draws(1, 1)).unwrap();
         let desc = vkxfb::BufferDesc::new(
             "captured",
             64,
             ctx.capture_buffer_usage(Backend::Compute),
             vkxfb::MemoryLocation::Device,
         );
-        let captured = vkxfb::Buffer::new(&ctx, &mut allocator, &desc).unwrap();
+        let captured = vkxfb::Buffer::new(ctx, allocator, &desc).unwrap();
         let pool = device.create_command_pool(&Default::default(), None).unwrap();
         let info =
             vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
@@ -124,21 +111,19 @@ fn record(names: bool) -> Vec<String> {
         device.begin_command_buffer(cmd, &Default::default()).unwrap();
         let bound = [Some(CaptureBuffer::new(captured.raw(), captured.size()))];
         let desc = CaptureDesc::new(&pipeline).buffers(&bound);
-        let mut capture = Capture::new(&ctx, &kernels);
+        let mut capture = Capture::new(ctx, &kernels);
         let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc).unwrap();
         recorder.draw(PrimitiveTopology::PointList, &Draw::new(3)).unwrap();
         recorder.end(&[]).unwrap();
         device.end_command_buffer(cmd).unwrap();
 
         device.destroy_command_pool(pool, None);
-        captured.destroy(&ctx, &mut allocator);
-        arena.destroy(&ctx, &mut allocator);
-        kernels.destroy(&ctx);
-        pipeline.destroy(&ctx);
-        drop(allocator);
-        device.destroy_device(None);
+        captured.destroy(ctx, allocator);
+        arena.destroy(ctx, allocator);
+        kernels.destroy(ctx);
+        pipeline.destroy(ctx);
     }
-    instance.close();
+    app.close();
     std::mem::take(&mut *TOLD.lock().unwrap())
 }
 

@@ -1,13 +1,15 @@
 //! Devices of applications: they are created with structures of all Vulkan versions in the chain,
 //! and used by their handles.
 
-use crate::common::bare::BareInstance;
 use ash::vk;
 use vkxfb::runtime::RawDevice;
 use vkxfb::{
     Backend, Buffer, BufferDesc, Capabilities, Context, MemoryLocation, RuntimeError,
     SimpleAllocator, required_features,
 };
+
+use crate::common::bare::BareInstance;
+use crate::common::settings::alone;
 
 /// The validation layer finds no feature twice in the chain, and no feature without its extension.
 /// The enabled features are found again for the handles of the device.
@@ -35,7 +37,7 @@ fn a_device_with_a_chain_of_its_own_is_created_and_adopted() {
             .push_next(&mut vulkan12)
             .push_next(&mut vulkan13);
         required.with_create_info(info, |info| {
-            let device = instance.raw.create_device(physical_device, info, None).unwrap();
+            let device = instance.create_device(info);
             let raw = RawDevice {
                 get_instance_proc_addr: entry.static_fn().get_instance_proc_addr,
                 instance: instance.raw.handle(),
@@ -53,7 +55,7 @@ fn a_device_with_a_chain_of_its_own_is_created_and_adopted() {
             assert!(matches!(error, RuntimeError::Unavailable(_)), "{error}");
             let created_without = "as the device was created: no feature bufferDeviceAddress";
             assert!(error.to_string().contains(created_without), "{error}");
-            device.destroy_device(None);
+            instance.destroy_device(&device);
         });
     }
     instance.close();
@@ -73,9 +75,11 @@ fn a_device_is_created_in_one_step_and_memory_needs_no_allocator() {
         let info =
             vk::DeviceCreateInfo::default().queue_create_infos(&queues).push_next(&mut vulkan12);
         let (version, backends) = (vk::API_VERSION_1_3, &[Backend::Compute]);
-        let (device, context) =
+        let (device, context) = {
+            let _alone = alone();
             Context::create_device(&entry, &instance.raw, version, physical_device, info, backends)
-                .unwrap();
+                .unwrap()
+        };
         assert_eq!(context.enabled().backends(), backends);
         assert_eq!(context.memory_allocate_flags(), vk::MemoryAllocateFlags::DEVICE_ADDRESS);
 
@@ -94,7 +98,7 @@ fn a_device_is_created_in_one_step_and_memory_needs_no_allocator() {
             assert_eq!(buffer.mapped(), vec![7; mapped], "{location:?}");
             buffer.destroy(&context, &mut allocator);
         }
-        device.destroy_device(None);
+        instance.destroy_device(&device);
     }
     instance.close();
 }

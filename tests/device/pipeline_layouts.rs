@@ -1,7 +1,6 @@
 //! Pipeline layouts of applications: whether they are compatible with a shader, and captures with a
 //! layout that was made compatible.
 
-use crate::common;
 use ash::vk::{self, DescriptorType as D, ShaderStageFlags as S};
 use vkxfb::lower::reflect::{DescriptorCount, ResourceInterface, ResourceType, resource_interface};
 use vkxfb::lower::{Backend, Lowered, Shader, compute};
@@ -15,6 +14,7 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::{Gpu, GpuError, OpenOptions, Profile};
 
+use crate::common;
 use crate::common::device;
 
 const COMPUTE: Backend = Backend::Compute;
@@ -548,12 +548,10 @@ fn capture(gpu: &mut Gpu, pipeline: &Pipeline, layouts: &[vk::DescriptorSetLayou
     let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 1)).unwrap();
     let kernels = gpu.kernels();
     let desc = CaptureDesc {
-        pipeline,
-        buffers: &[Some(CaptureBuffer { buffer: target.raw(), offset: 0, size })],
-        vertex_buffers: &[],
-        counters: &[],
+        buffers: &[Some(CaptureBuffer::new(target.raw(), size))],
+        ..CaptureDesc::new(pipeline)
     };
-    let draw = Draw { vertex_count: VERTICES, instance_count: 1, ..Default::default() };
+    let draw = Draw::new(VERTICES);
     gpu.submit(|ctx, cmd| {
         // SAFETY: everything outlives the submission, which is waited for.
         unsafe {

@@ -1,20 +1,19 @@
 //! The Vulkan pipelines of captures by compute are created when a draw first needs them, or ahead.
 
-use crate::common;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use crate::common::bare::BareInstance;
 use ash::vk;
-use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 use vkxfb::lower::compute;
 use vkxfb::lower::kernel::Kernel;
 use vkxfb::runtime::{DrawIndexed, ExpectedDraws, IndexBuffer, IndexType};
 use vkxfb::{
-    Arena, ArenaDesc, Backend, Capabilities, Capture, CaptureBuffer, CaptureDesc, Context, Draw,
-    Kernels, Pipeline, PipelineDesc, PrimitiveTopology, Recorder, RuntimeError, Shader,
-    VertexInput, required_features,
+    Arena, ArenaDesc, Backend, Capture, CaptureBuffer, CaptureDesc, Draw, Kernels, Pipeline,
+    PipelineDesc, PrimitiveTopology, Recorder, RuntimeError, Shader, VertexInput,
 };
+
+use super::application::Application;
+use crate::common;
 
 const SHADER: &str = "#version 450
     layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out flat uint captured;
@@ -57,38 +56,22 @@ fn created() -> u32 {
 /// One test, because the counts are of the process.
 #[test]
 fn pipelines_are_created_when_they_are_needed() {
-    let instance = BareInstance::open();
-    let physical_device = instance.physical_device();
-    // SAFETY: the handles are of one live device, and nothing is submitted.
-    unsafe {
-        let entry = ash::Entry::load().unwrap();
-        let version = vk::API_VERSION_1_3;
-        let caps = Capabilities::query(&entry, &instance.raw, version, physical_device).unwrap();
-        let required = required_features(&caps, &[Backend::Compute]).unwrap();
-        let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0])];
-        let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues);
-        let real = required
-            .with_create_info(info, |info| instance.raw.create_device(physical_device, info, None))
-            .unwrap();
+    let counting = |real: ash::Device| {
         let known = real.fp_v1_0().clone();
         DRIVER.set(known.create_compute_pipelines).unwrap();
-        let device = ash::Device::from_parts_1_3(
+        ash::Device::from_parts_1_3(
             real.handle(),
             ash::DeviceFnV1_0 { create_compute_pipelines, ..known },
             real.fp_v1_1().clone(),
             real.fp_v1_2().clone(),
             real.fp_v1_3().clone(),
-        );
-        let ctx = Context::new(&instance.raw, &device, caps, required).unwrap();
-        let mut allocator = Allocator::new(&AllocatorCreateDesc {
-            instance: instance.raw.clone(),
-            device: device.clone(),
-            physical_device,
-            debug_settings: Default::default(),
-            buffer_device_address: ctx.has_addresses(),
-            allocation_sizes: Default::default(),
-        })
-        .unwrap();
+        )
+    };
+    let mut app = Application::open(counting, |_, _| ());
+    let Application { device, ctx, allocator, .. } = &mut app;
+    let ctx = &*ctx;
+    // SAFETY: the handles are of one live device, and nothing is submitted.
+    unsafe {
         let words = common::compile(SHADER, &[]);
         let vertex_input = VertexInput::default();
         let target = ctx.compute_target(0).unwrap();
@@ -98,36 +81,36 @@ fn pipelines_are_created_when_they_are_needed() {
         let desc = PipelineDesc::new(&lowered, &vertex_input);
 
         // None of its own accord.
-        let pipeline = Pipeline::new(&ctx, &desc).unwrap();
-        let kernels = Kernels::new(&ctx).unwrap();
+        let pipeline = Pipeline::new(ctx, &desc).unwrap();
+        let kernels = Kernels::new(ctx).unwrap();
         assert_eq!(created(), 0);
         assert_eq!(pipeline.raw(), vk::Pipeline::null());
         // As many as are asked for.
         let several = ExpectedDraws::new(PrimitiveTopology::PointList).several(true);
-        let prepared = Pipeline::new(&ctx, &desc.prepared(&[several])).unwrap();
+        let prepared = Pipeline::new(ctx, &desc.prepared(&[several])).unwrap();
         // One for several, and one for those among them that share no dispatch.
         assert_eq!(created(), 2);
-        prepared.prepare(&ctx, &[several, several], no_cache).unwrap();
+        prepared.prepare(ctx, &[several, several], no_cache).unwrap();
         assert_eq!(created(), 0);
-        kernels.prepare(&ctx, &[Kernel::Results, Kernel::Results], no_cache).unwrap();
+        kernels.prepare(ctx, &[Kernel::Results, Kernel::Results], no_cache).unwrap();
         assert_eq!(created(), 1);
 
         let desc = ArenaDesc { scratch: 32 << 20, ..ArenaDesc::for_draws(400, 4000) };
-        let mut arena = Arena::new(&ctx, &mut allocator, &desc).unwrap();
+        let mut arena = Arena::new(ctx, allocator, &desc).unwrap();
         let desc = vkxfb::BufferDesc::new(
             "captured",
             1 << 20,
             ctx.capture_buffer_usage(Backend::Compute),
             vkxfb::MemoryLocation::Device,
         );
-        let captured = vkxfb::Buffer::new(&ctx, &mut allocator, &desc).unwrap();
+        let captured = vkxfb::Buffer::new(ctx, allocator, &desc).unwrap();
         let pool = device.create_command_pool(&Default::default(), None).unwrap();
         let info =
             vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
         let cmd = device.allocate_command_buffers(&info).unwrap()[0];
         device.begin_command_buffer(cmd, &Default::default()).unwrap();
         let bound = [Some(CaptureBuffer::new(captured.raw(), captured.size()))];
-        let mut capture = Capture::new(&ctx, &kernels);
+        let mut capture = Capture::new(ctx, &kernels);
         let mut record_draws = |draws: &[(PrimitiveTopology, u32)], pipeline: &Pipeline| {
             let desc = CaptureDesc::new(pipeline).buffers(&bound);
             let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
@@ -174,7 +157,7 @@ fn pipelines_are_created_when_they_are_needed() {
         let fan = PrimitiveTopology::TriangleFan;
         let fans = ExpectedDraws::new(fan).several(true).large(true);
         for more in [3, 0] {
-            pipeline.prepare(&ctx, &[fans], no_cache).unwrap();
+            pipeline.prepare(ctx, &[fans], no_cache).unwrap();
             assert_eq!(created(), more);
         }
         assert_eq!(record_draws(&[(fan, 1000); 2], &pipeline).unwrap().captures, 1);
@@ -183,13 +166,13 @@ fn pipelines_are_created_when_they_are_needed() {
         // Draws with primitive restart have pipelines of their own, and the others have those of
         // pipelines without.
         let desc = PipelineDesc::new(&lowered, &vertex_input).primitive_restart(true);
-        let restarting = Pipeline::new(&ctx, &desc).unwrap();
+        let restarting = Pipeline::new(ctx, &desc).unwrap();
         let any = ExpectedDraws::new(points).indirect(true);
-        restarting.prepare(&ctx, &[any, any.restart(true)], no_cache).unwrap();
+        restarting.prepare(ctx, &[any, any.restart(true)], no_cache).unwrap();
         assert_eq!(created(), 2);
-        restarting.prepare(&ctx, &[several], no_cache).unwrap();
+        restarting.prepare(ctx, &[several], no_cache).unwrap();
         assert_eq!(created(), 2);
-        kernels.prepare(&ctx, &Kernel::ALL, no_cache).unwrap();
+        kernels.prepare(ctx, &Kernel::ALL, no_cache).unwrap();
         created();
         let mut record_indexed = |draws: &[(PrimitiveTopology, bool, u32)]| {
             let desc = CaptureDesc::new(&restarting).buffers(&bound);
@@ -226,7 +209,7 @@ fn pipelines_are_created_when_they_are_needed() {
         }
         // Everything that may be needed.
         let every = PrimitiveTopology::ALL.into_iter().flat_map(ExpectedDraws::every);
-        restarting.prepare(&ctx, &every.collect::<Vec<_>>(), no_cache).unwrap();
+        restarting.prepare(ctx, &every.collect::<Vec<_>>(), no_cache).unwrap();
         created();
         for topology in PrimitiveTopology::ALL {
             for (restart, indices) in
@@ -242,14 +225,12 @@ fn pipelines_are_created_when_they_are_needed() {
         device.end_command_buffer(cmd).unwrap();
 
         device.destroy_command_pool(pool, None);
-        captured.destroy(&ctx, &mut allocator);
-        arena.destroy(&ctx, &mut allocator);
-        kernels.destroy(&ctx);
-        pipeline.destroy(&ctx);
-        restarting.destroy(&ctx);
-        prepared.destroy(&ctx);
-        drop(allocator);
-        device.destroy_device(None);
+        captured.destroy(ctx, allocator);
+        arena.destroy(ctx, allocator);
+        kernels.destroy(ctx);
+        pipeline.destroy(ctx);
+        restarting.destroy(ctx);
+        prepared.destroy(ctx);
     }
-    instance.close();
+    app.close();
 }

@@ -132,9 +132,8 @@ fn pipelines_change_within_a_capture() {
         let target = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
         let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 8)).unwrap();
         let mut capture = Capture::new(gpu.context(), &gpu.kernels());
-        let buffers = [Some(CaptureBuffer { buffer: target.raw(), offset: 0, size })];
-        let desc =
-            CaptureDesc { pipeline: &first, buffers: &buffers, vertex_buffers: &[], counters: &[] };
+        let buffers = [Some(CaptureBuffer::new(target.raw(), size))];
+        let desc = CaptureDesc { buffers: &buffers, ..CaptureDesc::new(&first) };
         let recorded = gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {

@@ -1,9 +1,10 @@
 //! Formats whose `VK_FORMAT_FEATURE_VERTEX_BUFFER_BIT` a device reports: each is decoded, or refused
 //! by its name. The Vulkan layer reports the bit of those alone that are decoded.
 
-use crate::common::layer;
 use ash::{ext, khr, vk};
 use vkxfb::vertex_input::VertexFormat;
+
+use crate::common::layer;
 
 /// All formats that `ash` knows by name. Numbers of extensions begin at 10^9, in blocks of 1000.
 fn known() -> impl Iterator<Item = vk::Format> {

@@ -3,7 +3,6 @@
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::common::device;
 use ash::vk;
 use ash::vk::{DriverId, PhysicalDeviceType};
 use vkxfb::lower::Backend;
@@ -14,6 +13,8 @@ use vkxfb::runtime::{
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb_probe::gpu::Profile;
 use vkxfb_probe::shaders::ProbeShader;
+
+use crate::common::device;
 
 const fn mesa(major: u32, minor: u32, patch: u32) -> u32 {
     vk::make_api_version(0, major, minor, patch)
@@ -228,14 +229,8 @@ fn a_context_of_panvk_on_bifrost_records_no_indirect_command() {
         let kernels = gpu.kernels();
         INDIRECT.store(0, Ordering::Relaxed);
         gpu.submit(|_, cmd| {
-            let buffers =
-                [Some(CaptureBuffer { buffer: target.raw(), offset: 0, size: target.size() })];
-            let desc = CaptureDesc {
-                pipeline: &pipeline,
-                buffers: &buffers,
-                vertex_buffers: &[],
-                counters: &[],
-            };
+            let buffers = [Some(CaptureBuffer::new(target.raw(), target.size()))];
+            let desc = CaptureDesc { buffers: &buffers, ..CaptureDesc::new(&pipeline) };
             let draw = IndirectDraw {
                 buffer: arguments.raw(),
                 offset: 0,

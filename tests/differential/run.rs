@@ -9,13 +9,14 @@ use vkxfb::capture::CaptureError;
 use vkxfb::lower::compute::WorkgroupSizes;
 use vkxfb::lower::{Backend, LowerError, Lowered, Shader, compute, native, vertex};
 use vkxfb::runtime::{Pipeline, PipelineDesc};
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::gpu::{CaptureRequest, CaptureTarget, Gpu, OpenOptions, Resources, VertexData};
 
 use crate::BATCH;
 use crate::case::{Case, Target};
 use crate::common::batches::{Report, Worker};
-use crate::common::settings::{has_tools, has_validation};
+use crate::common::device;
+use crate::common::settings::has_tools;
 use crate::generator::Space;
 use crate::generator::interface::BuiltIn;
 use crate::known;
@@ -78,7 +79,7 @@ impl Worker for ShaderWorker {
     }
 
     fn finish(mut self) -> Report {
-        let messages = self.gpu.close();
+        let messages = device::messages_at_close(self.gpu);
         self.report.failures.extend(messages.iter().map(|m| format!("at the end: {m}")));
         self.report
     }
@@ -86,10 +87,7 @@ impl Worker for ShaderWorker {
 
 impl ShaderWorker {
     pub fn new(resources: Resources) -> Self {
-        let validation = has_validation();
-        let options = OpenOptions { validation, resources, ..Default::default() };
-        let gpu = Gpu::open(&options)
-            .unwrap_or_else(|error| panic!("{error} (tests/setup.sh installs lavapipe)"));
+        let gpu = device::open_with(OpenOptions { resources, ..Default::default() });
         let caps = gpu.capabilities();
         let mut space = Space::whole();
         space.float64 = caps.shader_float64;
@@ -130,16 +128,11 @@ impl ShaderWorker {
             return;
         }
         let desc = PipelineDesc {
-            shader: &lowered,
             topology: case.topology,
-            provoking_vertex: ProvokingVertex::First,
-            primitive_restart: false,
-            vertex_input: &case.shader.vertex_input,
-            set_layouts: &[],
             dynamic_topology: !case.specialize,
             render_pass: self.gpu.render_pass(),
-            prepared: &[],
             cache: ash::vk::PipelineCache::null(),
+            ..PipelineDesc::new(&lowered, &case.shader.vertex_input)
         };
         if backend != Backend::Native {
             let specialization = desc.specialization(self.gpu.context());

@@ -9,7 +9,7 @@ use vkxfb_probe::gpu::{Gpu, GpuError, Message, OpenOptions, Profile, Resources};
 
 use crate::BATCH;
 use crate::common::batches::{Report, Worker};
-use crate::common::settings::has_validation;
+use crate::common::device;
 use crate::generate::{Space, counter_combinations, generate};
 use crate::known::{self, Fault};
 use crate::model::{self, Fact};
@@ -100,7 +100,7 @@ impl Worker for DrawWorker {
         for executor in self.executors {
             executor.destroy(&self.gpu);
         }
-        let messages = self.gpu.close();
+        let messages = device::messages_at_close(self.gpu);
         self.report.failures.extend(messages.iter().map(|m| format!("at the end: {m}")));
         self.report
     }
@@ -171,10 +171,7 @@ impl DrawWorker {
     }
 
     fn open(options: &OpenOptions, make: impl FnOnce(&Gpu) -> (Space, Vec<Executor>)) -> Self {
-        let validation = has_validation();
-        let options = OpenOptions { validation, robustness: true, ..options.clone() };
-        let mut gpu = Gpu::open(&options)
-            .unwrap_or_else(|error| panic!("{error} (tests/setup.sh installs lavapipe)"));
+        let mut gpu = device::open_with(OpenOptions { robustness: true, ..options.clone() });
         // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch
         // after another.
         unsafe { gpu.omit_barrier(omitted()) };

@@ -13,7 +13,8 @@ use vkxfb::runtime::Context;
 use vkxfb_probe::gpu::{Gpu, OpenOptions};
 
 use self::client::Client;
-use crate::common::settings::{has_validation, number};
+use crate::common::device;
+use crate::common::settings::number;
 use crate::known;
 
 /// Threads with a device each, and those that share one.
@@ -36,9 +37,7 @@ pub struct Device {
 
 impl Device {
     fn open() -> Self {
-        let validation = has_validation();
-        let options = OpenOptions { validation, robustness: true, ..Default::default() };
-        let gpu = Gpu::open(&options).unwrap();
+        let gpu = device::open_with(OpenOptions { robustness: true, ..Default::default() });
         let (ctx, (queue, family)) = (gpu.context().clone(), gpu.queue());
         Self { gpu: Mutex::new(gpu), ctx, family, queue: Mutex::new(queue) }
     }
@@ -148,7 +147,7 @@ pub fn run() {
     let messages: Vec<String> = devices.iter().flat_map(Device::messages).collect();
     assert!(messages.is_empty(), "{messages:#?}");
     for device in devices {
-        let messages = device.gpu.into_inner().unwrap().close();
+        let messages = device::messages_at_close(device.gpu.into_inner().unwrap());
         assert!(messages.is_empty(), "at the end: {messages:#?}");
     }
     if let (Some(before), Some(after)) = (before, after) {

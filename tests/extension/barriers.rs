@@ -5,11 +5,12 @@
 //! These tests use descriptors, because synchronization validation does not see accesses by device
 //! address.
 
+use ash::vk::{AccessFlags as Access, PipelineStageFlags as Stage};
+use ash::{ext, vk};
+
 use crate::common;
 use crate::common::bare::{BareDevice, BareInstance};
 use crate::common::settings::has_validation;
-use ash::vk::{AccessFlags as Access, PipelineStageFlags as Stage};
-use ash::{ext, vk};
 
 /// The size in bytes of what is captured, and of what is read.
 const SIZE: u64 = 256;

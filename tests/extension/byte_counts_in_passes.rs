@@ -1,20 +1,12 @@
 //! Draws of what was captured, in short and in long passes, natively and on the Vulkan layer. The
 //! layer withholds a pass in which such draws may come; if it is long, only its beginning.
 
+use ash::vk;
+
+use super::program::{CAPTURES, Program};
 use crate::common;
 use crate::common::attachment::{self, Attachment, Drawing};
-use crate::common::bare::BareInstance;
 use crate::common::{discard, layer};
-use ash::{ext, vk};
-
-/// Captures a vertex.
-const CAPTURES: &str = "#version 450
-    layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out flat uint captured;
-    void main() {
-        captured = gl_VertexIndex;
-        gl_Position = vec4(0.0);
-        gl_PointSize = 1.0;
-    }";
 
 /// Draws a vertex as a point in the row that a push constant says.
 const DRAWS: &str = "#version 450
@@ -34,7 +26,6 @@ const COLOUR: &str = "#version 450
 /// the layer at first has room for.
 const SIDE: u32 = 24;
 const TEXELS: usize = (SIDE * SIDE) as usize;
-const BYTES: u64 = TEXELS as u64 * 16;
 
 /// The vertices that are captured for a row.
 const fn vertices(row: u32) -> u32 {
@@ -44,22 +35,13 @@ const fn vertices(row: u32) -> u32 {
 /// Captures vertices for each row, and then draws them in a pass, after `commands` draws of
 /// nothing. Returns the first component of the texels.
 fn run(commands: u32) -> Vec<u32> {
-    let mut feature =
-        vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
-    let mut rendering = vk::PhysicalDeviceVulkan13Features::default().dynamic_rendering(true);
-    let mut features =
-        vk::PhysicalDeviceFeatures2::default().push_next(&mut feature).push_next(&mut rendering);
-    let extensions = [ext::transform_feedback::NAME.as_ptr()];
-    let device = BareInstance::open().into_device(&mut features, &extensions);
-    let functions = ext::transform_feedback::Device::new(device.instance(), &device.raw);
-    let functions = functions.fp();
+    let mut device = Program::open();
     use vk::BufferUsageFlags as Usage;
-    let size = u64::from(4 * SIDE);
-    let (target, target_memory) = device.host_buffer(size, Usage::TRANSFORM_FEEDBACK_BUFFER_EXT);
+    let (target, _) = device.buffer(SIDE as usize, Usage::TRANSFORM_FEEDBACK_BUFFER_EXT);
     let usage = Usage::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT | Usage::INDIRECT_BUFFER;
-    let (counters, counter_memory) = device.host_buffer(size, usage);
-    let (texels, texel_memory) = device.host_buffer(BYTES, Usage::TRANSFER_DST);
-    let raw = &device.raw;
+    let (counters, _) = device.buffer(SIDE as usize, usage);
+    let (texels, found) = device.buffer(4 * TEXELS, Usage::TRANSFER_DST);
+    let (raw, functions) = (&device.raw, device.xfb());
     // SAFETY: every handle is of the device, and in use only until the submission is done.
     unsafe {
         let format = vk::Format::R32G32B32A32_UINT;
@@ -96,7 +78,7 @@ fn run(commands: u32) -> Vec<u32> {
             let graphics = vk::PipelineBindPoint::GRAPHICS;
             raw.cmd_bind_pipeline(cmd, graphics, captures);
             let bind = functions.cmd_bind_transform_feedback_buffers_ext;
-            bind(cmd, 0, 1, &raw const target, [0].as_ptr(), [size].as_ptr());
+            bind(cmd, 0, 1, &raw const target, [0].as_ptr(), [u64::from(4 * SIDE)].as_ptr());
             let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
             raw.cmd_begin_rendering(cmd, &info);
             let (none, nowhere) = (std::ptr::null(), std::ptr::null());
@@ -140,9 +122,7 @@ fn run(commands: u32) -> Vec<u32> {
             raw.cmd_end_render_pass(cmd);
             image.copy(raw, cmd, SIDE, (texels, 0));
         });
-        let flags = vk::MemoryMapFlags::empty();
-        let mapped = raw.map_memory(texel_memory, 0, vk::WHOLE_SIZE, flags).unwrap();
-        let found = std::slice::from_raw_parts(mapped.cast::<[u32; 4]>(), TEXELS);
+        let found = std::slice::from_raw_parts(found.cast::<[u32; 4]>(), TEXELS);
         let found = found.iter().map(|texel| texel[0]).collect();
         modules.into_iter().for_each(|module| raw.destroy_shader_module(module, None));
         [captures, draws].into_iter().for_each(|pipeline| raw.destroy_pipeline(pipeline, None));
@@ -150,11 +130,6 @@ fn run(commands: u32) -> Vec<u32> {
         raw.destroy_framebuffer(framebuffer, None);
         raw.destroy_render_pass(pass, None);
         image.destroy(raw);
-        let buffers = [(target, target_memory), (counters, counter_memory), (texels, texel_memory)];
-        for (buffer, memory) in buffers {
-            raw.destroy_buffer(buffer, None);
-            raw.free_memory(memory, None);
-        }
         device.close();
         found
     }

@@ -1,18 +1,11 @@
 //! Captures without a draw write their counters, too: those of the driver, and those of the Vulkan
 //! layer.
 
-use crate::common;
-use crate::common::bare::BareInstance;
-use crate::common::{attachment, discard, layer};
-use ash::{ext, vk};
+use ash::vk;
 
-const CAPTURES: &str = "#version 450
-    layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out flat uint captured;
-    void main() {
-        captured = gl_VertexIndex;
-        gl_Position = vec4(0.0);
-        gl_PointSize = 1.0;
-    }";
+use super::program::{CAPTURES, Program};
+use crate::common;
+use crate::common::{attachment, discard, layer};
 
 const CAPTURES_NOTHING: &str = "#version 450
     void main() {
@@ -27,24 +20,14 @@ type Ends = (Option<u64>, Option<u64>);
 
 /// Returns the dwords of a buffer of counters after captures without a draw.
 fn run(shader: &str, before: [u32; 4], captures: &[Ends]) -> Vec<u32> {
-    let mut feature =
-        vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
-    let mut rendering = vk::PhysicalDeviceVulkan13Features::default().dynamic_rendering(true);
-    let mut features =
-        vk::PhysicalDeviceFeatures2::default().push_next(&mut feature).push_next(&mut rendering);
-    let extensions = [ext::transform_feedback::NAME.as_ptr()];
-    let device = BareInstance::open().into_device(&mut features, &extensions);
-    let functions = ext::transform_feedback::Device::new(device.instance(), &device.raw);
-    let functions = functions.fp();
+    let mut device = Program::open();
     use vk::BufferUsageFlags as Usage;
-    let (target, target_memory) = device.host_buffer(64, Usage::TRANSFORM_FEEDBACK_BUFFER_EXT);
-    let usage = Usage::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT;
-    let (counters, memory) = device.host_buffer(16, usage);
-    let raw = &device.raw;
+    let (target, _) = device.buffer(16, Usage::TRANSFORM_FEEDBACK_BUFFER_EXT);
+    let (counters, mapped) = device.buffer(4, Usage::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT);
+    let mapped = mapped.cast::<[u32; 4]>();
+    let (raw, functions) = (&device.raw, device.xfb());
     // SAFETY: every handle is of the device, and in use only until the submission is done.
     unsafe {
-        let flags = vk::MemoryMapFlags::empty();
-        let mapped = raw.map_memory(memory, 0, vk::WHOLE_SIZE, flags).unwrap().cast::<[u32; 4]>();
         mapped.write(before);
         let layout = raw.create_pipeline_layout(&Default::default(), None).unwrap();
         let pipeline = discard::pipeline(raw, layout, &common::compile(shader, &[]));
@@ -72,10 +55,6 @@ fn run(shader: &str, before: [u32; 4], captures: &[Ends]) -> Vec<u32> {
         let found = mapped.read().to_vec();
         raw.destroy_pipeline(pipeline, None);
         raw.destroy_pipeline_layout(layout, None);
-        for (buffer, memory) in [(target, target_memory), (counters, memory)] {
-            raw.destroy_buffer(buffer, None);
-            raw.free_memory(memory, None);
-        }
         device.close();
         found
     }

@@ -1,10 +1,11 @@
 //! Queries of several vertex streams at once, natively and on the Vulkan layer. A vertex shader
 //! writes to stream 0: the other streams count nothing.
 
+use ash::{ext, vk};
+
 use crate::common;
 use crate::common::bare::{BareDevice, BareInstance};
 use crate::common::{attachment, discard, layer};
-use ash::{ext, vk};
 
 const SHADER: &str = "#version 450
     layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out flat uint captured;

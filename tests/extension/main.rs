@@ -12,5 +12,6 @@ mod common;
 mod empty_captures;
 mod indexed_queries;
 mod pipeline_batches;
+mod program;
 mod push_descriptors;
 mod suspended_rendering;

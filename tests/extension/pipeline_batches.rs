@@ -1,13 +1,14 @@
 //! Several graphics pipelines that are created at once, natively and on the Vulkan layer, which
 //! refuses those that capture in a geometry shader. The others are made.
 
-use crate::common;
 use std::ffi::CStr;
 
-use crate::common::bare::{BareDevice, BareInstance};
-use crate::common::{attachment, layer};
 use ash::vk::PipelineCreateFlags as Flags;
 use ash::{ext, vk};
+
+use crate::common;
+use crate::common::bare::{BareDevice, BareInstance};
+use crate::common::{attachment, layer};
 
 const VERTEX: &str = "#version 450
     layout(constant_id = 0) const uint VALUE = 0;

@@ -1,13 +1,14 @@
 //! Captured draws that read push descriptors, with the driver's own captures, and with those of the
 //! Vulkan layer.
 
-use crate::common;
 use std::ffi::c_void;
 
-use crate::common::bare::{BareDevice, BareInstance};
-use crate::common::{attachment, discard, layer};
 use ash::{ext, khr, vk};
 use vk::PipelineBindPoint as Point;
+
+use crate::common;
+use crate::common::bare::{BareDevice, BareInstance};
+use crate::common::{attachment, discard, layer};
 
 const UNIFORM: vk::DescriptorType = vk::DescriptorType::UNIFORM_BUFFER;
 const STORAGE: vk::DescriptorType = vk::DescriptorType::STORAGE_BUFFER;

@@ -1,18 +1,11 @@
 //! Dynamic rendering that is suspended in one command buffer and resumed in others: captures of its
 //! parts, natively and on the Vulkan layer.
 
-use crate::common;
-use crate::common::bare::{BareDevice, BareInstance};
-use crate::common::{attachment, discard, layer};
-use ash::{ext, vk};
+use ash::vk;
 
-const SHADER: &str = "#version 450
-    layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out flat uint captured;
-    void main() {
-        captured = gl_VertexIndex;
-        gl_Position = vec4(0.0);
-        gl_PointSize = 1.0;
-    }";
+use super::program::{CAPTURES, Program};
+use crate::common;
+use crate::common::{attachment, discard, layer};
 
 /// The parts of dynamic rendering that a command buffer has: whether each resumes, captures,
 /// suspends.
@@ -24,26 +17,17 @@ const UNTOUCHED: u32 = 0xa5a5_a5a5;
 /// Each part that captures continues after the previous one. Returns the results of
 /// `vkEndCommandBuffer`, and, unless one failed, what was captured.
 fn run(command_buffers: &[Parts]) -> (Vec<vk::Result>, Vec<u32>) {
-    let mut feature =
-        vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
-    let mut rendering = vk::PhysicalDeviceVulkan13Features::default().dynamic_rendering(true);
-    let mut features =
-        vk::PhysicalDeviceFeatures2::default().push_next(&mut feature).push_next(&mut rendering);
-    let extensions = [ext::transform_feedback::NAME.as_ptr()];
-    let device = BareInstance::open().into_device(&mut features, &extensions);
-    let raw = &device.raw;
-    let parts = command_buffers.concat().len();
-    let size = parts * VERTICES as usize * 4;
+    let mut device = Program::open();
+    let dwords = command_buffers.concat().len() * VERTICES as usize;
     let usage = vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT;
-    let (target, memory) = device.host_buffer(size as u64, usage);
+    let (target, mapped) = device.buffer(dwords, usage);
+    let raw = &device.raw;
     // SAFETY: every handle is of the device, and in use only until the submission is done.
     unsafe {
-        let flags = vk::MemoryMapFlags::empty();
-        let mapped = raw.map_memory(memory, 0, vk::WHOLE_SIZE, flags).unwrap().cast::<u32>();
-        let mapped = std::slice::from_raw_parts_mut(mapped, size / 4);
+        let mapped = std::slice::from_raw_parts_mut(mapped, dwords);
         mapped.fill(UNTOUCHED);
         let layout = raw.create_pipeline_layout(&Default::default(), None).unwrap();
-        let pipeline = discard::pipeline(raw, layout, &common::compile(SHADER, &[]));
+        let pipeline = discard::pipeline(raw, layout, &common::compile(CAPTURES, &[]));
         let info = vk::CommandPoolCreateInfo::default().queue_family_index(device.family);
         let pool = raw.create_command_pool(&info, None).unwrap();
         let info = vk::CommandBufferAllocateInfo::default()
@@ -85,8 +69,6 @@ fn run(command_buffers: &[Parts]) -> (Vec<vk::Result>, Vec<u32>) {
         raw.destroy_command_pool(pool, None);
         raw.destroy_pipeline(pipeline, None);
         raw.destroy_pipeline_layout(layout, None);
-        raw.destroy_buffer(target, None);
-        raw.free_memory(memory, None);
         device.close();
         (results, captured)
     }
@@ -95,16 +77,15 @@ fn run(command_buffers: &[Parts]) -> (Vec<vk::Result>, Vec<u32>) {
 /// # Safety
 /// The command buffer is being recorded, and the handles are of the device.
 unsafe fn record(
-    device: &BareDevice,
+    program: &Program,
     cmd: vk::CommandBuffer,
     pipeline: vk::Pipeline,
     target: vk::Buffer,
     number: u32,
     [resumes, captures, suspends]: [bool; 3],
 ) {
-    let functions = ext::transform_feedback::Device::new(device.instance(), &device.raw);
-    let functions = functions.fp();
-    let device = &device.raw;
+    let functions = program.xfb();
+    let device = &program.raw;
     let flag = |is_set, flag| if is_set { flag } else { vk::RenderingFlags::empty() };
     let flags = flag(resumes, vk::RenderingFlags::RESUMING)
         | flag(suspends, vk::RenderingFlags::SUSPENDING);

@@ -1,8 +1,6 @@
 //! Inputs, outputs and push constants of 8 and 16 bits: they are read with 32 bits, and converted
 //! where the shader reads them.
 
-use crate::common;
-use crate::common::device::{Draws, RESOURCES, lower_on};
 use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
 use vkxfb::lower::reflect::vertex_reads;
 use vkxfb::lower::{Backend, Captures, LowerError, Shader, compute};
@@ -10,6 +8,9 @@ use vkxfb::runtime::Draw;
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
 use vkxfb_probe::gpu::{Gpu, OpenOptions};
+
+use crate::common;
+use crate::common::device::{Draws, RESOURCES, lower_on};
 
 /// Vertices that are drawn.
 const VERTICES: u32 = 7;

@@ -1,7 +1,6 @@
 //! Block splitting and native emission: modules with which the driver captures a list, compared
 //! with the list and, on a device, with the other backends.
 
-use crate::common;
 use spirv::{BuiltIn, ExecutionModel};
 use vkxfb::capture::{CaptureEntry, CaptureList, CapturedOutput, Layout, Selector};
 use vkxfb::lower::native::{self, Emitted};
@@ -10,6 +9,8 @@ use vkxfb::spirv::Module;
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::find_entry_point;
 use vkxfb::translators::split_blocks::{self, Split, SplitError, split_blocks};
+
+use crate::common;
 
 const VERTEX: ExecutionModel = ExecutionModel::Vertex;
 const CONTROL: ExecutionModel = ExecutionModel::TessellationControl;

@@ -53,13 +53,13 @@ pub fn named<'a>(words: &'a [u32], entry_point: &'a str) -> Shader<'a> {
 }
 
 /// By the vertex backend, and by the compute backend with both resource plans, and staged.
-pub fn all_of(shader: &Shader<'_>) -> [Result<Lowered, LowerError>; 4] {
-    // If what the shader reads is refused, lowering has to say so.
-    let reads = reflect::vertex_reads(shader);
-    let vertex_input = reads.map(|reads| reads.packed_vertex_input()).unwrap_or_default();
+pub fn all_with(
+    shader: &Shader<'_>,
+    vertex_input: &VertexInput,
+) -> [Result<Lowered, LowerError>; 4] {
     let to_compute = |resources, staging| {
         let target = compute::Target { resources, staging, ..Default::default() };
-        compute::lower(shader, &compute::Options { vertex_input: &vertex_input, target })
+        compute::lower(shader, &compute::Options { vertex_input, target })
     };
     [
         vertex::lower(shader),
@@ -67,6 +67,12 @@ pub fn all_of(shader: &Shader<'_>) -> [Result<Lowered, LowerError>; 4] {
         to_compute(DESCRIPTORS, 0),
         to_compute(ResourcePlan::DeviceAddress, 4096),
     ]
+}
+
+/// The same with the attributes that the shader reads. If what it reads is refused, lowering has to say so.
+pub fn all_of(shader: &Shader<'_>) -> [Result<Lowered, LowerError>; 4] {
+    let reads = reflect::vertex_reads(shader);
+    all_with(shader, &reads.map(|reads| reads.packed_vertex_input()).unwrap_or_default())
 }
 
 /// The same of a shader that no backend refuses.

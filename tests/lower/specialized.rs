@@ -1,8 +1,6 @@
 //! Shaders that are specialised and inlined for a pipeline are valid, and as small as they should
 //! be. That they capture the same is tested wherever captures are compared with a model.
 
-use crate::common;
-use crate::common::divergence::barriers_behind_divergent_exits;
 use vkxfb::lower::kernel::{self, Kernel, MAX_WORKGROUP_SIZE, MIN_WORKGROUP_SIZE};
 use vkxfb::lower::reflect::vertex_reads;
 use vkxfb::lower::{Lowered, ResourcePlan, Shader, SpecIds, WideAccesses, compute, vertex};
@@ -10,6 +8,9 @@ use vkxfb::spirv::headers::{Op, StorageClass};
 use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb::spirv::{Module, Section};
 use vkxfb_probe::shaders::ProbeShader;
+
+use crate::common;
+use crate::common::divergence::barriers_behind_divergent_exits;
 
 const DESCRIPTORS: ResourcePlan = ResourcePlan::Descriptors { set: 3, reads: 12, writes: 4 };
 

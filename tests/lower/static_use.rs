@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use vkxfb::lower::reflect::vertex_reads;
 use vkxfb::lower::{Backend, LowerError, Shader, native};
+use vkxfb::vertex_input::VertexInput;
 
-use super::shaders::all_of;
+use super::shaders::{all_of, all_with};
 use crate::common;
 
 /// Lowers a GLSL shader of every version to modules that are valid, and from which the backends but
@@ -226,8 +227,9 @@ fn inputs_that_nothing_uses() {
         layout(location = 0) in vec4 absent;
         layout(location = 1) in f16vec4 unused_half;
         layout(location = 300) in vec4 beyond;";
+    let none = VertexInput::default();
     let words = common::compile(&source(declarations, INDEX), &["--target-env", "spirv1.5"]);
-    let [_, computes @ ..] = all_of(&Shader::new(&words));
+    let [_, computes @ ..] = all_with(&Shader::new(&words), &none);
     for lowered in computes {
         let lowered = lowered.unwrap();
         common::validate(&lowered.words, "vulkan1.2");
@@ -241,7 +243,7 @@ fn inputs_that_nothing_uses() {
     for used in ["vec4(absent.x)", "vec4(unused_half.x)"] {
         let source = source(declarations, used);
         let words = common::compile(&source, &["--target-env", "spirv1.5"]);
-        let [_, computes @ ..] = all_of(&Shader::new(&words));
+        let [_, computes @ ..] = all_with(&Shader::new(&words), &none);
         assert!(computes.iter().all(Result::is_err), "{used}");
     }
 }

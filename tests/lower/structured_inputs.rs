@@ -1,8 +1,6 @@
 //! Inputs that are structures, as Slang emits for matrices and arrays: the members have consecutive
 //! locations.
 
-use crate::common;
-use crate::common::device::{Draws, RESOURCES, close, lower_on, open_with};
 use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
 use vkxfb::lower::reflect::{AttributeUse, vertex_reads};
 use vkxfb::lower::{Backend, Captures, LowerError, Shader};
@@ -10,6 +8,9 @@ use vkxfb::runtime::Draw;
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb::vertex_input::{NumericClass, VertexInput};
 use vkxfb_probe::gpu::{Gpu, OpenOptions};
+
+use crate::common;
+use crate::common::device::{Draws, RESOURCES, close, lower_on, open_with};
 
 /// A matrix in a structure, an array of them in another, and a structure of different types, each
 /// copied to an output.

@@ -1,7 +1,6 @@
 //! Modules from other compilers and optimisers: the captures are the same, and all lowered modules
 //! are valid.
 
-use crate::common;
 use vkxfb::capture::{BufferMode, CaptureList, CapturedOutput, Layout};
 use vkxfb::lower::reflect::vertex_reads;
 use vkxfb::lower::{Captures, Lowered, Shader, compute, native, vertex};
@@ -9,6 +8,8 @@ use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::find_vertex_shader;
 use vkxfb::spirv::{Id, Module};
 use vkxfb::translators::split_blocks::{self, split_blocks};
+
+use crate::common;
 
 /// Control flow and values that optimisers change, a block and a structure.
 const BRANCHING: &str = r#"#version 450

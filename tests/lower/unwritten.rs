@@ -2,8 +2,6 @@
 //! outputs themselves, and undefined on the native backend, which the probe does not report as
 //! wrong.
 
-use crate::common;
-use crate::common::device::{capture, close, open_with};
 use vkxfb::lower::{Backend, Shader, compute, native, vertex};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
@@ -14,6 +12,9 @@ use vkxfb_probe::records::{self, Records};
 use vkxfb_probe::report::{Outcome, ProbeReport};
 use vkxfb_probe::run;
 use vkxfb_probe::subject::Subject;
+
+use crate::common;
+use crate::common::device::{capture, close, open_with};
 
 /// Dwords of a record of [`SHADER`].
 const DWORDS: usize = 16;

@@ -8,7 +8,7 @@ use vkxfb::runtime::{
     Draw, DrawIndexed, IndexBuffer, IndexType, IndirectDraw, MemoryLocation, Pipeline,
     PipelineDesc, QueryKind, QueryPool, Recorder, RuntimeError, VertexBuffer,
 };
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::gpu::{Gpu, OpenOptions, Resources};
 use vkxfb_probe::shaders::ProbeShader;
 use vkxfb_probe::subject::Subject;
@@ -87,16 +87,10 @@ impl Bench {
         let lowered = Subject::built_in(shader.clone()).unwrap().lower(COMPUTE, &target).unwrap();
         let pipelines = [false, true].map(|primitive_restart| {
             let desc = PipelineDesc {
-                shader: &lowered,
                 topology: STRIP,
-                provoking_vertex: ProvokingVertex::First,
                 primitive_restart,
-                vertex_input: &shader.vertex_input,
                 set_layouts: &[set.layout],
-                dynamic_topology: true,
-                render_pass: vk::RenderPass::null(),
-                prepared: &[],
-                cache: vk::PipelineCache::null(),
+                ..PipelineDesc::new(&lowered, &shader.vertex_input)
             };
             // SAFETY: the context is of a live device, and the layout is its.
             unsafe { Pipeline::new(&ctx, &desc) }.unwrap()
@@ -169,11 +163,7 @@ impl Bench {
         let restarts = usize::from(kind == Kind::Restarted);
         let desc = CaptureDesc {
             pipeline: &self.pipelines[restarts],
-            buffers: &[Some(CaptureBuffer {
-                buffer: target.raw(),
-                offset: 0,
-                size: target.size(),
-            })],
+            buffers: &[Some(CaptureBuffer::new(target.raw(), target.size()))],
             vertex_buffers: &buffers,
             counters: &counters,
         };
@@ -189,12 +179,11 @@ impl Bench {
                     let record = || {
                         let mut recorder = Recorder::begin(capture, arena, cmd, &desc)?;
                         recorder.bind_descriptor_sets(0, &[set], &[0])?;
-                        recorder.bind_index_buffer(&IndexBuffer {
-                            buffer: source.raw(),
-                            offset: 0,
-                            size: u64::from(INDICES) * 2,
-                            index_type: IndexType::Uint16,
-                        })?;
+                        recorder.bind_index_buffer(&IndexBuffer::new(
+                            source.raw(),
+                            u64::from(INDICES) * 2,
+                            IndexType::Uint16,
+                        ))?;
                         for number in 0..draws {
                             draw(&mut recorder, kind, number, source, &buffers, pools, set)?;
                         }
@@ -222,8 +211,8 @@ unsafe fn draw(
     pools: &[QueryPool; 2],
     set: vk::DescriptorSet,
 ) -> Result<(), RuntimeError> {
-    let plain = Draw { vertex_count: 3 + number % 300, instance_count: 1, ..Draw::default() };
-    let indexed = DrawIndexed { index_count: 100, instance_count: 1, ..DrawIndexed::default() };
+    let plain = Draw::new(3 + number % 300);
+    let indexed = DrawIndexed::new(100);
     let indirect = IndirectDraw {
         buffer: source.raw(),
         offset: 0,
@@ -248,7 +237,7 @@ unsafe fn draw(
                 &ByteCountDraw {
                     instance_count: 1,
                     first_instance: 0,
-                    counter: CounterBuffer { buffer: source.raw(), offset: 0 },
+                    counter: CounterBuffer::new(source.raw()),
                     counter_offset: 0,
                     vertex_stride: 4,
                 },

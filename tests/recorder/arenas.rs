@@ -1,7 +1,5 @@
 //! How much memory of an arena captures need, and the messages if it is too little.
 
-use crate::common;
-use crate::common::device::{self, RESOURCES};
 use ash::vk;
 use vkxfb::lower::{Backend, Shader, compute};
 use vkxfb::runtime::vulkan::vertex_input_descriptions;
@@ -12,6 +10,9 @@ use vkxfb::runtime::{
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::{Gpu, OpenOptions, Resources};
+
+use crate::common;
+use crate::common::device::{self, RESOURCES};
 
 const COMPUTE: Backend = Backend::Compute;
 const POINTS: PrimitiveTopology = PrimitiveTopology::PointList;

@@ -1,16 +1,15 @@
 //! Captures as values: they are kept, played into several command buffers, and not lost by errors.
 
-use crate::common;
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
-    ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, Context, CounterBuffer,
-    Draw, MemoryLocation, Pipeline, Recorder, RuntimeError,
+    ArenaDesc, Capture, CaptureDesc, ConsumerScope, Context, Draw, Recorder, RuntimeError,
 };
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
-use vkxfb_probe::gpu::{Gpu, OpenOptions, Profile, Resources};
+use vkxfb::topology::PrimitiveTopology;
+use vkxfb_probe::gpu::{OpenOptions, Profile, Resources};
 use vkxfb_probe::shaders::ProbeShader;
 
-use crate::common::device::{self, PipelineOptions};
+use super::bench::Bench;
+use crate::common;
 
 const COMPUTE: Backend = Backend::Compute;
 const POINTS: PrimitiveTopology = PrimitiveTopology::PointList;
@@ -19,61 +18,23 @@ const STRIDE: u64 = 16;
 /// What memory holds before it is captured to.
 const BEFORE: u8 = 0xa5;
 
-struct Bench {
-    gpu: Gpu,
-    pipeline: Pipeline,
-    target: Buffer,
-    counter: Buffer,
-}
-
 /// Draws of a point each, which count up from `first`.
 fn draw(recorder: &mut Recorder<'_>, first: u32, count: u32) -> Result<(), RuntimeError> {
     for number in first..first + count {
-        let draw =
-            Draw { vertex_count: 1, instance_count: 1, first_vertex: number, ..Draw::default() };
+        let draw = Draw { first_vertex: number, ..Draw::new(1) };
         // SAFETY: what the captures are begun with outlives the submissions, which are waited for.
         unsafe { recorder.draw(POINTS, &draw) }?;
     }
     Ok(())
 }
 
+/// With room for so many records.
+fn open(profile: Profile, resources: Resources, records: u32) -> Bench {
+    let options = OpenOptions { profile, resources, ..Default::default() };
+    Bench::new(options, COMPUTE, &ProbeShader::identify(), u64::from(records) * STRIDE)
+}
+
 impl Bench {
-    fn new(profile: Profile, resources: Resources, records: u32) -> Self {
-        let mut gpu = device::open_with(OpenOptions { profile, resources, ..Default::default() });
-        let shader = ProbeShader::identify();
-        let lowered = device::lower(&gpu, &shader, COMPUTE);
-        let options = PipelineOptions {
-            topology: POINTS,
-            provoking: ProvokingVertex::First,
-            specialize: false,
-        };
-        let pipeline = device::pipeline(&gpu, &shader, &lowered, options);
-        let (targets, counters) = {
-            let ctx = gpu.context();
-            (ctx.capture_buffer_usage(COMPUTE), ctx.counter_buffer_usage(COMPUTE))
-        };
-        let size = u64::from(records) * STRIDE;
-        let target = gpu.create_buffer(size, targets, MemoryLocation::Device).unwrap();
-        let counter = gpu.create_buffer(4, counters, MemoryLocation::Device).unwrap();
-        Self { gpu, pipeline, target, counter }
-    }
-
-    fn close(mut self) {
-        self.gpu.destroy_buffer(self.target);
-        self.gpu.destroy_buffer(self.counter);
-        self.gpu.destroy_pipeline(self.pipeline);
-        device::close(self.gpu);
-    }
-
-    fn counter(&self) -> [Option<CounterBuffer>; 1] {
-        [Some(CounterBuffer { buffer: self.counter.raw(), offset: 0 })]
-    }
-
-    fn target(&self) -> [Option<CaptureBuffer>; 1] {
-        let (buffer, size) = (self.target.raw(), self.target.size());
-        [Some(CaptureBuffer { buffer, offset: 0, size })]
-    }
-
     /// Overwrites the capture buffer, and sets the counter to the position of that record.
     fn prepare(&mut self, record: u32) {
         let size = self.target.size() as usize;
@@ -108,7 +69,7 @@ const WAYS: [(Profile, Resources); 4] = [
 /// From the start, or from a counter that only the GPU knows.
 fn each(records: u32, test: impl Fn(&mut Bench, Option<u32>, &str)) {
     for (profile, resources) in WAYS {
-        let mut bench = Bench::new(profile, resources, records);
+        let mut bench = open(profile, resources, records);
         for resumed in [None, Some(3)] {
             let what = format!("{profile:?} {resources:?} {resumed:?}");
             bench.prepare(resumed.unwrap_or(0));
@@ -135,12 +96,8 @@ fn a_capture_is_played_as_often_as_needed() {
             Some(_) => &counters[..],
             None => &[],
         };
-        let desc = CaptureDesc {
-            pipeline: &bench.pipeline,
-            buffers: &targets,
-            vertex_buffers: &[],
-            counters: begun,
-        };
+        let desc =
+            CaptureDesc { buffers: &targets, counters: begun, ..CaptureDesc::new(&bench.pipeline) };
         // SAFETY: all outlives the submissions, which are waited for.
         unsafe {
             capture.begin(&desc).unwrap();
@@ -185,10 +142,9 @@ fn what_is_refused_is_not_lost() {
             .create_arena(&ArenaDesc { descriptor_sets: 8, ..ArenaDesc::for_draws(1, 4) })
             .unwrap();
         let desc = CaptureDesc {
-            pipeline: &bench.pipeline,
             buffers: &targets,
-            vertex_buffers: &[],
             counters: if resumed.is_some() { &counters } else { &[] },
+            ..CaptureDesc::new(&bench.pipeline)
         };
         let recorded = bench.gpu.submit_growing(|ctx, allocator, cmd| {
             // SAFETY: all outlives the submission, which is waited for.
@@ -223,7 +179,7 @@ fn what_is_refused_is_not_lost() {
 fn an_access_that_grows_serves_two_recordings() {
     const DRAWS: u32 = 300;
     for (profile, resources) in &WAYS[..2] {
-        let mut bench = Bench::new(*profile, *resources, 2 * DRAWS);
+        let mut bench = open(*profile, *resources, 2 * DRAWS);
         let what = format!("{profile:?} {resources:?}");
         bench.prepare(0);
         let mut capture = Capture::new(bench.gpu.context(), &bench.gpu.kernels());
@@ -260,7 +216,7 @@ fn an_access_that_grows_serves_two_recordings() {
 fn an_arena_grows_to_what_is_drawn() {
     let draws = common::settings::number("VKXFB_CAPTURED_DRAWS", 100_000) as u32;
     for (profile, resources) in &WAYS[..2] {
-        let mut bench = Bench::new(*profile, *resources, draws + 3);
+        let mut bench = open(*profile, *resources, draws + 3);
         let mut capture = Capture::new(bench.gpu.context(), &bench.gpu.kernels());
         let desc = ArenaDesc { upload: 4 << 10, scratch: 4 << 10, descriptor_sets: 1 };
         let mut arena = bench.gpu.create_arena(&desc).unwrap();
@@ -270,10 +226,9 @@ fn an_arena_grows_to_what_is_drawn() {
             bench.prepare(resumed.unwrap_or(0));
             let (targets, counters) = (bench.target(), bench.counter());
             let desc = CaptureDesc {
-                pipeline: &bench.pipeline,
                 buffers: &targets,
-                vertex_buffers: &[],
                 counters: if resumed.is_some() { &counters } else { &[] },
+                ..CaptureDesc::new(&bench.pipeline)
             };
             let before = arena.capacity();
             let recorded = bench.gpu.submit_growing(|ctx, allocator, cmd| {

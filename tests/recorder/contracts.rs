@@ -1,7 +1,5 @@
 //! Calls that would be undefined behaviour in a driver are refused before they reach it.
 
-use crate::common;
-use crate::common::device::{self, RESOURCES};
 use ash::vk;
 use vkxfb::lower::kernel::{self, Kernel};
 use vkxfb::lower::{Backend, LowerError, Lowered, ResourcePlan, Shader, compute, native, vertex};
@@ -14,6 +12,9 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
 use vkxfb_probe::gpu::{Gpu, GpuError, OpenOptions, Profile, Resources};
 use vkxfb_probe::shaders::ProbeShader;
+
+use crate::common;
+use crate::common::device::{self, RESOURCES};
 
 const COMPUTE: Backend = Backend::Compute;
 
@@ -54,16 +55,10 @@ fn make_pipeline(
     set_layouts: &[vk::DescriptorSetLayout],
 ) -> Result<Pipeline, RuntimeError> {
     let desc = PipelineDesc {
-        shader,
         topology: PrimitiveTopology::PointList,
-        provoking_vertex: ProvokingVertex::First,
-        primitive_restart: false,
-        vertex_input,
         set_layouts,
-        dynamic_topology: true,
         render_pass: gpu.render_pass(),
-        prepared: &[],
-        cache: vk::PipelineCache::null(),
+        ..PipelineDesc::new(shader, vertex_input)
     };
     // SAFETY: the context is of a live device, and so are the layouts.
     unsafe { Pipeline::new(gpu.context(), &desc) }
@@ -239,8 +234,7 @@ fn record(
     let pipeline = device::restarting_pipeline(gpu, ProvokingVertex::First);
     let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 1)).unwrap();
     let kernels = gpu.kernels();
-    let desc =
-        CaptureDesc { pipeline: &pipeline, buffers: &[], vertex_buffers: &[], counters: &[] };
+    let desc = CaptureDesc::new(&pipeline);
     let mut result = Ok(());
     gpu.submit(|ctx, cmd| {
         // SAFETY: everything outlives the submission, which is waited for.
@@ -272,12 +266,7 @@ fn ranges_end_within_the_memory_of_their_buffer() {
             unsafe { gpu.context().device().get_buffer_memory_requirements(buffer.raw()) }.size;
         // A range up to the end of the memory, and one past its end.
         let whole = memory / 4 * 4;
-        let indices = |size| IndexBuffer {
-            buffer: buffer.raw(),
-            offset: 0,
-            size,
-            index_type: IndexType::Uint16,
-        };
+        let indices = |size| IndexBuffer::new(buffer.raw(), size, IndexType::Uint16);
         let bind = |gpu: &mut Gpu, size| {
             // SAFETY: nothing is drawn with it.
             record(gpu, |recorder| unsafe { recorder.bind_index_buffer(&indices(size)) })
@@ -324,12 +313,7 @@ fn attributes_end_within_the_memory_of_their_buffer() {
         for (size, is_right) in [(1017, true), (memory / 4 * 4 + 1, false)] {
             let buffer = buffer.raw();
             let bound = VertexBuffer { binding: 4, buffer, offset: 0, size, stride: None };
-            let desc = CaptureDesc {
-                pipeline: &pipeline,
-                buffers: &[],
-                vertex_buffers: &[bound],
-                counters: &[],
-            };
+            let desc = CaptureDesc { vertex_buffers: &[bound], ..CaptureDesc::new(&pipeline) };
             // SAFETY: everything outlives the submission, and nothing is drawn.
             let begun = unsafe {
                 Recorder::begin(&mut Capture::new(ctx, &kernels), &mut arena, cmd, &desc)
@@ -467,8 +451,7 @@ fn vertex_bindings_are_the_device_s() {
     gpu.submit(|ctx, cmd| {
         let raw = buffer.raw();
         let desc = CaptureDesc {
-            pipeline: &pipeline,
-            buffers: &[Some(CaptureBuffer { buffer: raw, offset: 0, size: 64 })],
+            buffers: &[Some(CaptureBuffer::new(raw, 64))],
             vertex_buffers: &[VertexBuffer {
                 binding,
                 buffer: raw,
@@ -476,7 +459,7 @@ fn vertex_bindings_are_the_device_s() {
                 size: 64,
                 stride: None,
             }],
-            counters: &[],
+            ..CaptureDesc::new(&pipeline)
         };
         let mut capture = Capture::new(ctx, &kernels);
         // SAFETY: it is refused.

@@ -2,7 +2,6 @@
 //! by the device's pipeline statistics. `vkxfb bench` measures times, and cli/tests/bench_bars.rs
 //! checks their ratios.
 
-use crate::common::pipelines;
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
     Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, Draw, DrawIndexed, IndexBuffer,
@@ -11,6 +10,8 @@ use vkxfb::runtime::{
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb_probe::gpu::{Gpu, OpenOptions};
 use vkxfb_probe::shaders::ProbeShader;
+
+use crate::common::pipelines;
 
 const COMPUTE: Backend = Backend::Compute;
 /// Bytes of a record.
@@ -68,24 +69,18 @@ impl Bench {
         unsafe { arena.reset() };
         let (recorded, invocations) = gpu
             .submit_counted(|ctx, cmd| {
-                let bound = CaptureBuffer { buffer: target.raw(), offset: 0, size: target.size() };
-                let desc = CaptureDesc {
-                    pipeline,
-                    buffers: &[Some(bound)],
-                    vertex_buffers: &[],
-                    counters: &[],
-                };
+                let bound = CaptureBuffer::new(target.raw(), target.size());
+                let desc = CaptureDesc { buffers: &[Some(bound)], ..CaptureDesc::new(pipeline) };
                 // SAFETY: everything outlives the submission, which is waited for.
                 unsafe {
                     let mut capture = Capture::new(ctx, &kernels);
                     let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
                     if indexed {
-                        recorder.bind_index_buffer(&IndexBuffer {
-                            buffer: indices.raw(),
-                            offset: 0,
-                            size: indices.size(),
-                            index_type: IndexType::Uint32,
-                        })?;
+                        recorder.bind_index_buffer(&IndexBuffer::new(
+                            indices.raw(),
+                            indices.size(),
+                            IndexType::Uint32,
+                        ))?;
                         let (index_count, instance_count) = (COUNT, 1);
                         let draw =
                             DrawIndexed { index_count, instance_count, ..DrawIndexed::default() };

@@ -1,7 +1,6 @@
 //! Descriptor sets of the application: a draw reads the sets that were bound before it, however the
 //! draws of a capture are recorded.
 
-use crate::common;
 use ash::vk;
 use vkxfb::lower::{Backend, Lowered, Shader, compute, native, vertex};
 use vkxfb::runtime::{
@@ -13,6 +12,7 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::{Gpu, GpuError, OpenOptions, Profile, Resources};
 
+use crate::common;
 use crate::common::descriptor_set::DescriptorSet;
 use crate::common::device;
 
@@ -165,13 +165,12 @@ impl Bench {
         let mut arena = self.gpu.create_arena(&arena)?;
         let kernels = self.gpu.kernels();
         let pass = (self.gpu.render_pass(), self.gpu.framebuffer());
-        let counter = Some(CounterBuffer { buffer: self.counter.raw(), offset: 0 });
+        let counter = Some(CounterBuffer::new(self.counter.raw()));
         let Self { gpu, backend, pipeline, target, pool, .. } = self;
         let desc = CaptureDesc {
-            pipeline,
-            buffers: &[Some(CaptureBuffer { buffer: target.raw(), offset: 0, size })],
-            vertex_buffers: &[],
+            buffers: &[Some(CaptureBuffer::new(target.raw(), size))],
             counters: &[counter.filter(|_| way == Way::Resumed)],
+            ..CaptureDesc::new(pipeline)
         };
         let sets = self.sets.each_ref().map(|set| set.raw);
         let arguments = self.arguments.raw();
@@ -510,12 +509,10 @@ fn what_a_flush_disturbed_is_known_to_who_plays_the_rest() {
     let kernels = bench.gpu.kernels();
     let Bench { gpu, pipeline, target, .. } = &mut bench;
     let desc = CaptureDesc {
-        pipeline: &without_sets,
-        buffers: &[Some(CaptureBuffer { buffer: target.raw(), offset: 0, size: target.size() })],
-        vertex_buffers: &[],
-        counters: &[],
+        buffers: &[Some(CaptureBuffer::new(target.raw(), target.size()))],
+        ..CaptureDesc::new(&without_sets)
     };
-    let draw = Draw { vertex_count: VERTICES, instance_count: 1, ..Default::default() };
+    let draw = Draw::new(VERTICES);
     gpu.submit(|ctx, cmd| {
         // SAFETY: everything outlives the submission, which is waited for.
         unsafe {

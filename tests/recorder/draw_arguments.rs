@@ -2,7 +2,6 @@
 //! `vkCmdDrawIndirectByteCountEXT`: the vertices of both are captured natively, and must be the
 //! same.
 
-use crate::common;
 use ash::vk;
 use vkxfb::lower::{Backend, Shader, native};
 use vkxfb::runtime::{
@@ -15,6 +14,7 @@ use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexForma
 use vkxfb_probe::gpu::{Gpu, GpuError, OpenOptions, Profile, Resources};
 use vkxfb_probe::shaders::ProbeShader;
 
+use crate::common;
 use crate::common::device::{self, PipelineOptions};
 
 /// Captures its attribute, the vertex and the instance.
@@ -122,24 +122,17 @@ impl Captured {
         let kernels = gpu.kernels();
         let (buffer, size) = (vertices.raw(), vertices.size());
         let desc = CaptureDesc {
-            pipeline: &pipeline,
-            buffers: &[Some(CaptureBuffer { buffer, offset: 0, size })],
-            vertex_buffers: &[],
-            counters: &[],
+            buffers: &[Some(CaptureBuffer::new(buffer, size))],
+            ..CaptureDesc::new(&pipeline)
         };
         gpu.submit(|ctx, cmd| {
-            let draw = Draw {
-                vertex_count: VERTICES,
-                instance_count: 1,
-                first_vertex: 5,
-                ..Draw::default()
-            };
+            let draw = Draw { first_vertex: 5, ..Draw::new(VERTICES) };
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {
                 let mut capture = Capture::new(ctx, &kernels);
                 let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
                 recorder.draw(PrimitiveTopology::PointList, &draw)?;
-                recorder.end(&[Some(CounterBuffer { buffer: counters.raw(), offset: 0 })])?;
+                recorder.end(&[Some(CounterBuffer::new(counters.raw()))])?;
             }
             Ok(())
         })
@@ -231,10 +224,9 @@ impl Captured {
             stride: None,
         };
         let desc = CaptureDesc {
-            pipeline,
-            buffers: &[Some(CaptureBuffer { buffer: target.raw(), offset: 0, size: DRAWN })],
+            buffers: &[Some(CaptureBuffer::new(target.raw(), DRAWN))],
             vertex_buffers: &[vertices],
-            counters: &[],
+            ..CaptureDesc::new(pipeline)
         };
         let pass = (gpu.render_pass(), gpu.framebuffer());
         gpu.submit(|ctx, cmd| {

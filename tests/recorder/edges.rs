@@ -5,14 +5,15 @@
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
     ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, Captured, ConsumerScope, CounterBuffer,
-    Draw, MemoryLocation, Pipeline, QueryKind, QueryPool, QueryResult, Recorded, Recorder,
-    RuntimeError, VertexBuffer,
+    Draw, MemoryLocation, QueryKind, QueryPool, QueryResult, Recorded, Recorder, RuntimeError,
+    VertexBuffer,
 };
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
-use vkxfb_probe::gpu::{Gpu, OpenOptions, Resources};
+use vkxfb::topology::PrimitiveTopology;
+use vkxfb_probe::gpu::{OpenOptions, Resources};
 use vkxfb_probe::shaders::ProbeShader;
 
-use crate::common::device::{self, PipelineOptions};
+use super::bench::Bench;
+use crate::common::device;
 
 const COMPUTE: Backend = Backend::Compute;
 const POINTS: PrimitiveTopology = PrimitiveTopology::PointList;
@@ -21,12 +22,9 @@ const KINDS: [QueryKind; 2] = [QueryKind::TransformFeedbackStream, QueryKind::Pr
 const DWORDS: usize = 64;
 const BEFORE: u32 = 0xa5a5_a5a5;
 
-/// A pipeline, what it captures to and reads, and a query of each kind.
-struct Bench {
-    gpu: Gpu,
-    pipeline: Pipeline,
-    target: Buffer,
-    counter: Buffer,
+/// A bench with a buffer of vertices, and a query of each kind.
+struct Scene {
+    bench: Bench,
     vertices: Buffer,
     pools: [QueryPool; 2],
     /// Bytes that are bound to capture to.
@@ -41,34 +39,21 @@ fn words(bytes: &[u8]) -> Vec<u32> {
     bytes.chunks_exact(4).map(|w| u32::from_le_bytes(w.try_into().unwrap())).collect()
 }
 
-impl Bench {
+impl Scene {
     fn new(resources: Resources, shader: &ProbeShader) -> Self {
-        let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
-        let options = PipelineOptions {
-            topology: POINTS,
-            provoking: ProvokingVertex::First,
-            specialize: false,
-        };
-        let lowered = device::lower(&gpu, shader, COMPUTE);
-        let pipeline = device::pipeline(&gpu, shader, &lowered, options);
-        let ctx = gpu.context().clone();
-        let mut buffer =
-            |size, usage| gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
-        let target = buffer(4 * DWORDS as u64, ctx.capture_buffer_usage(COMPUTE));
-        let counter = buffer(4, ctx.counter_buffer_usage(COMPUTE));
-        let vertices = buffer(1 << 12, ctx.vertex_buffer_usage(COMPUTE));
-        let pools = KINDS.map(|kind| gpu.create_query_pool(kind, 1).unwrap());
-        let size = target.size();
-        Self { gpu, pipeline, target, counter, vertices, pools, size }
+        let options = OpenOptions { resources, ..Default::default() };
+        let size = 4 * DWORDS as u64;
+        let mut bench = Bench::new(options, COMPUTE, shader, size);
+        let usage = bench.gpu.context().vertex_buffer_usage(COMPUTE);
+        let vertices = bench.gpu.create_buffer(1 << 12, usage, MemoryLocation::Device).unwrap();
+        let pools = KINDS.map(|kind| bench.pool(kind, 1));
+        Self { bench, vertices, pools, size }
     }
 
     fn close(mut self) {
-        self.pools.into_iter().for_each(|pool| self.gpu.destroy_query_pool(pool));
-        for buffer in [self.target, self.counter, self.vertices] {
-            self.gpu.destroy_buffer(buffer);
-        }
-        self.gpu.destroy_pipeline(self.pipeline);
-        device::close(self.gpu);
+        self.pools.into_iter().for_each(|pool| self.bench.gpu.destroy_query_pool(pool));
+        self.bench.gpu.destroy_buffer(self.vertices);
+        self.bench.close();
     }
 
     /// Captures, resuming from a counter with the given value if there is one. Returns the counter
@@ -80,16 +65,16 @@ impl Bench {
         resumed: Option<u32>,
         record: impl FnOnce(&mut Recorder<'_>, &[QueryPool; 2]) -> Result<(), RuntimeError>,
     ) -> (Recorded, Vec<u32>, u32) {
-        let gpu = &mut self.gpu;
-        gpu.write(&self.target, 0, &bytes(&[BEFORE; DWORDS])).unwrap();
-        gpu.write(&self.counter, 0, &resumed.unwrap_or(BEFORE).to_le_bytes()).unwrap();
+        let gpu = &mut self.bench.gpu;
+        gpu.write(&self.bench.target, 0, &bytes(&[BEFORE; DWORDS])).unwrap();
+        gpu.write(&self.bench.counter, 0, &resumed.unwrap_or(BEFORE).to_le_bytes()).unwrap();
         let mut arena = gpu.create_arena(arena).unwrap();
         let kernels = gpu.kernels();
-        let counter = Some(CounterBuffer { buffer: self.counter.raw(), offset: 0 });
-        let (buffer, size) = (self.target.raw(), self.size);
+        let counter = Some(CounterBuffer::new(self.bench.counter.raw()));
+        let (buffer, size) = (self.bench.target.raw(), self.size);
         let desc = CaptureDesc {
-            pipeline: &self.pipeline,
-            buffers: &[Some(CaptureBuffer { buffer, offset: 0, size })],
+            pipeline: &self.bench.pipeline,
+            buffers: &[Some(CaptureBuffer::new(buffer, size))],
             vertex_buffers,
             counters: &[counter.filter(|_| resumed.is_some())],
         };
@@ -109,8 +94,8 @@ impl Bench {
             }
         });
         gpu.destroy_arena(arena);
-        let found = words(&gpu.read(&self.target, 0..self.target.size()).unwrap());
-        let position = words(&gpu.read(&self.counter, 0..4).unwrap())[0];
+        let found = words(&gpu.read(&self.bench.target, 0..self.bench.target.size()).unwrap());
+        let position = words(&gpu.read(&self.bench.counter, 0..4).unwrap())[0];
         (recorded.unwrap(), found, position)
     }
 
@@ -120,7 +105,7 @@ impl Bench {
     }
 }
 
-/// Begins the first query of each pool of a [`Bench`].
+/// Begins the first query of each pool of a [`Scene`].
 fn begin_queries(recorder: &mut Recorder<'_>, pools: &[QueryPool; 2]) -> Result<(), RuntimeError> {
     // SAFETY: the pools outlive the submission, which is waited for.
     pools.iter().try_for_each(|pool| unsafe { recorder.begin_query(pool, 0) })
@@ -131,13 +116,13 @@ fn begin_queries(recorder: &mut Recorder<'_>, pools: &[QueryPool; 2]) -> Result<
 fn counts_pass_64_bits() {
     let shader = ProbeShader::identify();
     for resources in device::RESOURCES {
-        let mut bench = Bench::new(resources, &shader);
+        let mut scene = Scene::new(resources, &shader);
         let huge = Draw { vertex_count: u32::MAX, instance_count: u32::MAX, ..Draw::default() };
         let needed = (u64::from(u32::MAX) * u64::from(u32::MAX)).wrapping_mul(2);
         for resumed in [None, Some(0)] {
             let arena = ArenaDesc::for_draws(1, 4);
             let (recorded, found, position) =
-                bench.capture(&arena, &[], resumed, |recorder, pools| {
+                scene.capture(&arena, &[], resumed, |recorder, pools| {
                     begin_queries(recorder, pools)?;
                     // SAFETY: as `capture` says.
                     unsafe {
@@ -154,11 +139,11 @@ fn counts_pass_64_bits() {
             let written = DWORDS as u64 / 4;
             let stream = QueryResult { first: written, second: needed };
             let generated = QueryResult { first: needed, second: 0 };
-            assert_eq!(bench.results(), [Some(stream), Some(generated)], "{resumed:?}");
+            assert_eq!(scene.results(), [Some(stream), Some(generated)], "{resumed:?}");
             let captured = recorded.captured.map(|c| (c.primitives_written, c.primitives_needed));
             assert_eq!(captured, resumed.is_none().then_some((written, needed)));
         }
-        bench.close();
+        scene.close();
     }
 }
 
@@ -168,12 +153,12 @@ fn counts_pass_64_bits() {
 fn hostile_counters_are_harmless() {
     let shader = ProbeShader::identify();
     for resources in device::RESOURCES {
-        let mut bench = Bench::new(resources, &shader);
+        let mut scene = Scene::new(resources, &shader);
         let size = 4 * DWORDS as u32;
         for counter in [1, 2, 3, 4, 19, size - 17, size - 16, size - 1, size, size + 1, u32::MAX] {
-            let draw = Draw { vertex_count: 9, instance_count: 1, ..Draw::default() };
+            let draw = Draw::new(9);
             let (_, found, position) =
-                bench.capture(&ArenaDesc::for_draws(1, 1), &[], Some(counter), |recorder, _| {
+                scene.capture(&ArenaDesc::for_draws(1, 1), &[], Some(counter), |recorder, _| {
                     // SAFETY: as `capture` says.
                     unsafe { recorder.draw(POINTS, &draw) }
                 });
@@ -187,7 +172,7 @@ fn hostile_counters_are_harmless() {
             assert_eq!(found, words(&expected), "{resources:?} {counter}");
             assert_eq!(position, start + 16 * written, "{resources:?} {counter}");
         }
-        bench.close();
+        scene.close();
     }
 }
 
@@ -195,18 +180,18 @@ fn hostile_counters_are_harmless() {
 #[test]
 fn nothing_is_captured_without_draws() {
     for resources in device::RESOURCES {
-        let mut bench = Bench::new(resources, &ProbeShader::identify());
+        let mut scene = Scene::new(resources, &ProbeShader::identify());
         for (resumed, position) in [(None, 0), (Some(20), 20)] {
             let (recorded, found, end) =
-                bench.capture(&ArenaDesc::for_draws(1, 2), &[], resumed, |recorder, pools| {
+                scene.capture(&ArenaDesc::for_draws(1, 2), &[], resumed, |recorder, pools| {
                     begin_queries(recorder, pools)?;
                     KINDS.into_iter().try_for_each(|kind| recorder.end_query(kind))
                 });
             assert_eq!((found, end), (vec![BEFORE; DWORDS], position));
             assert_eq!(recorded.captures, 0);
-            assert_eq!(bench.results(), [Some(QueryResult::default()); 2]);
+            assert_eq!(scene.results(), [Some(QueryResult::default()); 2]);
         }
-        bench.close();
+        scene.close();
     }
 }
 
@@ -214,14 +199,14 @@ fn nothing_is_captured_without_draws() {
 #[test]
 fn empty_ranges_hold_nothing() {
     for resources in device::RESOURCES {
-        let mut bench = Bench::new(resources, &ProbeShader::identify());
+        let mut scene = Scene::new(resources, &ProbeShader::identify());
         for (size, resumed) in
             [0, 3, 15].into_iter().flat_map(|size| [(size, None), (size, Some(0))])
         {
-            bench.size = size;
+            scene.size = size;
             let draw = Draw { vertex_count: 3, instance_count: 2, ..Draw::default() };
             let arena = ArenaDesc::for_draws(1, 3);
-            let (_, found, position) = bench.capture(&arena, &[], resumed, |recorder, pools| {
+            let (_, found, position) = scene.capture(&arena, &[], resumed, |recorder, pools| {
                 begin_queries(recorder, pools)?;
                 // SAFETY: as `capture` says.
                 unsafe { recorder.draw(POINTS, &draw) }?;
@@ -230,9 +215,9 @@ fn empty_ranges_hold_nothing() {
             assert_eq!((found, position), (vec![BEFORE; DWORDS], 0), "{resources:?} {size}");
             let stream = QueryResult { first: 0, second: 6 };
             let generated = QueryResult { first: 6, second: 0 };
-            assert_eq!(bench.results(), [Some(stream), Some(generated)], "{resources:?} {size}");
+            assert_eq!(scene.results(), [Some(stream), Some(generated)], "{resources:?} {size}");
         }
-        bench.close();
+        scene.close();
     }
 }
 
@@ -240,11 +225,11 @@ fn empty_ranges_hold_nothing() {
 #[test]
 fn queries_are_used_again_behind_a_flush() {
     for resources in device::RESOURCES {
-        let mut bench = Bench::new(resources, &ProbeShader::identify());
+        let mut scene = Scene::new(resources, &ProbeShader::identify());
         let desc = ArenaDesc { descriptor_sets: 8, ..ArenaDesc::for_draws(2, 4) };
-        let mut arena = bench.gpu.create_arena(&desc).unwrap();
-        let (kernels, pool) = (bench.gpu.kernels(), &bench.pools[1]);
-        let recorded = bench.gpu.submit(|ctx, cmd| {
+        let mut arena = scene.bench.gpu.create_arena(&desc).unwrap();
+        let (kernels, pool) = (scene.bench.gpu.kernels(), &scene.pools[1]);
+        let recorded = scene.bench.gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {
                 pool.reset(ctx, cmd, 0, 1)?;
@@ -252,7 +237,7 @@ fn queries_are_used_again_behind_a_flush() {
                 let mut recorder = Recorder::begin_inactive(&mut capture, &mut arena, cmd)?;
                 for vertex_count in [5, 3] {
                     recorder.begin_query(pool, 0)?;
-                    let draw = Draw { vertex_count, instance_count: 1, ..Draw::default() };
+                    let draw = Draw::new(vertex_count);
                     recorder.draw(POINTS, &draw)?;
                     recorder.end_query(pool.kind())?;
                     if vertex_count == 5 {
@@ -266,9 +251,9 @@ fn queries_are_used_again_behind_a_flush() {
             Ok(())
         });
         recorded.unwrap();
-        assert_eq!(bench.results()[1], Some(QueryResult { first: 3, second: 0 }), "{resources:?}");
-        bench.gpu.destroy_arena(arena);
-        bench.close();
+        assert_eq!(scene.results()[1], Some(QueryResult { first: 3, second: 0 }), "{resources:?}");
+        scene.bench.gpu.destroy_arena(arena);
+        scene.close();
     }
 }
 
@@ -276,27 +261,27 @@ fn queries_are_used_again_behind_a_flush() {
 #[test]
 fn queries_are_available_once_they_end() {
     for resources in device::RESOURCES {
-        let mut bench = Bench::new(resources, &ProbeShader::identify());
+        let mut scene = Scene::new(resources, &ProbeShader::identify());
         for resumed in [None, Some(0)] {
-            let draw = Draw { vertex_count: 3, instance_count: 1, ..Draw::default() };
-            bench.capture(&ArenaDesc::for_draws(1, 1), &[], resumed, |recorder, pools| {
+            let draw = Draw::new(3);
+            scene.capture(&ArenaDesc::for_draws(1, 1), &[], resumed, |recorder, pools| {
                 begin_queries(recorder, pools)?;
                 // SAFETY: as `capture` says.
                 unsafe { recorder.draw(POINTS, &draw) }
             });
-            assert_eq!(bench.results(), [None; 2], "{resources:?} {resumed:?}");
+            assert_eq!(scene.results(), [None; 2], "{resources:?} {resumed:?}");
         }
-        bench.close();
+        scene.close();
     }
 }
 
 /// Primitives outside of a capture count as generated, but neither as written nor as needed.
 #[test]
 fn draws_outside_of_captures_are_not_captured() {
-    let mut bench = Bench::new(Resources::Best, &ProbeShader::identify());
-    let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(1, 3)).unwrap();
-    let (kernels, pools) = (bench.gpu.kernels(), &bench.pools);
-    let recorded = bench.gpu.submit(|ctx, cmd| {
+    let mut scene = Scene::new(Resources::Best, &ProbeShader::identify());
+    let mut arena = scene.bench.gpu.create_arena(&ArenaDesc::for_draws(1, 3)).unwrap();
+    let (kernels, pools) = (scene.bench.gpu.kernels(), &scene.pools);
+    let recorded = scene.bench.gpu.submit(|ctx, cmd| {
         // SAFETY: everything outlives the submission, which is waited for.
         unsafe {
             for pool in pools {
@@ -315,36 +300,36 @@ fn draws_outside_of_captures_are_not_captured() {
     });
     assert_eq!(recorded.unwrap().captured, Some(Captured::default()));
     let generated = QueryResult { first: 10, second: 0 };
-    assert_eq!(bench.results(), [Some(QueryResult::default()), Some(generated)]);
-    bench.gpu.destroy_arena(arena);
-    bench.close();
+    assert_eq!(scene.results(), [Some(QueryResult::default()), Some(generated)]);
+    scene.bench.gpu.destroy_arena(arena);
+    scene.close();
 }
 
 /// If vertex buffers are refused, their draw is not captured, and others can be bound.
 #[test]
 fn draws_of_refused_vertex_buffers_are_not_captured() {
     let shader = ProbeShader::attributes();
-    let mut bench = Bench::new(Resources::Descriptors, &shader);
+    let mut scene = Scene::new(Resources::Descriptors, &shader);
     let bindings: Vec<u32> = shader.vertex_input.bindings.iter().map(|b| b.binding).collect();
     assert!(bindings.len() > 1);
-    let size = bench.vertices.size();
+    let size = scene.vertices.size();
     let area = size / bindings.len() as u64 / 16 * 16;
     let mut buffers = Vec::new();
     for (number, &binding) in (0u64..).zip(&bindings) {
         let data = shader.vertex_buffer(binding, 4).unwrap();
-        bench.gpu.write(&bench.vertices, number * area, &data).unwrap();
+        scene.bench.gpu.write(&scene.vertices, number * area, &data).unwrap();
         buffers.push(VertexBuffer {
             binding,
-            buffer: bench.vertices.raw(),
+            buffer: scene.vertices.raw(),
             offset: number * area,
             size: data.len() as u64,
             stride: None,
         });
     }
     let stride = shader.stride(0).unwrap() as usize;
-    let draw = Draw { vertex_count: 2, instance_count: 1, ..Draw::default() };
+    let draw = Draw::new(2);
     let arena = ArenaDesc { upload: 4096, ..ArenaDesc::for_draws(1, 2) };
-    let (_, found, _) = bench.capture(&arena, &buffers, None, |recorder, _| {
+    let (_, found, _) = scene.capture(&arena, &buffers, None, |recorder, _| {
         // SAFETY: as `capture` says.
         unsafe {
             recorder.draw(POINTS, &draw)?;
@@ -361,5 +346,5 @@ fn draws_of_refused_vertex_buffers_are_not_captured() {
         shader.record(0, 0, vertex, record);
     }
     assert_eq!(found, words(&expected));
-    bench.close();
+    scene.close();
 }

@@ -59,14 +59,13 @@ fn capture(storage_buffers: u32, has_queries: bool) {
             pool.reset(ctx, cmd, 0, 1)?;
             for (number, (from, to)) in (0..).zip([(first, second), (second, first)]) {
                 let desc = CaptureDesc {
-                    pipeline: &pipeline,
                     buffers: &[Some(CaptureBuffer {
                         buffer: memory.raw(),
                         offset: START,
                         size: SIZE,
                     })],
-                    vertex_buffers: &[],
                     counters: &[from],
+                    ..CaptureDesc::new(&pipeline)
                 };
                 let mut capture = Capture::new(ctx, &kernels);
                 let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;

@@ -2,7 +2,6 @@
 //! that end anywhere, draws that begin anywhere in the index buffer and exceed it, and overflow,
 //! compared with a model that works index by index.
 
-use crate::common;
 use ash::vk;
 use vkxfb::internal::Barrier;
 use vkxfb::lower::Backend;
@@ -14,6 +13,7 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb_probe::gpu::{Gpu, OpenOptions, Profile};
 use vkxfb_probe::shaders::ProbeShader;
 
+use crate::common;
 use crate::common::device;
 use crate::common::rng::Rng;
 
@@ -175,20 +175,14 @@ fn check(gpu: &mut Gpu, pipeline: &Pipeline, case: &Case, expected: &[u8], room:
     let mut arena = gpu.create_arena(&ArenaDesc { scratch, ..desc }).unwrap();
     let kernels = gpu.kernels();
 
-    let bound = CaptureBuffer { buffer: target.raw(), offset: 0, size: target.size() };
-    let desc =
-        CaptureDesc { pipeline, buffers: &[Some(bound)], vertex_buffers: &[], counters: &[] };
+    let bound = CaptureBuffer::new(target.raw(), target.size());
+    let desc = CaptureDesc { buffers: &[Some(bound)], ..CaptureDesc::new(pipeline) };
     gpu.submit(|ctx, cmd| {
         // SAFETY: everything outlives the submission, which is waited for.
         unsafe {
             let mut capture = Capture::new(ctx, &kernels);
             let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
-            recorder.bind_index_buffer(&IndexBuffer {
-                buffer: indices.raw(),
-                offset: 0,
-                size,
-                index_type: case.index_type,
-            })?;
+            recorder.bind_index_buffer(&IndexBuffer::new(indices.raw(), size, case.index_type))?;
             for (Call { topology, draws, stride }, offset) in case.calls.iter().zip(starts) {
                 match *stride {
                     Some(stride) => {
@@ -204,7 +198,7 @@ fn check(gpu: &mut Gpu, pipeline: &Pipeline, case: &Case, expected: &[u8], room:
                     None => recorder.draw_indexed(*topology, &draws[0])?,
                 }
             }
-            recorder.end(&[Some(CounterBuffer { buffer: counter.raw(), offset: 0 })])?;
+            recorder.end(&[Some(CounterBuffer::new(counter.raw()))])?;
         }
         Ok(())
     })
@@ -263,7 +257,7 @@ fn restarts_without_their_barriers_are_reported() {
     let pipeline = device::restarting_pipeline(&gpu, ProvokingVertex::First);
     let index = |at: u32| if at.is_multiple_of(101) { u32::MAX } else { at };
     let indices = (0..20_000).map(index).collect();
-    let draw = DrawIndexed { index_count: 20_000, instance_count: 1, ..Default::default() };
+    let draw = DrawIndexed::new(20_000);
     let topology = PrimitiveTopology::TriangleStrip;
     let calls = vec![Call { topology, draws: vec![draw], stride: None }];
     let case = Case { index_type: IndexType::Uint32, indices, calls };
@@ -297,12 +291,8 @@ fn restarts_are_carried_from_round_to_round() {
     let pipeline = device::restarting_pipeline(&gpu, ProvokingVertex::First);
     let index = |at: u32| if RESTARTS.contains(&at) { 255 } else { at % 251 };
     let indices = (0..INDICES).map(index).collect();
-    let draw = |first_index, index_count| DrawIndexed {
-        index_count,
-        instance_count: 1,
-        first_index,
-        ..Default::default()
-    };
+    let draw =
+        |first_index, index_count| DrawIndexed { first_index, ..DrawIndexed::new(index_count) };
     // Six indices a primitive: the captures stay small.
     let topology = PrimitiveTopology::TriangleListWithAdjacency;
     let near = |at: u32| draw(at - 20, 40);
@@ -327,12 +317,7 @@ fn many_restarted_draws_fit_in_what_they_are_said_to_take() {
         let pipeline = device::restarting_pipeline(&gpu, ProvokingVertex::Last);
         let indices = (0..64).map(|at| if at % 9 == 8 { 0xffff } else { at }).collect();
         let call = |first_index| {
-            let draw = DrawIndexed {
-                index_count: 40,
-                instance_count: 1,
-                first_index,
-                ..Default::default()
-            };
+            let draw = DrawIndexed { first_index, ..DrawIndexed::new(40) };
             Call { topology: PrimitiveTopology::LineStrip, draws: vec![draw], stride: None }
         };
         let calls = (0..24).map(call).collect();

@@ -6,6 +6,7 @@
 
 mod allocations;
 mod arenas;
+mod bench;
 mod capture_order;
 mod capture_value;
 #[path = "../common/mod.rs"]

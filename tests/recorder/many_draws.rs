@@ -94,7 +94,7 @@ impl Program {
     fn with_a_query_each(draws: u32) -> Self {
         let kind = QueryKind::TransformFeedbackStream;
         let steps = |number| {
-            let draw = Draw { vertex_count: 1 + number % 4, instance_count: 1, ..Draw::default() };
+            let draw = Draw::new(1 + number % 4);
             let draw = Step::Draw(PrimitiveTopology::PointList, draw);
             [Step::Begin(kind, number), draw, Step::End(kind)]
         };
@@ -233,12 +233,11 @@ impl Bench {
         let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, draws)).unwrap();
         let (kernels, pipelines) = (gpu.kernels(), &self.pipelines);
 
-        let counter = Some(CounterBuffer { buffer: self.counter.raw(), offset: 0 });
+        let counter = Some(CounterBuffer::new(self.counter.raw()));
         let desc = CaptureDesc {
-            pipeline: &self.pipelines[0],
-            buffers: &[Some(CaptureBuffer { buffer: target.raw(), offset: 0, size })],
-            vertex_buffers: &[],
+            buffers: &[Some(CaptureBuffer::new(target.raw(), size))],
             counters: &[counter.filter(|_| way != Way::Direct)],
+            ..CaptureDesc::new(&self.pipelines[0])
         };
         let recorded = gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.

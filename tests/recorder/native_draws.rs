@@ -97,10 +97,8 @@ impl Bench {
         let options = PipelineOptions { topology: POINTS, provoking, specialize: true };
         let pipeline = device::pipeline_of(&ctx, pass.0, &self.shader, &self.lowered, options);
         let desc = CaptureDesc {
-            pipeline: &pipeline,
-            buffers: &[Some(CaptureBuffer { buffer: self.target.raw(), offset: 0, size })],
-            vertex_buffers: &[],
-            counters: &[],
+            buffers: &[Some(CaptureBuffer::new(self.target.raw(), size))],
+            ..CaptureDesc::new(&pipeline)
         };
         let arguments = self.arguments.raw();
         let said = self.gpu.submit(|_, cmd| {

@@ -17,6 +17,7 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb_probe::gpu::{Gpu, OpenOptions, Profile, Resources};
 use vkxfb_probe::shaders::ProbeShader;
 
+use super::bench::Bench;
 use crate::common::device::{self, PipelineOptions};
 
 const POINTS: PrimitiveTopology = PrimitiveTopology::PointList;
@@ -29,54 +30,19 @@ const BEFORE: u8 = 0xa5;
 const PATIENCE: Duration = Duration::from_secs(10_000);
 
 /// A pipeline of a backend, and what it captures to.
-struct Bench {
-    gpu: Gpu,
-    backend: Backend,
-    pipeline: Pipeline,
-    kernels: Kernels,
-    target: Buffer,
-    counter: Buffer,
+fn open(resources: Resources, backend: Backend) -> Bench {
+    let options = OpenOptions { resources, ..Default::default() };
+    let shader = ProbeShader::identify();
+    let size = u64::from(ROOM * shader.stride(0).unwrap());
+    Bench::new(options, backend, &shader, size)
 }
 
 impl Bench {
-    fn new(resources: Resources, backend: Backend) -> Self {
-        let options = OpenOptions { resources, ..Default::default() };
-        let mut gpu = device::open_with(options);
-        let shader = ProbeShader::identify();
-        let lowered = device::lower(&gpu, &shader, backend);
-        let options = PipelineOptions {
-            topology: POINTS,
-            provoking: ProvokingVertex::First,
-            specialize: false,
-        };
-        let pipeline = device::pipeline(&gpu, &shader, &lowered, options);
-        let size = u64::from(ROOM * lowered.layout.strides[0].unwrap());
-        let usage = gpu.context().capture_buffer_usage(backend);
-        let target = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
-        let usage = gpu.context().counter_buffer_usage(backend);
-        let counter = gpu.create_buffer(4, usage, MemoryLocation::Device).unwrap();
-        gpu.write(&counter, 0, &[0; 4]).unwrap();
-        let kernels = gpu.kernels();
-        Self { gpu, backend, pipeline, kernels, target, counter }
-    }
-
-    fn close(mut self) {
-        self.gpu.destroy_pipeline(self.pipeline);
-        self.gpu.destroy_buffer(self.target);
-        self.gpu.destroy_buffer(self.counter);
-        device::close(self.gpu);
-    }
-
     fn parts(&mut self) -> (&mut Gpu, Capturing<'_>) {
         let Self { gpu, backend, pipeline, kernels, target, counter } = self;
         let pass = (gpu.render_pass(), gpu.framebuffer());
         let backend = *backend;
         (gpu, Capturing { backend, pipeline, kernels, target, counter, pass })
-    }
-
-    /// Makes queries of vkxfb.
-    fn pool(&mut self, kind: QueryKind, count: u32) -> QueryPool {
-        self.gpu.create_query_pool(kind, count).unwrap()
     }
 }
 
@@ -104,13 +70,12 @@ impl Capturing<'_> {
         is_resumed: bool,
         record: impl FnOnce(&mut Recorder<'_>) -> Result<(), RuntimeError>,
     ) -> Result<Recorded, RuntimeError> {
-        let counter = CounterBuffer { buffer: self.counter.raw(), offset: 0 };
+        let counter = CounterBuffer::new(self.counter.raw());
         let (buffer, size) = (self.target.raw(), self.target.size());
         let desc = CaptureDesc {
-            pipeline: self.pipeline,
-            buffers: &[Some(CaptureBuffer { buffer, offset: 0, size })],
-            vertex_buffers: &[],
+            buffers: &[Some(CaptureBuffer::new(buffer, size))],
             counters: &[Some(counter).filter(|_| is_resumed)],
+            ..CaptureDesc::new(self.pipeline)
         };
         // SAFETY: the caller's contract.
         unsafe {
@@ -126,7 +91,7 @@ impl Capturing<'_> {
 }
 
 fn points(vertex_count: u32) -> Draw {
-    Draw { vertex_count, instance_count: 1, ..Draw::default() }
+    Draw::new(vertex_count)
 }
 
 /// The counts of the queries of the differential test: `None` for one that is only reset.
@@ -143,7 +108,7 @@ struct Both {
 impl Both {
     /// `None` where the device has no such queries.
     fn new(kind: QueryKind) -> Option<Self> {
-        let mut native = Bench::new(Resources::Best, Backend::Native);
+        let mut native = open(Resources::Best, Backend::Native);
         let has = native.gpu.draw_features().primitives_generated_query;
         if kind == QueryKind::PrimitivesGenerated && !has {
             native.close();
@@ -503,7 +468,7 @@ impl Drop for Done<'_> {
 /// Submits `count` command buffers without waiting while a thread polls. Returns a result that it
 /// found that is not that of any of them.
 fn poll(resources: Resources, count: u32, omitted: Option<Barrier>) -> Option<QueryResult> {
-    let mut bench = Bench::new(resources, Backend::Compute);
+    let mut bench = open(resources, Backend::Compute);
     // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch after
     // another.
     unsafe { bench.gpu.omit_barrier(omitted) };
@@ -620,7 +585,7 @@ fn who_polls_finds_ends_before_what_they_count() {
 /// Both barriers of the end of a query are recorded: with either of them left out one is missing.
 #[test]
 fn no_barrier_of_an_end_can_be_left_out() {
-    let mut bench = Bench::new(Resources::Best, Backend::Compute);
+    let mut bench = open(Resources::Best, Backend::Compute);
     let pool = bench.pool(KINDS[0], 1);
     let mut barriers = |omitted| {
         // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch
@@ -654,7 +619,7 @@ fn no_barrier_of_an_end_can_be_left_out() {
 /// `WAIT` before the fence, and for a query that never ends.
 #[test]
 fn who_waits_needs_no_fence() {
-    let mut bench = Bench::new(Resources::Best, Backend::Compute);
+    let mut bench = open(Resources::Best, Backend::Compute);
     let pools = KINDS.map(|kind| bench.pool(kind, 3));
     let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(1, 4)).unwrap();
     let (gpu, capturing) = bench.parts();
@@ -710,7 +675,7 @@ fn who_waits_needs_no_fence() {
 #[test]
 fn the_host_resets_queries() {
     for resources in device::RESOURCES {
-        let mut bench = Bench::new(resources, Backend::Compute);
+        let mut bench = open(resources, Backend::Compute);
         let pool = bench.pool(QueryKind::TransformFeedbackStream, 3);
         let ended = |query: u32, counted: u32| {
             // SAFETY: the device is live.
@@ -755,7 +720,7 @@ fn the_host_resets_queries() {
 /// Results that do not fit memory, and queries that do not exist, are refused with a message.
 #[test]
 fn what_is_no_result_is_refused() {
-    let mut bench = Bench::new(Resources::Best, Backend::Compute);
+    let mut bench = open(Resources::Best, Backend::Compute);
     let pool = bench.pool(QueryKind::TransformFeedbackStream, 3);
     let other = device::open(Profile::Full);
     let results = |first, count, len: usize, stride, flags| {

@@ -1,6 +1,5 @@
 //! Tests what captures by compute record, and that it can be executed several times.
 
-use crate::common;
 use ash::vk;
 use vkxfb::internal::Barrier;
 use vkxfb::lower::Backend;
@@ -13,6 +12,7 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb_probe::gpu::{Gpu, GpuError, OpenOptions, Profile, Resources};
 use vkxfb_probe::shaders::ProbeShader;
 
+use crate::common;
 use crate::common::device::{self, PipelineOptions};
 
 const COMPUTE: Backend = Backend::Compute;
@@ -70,7 +70,7 @@ impl Bench {
     }
 
     fn counter(&self) -> Option<CounterBuffer> {
-        Some(CounterBuffer { buffer: self.counters.raw(), offset: 0 })
+        Some(CounterBuffer::new(self.counters.raw()))
     }
 
     /// The first dword of each record.
@@ -102,12 +102,11 @@ impl Setup {
         draw: impl FnOnce(&mut Recorder<'_>) -> Result<(), RuntimeError>,
     ) -> Result<Recorded, RuntimeError> {
         let target = &self.target;
-        let bound = CaptureBuffer { buffer: target.raw(), offset: 0, size: target.size() };
+        let bound = CaptureBuffer::new(target.raw(), target.size());
         let desc = CaptureDesc {
-            pipeline,
             buffers: &[Some(bound)],
-            vertex_buffers: &[],
             counters: &[from],
+            ..CaptureDesc::new(pipeline)
         };
         // SAFETY: the caller's contract.
         unsafe {
@@ -217,10 +216,7 @@ fn a_small_capture_is_one_dispatch() {
     ] {
         let is_fused = storage_buffers.is_none();
         let resumes_fused = is_fused && (resources == Resources::Best || vertex_count == 7);
-        let draws = [(
-            PrimitiveTopology::TriangleStrip,
-            Draw { vertex_count, instance_count: 1, ..Draw::default() },
-        )];
+        let draws = [(PrimitiveTopology::TriangleStrip, Draw::new(vertex_count))];
         let once = expected(&draws);
         // The last capture finds room for one triangle.
         let all: Vec<u32> = once.repeat(TIMES)[..(TIMES - 1) * once.len() + 3].to_vec();
@@ -262,11 +258,7 @@ fn captures_in_order_have_a_barrier() {
         let mut bench = Bench::by(resources, Profile::Full, 4096);
         let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(8, 16)).unwrap();
         let (counter, setup) = (bench.counter(), &bench.setup);
-        let bound = [Some(CaptureBuffer {
-            buffer: setup.target.raw(),
-            offset: 0,
-            size: setup.target.size(),
-        })];
+        let bound = [Some(CaptureBuffer::new(setup.target.raw(), setup.target.size()))];
         let recorded = bench.gpu.submit(|ctx, cmd| {
             let mut barriers = |counters: [Option<CounterBuffer>; 2], draws: usize| {
                 let mut capture = Capture::new(ctx, &setup.kernels);
@@ -346,7 +338,7 @@ fn draws_of_few_workgroups_are_fused() {
 #[test]
 fn large_draws_are_dispatched_alone() {
     let strip = PrimitiveTopology::TriangleStrip;
-    let draw = |vertex_count| (strip, Draw { vertex_count, instance_count: 1, ..Draw::default() });
+    let draw = |vertex_count| (strip, Draw::new(vertex_count));
     let draws = [draw(10), draw(20), draw(20_000), draw(30_000), draw(30), draw(40)];
     let records = expected(&draws);
     let mut bench = Bench::new(Profile::Bifrost, 16 * records.len() as u64);
@@ -438,7 +430,7 @@ fn no_barrier_can_be_left_out() {
         let setup = &bench.setup;
         let strip = PrimitiveTopology::TriangleStrip;
         let recorded = bench.gpu.submit(|ctx, cmd| {
-            let draws = [(strip, Draw { vertex_count: 5, instance_count: 1, ..Draw::default() })];
+            let draws = [(strip, Draw::new(5))];
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {
                 let fused = setup.record_draws(ctx, cmd, &mut arena, [None, counter], &draws)?;
@@ -447,14 +439,12 @@ fn no_barrier_can_be_left_out() {
                 let resumed = setup.record_draws(ctx, cmd, &mut arena, [counter; 2], &draws)?;
                 let mut restarted = |counters, index_count| {
                     setup.record(&restarting, ctx, cmd, &mut arena, counters, |recorder| {
-                        recorder.bind_index_buffer(&IndexBuffer {
-                            buffer: indices.raw(),
-                            offset: 0,
-                            size: MANY.into(),
-                            index_type: IndexType::Uint8,
-                        })?;
-                        let draw =
-                            DrawIndexed { index_count, instance_count: 1, ..Default::default() };
+                        recorder.bind_index_buffer(&IndexBuffer::new(
+                            indices.raw(),
+                            MANY.into(),
+                            IndexType::Uint8,
+                        ))?;
+                        let draw = DrawIndexed::new(index_count);
                         recorder.draw_indexed(strip, &draw)
                     })
                 };
@@ -499,7 +489,7 @@ fn a_consumer_without_its_barrier_is_reported() {
         let setup = &bench.setup;
         let counters = bench.counters.raw();
         let submitted = bench.gpu.submit(|ctx, cmd| {
-            let draw = Draw { vertex_count: 5, instance_count: 1, ..Draw::default() };
+            let draw = Draw::new(5);
             let draws = [(PrimitiveTopology::TriangleStrip, draw)];
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {
@@ -549,12 +539,7 @@ fn few_of_many_indices_are_drawn() {
         unsafe {
             setup.record(&restarting, ctx, cmd, &mut arena, [None, counter], |recorder| {
                 let index_type = IndexType::Uint16;
-                recorder.bind_index_buffer(&IndexBuffer {
-                    buffer: indices.raw(),
-                    offset: 0,
-                    size,
-                    index_type,
-                })?;
+                recorder.bind_index_buffer(&IndexBuffer::new(indices.raw(), size, index_type))?;
                 let draw = IndirectDraw {
                     buffer: arguments.raw(),
                     offset: 0,
@@ -585,10 +570,8 @@ fn refusals_name_the_rule() {
     let Setup { pipeline, kernels, target } = &bench.setup;
     let errors = bench.gpu.submit(|ctx, cmd| {
         let desc = CaptureDesc {
-            pipeline,
-            buffers: &[Some(CaptureBuffer { buffer: target.raw(), offset: 0, size: 1024 })],
-            vertex_buffers: &[],
-            counters: &[],
+            buffers: &[Some(CaptureBuffer::new(target.raw(), 1024))],
+            ..CaptureDesc::new(pipeline)
         };
         // SAFETY: everything outlives the submission, which is waited for.
         unsafe {

@@ -1,12 +1,13 @@
 //! Fragment colour broadcast, by rendering to 1 to 8 attachments and reading all of them back.
 
-use crate::common;
 use std::sync::LazyLock;
 
-use crate::common::render::{Renderer, SIZE, Scene, Texels};
 use ash::vk;
 use vkxfb::spirv::Module;
 use vkxfb::translators::broadcast::{Broadcast, BroadcastError, BroadcastOptions, broadcast_color};
+
+use crate::common;
+use crate::common::render::{Renderer, SIZE, Scene, Texels};
 
 const FLOAT: vk::Format = vk::Format::R32G32B32A32_SFLOAT;
 

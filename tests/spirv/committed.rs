@@ -1,10 +1,11 @@
 //! The committed SPIR-V of GLSL shaders is what its sources compile to, and valid.
 
-use crate::common;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
+
+use crate::common;
 
 const SHADERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/shaders");
 

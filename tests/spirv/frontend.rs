@@ -1,9 +1,5 @@
 //! WGSL and GLSL become words that are captured by list.
 
-use crate::common;
-use crate::common::device::{
-    Bound, Capture, PipelineOptions, assert_same, capture, close, open, pipeline, run,
-};
 use spirv::{BuiltIn, Decoration, StorageClass};
 use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
 use vkxfb::frontend::{FrontendError, MAX_NESTING, SourceLocation, glsl, output_names, wgsl};
@@ -17,6 +13,11 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::Profile;
 use vkxfb_probe::shaders::ProbeShader;
+
+use crate::common;
+use crate::common::device::{
+    Bound, Capture, PipelineOptions, assert_same, capture, close, open, pipeline, run,
+};
 
 /// `shaders/probe/two_buffers.vert`, whose records are formulas, but for the layouts.
 const WGSL: &str = "

@@ -1,12 +1,13 @@
 //! GLSL as used by Vulkan programs, beyond what naga itself accepts.
 
-use crate::common;
 use proptest::prelude::*;
 use spirv::{BuiltIn, Decoration, StorageClass};
 use vkxfb::frontend::{FrontendError, glsl};
 use vkxfb::spirv::Module;
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::find_vertex_shader;
+
+use crate::common;
 
 #[track_caller]
 fn compile(source: &str) -> Vec<u32> {

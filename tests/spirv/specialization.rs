@@ -1,7 +1,6 @@
 //! Specialisation constants: compares modules with those of spirv-opt, layouts with those of
 //! shaders in which the values are constants, and captures on a device.
 
-use crate::common;
 use vkxfb::capture::{CaptureError, Layout, LengthError, locations_used};
 use vkxfb::lower::{LowerError, Lowered, Shader, SpecIds, compute, native, reflect, vertex};
 use vkxfb::spirv::declarations::Declarations;
@@ -10,6 +9,8 @@ use vkxfb::spirv::specialization::{SpecializationConstant, SpecializationError};
 use vkxfb::spirv::{Id, Module};
 use vkxfb::translators::split_blocks::{self, split_blocks};
 use vkxfb::vertex_input::VertexInput;
+
+use crate::common;
 
 /// Lengths that are a constant, and operations on constants.
 const SHADER: &str = "#version 450

@@ -1,11 +1,12 @@
 //! Removes transform feedback from modules, and compares with a filter of their text.
 
-use crate::common;
 use std::borrow::Cow;
 
 use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
 use vkxfb::lower::native;
 use vkxfb::lower::strip::strip_xfb;
+
+use crate::common;
 
 /// What glslang emits, with the target that it is valid for: SPIR-V 1.0, 1.4 and 1.5.
 const TARGETS: [(&[&str], &str); 4] = [

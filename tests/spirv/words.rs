@@ -1,6 +1,5 @@
 //! SPIR-V at word level: nothing is lost, and words that are not a module are refused.
 
-use crate::common;
 use proptest::prelude::*;
 use spirv::{Decoration, Op};
 use vkxfb::capture::Layout;
@@ -8,6 +7,8 @@ use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::emit::Code;
 use vkxfb::spirv::entry_point::find_vertex_shader;
 use vkxfb::spirv::{MAX_OPERANDS, Module, ParseErrorKind, Section, words_from_bytes};
+
+use crate::common;
 
 const SHADER: &str = r#"#version 450
 layout(xfb_buffer = 0, xfb_stride = 32) out;

@@ -7,7 +7,7 @@ use vkxfb::runtime::{
     Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, Draw,
     MemoryLocation, Pipeline, PipelineDesc, Recorder, VertexBuffer,
 };
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::topology::PrimitiveTopology;
 use vkxfb::vertex_input::{InputRate, NumericFormat, VertexAttribute, VertexBinding, VertexInput};
 use vkxfb_probe::gpu::{Gpu, GpuError};
 
@@ -137,16 +137,9 @@ impl Case {
     pub fn capture(&self, gpu: &mut Gpu, backend: Backend) -> Vec<u8> {
         let lowered = self.lower(backend, gpu.compute_target(backend).unwrap().resources);
         let desc = PipelineDesc {
-            shader: &lowered,
             topology: PrimitiveTopology::TriangleList,
-            provoking_vertex: ProvokingVertex::First,
-            primitive_restart: false,
-            vertex_input: &self.vertex_input,
-            set_layouts: &[],
-            dynamic_topology: true,
             render_pass: gpu.render_pass(),
-            prepared: &[],
-            cache: vk::PipelineCache::null(),
+            ..PipelineDesc::new(&lowered, &self.vertex_input)
         };
         // SAFETY: the context is of a live device.
         let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }
@@ -195,8 +188,7 @@ impl Case {
         arena: &mut Arena,
     ) -> Result<(), GpuError> {
         let backend = pipeline.backend();
-        let targets =
-            [Some(CaptureBuffer { buffer: target.raw(), offset: 0, size: target.size() })];
+        let targets = [Some(CaptureBuffer::new(target.raw(), target.size()))];
         let vertex_buffers: Vec<VertexBuffer> = self
             .bound
             .iter()
@@ -211,10 +203,9 @@ impl Case {
             .collect();
         let kernels = gpu.kernels();
         let desc = CaptureDesc {
-            pipeline,
             buffers: &targets,
             vertex_buffers: &vertex_buffers,
-            counters: &[],
+            ..CaptureDesc::new(pipeline)
         };
         let render_pass = gpu.render_pass();
         let info = vk::FramebufferCreateInfo::default()

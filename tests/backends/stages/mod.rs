@@ -3,7 +3,6 @@
 
 mod device;
 
-use crate::common;
 use ash::vk::ShaderStageFlags as Stage;
 use spirv::ExecutionModel;
 use vkxfb::capture::{CaptureEntry, CaptureError, CaptureList, Layout, Selector};
@@ -16,6 +15,8 @@ use vkxfb::translators::split_blocks::{self, split_blocks};
 use vkxfb::vertex_input::VertexInput;
 
 use device::{BEFORE, Device, Scene};
+
+use crate::common;
 
 const VERTEX: &str = "#version 450
     void main() { gl_Position = vec4(float(gl_VertexIndex)); gl_PointSize = 1.0; }";

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use ash::vk;
 use vkxfb::lower::compute::WorkgroupSizes;
 use vkxfb::lower::{Backend, Shader, compute, native, vertex};
 use vkxfb::runtime::{Pipeline, PipelineDesc};
@@ -56,16 +55,13 @@ impl Pipelines {
         }
         .unwrap();
         let desc = PipelineDesc {
-            shader: &lowered,
             topology: key.state.topology,
             provoking_vertex: state.provoking,
             primitive_restart: state.restart,
-            vertex_input: &vertex_input,
             set_layouts,
             dynamic_topology: !key.specialize,
             render_pass: gpu.render_pass(),
-            prepared: &[],
-            cache: vk::PipelineCache::null(),
+            ..PipelineDesc::new(&lowered, &vertex_input)
         };
         // SAFETY: the context is of a live device, and the words are valid.
         let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }?;

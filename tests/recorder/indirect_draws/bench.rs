@@ -131,12 +131,11 @@ impl Bench {
         gpu.write(counter, 0, &(first * STRIDE).to_le_bytes()).unwrap();
         let mut arena = gpu.create_arena(arena).unwrap();
         let kernels = gpu.kernels();
-        let counters = [Some(CounterBuffer { buffer: counter.raw(), offset: 0 })];
+        let counters = [Some(CounterBuffer::new(counter.raw()))];
         let desc = CaptureDesc {
-            pipeline,
-            buffers: &[Some(CaptureBuffer { buffer: target.raw(), offset: 0, size })],
-            vertex_buffers: &[],
+            buffers: &[Some(CaptureBuffer::new(target.raw(), size))],
             counters: if first > 0 { &counters } else { &[] },
+            ..CaptureDesc::new(pipeline)
         };
         let allocated = gpu
             .submit(|ctx, cmd| {

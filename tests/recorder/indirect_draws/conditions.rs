@@ -29,13 +29,13 @@ unsafe fn draw(
     let strip = PrimitiveTopology::LineStrip;
     let indirect =
         |offset| IndirectDraw { buffer: words, offset, draw_count: 1, stride: 20, count: None };
-    let indexed = DrawIndexed { index_count: 4, instance_count: 1, ..Default::default() };
+    let indexed = DrawIndexed::new(4);
     recorder.set_primitive_restart(number == 2 || number == 4)?;
     // SAFETY: the caller's contract.
     unsafe {
         match number {
             0 => {
-                let draw = Draw { vertex_count: 4, instance_count: 1, ..Default::default() };
+                let draw = Draw::new(4);
                 recorder.draw(strip, &draw)
             }
             1 | 2 => recorder.draw_indexed(strip, &indexed),
@@ -67,12 +67,7 @@ fn predicates_discard_draws_of_every_command() {
         let usage = bench.gpu.context().index_buffer_usage(COMPUTE);
         let indices = bench.gpu.create_buffer(16, usage, MemoryLocation::Device).unwrap();
         bench.gpu.write(&indices, 0, bytemuck::cast_slice(&[0_u32, 1, 2, 3])).unwrap();
-        let bound = IndexBuffer {
-            buffer: indices.raw(),
-            offset: 0,
-            size: 16,
-            index_type: IndexType::Uint32,
-        };
+        let bound = IndexBuffer::new(indices.raw(), 16, IndexType::Uint32);
         let conditions = (0_u64..).zip(PREDICATES).flat_map(|(number, predicate)| {
             [false, true].map(|inverted| {
                 let offset = 4 * (WORDS.len() as u64 + number);
@@ -169,7 +164,7 @@ fn a_predicate_without_its_barrier_is_reported() {
             }
         };
         bench.capture_behind(write, 0, 8, &ArenaDesc::for_draws(1, 1), &[], |recorder| {
-            let draw = Draw { vertex_count: 4, instance_count: 1, ..Default::default() };
+            let draw = Draw::new(4);
             // SAFETY: as above.
             unsafe {
                 recorder.begin_conditional_rendering(&condition)?;

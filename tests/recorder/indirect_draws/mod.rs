@@ -126,8 +126,7 @@ fn many_restarted_draws_cost_what_one_does() {
         let size = 2 * u64::from(INDICES);
         let indices = bench.gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
         bench.gpu.write(&indices, 0, bytemuck::cast_slice(&data)).unwrap();
-        let bound =
-            IndexBuffer { buffer: indices.raw(), offset: 0, size, index_type: IndexType::Uint16 };
+        let bound = IndexBuffer::new(indices.raw(), size, IndexType::Uint16);
         // Each draws three indices, from anywhere on.
         let first = |number: u32| number * 5 % INDICES;
         let words: Vec<u32> = (0..MOST).flat_map(|number| [3, 1, first(number), 0, 0]).collect();

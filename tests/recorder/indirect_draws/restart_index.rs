@@ -17,13 +17,8 @@ fn any_index_restarts() {
         bench.gpu.write(&indices, 0, bytemuck::cast_slice(&data)).unwrap();
         let arguments = bench.buffer(&[10, 1, 0, 0, 0]);
         let strip = PrimitiveTopology::LineStrip;
-        let indices_of = IndexBuffer {
-            buffer: indices.raw(),
-            offset: 0,
-            size: 20,
-            index_type: IndexType::Uint16,
-        };
-        let draw = DrawIndexed { index_count: 10, instance_count: 1, ..Default::default() };
+        let indices_of = IndexBuffer::new(indices.raw(), 20, IndexType::Uint16);
+        let draw = DrawIndexed::new(10);
         let indirect = IndirectDraw {
             buffer: arguments.raw(),
             offset: 0,
@@ -69,13 +64,8 @@ fn what_is_beyond_the_indices_does_not_restart() {
         let usage = bench.gpu.context().index_buffer_usage(COMPUTE);
         let indices = bench.gpu.create_buffer(16, usage, MemoryLocation::Device).unwrap();
         bench.gpu.write(&indices, 0, bytemuck::cast_slice(&[4_u32, 0, 5, 6])).unwrap();
-        let bound = IndexBuffer {
-            buffer: indices.raw(),
-            offset: 0,
-            size: 16,
-            index_type: IndexType::Uint32,
-        };
-        let draw = DrawIndexed { index_count: 70, instance_count: 1, ..Default::default() };
+        let bound = IndexBuffer::new(indices.raw(), 16, IndexType::Uint32);
+        let draw = DrawIndexed::new(70);
         let scratch = (8 << 10) + ArenaDesc::restart_scratch(4);
         let desc = ArenaDesc { upload: 1 << 12, scratch, descriptor_sets: 4 };
         let found = bench.capture(0, 200, &desc, &[], |recorder| {
