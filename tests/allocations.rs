@@ -87,21 +87,17 @@ impl Bench {
         let set = DescriptorSet::new(ctx.device(), vk::DescriptorType::UNIFORM_BUFFER_DYNAMIC);
         // More attributes than fit in push constants.
         let shader = ProbeShader::attributes();
-        let target = ctx.compute_target(1).unwrap();
+        let target = ctx.compute_target().unwrap();
         let lowered = Subject::built_in(shader.clone()).unwrap().lower(COMPUTE, &target).unwrap();
         let pipelines = [false, true].map(|primitive_restart| {
-            let desc = PipelineDesc {
-                shader: &lowered,
-                topology: STRIP,
-                provoking_vertex: ProvokingVertex::First,
-                primitive_restart,
-                vertex_input: &shader.vertex_input,
-                set_layouts: &[set.layout],
-                dynamic_topology: true,
-                render_pass: vk::RenderPass::null(),
-                prepared: &[],
-                cache: vk::PipelineCache::null(),
-            };
+            let set_layouts = [set.layout];
+            let desc = PipelineDesc::new(&lowered)
+                .topology(STRIP)
+                .dynamic_topology(true)
+                .provoking_vertex(ProvokingVertex::First)
+                .primitive_restart(primitive_restart)
+                .vertex_input(&shader.vertex_input)
+                .set_layouts(&set_layouts);
             // SAFETY: the context is of a live device, and the layout is its.
             unsafe { Pipeline::new(&ctx, &desc) }.unwrap()
         });
@@ -137,7 +133,7 @@ impl Bench {
         let restart = ArenaDesc::restart_scratch(INDICES.into());
         let desc = ArenaDesc::for_draws(4 * u64::from(DRAWS), 4 * u64::from(DRAWS));
         let scratch = desc.scratch + u64::from(DRAWS) * restart;
-        self.gpu.create_arena(&ArenaDesc { scratch, ..desc }).unwrap()
+        self.gpu.create_arena(&desc.scratch(scratch)).unwrap()
     }
 
     /// Allocations while so many draws are recorded.
@@ -171,16 +167,12 @@ impl Bench {
             _ => [None; 2],
         };
         let restarts = usize::from(kind == Kind::Restarted);
-        let desc = CaptureDesc {
-            pipeline: &self.pipelines[restarts],
-            buffers: &[Some(CaptureBuffer {
-                buffer: target.raw(),
-                offset: 0,
-                size: target.size(),
-            })],
-            vertex_buffers: &buffers,
-            counters: &counters,
-        };
+        let captured =
+            [Some(CaptureBuffer { buffer: target.raw(), offset: 0, size: target.size() })];
+        let desc = CaptureDesc::new(&self.pipelines[restarts])
+            .buffers(&captured)
+            .vertex_buffers(&buffers)
+            .counters(&counters);
         let (pools, set) = (&self.pools, self.set.raw);
         self.gpu
             .submit(|ctx, cmd| {

@@ -91,12 +91,12 @@ impl Bench {
         let kernels = gpu.kernels();
         let counter = Some(CounterBuffer { buffer: self.counter.raw(), offset: 0 });
         let (buffer, size) = (self.target.raw(), self.size);
-        let desc = CaptureDesc {
-            pipeline: &self.pipeline,
-            buffers: &[Some(CaptureBuffer { buffer, offset: 0, size })],
-            vertex_buffers,
-            counters: &[counter.filter(|_| resumed.is_some())],
-        };
+        let buffers = [Some(CaptureBuffer { buffer, offset: 0, size })];
+        let counters = [counter.filter(|_| resumed.is_some())];
+        let desc = CaptureDesc::new(&self.pipeline)
+            .buffers(&buffers)
+            .vertex_buffers(vertex_buffers)
+            .counters(&counters);
         let pools = &self.pools;
         let recorded = gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
@@ -245,7 +245,7 @@ fn empty_ranges_hold_nothing() {
 fn queries_are_used_again_behind_a_flush() {
     for resources in device::RESOURCES {
         let mut bench = Bench::new(resources, &ProbeShader::identify());
-        let desc = ArenaDesc { descriptor_sets: 8, ..ArenaDesc::for_draws(2, 4) };
+        let desc = ArenaDesc::for_draws(2, 4).descriptor_sets(8);
         let mut arena = bench.gpu.create_arena(&desc).unwrap();
         let (kernels, pool) = (bench.gpu.kernels(), &bench.pools[1]);
         let recorded = bench.gpu.submit(|ctx, cmd| {
@@ -347,7 +347,7 @@ fn draws_of_refused_vertex_buffers_are_not_captured() {
     }
     let stride = shader.stride(0).unwrap() as usize;
     let draw = Draw { vertex_count: 2, instance_count: 1, ..Draw::default() };
-    let arena = ArenaDesc { upload: 4096, ..ArenaDesc::for_draws(1, 2) };
+    let arena = ArenaDesc::for_draws(1, 2).upload(4096);
     let (_, found, _) = bench.capture(&arena, &buffers, None, |recorder, _| {
         // SAFETY: as `capture` says.
         unsafe {

@@ -13,8 +13,8 @@ use vkxfb::vertex_input::VertexInput;
 fn all(words: &[u32]) -> [Lowered; 3] {
     let vertex_input = VertexInput::default();
     let to_compute = |staging| {
-        let target = compute::Target { staging, ..Default::default() };
-        let options = compute::Options { vertex_input: &vertex_input, target };
+        let target = compute::Target::default().staging(staging);
+        let options = compute::Options::new(&vertex_input).target(target);
         compute::lower(&Shader::new(words), &options).unwrap()
     };
     [vertex::lower(&Shader::new(words)).unwrap(), to_compute(0), to_compute(4096)]

@@ -36,12 +36,9 @@ fn captures_fill_the_largest_buffer() {
         gpu.submit(|ctx, cmd| {
             let at = Some(CounterBuffer { buffer: counter.raw(), offset: 0 });
             let bound = CaptureBuffer { buffer: target.raw(), offset: 0, size: MAX_BUFFER_SIZE };
-            let desc = CaptureDesc {
-                pipeline: &pipeline,
-                buffers: &[Some(bound)],
-                vertex_buffers: &[],
-                counters: &[at.filter(|_| resumed)],
-            };
+            let buffers = [Some(bound)];
+            let counters = [at.filter(|_| resumed)];
+            let desc = CaptureDesc::new(&pipeline).buffers(&buffers).counters(&counters);
             let draw = Draw { vertex_count, instance_count: 3, ..Draw::default() };
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {

@@ -6,7 +6,6 @@
 mod common;
 
 use vkxfb::capture::CaptureError;
-use vkxfb::lower::SpecIds;
 use vkxfb::lower::compute::WorkgroupSizes;
 use vkxfb::lower::kernel::Kernel;
 use vkxfb::lower::{
@@ -51,26 +50,24 @@ fn to_compute_by(
     words: &[u32],
     vertex_input: &VertexInput,
 ) -> Result<Lowered, LowerError> {
-    let options = compute::Options {
-        vertex_input,
-        target: compute::Target { resources, ..Default::default() },
-    };
+    let options =
+        compute::Options::new(vertex_input).target(compute::Target::default().resources(resources));
     compute::lower(&Shader::new(words), &options)
 }
 
 /// Behind the sets of the shaders here.
-const DESCRIPTORS: ResourcePlan = ResourcePlan::Descriptors { set: 2, reads: 12, writes: 4 };
+const DESCRIPTORS: ResourcePlan = ResourcePlan::Descriptors { reads: 12, writes: 4 };
 
 /// One of several entry points.
 fn named<'a>(words: &'a [u32], entry_point: &'a str) -> Shader<'a> {
-    Shader { entry_point: Some(entry_point), ..Shader::new(words) }
+    Shader::new(words).entry_point(entry_point)
 }
 
 /// By the vertex backend, and by the compute backend with both resource plans, and staged.
 fn all(words: &[u32]) -> [Lowered; 4] {
     let vertex_input = vertex_input(NumericClass::Float);
-    let staged = compute::Target { staging: 1024, ..Default::default() };
-    let staged = compute::Options { vertex_input: &vertex_input, target: staged };
+    let staged = compute::Target::default().staging(1024);
+    let staged = compute::Options::new(&vertex_input).target(staged);
     [
         vertex::lower(&Shader::new(words)).unwrap(),
         to_compute(words, &vertex_input).unwrap(),
@@ -140,19 +137,10 @@ fn what_glslang_emits_is_lowered_to_valid_modules() {
             common::validate(&lowered.words, target);
             assert_eq!(lowered.entry_point, "main");
             // constant_id 0 and 3 are the shader's own.
-            let ids = SpecIds {
-                topology: 1,
-                restart: 2,
-                general: 4,
-                indexed: 5,
-                batched: 6,
-                wide_loads: 7,
-                wide_stores: 8,
-                fused: 9,
-                plain: 10,
-                workgroup_size: 11,
-            };
-            assert_eq!(lowered.spec_ids(), Some(ids));
+            let ids = lowered.spec_ids().unwrap();
+            assert_eq!([ids.topology, ids.restart, ids.general, ids.indexed], [1, 2, 4, 5]);
+            assert_eq!([ids.batched, ids.wide_loads, ids.wide_stores], [6, 7, 8]);
+            assert_eq!([ids.fused, ids.plain, ids.workgroup_size], [9, 10, 11]);
         }
     }
 }
@@ -215,10 +203,8 @@ fn lowering_depends_on_nothing_but_its_input() {
     assert_ne!(vertex.cache_key(), compute.cache_key());
     // Options count as well.
     let input = vertex_input(NumericClass::Float);
-    let options = compute::Options {
-        vertex_input: &input,
-        target: compute::Target { workgroup_sizes: WorkgroupSizes::all(32), ..Default::default() },
-    };
+    let options = compute::Options::new(&input)
+        .target(compute::Target::default().workgroup_sizes(WorkgroupSizes::all(32)));
     let narrower = compute::lower(&Shader::new(&words), &options).unwrap();
     assert_ne!(compute.cache_key(), narrower.cache_key());
 }
@@ -229,8 +215,8 @@ fn aligned_accesses_may_be_64_bit_integers() {
     let words = words_from_bytes(include_bytes!("../shaders/probe/two_buffers.spv")).unwrap();
     let input = vertex_input(NumericClass::Float);
     for int64_accesses in [false, true] {
-        let target = compute::Target { int64_accesses, ..Default::default() };
-        let options = compute::Options { vertex_input: &input, target };
+        let target = compute::Target::default().int64_accesses(int64_accesses);
+        let options = compute::Options::new(&input).target(target);
         let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
         common::validate(&lowered.words, "vulkan1.0");
         let text = common::disassemble(&lowered.words);
@@ -253,8 +239,8 @@ fn indices_at_the_end_may_be_loaded_by_bytes() {
     let input = vertex_input(NumericClass::Float);
     for byte_loads in [false, true] {
         for resources in [ResourcePlan::DeviceAddress, DESCRIPTORS] {
-            let target = compute::Target { byte_loads, resources, ..Default::default() };
-            let options = compute::Options { vertex_input: &input, target };
+            let target = compute::Target::default().byte_loads(byte_loads).resources(resources);
+            let options = compute::Options::new(&input).target(target);
             let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
             common::validate(&lowered.words, "vulkan1.0");
             let text = common::disassemble(&lowered.words);
@@ -355,8 +341,12 @@ fn effects_are_reported() {
         effects
     };
     let none = Effects::default();
-    let stores = Effects { side_effects: true, ..none };
-    let depends = Effects { atomic_results: true, ..stores };
+    let mut stores = none;
+    stores.side_effects = true;
+    let mut depends = stores;
+    depends.atomic_results = true;
+    let mut subgroup = none;
+    subgroup.subgroup_operations = true;
     assert_eq!(effects(""), none);
     assert_eq!(effects("uint local[2]; local[gl_VertexIndex & 1] = 3; a += local[0];"), none);
     assert_eq!(effects("data[gl_VertexIndex] = 1;"), stores);
@@ -364,7 +354,7 @@ fn effects_are_reported() {
     assert_eq!(effects("imageStore(image, ivec2(0), uvec4(1));"), stores);
     assert_eq!(effects("a += atomicAdd(counter, 1);"), depends);
     assert_eq!(effects("data[imageAtomicMax(image, ivec2(0), 3)] = 1;"), depends);
-    assert_eq!(effects("a = subgroupAdd(a);"), Effects { subgroup_operations: true, ..none });
+    assert_eq!(effects("a = subgroupAdd(a);"), subgroup);
 }
 
 /// A module with two vertex shaders and a fragment shader, whose inputs and outputs share types.
@@ -428,10 +418,8 @@ fn other_entry_points_are_kept_by_vertex_and_removed_by_compute() {
     assert_eq!(common::disassemble(&lowered.words).matches("OpEntryPoint").count(), 3);
 
     let input = vertex_input(NumericClass::Float);
-    let options = compute::Options {
-        vertex_input: &input,
-        target: compute::Target { workgroup_sizes: WorkgroupSizes::all(32), ..Default::default() },
-    };
+    let options = compute::Options::new(&input)
+        .target(compute::Target::default().workgroup_sizes(WorkgroupSizes::all(32)));
     let lowered = compute::lower(&named(&words, "second"), &options).unwrap();
     common::validate(&lowered.words, "vulkan1.0");
     let text = common::disassemble(&lowered.words);
@@ -556,7 +544,7 @@ fn every_module_that_the_probe_runs_is_valid() {
                 (DESCRIPTORS, 4096),
                 (ResourcePlan::DeviceAddress, 4096),
             ] {
-                let target = compute::Target { resources, staging, ..Default::default() };
+                let target = compute::Target::default().resources(resources).staging(staging);
                 let lowered = subject.lower(backend, &target).unwrap();
                 common::validate(&lowered.words, "vulkan1.0");
                 assert!(lowered.compute().is_none_or(|compute| compute.shared_memory <= staging));
@@ -567,7 +555,7 @@ fn every_module_that_the_probe_runs_is_valid() {
 
 fn compute_of(words: &[u32], entry_point: &str) -> Result<Lowered, LowerError> {
     let vertex_input = &vertex_input(NumericClass::Float);
-    let options = compute::Options { vertex_input, target: compute::Target::default() };
+    let options = compute::Options::new(vertex_input);
     compute::lower(&named(words, entry_point), &options)
 }
 
@@ -724,7 +712,7 @@ fn a_specialised_workgroup_size_is_in_the_module() {
     let words = common::compile(EVERYTHING, &[]);
     let reads = reflect::vertex_reads(&Shader::new(&words)).unwrap();
     let vertex_input = reads.packed_vertex_input();
-    let target = compute::Target { staging: 4096, ..Default::default() };
+    let target = compute::Target::default().staging(4096);
     let options = compute::Options::new(&vertex_input).target(target);
     let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
     let constant_id = lowered.spec_ids().unwrap().workgroup_size;
@@ -781,10 +769,8 @@ fn reads_are_gathered_by_location() {
 fn a_workgroup_has_invocations() {
     let words = common::assemble(SHARED, "vulkan1.1");
     let vertex_input = &vertex_input(NumericClass::Float);
-    let options = compute::Options {
-        vertex_input,
-        target: compute::Target { workgroup_sizes: WorkgroupSizes::all(0), ..Default::default() },
-    };
+    let options = compute::Options::new(vertex_input)
+        .target(compute::Target::default().workgroup_sizes(WorkgroupSizes::all(0)));
     assert_eq!(
         compute::lower(&Shader::new(&words), &options).unwrap_err(),
         LowerError::WorkgroupSize
@@ -954,21 +940,42 @@ fn hostile_inputs_are_refused() {
     assert!(matches!(error, LowerError::InputType { .. }), "{error}");
 }
 
-/// A descriptor set of the shader with the same number as that of the resource plan.
+/// The set of the resource plan comes after all sets of the shader, and can be moved further.
 #[test]
 fn descriptors_in_the_way_are_named() {
     let words = common::compile(EVERYTHING, &[]);
     let vertex_input = vertex_input(NumericClass::Float);
-    let error = |set, reads, writes| {
-        let resources = ResourcePlan::Descriptors { set, reads, writes };
-        to_compute_by(resources, &words, &vertex_input).unwrap_err()
+    let lower = |reads, writes| {
+        let resources = ResourcePlan::Descriptors { reads, writes };
+        to_compute_by(resources, &words, &vertex_input)
     };
-    // The shader uses nothing of set 1.
-    let conflict = error(0, 12, 4);
+    let mut lowered = lower(12, 4).unwrap();
+    let set = |lowered: &Lowered| lowered.compute().unwrap().descriptor_set;
+    assert_eq!(set(&lowered), Some(1), "the shader uses nothing of set 1");
+    let first = lowered.words.clone();
+    lowered.move_descriptor_set(3).unwrap();
+    assert_eq!(set(&lowered), Some(3));
+    let sets = |words: &[u32]| {
+        let text = common::disassemble(words);
+        let sets = |set| text.matches(&format!("DescriptorSet {set}\n")).count();
+        [0, 1, 3].map(sets)
+    };
+    let [own, of_plan, _] = sets(&first);
+    assert!(own > 0 && of_plan > 0);
+    assert_eq!(sets(&lowered.words), [own, 0, of_plan]);
+    common::validate(&lowered.words, "vulkan1.0");
+    let conflict = lowered.move_descriptor_set(0).unwrap_err();
     assert!(matches!(conflict, LowerError::DescriptorSet { used: 0, set: 0, .. }), "{conflict}");
+    assert_eq!(set(&lowered), Some(3), "it is where it was");
+    lowered.move_descriptor_set(1).unwrap();
+    assert_eq!(lowered.words, first);
     for (reads, writes) in [(4, 4), (1, 0)] {
-        assert_eq!(error(2, reads, writes), LowerError::StorageBuffers { reads, writes });
+        assert_eq!(lower(reads, writes).unwrap_err(), LowerError::StorageBuffers { reads, writes });
     }
+    let mut by_address = to_compute(&words, &vertex_input).unwrap();
+    let before = by_address.words.clone();
+    by_address.move_descriptor_set(0).unwrap();
+    assert_eq!(by_address.words, before, "there is no such set");
 }
 
 /// The kernels that prepare captures are whole modules.
@@ -978,17 +985,18 @@ fn kernels_are_valid() {
     for kernel in Kernel::ALL {
         for resources in [ResourcePlan::DeviceAddress, DESCRIPTORS] {
             for max_invocations in [MIN_WORKGROUP_SIZE, 255, 1024] {
+                let target =
+                    Target::default().resources(resources).max_invocations(max_invocations);
                 for byte_loads in [false, true] {
-                    let words =
-                        lower(kernel, &Target { resources, max_invocations, byte_loads }).unwrap();
+                    let words = lower(kernel, &target.byte_loads(byte_loads)).unwrap();
                     common::validate(&words, "vulkan1.0");
                     let loads = common::disassemble(&words).contains("OpUConvert");
                     assert_eq!(loads, byte_loads && kernel == Kernel::Restart, "{kernel:?}");
                 }
             }
         }
-        let resources = ResourcePlan::Descriptors { set: 0, reads: 0, writes: 0 };
-        let error = lower(kernel, &Target { resources, ..Default::default() }).unwrap_err();
+        let resources = ResourcePlan::Descriptors { reads: 0, writes: 0 };
+        let error = lower(kernel, &Target::default().resources(resources)).unwrap_err();
         assert!(matches!(error, LowerError::StorageBuffers { .. }), "{error}");
     }
 }
@@ -1003,8 +1011,8 @@ fn modules_of_the_vulkan_memory_model_are_not_staged() {
     module
         .edit(Section::MemoryModel, |_, operands| operands[1] = spirv::MemoryModel::Vulkan as u32);
     let vertex_input = vertex_input(NumericClass::Float);
-    let target = compute::Target { staging: 4096, shared_draws: true, ..Default::default() };
-    let options = compute::Options { vertex_input: &vertex_input, target };
+    let target = compute::Target::default().staging(4096).shared_draws(true);
+    let options = compute::Options::new(&vertex_input).target(target);
     let lower = |words: &[u32]| compute::lower(&Shader::new(words), &options).unwrap();
     let lowered = lower(&module.words());
     common::validate(&lowered.words, "vulkan1.2");

@@ -180,17 +180,11 @@ impl Bench {
         let lowered = device::lower(&gpu, &shader, COMPUTE);
         assert_eq!(lowered.layout.strides[0], Some(STRIDE));
         let words = shader.words();
-        let target = gpu.context().compute_target(0).unwrap();
+        let target = gpu.context().compute_target().unwrap();
         let small = compute::lower(
             &Shader::new(&words),
-            &compute::Options {
-                vertex_input: &shader.vertex_input,
-                target: compute::Target {
-                    workgroup_sizes: WorkgroupSizes::all(32),
-                    staging: 0,
-                    ..target
-                },
-            },
+            &compute::Options::new(&shader.vertex_input)
+                .target(target.workgroup_sizes(WorkgroupSizes::all(32)).staging(0)),
         );
         let pipelines = [lowered, small.unwrap()]
             .map(|lowered| device::pipeline(&gpu, &shader, &lowered, options));
@@ -238,12 +232,9 @@ impl Bench {
         let (kernels, pipelines) = (gpu.kernels(), &self.pipelines);
 
         let counter = Some(CounterBuffer { buffer: self.counter.raw(), offset: 0 });
-        let desc = CaptureDesc {
-            pipeline: &self.pipelines[0],
-            buffers: &[Some(CaptureBuffer { buffer: target.raw(), offset: 0, size })],
-            vertex_buffers: &[],
-            counters: &[counter.filter(|_| way != Way::Direct)],
-        };
+        let buffers = [Some(CaptureBuffer { buffer: target.raw(), offset: 0, size })];
+        let counters = [counter.filter(|_| way != Way::Direct)];
+        let desc = CaptureDesc::new(&self.pipelines[0]).buffers(&buffers).counters(&counters);
         let recorded = gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {

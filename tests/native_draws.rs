@@ -100,12 +100,8 @@ impl Bench {
         let provoking = ProvokingVertex::First;
         let options = PipelineOptions { topology: POINTS, provoking, specialize: true };
         let pipeline = device::pipeline_of(&ctx, pass.0, &self.shader, &self.lowered, options);
-        let desc = CaptureDesc {
-            pipeline: &pipeline,
-            buffers: &[Some(CaptureBuffer { buffer: self.target.raw(), offset: 0, size })],
-            vertex_buffers: &[],
-            counters: &[],
-        };
+        let buffers = [Some(CaptureBuffer { buffer: self.target.raw(), offset: 0, size })];
+        let desc = CaptureDesc::new(&pipeline).buffers(&buffers);
         let arguments = self.arguments.raw();
         let said = self.gpu.submit(|_, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.

@@ -15,7 +15,7 @@ use vkxfb::vertex_input::{
 };
 
 /// A set number after the sets of the shaders here.
-const DESCRIPTORS: ResourcePlan = ResourcePlan::Descriptors { set: 2, reads: 12, writes: 4 };
+const DESCRIPTORS: ResourcePlan = ResourcePlan::Descriptors { reads: 12, writes: 4 };
 
 /// By the vertex backend, and by the compute backend with both resource plans, and staged.
 fn all(shader: &Shader<'_>) -> [Result<Lowered, LowerError>; 4] {
@@ -31,8 +31,8 @@ fn all(shader: &Shader<'_>) -> [Result<Lowered, LowerError>; 4] {
             .collect(),
     };
     let to_compute = |resources, staging| {
-        let target = compute::Target { resources, staging, ..Default::default() };
-        compute::lower(shader, &compute::Options { vertex_input: &vertex_input, target })
+        let target = compute::Target::default().resources(resources).staging(staging);
+        compute::lower(shader, &compute::Options::new(&vertex_input).target(target))
     };
     [
         vertex::lower(shader),
@@ -307,7 +307,7 @@ fn lengths_may_be_specialised() {
     assert_eq!(valid(&source), 16..48);
     let words = common::compile(&source, &[]);
     let specialization = &[SpecializationConstant { constant_id: 7, data: &6u32.to_le_bytes() }];
-    for lowered in all(&Shader { specialization, ..Shader::new(&words) }) {
+    for lowered in all(&Shader::new(&words).specialization(specialization)) {
         let lowered = lowered.unwrap();
         common::validate(&lowered.words, "vulkan1.0");
         assert_eq!(lowered.push_constants, 16..112);
@@ -496,13 +496,12 @@ fn members_are_listed() {
         let declarations = "layout(push_constant) uniform Push {
             layout(offset = 16) mat2 matrix; vec4 values[2]; } p;";
         let words = common::compile(&source(&[], declarations, value), &[]);
-        push_constants(&Shader::new(&words)).unwrap()
+        let found = push_constants(&Shader::new(&words)).unwrap();
+        let row = |found: PushConstant| (found.offset, found.ty, found.name, found.is_read);
+        found.into_iter().map(row).collect::<Vec<_>>()
     };
-    let row = |offset, ty: &str, name: &str, is_read| PushConstant {
-        offset,
-        ty: ty.to_owned(),
-        name: Some(name.to_owned()),
-        is_read,
+    let row = |offset, ty: &str, name: &str, is_read| {
+        (offset, ty.to_owned(), Some(name.to_owned()), is_read)
     };
     let expected = [row(16, "mat2", "matrix", false), row(32, "vec4[2]", "values", true)];
     assert_eq!(list("p.values[gl_VertexIndex]"), expected);

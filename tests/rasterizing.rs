@@ -176,18 +176,11 @@ fn description<'a>(
     topology: PrimitiveTopology,
     render_pass: vk::RenderPass,
 ) -> PipelineDesc<'a> {
-    PipelineDesc {
-        shader,
-        topology,
-        provoking_vertex: ProvokingVertex::First,
-        primitive_restart: false,
-        vertex_input,
-        set_layouts: &[],
-        dynamic_topology: false,
-        render_pass,
-        prepared: &[],
-        cache: vk::PipelineCache::null(),
-    }
+    PipelineDesc::new(shader)
+        .topology(topology)
+        .provoking_vertex(ProvokingVertex::First)
+        .vertex_input(vertex_input)
+        .render_pass(render_pass)
 }
 
 /// Captures all draws with the recorder, each with its push constants.
@@ -203,8 +196,8 @@ unsafe fn capture(
     push_fragments: impl Fn(&[u8]),
 ) -> Result<(), RuntimeError> {
     let bound = CaptureBuffer { buffer: target.raw(), offset: 0, size: CAPTURE_BYTES - 60 };
-    let desc =
-        CaptureDesc { pipeline, buffers: &[Some(bound)], vertex_buffers: &[], counters: &[] };
+    let buffers = [Some(bound)];
+    let desc = CaptureDesc::new(pipeline).buffers(&buffers);
     // SAFETY: the caller's contract; what was recorded with the arena before is done.
     unsafe {
         arena.reset();

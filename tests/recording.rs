@@ -106,12 +106,9 @@ impl Setup {
     ) -> Result<Recorded, RuntimeError> {
         let target = &self.target;
         let bound = CaptureBuffer { buffer: target.raw(), offset: 0, size: target.size() };
-        let desc = CaptureDesc {
-            pipeline,
-            buffers: &[Some(bound)],
-            vertex_buffers: &[],
-            counters: &[from],
-        };
+        let buffers = [Some(bound)];
+        let counter_buffers = [from];
+        let desc = CaptureDesc::new(pipeline).buffers(&buffers).counters(&counter_buffers);
         // SAFETY: the caller's contract.
         unsafe {
             let mut capture = Capture::new(ctx, &self.kernels);
@@ -436,7 +433,7 @@ fn no_barrier_can_be_left_out() {
         unsafe { bench.gpu.omit_barrier(omitted) };
         let desc = ArenaDesc::for_draws(4, 4);
         let scratch = desc.scratch + ArenaDesc::restart_scratch(MANY.into());
-        let mut arena = bench.gpu.create_arena(&ArenaDesc { scratch, ..desc }).unwrap();
+        let mut arena = bench.gpu.create_arena(&desc.scratch(scratch)).unwrap();
         let counter = bench.counter();
         let setup = &bench.setup;
         let strip = PrimitiveTopology::TriangleStrip;
@@ -544,7 +541,7 @@ fn few_of_many_indices_are_drawn() {
     let restarting = device::restarting_pipeline(&bench.gpu, ProvokingVertex::First);
     let desc = ArenaDesc::for_draws(1, 1);
     let scratch = desc.scratch + ArenaDesc::restart_scratch(BOUND.into());
-    let mut arena = bench.gpu.create_arena(&ArenaDesc { scratch, ..desc }).unwrap();
+    let mut arena = bench.gpu.create_arena(&desc.scratch(scratch)).unwrap();
     let counter = bench.counter();
     let setup = &bench.setup;
     let recorded = bench.gpu.submit(|ctx, cmd| {
@@ -587,12 +584,8 @@ fn refusals_name_the_rule() {
     let counter = bench.counter();
     let Setup { pipeline, kernels, target } = &bench.setup;
     let errors = bench.gpu.submit(|ctx, cmd| {
-        let desc = CaptureDesc {
-            pipeline,
-            buffers: &[Some(CaptureBuffer { buffer: target.raw(), offset: 0, size: 1024 })],
-            vertex_buffers: &[],
-            counters: &[],
-        };
+        let bound_buffers = [Some(CaptureBuffer { buffer: target.raw(), offset: 0, size: 1024 })];
+        let desc = CaptureDesc::new(pipeline).buffers(&bound_buffers);
         // SAFETY: everything outlives the submission, which is waited for.
         unsafe {
             let mut capture = Capture::new(ctx, kernels);
@@ -603,7 +596,7 @@ fn refusals_name_the_rule() {
             let query = recorder.end_query(vkxfb::runtime::QueryKind::PrimitivesGenerated);
             let shared = recorder.end(&[counter, None, counter]).map(|_| ());
             let resumed = |counters| {
-                let desc = CaptureDesc { counters, ..desc };
+                let desc = desc.counters(counters);
                 Recorder::begin(&mut Capture::new(ctx, kernels), &mut arena, cmd, &desc)?
                     .end(&[])
                     .map(|_| ())

@@ -12,15 +12,15 @@ use vkxfb::lower::{Backend, LowerError, Lowered, ResourcePlan, Shader, compute, 
 use vkxfb::vertex_input::VertexInput;
 
 /// A set number after the sets of the shaders here.
-const DESCRIPTORS: ResourcePlan = ResourcePlan::Descriptors { set: 1, reads: 12, writes: 4 };
+const DESCRIPTORS: ResourcePlan = ResourcePlan::Descriptors { reads: 12, writes: 4 };
 
 /// By the vertex backend, and by the compute backend with both resource plans, without vertex
 /// input.
 fn all(shader: &Shader<'_>) -> [Result<Lowered, LowerError>; 3] {
     let vertex_input = VertexInput::default();
     let to_compute = |resources| {
-        let target = compute::Target { resources, ..Default::default() };
-        compute::lower(shader, &compute::Options { vertex_input: &vertex_input, target })
+        let target = compute::Target::default().resources(resources);
+        compute::lower(shader, &compute::Options::new(&vertex_input).target(target))
     };
     [vertex::lower(shader), to_compute(ResourcePlan::DeviceAddress), to_compute(DESCRIPTORS)]
 }

@@ -1,6 +1,5 @@
 //! Pipelines that capture by compute, for draws of any topology.
 
-use ash::vk;
 use vkxfb::lower::{Backend, Lowered, Shader, compute};
 use vkxfb::runtime::{Pipeline, PipelineDesc};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
@@ -13,7 +12,7 @@ use vkxfb_probe::shaders::ProbeShader;
 pub fn identify(gpu: &Gpu) -> (Lowered, VertexInput) {
     let shader = ProbeShader::identify();
     let target = gpu.compute_target(Backend::Compute).unwrap();
-    let options = compute::Options { vertex_input: &shader.vertex_input, target };
+    let options = compute::Options::new(&shader.vertex_input).target(target);
     let lowered = compute::lower(&Shader::new(&shader.words()), &options).unwrap();
     (lowered, shader.vertex_input)
 }
@@ -24,18 +23,12 @@ pub fn dynamic(
     (shader, vertex_input): &(Lowered, VertexInput),
     primitive_restart: bool,
 ) -> Pipeline {
-    let desc = PipelineDesc {
-        shader,
-        topology: PrimitiveTopology::PointList,
-        provoking_vertex: ProvokingVertex::First,
-        primitive_restart,
-        vertex_input,
-        set_layouts: &[],
-        dynamic_topology: true,
-        render_pass: vk::RenderPass::null(),
-        prepared: &[],
-        cache: vk::PipelineCache::null(),
-    };
+    let desc = PipelineDesc::new(shader)
+        .topology(PrimitiveTopology::PointList)
+        .dynamic_topology(true)
+        .provoking_vertex(ProvokingVertex::First)
+        .primitive_restart(primitive_restart)
+        .vertex_input(vertex_input);
     // SAFETY: the context is of a live device.
     unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
 }

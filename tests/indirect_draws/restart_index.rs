@@ -31,7 +31,7 @@ fn any_index_restarts() {
             stride: 20,
             count: None,
         };
-        let desc = ArenaDesc { upload: 1 << 12, scratch: 1 << 14, descriptor_sets: 4 };
+        let desc = ArenaDesc::new(1 << 12, 1 << 14).descriptor_sets(4);
         let found = bench.capture(0, 100, &desc, &[], |recorder| {
             assert_eq!(
                 recorder.set_primitive_restart_index(7).unwrap_err().to_string(),
@@ -77,7 +77,7 @@ fn what_is_beyond_the_indices_does_not_restart() {
         };
         let draw = DrawIndexed { index_count: 70, instance_count: 1, ..Default::default() };
         let scratch = (8 << 10) + ArenaDesc::restart_scratch(4);
-        let desc = ArenaDesc { upload: 1 << 12, scratch, descriptor_sets: 4 };
+        let desc = ArenaDesc::new(1 << 12, scratch).descriptor_sets(4);
         let found = bench.capture(0, 200, &desc, &[], |recorder| {
             // SAFETY: all buffers outlive the submission.
             unsafe {

@@ -84,9 +84,9 @@ fn device(describe: fn(PipelineDesc<'_>) -> PipelineDesc<'_>) -> (Context, Pipel
         let instance = ash::Instance::load(&commands, vk::Instance::null());
         let device = ash::Device::load(instance.fp_v1_0(), vk::Device::null());
         let ctx = Context::new(&instance, &device, capabilities, required).unwrap();
-        let options = Options::new(&input).target(ctx.compute_target(0).unwrap());
+        let options = Options::new(&input).target(ctx.compute_target().unwrap());
         let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
-        let pipeline = Pipeline::new(&ctx, &describe(PipelineDesc::new(&lowered, &input))).unwrap();
+        let pipeline = Pipeline::new(&ctx, &describe(PipelineDesc::new(&lowered))).unwrap();
         (ctx, pipeline)
     }
 }
@@ -193,7 +193,7 @@ fn restarts_are_found_before_what_they_cut() {
         recorder.draw_indexed(STRIP, &DrawIndexed::new(100_000))
     };
     let found = plan(
-        |desc| PipelineDesc { primitive_restart: true, ..desc },
+        |desc| desc.primitive_restart(true),
         false,
         |recorder| {
             recorder.set_primitive_restart(true)?;
@@ -224,7 +224,7 @@ fn what_is_indirect_is_placed_by_the_gpu() {
         count: None,
     };
     let found = plan(
-        |desc| PipelineDesc { primitive_restart: true, ..desc },
+        |desc| desc.primitive_restart(true),
         false,
         // SAFETY: nothing is recorded.
         |recorder| unsafe {
