@@ -65,9 +65,7 @@ impl Bench {
         let target = gpu.compute_target(COMPUTE).unwrap();
         let lowered = subject.lower(COMPUTE, &target).unwrap();
         assert_eq!(lowered.layout.strides[0], Some(STRIDE as u32));
-        let vertex_input = ProbeShader::identify().vertex_input;
-        let desc =
-            PipelineDesc::new(&lowered, &vertex_input).topology(PrimitiveTopology::PointList);
+        let desc = PipelineDesc::new(&lowered).topology(PrimitiveTopology::PointList);
         // SAFETY: the device is live.
         let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
         let captures = u64::from(CAPTURES);

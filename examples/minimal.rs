@@ -40,9 +40,9 @@ pub fn main() -> Result<()> {
         let words = frontend::wgsl::vertex_shader(SHADER, None)?;
         let list = CaptureList::new(16).output("@Position", 0);
         let vertex_input = VertexInput::default();
-        let options = compute::Options::new(&vertex_input).target(context.compute_target(0)?);
+        let options = compute::Options::new(&vertex_input).target(context.compute_target()?);
         let lowered = compute::lower(&Shader::new(&words).captures(&list), &options)?;
-        let pipeline = Pipeline::new(&context, &PipelineDesc::new(&lowered, &vertex_input))?;
+        let pipeline = Pipeline::new(&context, &PipelineDesc::new(&lowered))?;
         let kernels = Kernels::new(&context)?;
         let mut arena = Arena::new(&context, &mut allocator, &ArenaDesc::for_draws(1, 1))?;
         let usage = context.capture_buffer_usage(Backend::Compute);

@@ -88,6 +88,7 @@ impl BoundBuffer {
 /// assert_eq!(counts.bytes_written(buffer.stride), 4 * 3 * 16);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct DrawCounts {
     /// Primitives of all instances: the second integer of
     /// `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`.

@@ -47,9 +47,9 @@
 //!     let attribute = vk::VertexInputAttributeDescription::default()
 //!         .format(vk::Format::R32G32B32A32_SFLOAT);
 //!     let vertex_input = vertex_input_descriptions(&[binding], &[attribute])?;
-//!     let options = compute::Options::new(&vertex_input).target(context.compute_target(0)?);
+//!     let options = compute::Options::new(&vertex_input).target(context.compute_target()?);
 //!     let lowered = compute::lower(&Shader::new(spirv), &options)?;
-//!     let pipeline = Pipeline::new(context, &PipelineDesc::new(&lowered, &vertex_input))?;
+//!     let pipeline = Pipeline::new(context, &PipelineDesc::new(&lowered))?;
 //!     let kernels = Kernels::new(context)?;
 //!     let mut capture = Capture::new(context, &kernels);
 //!
@@ -175,6 +175,7 @@ pub mod guide;
 pub mod internal;
 pub mod lower;
 pub mod runtime;
+mod setters;
 pub mod spirv;
 pub mod sysval;
 pub mod topology;

@@ -4,12 +4,11 @@ use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 
-use ash::vk;
 use serde::{Serialize, Serializer};
-use vkxfb::lower::{Backend, Captures, LowerError, Lowered, Shader, compute, native, vertex};
+use vkxfb::lower::{Backend, LowerError, Lowered, Shader, compute, native, vertex};
 use vkxfb::runtime::{CaptureNeeds, Pipeline, PipelineDesc, RuntimeError};
 use vkxfb::spirv::specialization::SpecializationConstant;
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::gpu::Gpu;
 
 use super::case::{Case, Record};
@@ -80,12 +79,10 @@ impl Contestant {
             return Some("no geometryShader".to_owned());
         }
         let is_fan = case.topology == PrimitiveTopology::TriangleFan;
-        let needs = CaptureNeeds {
-            indexed: case.workload.is_indexed(),
-            counters: case.has_counters(),
-            fan_vertices: if is_fan { case.vertices } else { 0 },
-            ..CaptureNeeds::default()
-        };
+        let needs = CaptureNeeds::default()
+            .indexed(case.workload.is_indexed())
+            .counters(case.has_counters())
+            .fan_vertices(if is_fan { case.vertices } else { 0 });
         backend.refuses(&needs).map(|what| format!("the backend does not do {what}"))
     }
 }
@@ -134,11 +131,7 @@ pub(super) fn lower(
     let list = data::capture_list(record);
     let salt = salt.to_le_bytes();
     let specialization = [SpecializationConstant { constant_id: SALT, data: &salt }];
-    let shader = Shader {
-        captures: Captures::List(&list),
-        specialization: &specialization,
-        ..Shader::new(&words)
-    };
+    let shader = Shader::new(&words).captures(&list).specialization(&specialization);
     Ok(match backend {
         Backend::Native => {
             let limit = gpu.capabilities().limits.max_vertex_output_components;
@@ -147,8 +140,8 @@ pub(super) fn lower(
         Backend::Vertex => vertex::lower(&shader)?,
         Backend::Compute => {
             let vertex_input = vertices.vertex_input();
-            let target = gpu.context().compute_target(0)?;
-            let options = compute::Options { vertex_input: &vertex_input, target };
+            let target = gpu.context().compute_target()?;
+            let options = compute::Options::new(&vertex_input).target(target);
             compute::lower(&shader, &options)?
         }
     })
@@ -163,19 +156,14 @@ pub(super) fn create(
     topology: PrimitiveTopology,
     primitive_restart: bool,
 ) -> Result<Pipeline, RuntimeError> {
-    let desc = PipelineDesc {
-        shader,
-        topology,
-        provoking_vertex: ProvokingVertex::First,
-        primitive_restart,
-        vertex_input: &vertices.vertex_input(),
-        set_layouts: &[],
+    let vertex_input = vertices.vertex_input();
+    let desc = PipelineDesc::new(shader)
+        .topology(topology)
         // A pipeline of the vertex backend is always for one topology.
-        dynamic_topology: contestant == Contestant::Compute,
-        render_pass: gpu.render_pass(),
-        prepared: &[],
-        cache: vk::PipelineCache::null(),
-    };
+        .dynamic_topology(contestant == Contestant::Compute)
+        .primitive_restart(primitive_restart)
+        .vertex_input(&vertex_input)
+        .render_pass(gpu.render_pass());
     // SAFETY: the device is live; the module is valid, as the lowering passes make it, and has that
     // vertex input.
     unsafe { Pipeline::new(gpu.context(), &desc) }

@@ -146,13 +146,15 @@ pub fn capture_list(record: Record) -> CaptureList {
             0 => Selector::BuiltIn { built_in: BuiltIn::Position, component: 0, components: 4 },
             _ => Selector::Location { location: quad - 1, component: 0, components: 4 },
         };
-        CaptureEntry { selector, buffer, offset: (quad - record.first_quad(buffer)) * 16 }
+        CaptureEntry::new(selector, buffer, (quad - record.first_quad(buffer)) * 16)
     };
     let mut strides = [None; MAX_XFB_BUFFERS];
     for (buffer, stride) in (0..record.buffers()).zip(&mut strides) {
         *stride = Some(record.stride(buffer));
     }
-    CaptureList { captures: (0..record.bytes() / 16).map(capture).collect(), strides }
+    CaptureList::default()
+        .captures((0..record.bytes() / 16).map(capture).collect())
+        .strides(strides)
 }
 
 /// Writes the record of a vertex in a buffer.

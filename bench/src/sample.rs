@@ -203,7 +203,7 @@ impl Tools {
             gpu: timer.read(gpu.context())?,
             wall: wall.as_nanos() as f64,
             recording: recording.as_nanos() as f64,
-            arena: ArenaDesc { upload: 0, scratch: 0, descriptor_sets: 0 },
+            arena: ArenaDesc::new(0, 0),
         })
     }
 
@@ -244,12 +244,10 @@ pub(super) unsafe fn capture(
     pipeline: &Pipeline,
 ) -> Result<(), RuntimeError> {
     let vertex_buffers = [memory.vertices];
-    let desc = CaptureDesc {
-        pipeline,
-        buffers: &memory.captures,
-        vertex_buffers: &vertex_buffers,
-        counters: &memory.counters,
-    };
+    let desc = CaptureDesc::new(pipeline)
+        .buffers(&memory.captures)
+        .vertex_buffers(&vertex_buffers)
+        .counters(&memory.counters);
     // SAFETY: the caller's contract.
     unsafe {
         let mut recorder = Recorder::begin(&mut memory.capture, &mut memory.arena, cmd, &desc)?;

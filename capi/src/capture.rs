@@ -279,12 +279,12 @@ impl VkxfbCapture {
             )
         };
         let buffers: Vec<_> = buffers.iter().map(VkxfbBufferRange::capture_buffer).collect();
-        let desc = CaptureDesc {
-            pipeline: &pipeline.pipeline,
-            buffers: &buffers,
-            vertex_buffers: &vertex_buffers_from(0, vertex_buffers),
-            counters: &counter_buffers(counters),
-        };
+        let vertex_buffers = vertex_buffers_from(0, vertex_buffers);
+        let counters = counter_buffers(counters);
+        let desc = CaptureDesc::new(&pipeline.pipeline)
+            .buffers(&buffers)
+            .vertex_buffers(&vertex_buffers)
+            .counters(&counters);
         // SAFETY: as above.
         Ok(unsafe { self.capture.begin(&desc) }?)
     }

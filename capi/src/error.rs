@@ -191,6 +191,7 @@ fn panicked(payload: Box<dyn Any + Send>) -> VkxfbResult {
 #[cfg(test)]
 mod tests {
     use vkxfb::lower::Backend;
+    use vkxfb::runtime::Capabilities;
 
     use super::*;
 
@@ -228,14 +229,15 @@ mod tests {
 
     #[test]
     fn a_device_that_cannot_capture_is_told_apart() {
-        let reasons = vec!["no feature one".to_owned(), "no feature two".to_owned()];
-        let device = "Test".to_owned();
-        let (backend, restricted) = (Backend::Compute, false);
-        let error = vkxfb::runtime::Unavailable { backend, device, reasons, restricted };
+        let mut incapable = Capabilities::default();
+        incapable.device_name = "Test".to_owned();
+        let error = incapable.availability(Backend::Compute).unwrap_err();
+        let reasons = format!("Test: {}", error.reasons.join("; "));
+        assert!(error.reasons.len() > 1, "{reasons}");
         let result = guard(|| Err(RuntimeError::from(error).into()));
         assert_eq!(result, VkxfbResult::VkxfbErrorUnavailable);
         let message = last_message();
-        assert!(message.contains("Test: no feature one; no feature two"), "{message}");
+        assert!(message.contains(&reasons), "{message}");
     }
 
     /// Each thread has its own message.

@@ -146,32 +146,28 @@ unsafe fn make(shared: &Shared, info: &VkxfbPipelineCreateInfo<'_>) -> Result<Pi
             },
         )
     };
-    let mut shader = Shader { entry_point, specialization: &specialization, ..Shader::new(words) };
+    let mut shader = Shader::new(words).specialization(&specialization);
+    shader.entry_point = entry_point;
     let list;
     if !varyings.is_empty() {
         list = capture_list(&shader, &varyings)?;
         shader = shader.captures(&list);
     }
-    let target = shared.context.compute_target(set_layouts.len())?;
-    let options = compute::Options { vertex_input: &vertex_input, target };
+    let options = compute::Options::new(&vertex_input).target(shared.context.compute_target()?);
     let lowered = compute::lower(&shader, &options)?;
     let topology = topology(assembly.topology)?;
     let mut prepared = Vec::new();
     if info.pipeline_cache != vk::PipelineCache::null() {
         prepared.extend(ExpectedDraws::every(topology));
     }
-    let desc = PipelineDesc {
-        shader: &lowered,
-        topology,
-        dynamic_topology: info.dynamic_topology != vk::FALSE,
-        provoking_vertex: provoking_vertex(info.provoking_vertex_mode)?,
-        primitive_restart: assembly.primitive_restart_enable != vk::FALSE,
-        vertex_input: &vertex_input,
-        set_layouts,
-        render_pass: vk::RenderPass::null(),
-        prepared: &prepared,
-        cache: info.pipeline_cache,
-    };
+    let desc = PipelineDesc::new(&lowered)
+        .topology(topology)
+        .dynamic_topology(info.dynamic_topology != vk::FALSE)
+        .provoking_vertex(provoking_vertex(info.provoking_vertex_mode)?)
+        .primitive_restart(assembly.primitive_restart_enable != vk::FALSE)
+        .set_layouts(set_layouts)
+        .prepared(&prepared)
+        .cache(info.pipeline_cache);
     // SAFETY: as above.
     Ok(unsafe { Pipeline::new(&shared.context, &desc) }?)
 }

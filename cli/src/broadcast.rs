@@ -57,12 +57,9 @@ struct Output {
 /// Runs `vkxfb broadcast-color`.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     let words = super::source::read_spirv(&arguments.shader)?;
-    let options = BroadcastOptions {
-        entry_point: arguments.entry_point.as_deref(),
-        attachments: arguments.attachments,
-        max_attachments: arguments.max_attachments,
-        max_dual_source_attachments: arguments.max_dual_source,
-    };
+    let mut options = BroadcastOptions::new(arguments.attachments, arguments.max_attachments)
+        .max_dual_source_attachments(arguments.max_dual_source);
+    options.entry_point = arguments.entry_point.as_deref();
     let broadcast = broadcast_color(&words, &options)
         .with_context(|| arguments.shader.display().to_string())?;
     let report = Report {

@@ -124,10 +124,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     let file = || arguments.shader.display().to_string();
     let specialization = values.specialization();
     let shader = arguments.captured.shader(&words, &specialization);
-    let shader = Shader { stage: Some(ExecutionModel::Vertex), ..shader };
+    let mut shader = shader.stage(ExecutionModel::Vertex);
     let list = arguments.captured.list(&shader).with_context(file)?;
-    let captures = list.as_ref().map_or(Captures::Decorations, Captures::List);
-    capture(arguments, &Shader { captures, ..shader }).with_context(file)
+    shader.captures = list.as_ref().map_or(Captures::Decorations, Captures::List);
+    capture(arguments, &shader).with_context(file)
 }
 
 fn capture(arguments: &Arguments, shader: &Shader<'_>) -> Result<u8> {

@@ -230,7 +230,7 @@ fn interface_row(variable: InterfaceVariable) -> InterfaceRow {
 }
 
 fn push_constant_row(constant: PushConstant) -> PushConstantRow {
-    let PushConstant { offset, ty, name, is_read } = constant;
+    let PushConstant { offset, ty, name, is_read, .. } = constant;
     PushConstantRow { offset, ty, name, is_read }
 }
 

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use vkxfb::lower::compute::WorkgroupSizes;
 use vkxfb::lower::reflect::vertex_reads;
-use vkxfb::lower::{Backend, Captures, Lowered, ResourcePlan, Shader, compute, native, vertex};
+use vkxfb::lower::{Backend, Captures, Lowered, ResourcePlan, compute, native, vertex};
 use vkxfb::vertex_input::{InputRate, VertexInput};
 
 use super::specialize::Values;
@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     staging: u32,
     /// For the compute backend: access memory through the storage buffers of this descriptor set,
-    /// not by device address
+    /// after all that the shader uses, not by device address
     #[arg(long, value_name = "SET")]
     descriptor_set: Option<u32>,
     /// For the native backend with a list: the device's maxVertexOutputComponents,
@@ -67,11 +67,10 @@ impl Arguments {
     }
 
     fn resources(&self) -> ResourcePlan {
-        self.descriptor_set.map_or(ResourcePlan::DeviceAddress, |set| ResourcePlan::Descriptors {
-            set,
-            reads: 18,
-            writes: 6,
-        })
+        match self.descriptor_set {
+            None => ResourcePlan::DeviceAddress,
+            Some(_) => ResourcePlan::Descriptors { reads: 18, writes: 6 },
+        }
     }
 }
 
@@ -95,23 +94,24 @@ fn lower(
     values: &Values,
 ) -> Result<(Lowered, Option<VertexInput>)> {
     let specialization = values.specialization();
-    let shader = arguments.captured.shader(words, &specialization);
+    let mut shader = arguments.captured.shader(words, &specialization);
     let list = arguments.captured.list(&shader)?;
-    let captures = list.as_ref().map_or(Captures::Decorations, Captures::List);
-    let shader = Shader { captures, ..shader };
+    shader.captures = list.as_ref().map_or(Captures::Decorations, Captures::List);
     Ok(match arguments.backend {
         Backend::Native => (native::lower_within(&shader, arguments.max_output_components)?, None),
         Backend::Vertex => (vertex::lower(&shader)?, None),
         Backend::Compute => {
             let vertex_input = arguments.attributes.vertex_input(&vertex_reads(&shader)?)?;
-            let target = compute::Target {
-                workgroup_sizes: WorkgroupSizes::all(arguments.workgroup_size),
-                resources: arguments.resources(),
-                staging: arguments.staging,
-                ..compute::Target::default()
-            };
-            let options = compute::Options { vertex_input: &vertex_input, target };
-            (compute::lower(&shader, &options)?, Some(vertex_input))
+            let target = compute::Target::default()
+                .workgroup_sizes(WorkgroupSizes::all(arguments.workgroup_size))
+                .resources(arguments.resources())
+                .staging(arguments.staging);
+            let options = compute::Options::new(&vertex_input).target(target);
+            let mut lowered = compute::lower(&shader, &options)?;
+            if let Some(set) = arguments.descriptor_set {
+                lowered.move_descriptor_set(set)?;
+            }
+            (lowered, Some(vertex_input))
         }
     })
 }
@@ -187,7 +187,12 @@ impl<'a> Report<'a> {
             has_side_effects: lowered.effects.side_effects,
             uses_atomic_results: lowered.effects.atomic_results,
             has_subgroup_operations: lowered.effects.subgroup_operations,
-            resources: lowered.resources().map(|plan| plan.to_string()),
+            resources: lowered.resources().map(|plan| {
+                match lowered.compute().and_then(|compute| compute.descriptor_set) {
+                    Some(set) => format!("{plan} in descriptor set {set}"),
+                    None => plan.to_string(),
+                }
+            }),
             descriptor_sets: &lowered.descriptor_sets,
             push_constants: Some(&lowered.push_constants).filter(|range| !range.is_empty()),
             spec_ids: lowered.spec_ids().map(|ids| SpecIds {

@@ -384,8 +384,9 @@ impl Captured {
         words: &'a [u32],
         specialization: &'a [SpecializationConstant<'a>],
     ) -> Shader<'a> {
-        let (stage, entry_point) = (self.selected.stage(), self.selected.entry_point());
-        Shader { stage, entry_point, specialization, ..Shader::new(words) }
+        let mut shader = Shader::new(words).specialization(specialization);
+        (shader.stage, shader.entry_point) = (self.selected.stage(), self.selected.entry_point());
+        shader
     }
 
     /// Whether a list was given.

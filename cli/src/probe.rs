@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use vkxfb::lower::{Backend, Captures, Shader};
+use vkxfb::lower::{Backend, Captures};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions, TIMEOUT, devices};
 use vkxfb_probe::plan::{MAX_BATCH_BYTES, Plan, batch_bytes_within};
@@ -279,10 +279,9 @@ fn find_subject(arguments: &Arguments, file: &Path) -> Result<Subject> {
     let (words, values) = captured.read(file)?;
     let name = file.display().to_string();
     let specialization = values.specialization();
-    let shader = captured.shader(&words, &specialization);
+    let mut shader = captured.shader(&words, &specialization);
     let list = captured.list(&shader).with_context(|| name.clone())?;
-    let captures = list.as_ref().map_or(Captures::Decorations, Captures::List);
-    let shader = Shader { captures, ..shader };
+    shader.captures = list.as_ref().map_or(Captures::Decorations, Captures::List);
     Ok(Subject::from_shader(&name, &shader, &arguments.supplied.read()?)?)
 }
 
@@ -399,8 +398,7 @@ fn probe_device(
 
     let failure = report.mismatches.first().filter(|_| arguments.report.is_some());
     let shader_of = |failure: &Failure| -> Result<FailingShader> {
-        let sets = subject.map_or(0, |subject| subject.contents.set_count());
-        let target = gpu.compute_target_behind(failure.backend, sets)?;
+        let target = gpu.compute_target(failure.backend)?;
         let spirv = run::failing_module(failure, &plan, &target)?;
         let disassembly = super::disassemble(&spirv);
         Ok(FailingShader { failure: failure.clone(), spirv, disassembly })

@@ -51,11 +51,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     let (words, values) =
         super::source::read(&arguments.shader, entry_point, &arguments.constants)?;
     let specialization = values.specialization();
-    let options = SplitOptions {
-        stage: arguments.selected.stage(),
-        entry_point: arguments.selected.entry_point(),
-        specialization: &specialization,
-    };
+    let mut options = SplitOptions::default().specialization(&specialization);
+    (options.stage, options.entry_point) = (arguments.selected.stage(), entry_point);
     let split =
         split_blocks(&words, &options).with_context(|| arguments.shader.display().to_string())?;
     let report = Report {

@@ -45,9 +45,9 @@ pub unsafe fn capture(
     vertices: u32,
 ) -> Result<Buffer> {
     let vertex_input = &vulkan::vertex_input_descriptions(&BINDINGS, &ATTRIBUTES)?;
-    let options = compute::Options { vertex_input, target: context.compute_target(0)? };
+    let options = compute::Options::new(vertex_input).target(context.compute_target()?);
     let shader = compute::lower(&Shader::new(spirv).captures(&captures()), &options)?;
-    let desc = PipelineDesc::new(&shader, vertex_input).topology(PrimitiveTopology::PointList);
+    let desc = PipelineDesc::new(&shader).topology(PrimitiveTopology::PointList);
     // SAFETY: the caller's contract; the submission is waited for.
     unsafe {
         let pipeline = Pipeline::new(context, &desc)?;

@@ -41,7 +41,8 @@ impl NativeCapture<'_> {
             let required = required_features(&capabilities, &[Backend::Native, Backend::Compute])?;
             let context = Context::new(instance, &gpu.device, capabilities, required)?;
             let lowered = native::lower(&self.shader)?;
-            let desc = PipelineDesc::new(&lowered, self.vertex_input)
+            let desc = PipelineDesc::new(&lowered)
+                .vertex_input(self.vertex_input)
                 .topology(self.topology)
                 .set_layouts(self.set_layouts);
             let pipeline = Pipeline::new(&context, &desc)?;

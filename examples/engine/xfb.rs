@@ -34,10 +34,10 @@ unsafe fn pipeline(
     set_layout: vk::DescriptorSetLayout,
 ) -> Result<Pipeline> {
     let vertex_input = &vulkan::vertex_input_descriptions(&scene::BINDINGS, &scene::ATTRIBUTES)?;
-    let options = compute::Options { vertex_input, target: context.compute_target(1)? };
+    let options = compute::Options::new(vertex_input).target(context.compute_target()?);
     let shader = compute::lower(&Shader::new(spirv).captures(&captures()), &options)?;
     let set_layouts = [set_layout];
-    let desc = PipelineDesc::new(&shader, vertex_input)
+    let desc = PipelineDesc::new(&shader)
         .topology(PrimitiveTopology::TriangleList)
         .set_layouts(&set_layouts);
     // SAFETY: the caller's contract.

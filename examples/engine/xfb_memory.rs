@@ -20,8 +20,8 @@ unsafe impl MemoryAllocator for Memory<'_> {
             RuntimeError::Allocation { name, size, source: error.into() }
         })?;
         let (memory, offset, size, mapped) = (piece.memory, piece.offset, piece.size, piece.mapped);
-        let backing = Box::new(piece.block);
-        Ok(Allocation { memory, offset, size, mapped, coherent: is_mapped, backing })
+        let allocation = Allocation::new(memory, offset, size, Box::new(piece.block));
+        Ok(allocation.mapped(mapped, is_mapped))
     }
 
     unsafe fn free(&mut self, allocation: Allocation) {

@@ -51,7 +51,7 @@ fn lower(
     Ok(match backend {
         Backend::Native => native::lower(&shader)?,
         _ => {
-            let options = compute::Options { vertex_input, target: context.compute_target(0)? };
+            let options = compute::Options::new(vertex_input).target(context.compute_target()?);
             compute::lower(&shader, &options)?
         }
     })
@@ -77,7 +77,7 @@ impl Xfb {
 
             let pipeline = |name: &str, vertex_input: &VertexInput| {
                 let lowered = lower(&context, backend, name, vertex_input)?;
-                let desc = PipelineDesc::new(&lowered, vertex_input);
+                let desc = PipelineDesc::new(&lowered).vertex_input(vertex_input);
                 let desc = desc.topology(PrimitiveTopology::PointList);
                 anyhow::Ok(Pipeline::new(&context, &desc)?)
             };

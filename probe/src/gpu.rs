@@ -330,13 +330,18 @@ impl Gpu {
         self.context.capabilities()
     }
 
-    /// What shaders without descriptor sets of their own are lowered for; by default for backends that do
-    /// not ask.
+    /// What shaders are lowered for; the default for backends that do not ask.
     ///
     /// # Errors
     /// Those of [`Context::compute_target`].
     pub fn compute_target(&self, backend: Backend) -> Result<compute::Target, GpuError> {
-        self.compute_target_behind(backend, 0)
+        match backend {
+            Backend::Native | Backend::Vertex => Ok(compute::Target::default()),
+            Backend::Compute => {
+                let target = self.context.compute_target()?;
+                Ok(target.staging(self.staging.unwrap_or(target.staging)))
+            }
+        }
     }
 
     /// The backends that the device was opened for.

@@ -184,7 +184,7 @@ fn unsupported(gpu: &Gpu, group: &CaseGroup<'_>) -> Option<String> {
 fn refused(group: &CaseGroup<'_>, vertex_count: u32) -> Option<&'static str> {
     let is_fan = group.topology == PrimitiveTopology::TriangleFan;
     let fan_vertices = if is_fan { vertex_count } else { 0 };
-    group.backend.refuses(&CaptureNeeds { fan_vertices, ..CaptureNeeds::default() })
+    group.backend.refuses(&CaptureNeeds::default().fan_vertices(fan_vertices))
 }
 
 /// Why a batch could not be captured.
@@ -332,8 +332,7 @@ fn prepare<'a>(
     references: &mut References,
     report: &mut ProbeReport,
 ) -> Result<(Shaded<'a>, RecordTable), BatchError> {
-    let sets = group.subject.contents.set_count();
-    let target = gpu.compute_target_behind(group.backend, sets)?;
+    let target = gpu.compute_target(group.backend)?;
     let shader = Shaded { lowered: group.subject.lower(group.backend, &target)?, contents };
     let max = |f: fn(&(u32, u32)) -> u32| batch.iter().map(f).max().unwrap_or(0);
     let (max_vertices, max_instances) = (max(|b| b.0), max(|b| b.1));
@@ -354,18 +353,14 @@ fn make_pipeline(
     topology: PrimitiveTopology,
     specialize: bool,
 ) -> Result<Pipeline, GpuError> {
-    let desc = PipelineDesc {
-        shader: &shader.lowered,
-        topology,
-        provoking_vertex: group.provoking,
-        primitive_restart: false,
-        vertex_input: &group.subject.vertex_input,
-        set_layouts: shader.contents.set_layouts(),
-        dynamic_topology: !specialize,
-        render_pass: gpu.render_pass(),
-        prepared: &[],
-        cache: ash::vk::PipelineCache::null(),
-    };
+    let desc = PipelineDesc::new(&shader.lowered)
+        .topology(topology)
+        .dynamic_topology(!specialize)
+        .provoking_vertex(group.provoking)
+        .vertex_input(&group.subject.vertex_input)
+        .set_layouts(shader.contents.set_layouts())
+        .render_pass(gpu.render_pass())
+        .cache(ash::vk::PipelineCache::null());
     // SAFETY: the context is of a live device, the module was lowered for this backend, and the set layouts have what it
     // uses.
     Ok(unsafe { Pipeline::new(gpu.context(), &desc) }?)

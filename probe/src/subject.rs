@@ -199,19 +199,15 @@ impl Subject {
         let values = values
             .map(|(constant_id, data)| SpecializationConstant { constant_id: *constant_id, data });
         let values: Vec<_> = values.collect();
-        let shader = Shader {
-            words: &self.words,
-            stage: self.stage,
-            entry_point: self.entry_point.as_deref(),
-            captures: self.list.as_ref().map_or(Captures::Decorations, Captures::List),
-            specialization: &values,
-        };
+        let mut shader = Shader::new(&self.words).specialization(&values);
+        (shader.stage, shader.entry_point) = (self.stage, self.entry_point.as_deref());
+        shader.captures = self.list.as_ref().map_or(Captures::Decorations, Captures::List);
         match backend {
             Backend::Native => native::lower(&shader),
             Backend::Vertex => vertex::lower(&shader),
             Backend::Compute => {
                 let vertex_input = &self.vertex_input;
-                compute::lower(&shader, &compute::Options { vertex_input, target: *target })
+                compute::lower(&shader, &compute::Options::new(vertex_input).target(*target))
             }
         }
         .map_err(|source| SubjectError::Lower { name: self.name.clone(), source })

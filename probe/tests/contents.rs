@@ -239,15 +239,14 @@ fn a_descriptor_heap_is_refused_by_name() {
 fn a_descriptor_heap_is_lowered() {
     use spirv::Op;
     use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
-    use vkxfb::lower::{Captures, compute, vertex};
+    use vkxfb::lower::{compute, vertex};
     let words = heap();
     let selector = Selector::Location { location: 0, component: 0, components: 4 };
-    let captures = vec![CaptureEntry { selector, buffer: 0, offset: 0 }];
-    let list = CaptureList { captures, strides: [Some(16), None, None, None] };
-    let shader = Shader { captures: Captures::List(&list), ..Shader::new(&words) };
+    let captures = vec![CaptureEntry::new(selector, 0, 0)];
+    let list = CaptureList::default().captures(captures).strides([Some(16), None, None, None]);
+    let shader = Shader::new(&words).captures(&list);
     let vertex_input = vkxfb::vertex_input::VertexInput::default();
-    let options =
-        compute::Options { vertex_input: &vertex_input, target: compute::Target::default() };
+    let options = compute::Options::new(&vertex_input);
     for lowered in [compute::lower(&shader, &options).unwrap(), vertex::lower(&shader).unwrap()] {
         let module = vkxfb::spirv::Module::parse(&lowered.words).unwrap();
         use vkxfb::spirv::{Section, result_of};

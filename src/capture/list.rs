@@ -45,6 +45,7 @@ pub enum Selector {
 
 /// A captured output.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct CaptureEntry {
     /// The output.
     pub selector: Selector,
@@ -54,8 +55,16 @@ pub struct CaptureEntry {
     pub offset: u32,
 }
 
-/// What to capture, and the sizes of the records.
+impl CaptureEntry {
+    /// Captures an output to a buffer, `offset` bytes from the start of the vertex's record.
+    pub const fn new(selector: Selector, buffer: u32, offset: u32) -> Self {
+        Self { selector, buffer, offset }
+    }
+}
+
+/// What to capture, and the sizes of the records; by default nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub struct CaptureList {
     /// The outputs, in any order.
     pub captures: Vec<CaptureEntry>,
@@ -82,6 +91,20 @@ impl CaptureList {
     pub fn output(mut self, name: impl Into<String>, offset: u32) -> Self {
         let selector = Selector::Name(name.into());
         self.captures.push(CaptureEntry { selector, buffer: 0, offset });
+        self
+    }
+
+    /// Sets [`captures`](field@Self::captures).
+    #[must_use]
+    pub fn captures(mut self, captures: Vec<CaptureEntry>) -> Self {
+        self.captures = captures;
+        self
+    }
+
+    /// Sets [`strides`](field@Self::strides).
+    #[must_use]
+    pub const fn strides(mut self, strides: [Option<u32>; MAX_XFB_BUFFERS]) -> Self {
+        self.strides = strides;
         self
     }
 }

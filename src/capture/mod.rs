@@ -99,8 +99,8 @@ impl CapturedOutput {
 /// #     "@vertex fn main() -> @builtin(position) vec4f { return vec4f(); }", None)?;
 /// # let built_in = BuiltIn::Position;
 /// # let selector = Selector::BuiltIn { built_in, component: 0, components: 4 };
-/// # let captures = vec![CaptureEntry { selector, buffer: 1, offset: 4 }];
-/// # let list = CaptureList { captures, strides: [None, Some(20), None, None] };
+/// # let captures = vec![CaptureEntry::new(selector, 1, 4)];
+/// # let list = CaptureList::default().captures(captures).strides([None, Some(20), None, None]);
 /// # let spirv = native::lower(&Shader::new(&plain).captures(&list))?.words;
 /// // `spirv` has `layout(xfb_buffer = 1, xfb_stride = 20, xfb_offset = 4)` for gl_Position.
 /// let shader = Shader::new(&spirv);

@@ -32,6 +32,7 @@ use super::undefined::Undefined;
 use super::uses::Uses;
 use super::widen::{INTERFACE, widen};
 use super::{LowerError, Lowered, LoweredCompute, LoweredKind, Shader};
+use crate::setters::setters;
 use crate::spirv::declarations::Declarations;
 use crate::spirv::emit::Builder;
 use crate::spirv::entry_point::isolate;
@@ -43,6 +44,8 @@ use crate::vertex_input::VertexInput;
 
 /// The options of a compute lowering.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+#[must_use]
 pub struct Options<'a> {
     /// The vertex input state of the graphics pipeline.
     pub vertex_input: &'a VertexInput,
@@ -56,9 +59,8 @@ impl<'a> Options<'a> {
         Self { vertex_input, target: Target::default() }
     }
 
-    /// Sets [`target`](Self::target).
-    pub const fn target(self, target: Target) -> Self {
-        Self { target, ..self }
+    setters! {
+        target: Target,
     }
 }
 
@@ -67,6 +69,8 @@ impl<'a> Options<'a> {
 ///
 /// The default is valid for every device with `bufferDeviceAddress`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[must_use]
 pub struct Target {
     /// Invocations per workgroup.
     pub workgroup_sizes: WorkgroupSizes,
@@ -92,6 +96,17 @@ pub struct Target {
     pub shared_draws: bool,
 }
 
+impl Target {
+    setters! {
+        workgroup_sizes: WorkgroupSizes,
+        resources: ResourcePlan,
+        staging: u32,
+        int64_accesses: bool,
+        byte_loads: bool,
+        shared_draws: bool,
+    }
+}
+
 impl Default for Target {
     fn default() -> Self {
         Self {
@@ -113,6 +128,8 @@ const SHARED_DRAW_BYTES: u32 = (size_of::<RestartedDraw>() + size_of::<Batch>())
 
 /// Invocations per workgroup. Every device supports up to 128.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[must_use]
 pub struct WorkgroupSizes {
     /// For several small draws in one dispatch, of which each has workgroups of its own.
     pub batched: u32,
@@ -132,6 +149,12 @@ impl WorkgroupSizes {
     /// The same size for all draws.
     pub const fn all(size: u32) -> Self {
         Self { batched: size, restarted: size, others: size }
+    }
+
+    setters! {
+        batched: u32,
+        restarted: u32,
+        others: u32,
     }
 
     /// The sizes, each with the draws that it is for.
@@ -183,7 +206,7 @@ const INTERFACE_EXTENSIONS: [&str; 3] =
 /// Lowers a vertex shader.
 ///
 /// ```
-/// # use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
+/// # use vkxfb::capture::CaptureList;
 /// use vkxfb::lower::compute;
 /// use vkxfb::vertex_input::{
 ///     InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
@@ -194,9 +217,7 @@ const INTERFACE_EXTENSIONS: [&str; 3] =
 /// #     "@vertex fn main(@location(0) at: vec3f) -> @builtin(position) vec4f { return vec4f(at, 1.0); }",
 /// #     None,
 /// # )?;
-/// # let selector = Selector::Name("@Position".to_owned());
-/// # let captures = vec![CaptureEntry { selector, buffer: 0, offset: 0 }];
-/// # let list = CaptureList { captures, strides: [Some(16), None, None, None] };
+/// # let list = CaptureList::new(16).output("@Position", 0);
 /// // `spirv` is a vertex shader that reads location 0, and `list` captures its position.
 /// let (location, binding, offset) = (0, 0, 0);
 /// let format = VertexFormat::R32G32B32Sfloat;
@@ -205,7 +226,7 @@ const INTERFACE_EXTENSIONS: [&str; 3] =
 ///     attributes: vec![VertexAttribute { location, binding, format, offset }],
 /// };
 /// let shader = Shader::new(&spirv).captures(&list);
-/// // On a device: `compute::Options::new(&vertex_input).target(context.compute_target(0)?)`.
+/// // On a device: `compute::Options::new(&vertex_input).target(context.compute_target()?)`.
 /// let lowered = compute::lower(&shader, &compute::Options::new(&vertex_input))?;
 ///
 /// assert_eq!(lowered.backend(), Backend::Compute);
@@ -217,7 +238,7 @@ const INTERFACE_EXTENSIONS: [&str; 3] =
 /// # Errors
 /// [`LowerError`]: the module is invalid, it has no such vertex shader, what to capture does not
 /// match the shader, the workgroup size is 0, values of specialisation constants are invalid, an
-/// input is not supported in a compute shader, a descriptor conflicts with the resource plan, or
+/// input is not supported in a compute shader, no descriptor set is left for the resource plan, or
 /// the plan has too few or too many storage buffers.
 #[tracing::instrument(name = "lower", level = "debug", skip_all, fields(backend = "compute"))]
 pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, LowerError> {
@@ -231,7 +252,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     let declarations = Declarations::of(&module);
     let layout = shader.layout(&module, &declarations, &entry)?;
     let mut push_constants = PushConstants::of(&module, &declarations, &used)?;
-    resources.check(&declarations)?;
+    let descriptor_set = resources.descriptor_set(&declarations)?;
     let uses = Uses::of(&module, &declarations, &used);
     let storages = [&INTERFACE[..], push_constants.to_widen()].concat();
     let widened = widen(&mut module, &declarations, &storages)?;
@@ -242,7 +263,8 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     strip_interface(&mut module, &declarations);
     push_constants.make_private(&mut module);
     let widths = Widths { int64: options.target.int64_accesses, bytes: options.target.byte_loads };
-    let memory = Memory::declare(&mut module, resources, User::Capture, widths);
+    let set = descriptor_set.unwrap_or_default();
+    let memory = Memory::declare(&mut module, resources, set, User::Capture, widths);
     let spec_ids = free_spec_ids(&used_spec_ids);
 
     tracing::trace!(vertex_input = ?options.vertex_input);
@@ -321,6 +343,8 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
         kind: LoweredKind::Compute(LoweredCompute {
             spec_ids,
             resources,
+            descriptor_set,
+            vertex_input: options.vertex_input.clone(),
             attributes,
             workgroup_sizes,
             shared_memory,

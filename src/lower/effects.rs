@@ -11,6 +11,7 @@ use crate::spirv::{Id, Module, Section, ids_of, result_of};
 ///
 /// [`vkxfb::guide::limits`](crate::guide::limits#how-often-a-vertex-is-shaded) says how often that is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Effects {
     /// It writes storage buffers or images, or uses atomic operations. If the application draws with it
     /// in addition to a compute capture, that happens for both.

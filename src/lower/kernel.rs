@@ -9,6 +9,7 @@ use super::functions::{MemoryStub, StubName};
 use super::library::library;
 use super::resources::{Memory, ResourcePlan, User, Widths};
 use super::{LowerError, explicit_layout};
+use crate::setters::setters;
 use crate::spirv::declarations::Declarations;
 use crate::spirv::emit::Code;
 use crate::spirv::entry_point::find_entry_point;
@@ -113,6 +114,8 @@ const EMPTY: [u32; 10] = [
 
 /// The properties of a device that a kernel depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[must_use]
 pub struct Target {
     /// How the kernel reaches memory.
     pub resources: ResourcePlan,
@@ -120,6 +123,14 @@ pub struct Target {
     pub max_invocations: u32,
     /// As [`byte_loads`](super::compute::Target::byte_loads) of captures.
     pub byte_loads: bool,
+}
+
+impl Target {
+    setters! {
+        resources: ResourcePlan,
+        max_invocations: u32,
+        byte_loads: bool,
+    }
 }
 
 impl Default for Target {
@@ -149,10 +160,10 @@ pub(crate) fn for_pipeline(
 ) -> Result<Vec<u32>, LowerError> {
     let Target { resources, max_invocations, byte_loads } = *target;
     let mut module = Module::parse(&EMPTY)?;
-    resources.check(&Declarations::of(&module))?;
+    let set = resources.descriptor_set(&Declarations::of(&module))?.unwrap_or_default();
     // The other kernels read no indices.
     let widths = Widths { int64: false, bytes: byte_loads && kernel == Kernel::Restart };
-    let memory = Memory::declare(&mut module, resources, User::Kernel, widths);
+    let memory = Memory::declare(&mut module, resources, set, User::Kernel, widths);
     let mut linker = Linker::new(&mut module, library()?);
     let name = kernel.entry_point().to_str().unwrap_or_default();
     let function = linker.function(name)?;

@@ -7,12 +7,15 @@ use xxhash_rust::xxh3::Xxh3Default;
 
 use super::compute::WorkgroupSizes;
 use super::effects::Effects;
-use super::{Backend, ResourcePlan, SysvalsPlace, vertex};
+use super::resources::{check_sets_before, move_descriptor_set};
+use super::{Backend, LowerError, ResourcePlan, SysvalsPlace, vertex};
 use crate::capture::Layout;
-use crate::vertex_input::{InputRate, VertexFormat};
+use crate::spirv::Module;
+use crate::vertex_input::{InputRate, VertexFormat, VertexInput};
 
 /// A shader that was rewritten for a backend, with the information that the runtime needs.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Lowered {
     /// The backend, and the information for this backend only.
     pub kind: LoweredKind,
@@ -57,6 +60,7 @@ pub enum LoweredKind {
 
 /// The information for the vertex backend only. Its generated code uses device addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LoweredVertex {
     /// The `SpecId`s of the constants for cases that may occur.
     pub spec_ids: SpecIds,
@@ -67,11 +71,18 @@ pub struct LoweredVertex {
 /// The information for the compute backend only. Its [`Sysvals`](crate::sysval::Sysvals) are the
 /// first push constants.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct LoweredCompute {
     /// The `SpecId`s of the constants for cases that may occur.
     pub spec_ids: SpecIds,
     /// How the generated code reaches memory.
     pub resources: ResourcePlan,
+    /// The number of the descriptor set of the [plan](Self::resources) in [`Lowered::words`]: that after
+    /// all sets of the module. A [`Pipeline`](crate::runtime::Pipeline) moves the set behind its set
+    /// layouts, as [`Lowered::move_descriptor_set`] does. `None` if there are no descriptors.
+    pub descriptor_set: Option<u32>,
+    /// The vertex input state that the shader was lowered for.
+    pub vertex_input: VertexInput,
     /// The attributes in the order of the descriptor slots of the sysvals.
     pub attributes: Vec<LoweredAttribute>,
     /// Invocations per workgroup: the values of the constant
@@ -88,6 +99,7 @@ pub struct LoweredCompute {
 /// A vertex attribute that a compute shader was lowered to pull. Its binding, offset and stride are
 /// set at run time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct LoweredAttribute {
     /// The location of the shader's input.
     pub location: u32,
@@ -100,6 +112,7 @@ pub struct LoweredAttribute {
 /// The `SpecId`s of constants that a pipeline can set: most to remove code for cases that cannot
 /// occur, which by default are all decided at run time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SpecIds {
     /// The value of the [`XfbTopology`](crate::topology::XfbTopology) of all draws; the default is
     /// [`ANY_TOPOLOGY`](Self::ANY_TOPOLOGY).
@@ -181,6 +194,27 @@ impl Lowered {
             LoweredKind::Vertex(_) => Some(vertex::RESOURCES),
             LoweredKind::Compute(compute) => Some(compute.resources),
         }
+    }
+
+    /// Gives the [descriptor set of the plan](LoweredCompute::descriptor_set) another number, for an
+    /// application that makes pipelines from the words itself, with more set layouts than the shader
+    /// uses. Does nothing if there are no descriptors.
+    ///
+    /// # Errors
+    /// [`LowerError::DescriptorSet`] if the module uses that set or a later one; [`LowerError::Parse`]
+    /// for words that lowering did not make.
+    pub fn move_descriptor_set(&mut self, set: u32) -> Result<(), LowerError> {
+        let LoweredKind::Compute(LoweredCompute { descriptor_set: Some(number), .. }) =
+            &mut self.kind
+        else {
+            return Ok(());
+        };
+        let mut module = Module::parse(&self.words)?;
+        check_sets_before(&module, *number, set)?;
+        move_descriptor_set(&mut module, *number, set);
+        self.words = module.words();
+        *number = set;
+        Ok(())
     }
 
     /// Where the generated code reads its [`Sysvals`](crate::sysval::Sysvals); `None` on the native

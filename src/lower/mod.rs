@@ -55,6 +55,7 @@ pub use self::sysvals::SysvalsPlace;
 use spirv::ExecutionModel;
 
 use crate::capture::{CaptureError, CaptureList, Layout};
+use crate::setters::setters;
 use crate::spirv::Module;
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::{
@@ -93,6 +94,8 @@ pub const MAX_INPUT_LOCATIONS: u32 = 256;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+#[must_use]
 pub struct Shader<'a> {
     /// The SPIR-V words.
     pub words: &'a [u32],
@@ -129,21 +132,15 @@ impl<'a> Shader<'a> {
         Self { words, stage: None, entry_point: None, captures, specialization: &[] }
     }
 
-    /// Sets [`entry_point`](field@Self::entry_point).
-    pub const fn entry_point(mut self, name: &'a str) -> Self {
-        self.entry_point = Some(name);
-        self
+    setters! {
+        stage?: ExecutionModel,
+        entry_point?: &'a str,
+        specialization: &'a [SpecializationConstant<'a>],
     }
 
     /// Sets [`captures`](field@Self::captures) to a list. Decorations are ignored.
     pub const fn captures(mut self, list: &'a CaptureList) -> Self {
         self.captures = Captures::List(list);
-        self
-    }
-
-    /// Sets [`specialization`](field@Self::specialization).
-    pub const fn specialization(mut self, values: &'a [SpecializationConstant<'a>]) -> Self {
-        self.specialization = values;
         self
     }
 

@@ -42,6 +42,7 @@ use super::undefined::Undefined;
 use super::uses::Uses;
 use super::{Captures, LowerError, Lowered, LoweredKind, Shader};
 use crate::capture::{CaptureList, Layout, built_in_components, locations_used};
+use crate::setters::setters;
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::{CAPTURED_STAGES, EntryPoint, isolate, shares_function};
 use crate::spirv::specialization::SpecializationConstant;
@@ -140,6 +141,8 @@ impl Report {
 
 /// The options of [`emit`].
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+#[must_use]
 pub struct EmitOptions<'a> {
     /// The stage, as in [`Shader::stage`].
     pub stage: Option<ExecutionModel>,
@@ -166,10 +169,18 @@ impl<'a> EmitOptions<'a> {
             specialization: &[],
         }
     }
+
+    setters! {
+        stage?: ExecutionModel,
+        entry_point?: &'a str,
+        max_output_components: u32,
+        specialization: &'a [SpecializationConstant<'a>],
+    }
 }
 
 /// A module that was decorated as a capture list says.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Emitted {
     /// The shader. Its layout refers to the shader's own outputs.
     pub lowered: Lowered,

@@ -23,6 +23,7 @@ use crate::vertex_input::{
 
 /// A vertex attribute that a shader reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AttributeUse {
     /// Location.
     pub location: u32,
@@ -37,6 +38,7 @@ pub struct AttributeUse {
 
 /// The attributes, descriptors and push constants that a vertex shader reads.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct VertexReads {
     /// The attributes, by location.
     pub attributes: Vec<AttributeUse>,
@@ -102,6 +104,7 @@ pub fn vertex_reads(shader: &Shader<'_>) -> Result<VertexReads, LowerError> {
 
 /// A member of a push constant block that a shader uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PushConstant {
     /// Bytes from the start of the application's push constants.
     pub offset: u32,

@@ -1,7 +1,7 @@
 //! How generated code reaches memory: the resource plans, and the stubs of `shaders/stubs.wgsl`
 //! that depend on them.
 
-use spirv::{Capability, Op};
+use spirv::{Capability, Decoration, Op, StorageClass};
 
 use super::LowerError;
 use super::descriptors::{self, Descriptors};
@@ -11,7 +11,7 @@ use super::interface::label;
 use crate::spirv::declarations::Declarations;
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::link::{LinkError, Stub};
-use crate::spirv::{Id, Module};
+use crate::spirv::{Id, Module, Section};
 
 /// How generated code reaches the buffers of a capture: capture buffers, vertex and index buffers,
 /// and the buffers of the runtime.
@@ -31,9 +31,10 @@ pub enum ResourcePlan {
     /// compilers and synchronization validation can distinguish them. Captures read binding 0 and
     /// write binding 1. Kernels write buffers that captures read: these are the first `writes`
     /// elements of binding 0.
+    ///
+    /// They are in one descriptor set after those of the application
+    /// ([`LoweredCompute::descriptor_set`](super::LoweredCompute::descriptor_set)).
     Descriptors {
-        /// The number of the descriptor set. All sets of the application have lower numbers.
-        set: u32,
         /// Buffers in the array of binding 0. Must be greater than `writes`; the sum is at most
         /// [`MAX_STORAGE_BUFFERS`](Self::MAX_STORAGE_BUFFERS).
         reads: u32,
@@ -46,8 +47,8 @@ impl std::fmt::Display for ResourcePlan {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::DeviceAddress => f.write_str("device addresses"),
-            Self::Descriptors { set, reads, writes } => {
-                write!(f, "{reads} and {writes} storage buffers in descriptor set {set}")
+            Self::Descriptors { reads, writes } => {
+                write!(f, "{reads} and {writes} storage buffers")
             }
         }
     }
@@ -57,27 +58,64 @@ impl ResourcePlan {
     /// The most storage buffers of a descriptor plan. Code is generated for each of them.
     pub const MAX_STORAGE_BUFFERS: u32 = 24;
 
-    /// Checks the numbers of buffers, and that the set of the plan comes after all sets of the
-    /// application.
-    pub(super) fn check(self, declarations: &Declarations) -> Result<(), LowerError> {
-        use spirv::{Decoration, StorageClass};
-        let Self::Descriptors { set, reads, writes } = self else { return Ok(()) };
+    /// Checks the numbers of buffers. Returns the number of the first descriptor set after all sets of
+    /// the module, in which the buffers are, or `None` if there are no descriptors.
+    pub(super) fn descriptor_set(
+        self,
+        declarations: &Declarations,
+    ) -> Result<Option<u32>, LowerError> {
+        let Self::Descriptors { reads, writes } = self else { return Ok(None) };
         let all = reads.saturating_add(writes);
         if writes == 0 || reads <= writes || all > Self::MAX_STORAGE_BUFFERS {
             return Err(LowerError::StorageBuffers { reads, writes });
         }
-        let storages =
-            [StorageClass::UniformConstant, StorageClass::Uniform, StorageClass::StorageBuffer];
-        for variable in storages.iter().flat_map(|storage| declarations.variables(*storage)) {
-            let used = declarations.decoration_value(variable.id, Decoration::DescriptorSet);
-            if let Some(used) = used
-                && used >= set
-            {
-                let variable = label(declarations, variable.id);
-                return Err(LowerError::DescriptorSet { variable, used, set });
+        let last = descriptor_sets(declarations).max_by_key(|(_, set)| *set);
+        let Some((variable, used)) = last else { return Ok(Some(0)) };
+        match used.checked_add(1) {
+            Some(set) => Ok(Some(set)),
+            None => {
+                let variable = label(declarations, variable);
+                Err(LowerError::DescriptorSet { variable, used, set: used })
             }
         }
-        Ok(())
+    }
+}
+
+/// The variables of a module that are in descriptor sets, each with the number of its set.
+fn descriptor_sets(declarations: &Declarations) -> impl Iterator<Item = (Id, u32)> {
+    let storages =
+        [StorageClass::UniformConstant, StorageClass::Uniform, StorageClass::StorageBuffer];
+    storages.into_iter().flat_map(|storage| declarations.variables(storage)).filter_map(
+        |variable| {
+            let set = declarations.decoration_value(variable.id, Decoration::DescriptorSet)?;
+            Some((variable.id, set))
+        },
+    )
+}
+
+/// Gives the descriptor set `from` of a module the number `to`.
+pub(super) fn move_descriptor_set(module: &mut Module, from: u32, to: u32) {
+    module.edit(Section::Annotations, |op, operands| {
+        if op == Op::Decorate
+            && let [_, decoration, set] = operands
+            && *decoration == Decoration::DescriptorSet as u32
+            && *set == from
+        {
+            *set = to;
+        }
+    });
+}
+
+/// Checks that all sets of a module but one, that of a plan, come before the set `to`.
+pub(super) fn check_sets_before(module: &Module, but: u32, to: u32) -> Result<(), LowerError> {
+    let declarations = Declarations::of(module);
+    let in_the_way = descriptor_sets(&declarations).find(|(_, used)| *used != but && *used >= to);
+    match in_the_way {
+        None => Ok(()),
+        Some((variable, used)) => {
+            let variable = label(&declarations, variable);
+            Err(LowerError::DescriptorSet { variable, used, set: to })
+        }
     }
 }
 
@@ -113,10 +151,11 @@ enum Plan {
 }
 
 impl Memory {
-    /// Declares what accesses under the plan need.
+    /// Declares what accesses under the plan need. Descriptors are in the set with that number.
     pub(super) fn declare(
         module: &mut Module,
         plan: ResourcePlan,
+        set: u32,
         user: User,
         widths: Widths,
     ) -> Self {
@@ -136,7 +175,7 @@ impl Memory {
                 device_address::declare(module);
                 Plan::DeviceAddress(DeviceAddress::new(widths.int64))
             }
-            ResourcePlan::Descriptors { set, reads, writes } => {
+            ResourcePlan::Descriptors { reads, writes } => {
                 descriptors::declare(module);
                 Plan::Descriptors(Descriptors::new(user, set, [reads, writes], widths.int64))
             }

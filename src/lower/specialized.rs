@@ -2,6 +2,7 @@
 
 use spirv::ExecutionModel;
 
+use super::resources::move_descriptor_set;
 use super::{Backend, LowerError, Lowered};
 use crate::spirv::Module;
 use crate::spirv::entry_point::find_entry_point;
@@ -18,7 +19,7 @@ impl Lowered {
     /// vertex and the compute backend.
     ///
     /// ```
-    /// # use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
+    /// # use vkxfb::capture::CaptureList;
     /// # use vkxfb::lower::compute;
     /// # use vkxfb::topology::PrimitiveTopology;
     /// # use vkxfb::vertex_input::VertexInput;
@@ -29,9 +30,7 @@ impl Lowered {
     /// #     "@vertex fn main(@builtin(vertex_index) i: u32) -> @builtin(position) vec4f { return vec4f(f32(i)); }",
     /// #     None,
     /// # )?;
-    /// # let selector = Selector::Name("@Position".to_owned());
-    /// # let captures = vec![CaptureEntry { selector, buffer: 0, offset: 0 }];
-    /// # let list = CaptureList { captures, strides: [Some(16), None, None, None] };
+    /// # let list = CaptureList::new(16).output("@Position", 0);
     /// # let vertex_input = VertexInput::default();
     /// # let shader = Shader::new(&spirv).captures(&list);
     /// # let lowered = compute::lower(&shader, &compute::Options::new(&vertex_input))?;
@@ -50,19 +49,25 @@ impl Lowered {
         &self,
         constants: &[SpecializationConstant<'_>],
     ) -> Result<Vec<u32>, LowerError> {
-        self.for_pipeline(constants, true)
+        self.for_pipeline(constants, None, true)
     }
 
-    /// The same, where the optimizer may be [off](crate::runtime::Context::set_optimizes_shaders): the
-    /// constants then have their values, and all else is as it was lowered.
+    /// The same, where the set of the plan is after `set_count` sets of the application, and where the
+    /// optimizer may be [off](crate::runtime::Context::set_optimizes_shaders): the constants then have
+    /// their values, and all else is as it was lowered.
     #[tracing::instrument(name = "specialize", level = "debug", skip_all)]
     pub(crate) fn for_pipeline(
         &self,
         constants: &[SpecializationConstant<'_>],
+        set_count: Option<u32>,
         optimizes: bool,
     ) -> Result<Vec<u32>, LowerError> {
         let mut module = Module::parse(&self.words)?;
         specialize(&mut module, constants)?;
+        let lowered = self.compute().and_then(|compute| compute.descriptor_set);
+        if let (Some(from), Some(to)) = (lowered, set_count) {
+            move_descriptor_set(&mut module, from, to);
+        }
         let model = match self.backend() {
             Backend::Compute => ExecutionModel::GLCompute,
             Backend::Native | Backend::Vertex => self.stage,

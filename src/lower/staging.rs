@@ -349,7 +349,7 @@ mod tests {
         // A gap at the front, one in the middle, one at the end.
         assert_eq!(widths(64, &[(16, 4), (48, 2)]), (2, 3, 3, vec![(0, 4), (2, 4)]));
         assert_eq!(widths(64, &[(4, 4)]), (1, 4, 5, vec![(0, 1)]));
-        let by_descriptors = ResourcePlan::Descriptors { set: 0, reads: 3, writes: 1 };
+        let by_descriptors = ResourcePlan::Descriptors { reads: 3, writes: 1 };
         assert_eq!(shape(32, &[(0, 4), (16, 4)], by_descriptors).unwrap().unit, 1);
     }
 

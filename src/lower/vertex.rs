@@ -88,7 +88,7 @@ pub fn lower_at(shader: &Shader<'_>, sysvals: SysvalsPlace) -> Result<Lowered, L
 
     undefined.define_values(&mut module, &declarations);
     strip(&mut module, &declarations);
-    let memory = Memory::declare(&mut module, RESOURCES, User::Capture, Widths::default());
+    let memory = Memory::declare(&mut module, RESOURCES, 0, User::Capture, Widths::default());
     let spec_ids = free_spec_ids(&used_spec_ids);
 
     let first_linked = module.fresh_id();

@@ -20,6 +20,7 @@ use std::fmt;
 use super::context::ContextId;
 use super::descriptors::{Sets, Window};
 use super::{Context, MemoryAllocator, Pipeline, RuntimeError};
+use crate::setters::setters;
 
 use self::part::{Kind, Level};
 pub(super) use self::part::{Part, Suballocation, aligned};
@@ -54,6 +55,8 @@ const SETS_GROWTH: u32 = 16;
 /// Each [`flush`](super::Recorder::flush) takes as many again, unless the draws after it reach the
 /// same buffers as those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+#[must_use]
 pub struct ArenaDesc {
     /// Bytes of host-visible memory.
     pub upload: u64,
@@ -82,6 +85,11 @@ impl ArenaDesc {
         restart_table_size(restart_blocks(index_count))
     }
 
+    /// An arena with these parts, in bytes, without descriptor sets.
+    pub const fn new(upload: u64, scratch: u64) -> Self {
+        Self { upload, scratch, descriptor_sets: 0 }
+    }
+
     /// An arena for `captures` captures and `draws` draws in all, of shaders that have at most
     /// [`INLINE_ATTRIBUTES`](crate::sysval::INLINE_ATTRIBUTES) attributes and read no push
     /// constants, without primitive restart. [`with_pipeline`](Self::with_pipeline) adds what other
@@ -100,6 +108,12 @@ impl ArenaDesc {
 }
 
 impl ArenaDesc {
+    setters! {
+        upload: u64,
+        scratch: u64,
+        descriptor_sets: u32,
+    }
+
     /// Adds the memory for the attributes and push constants of a pipeline that is bound `times`
     /// times: once for each capture with it, and once more each time pipeline, vertex buffers or
     /// push constants change between its draws.

@@ -33,7 +33,8 @@ const FLOOR_EXTENSIONS: [&CStr; 8] = [
 /// The members of
 /// [`VkPhysicalDeviceLimits`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPhysicalDeviceLimits.html)
 /// that captures depend on.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Limits {
     /// `maxComputeWorkGroupCount`.
     pub max_workgroups: [u32; 3],
@@ -80,8 +81,9 @@ impl Limits {
     }
 }
 
-/// The result of all queries of a physical device.
-#[derive(Debug, Clone)]
+/// The result of all queries of a physical device; by default of one that can do nothing.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Capabilities {
     /// `deviceName`.
     pub device_name: String,

@@ -5,9 +5,12 @@
 use super::RequiredFeatures;
 use crate::lower::Backend;
 use crate::lower::vertex::MAX_FAN_VERTICES;
+use crate::setters::setters;
 
-/// What the application will ask of the captures of a pipeline.
+/// What the application will ask of the captures of a pipeline; by default nothing of this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+#[must_use]
 pub struct CaptureNeeds {
     /// Indexed draws, with primitive restart or without.
     pub indexed: bool,
@@ -40,6 +43,22 @@ pub struct CaptureNeeds {
     /// ([`Effects::side_effects`](crate::lower::Effects::side_effects)). If the application
     /// also draws with the shader, a compute capture causes them a second time.
     pub side_effects: bool,
+}
+
+impl CaptureNeeds {
+    setters! {
+        indexed: bool,
+        dynamic_restart: bool,
+        dynamic_topology: bool,
+        dynamic_provoking_vertex: bool,
+        several_pipelines: bool,
+        indirect: bool,
+        multi_draw: bool,
+        counters: bool,
+        queries: bool,
+        fan_vertices: u32,
+        side_effects: bool,
+    }
 }
 
 impl Backend {

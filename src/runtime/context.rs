@@ -36,6 +36,7 @@ impl ContextId {
 
 /// A device by its handles, for an application that does not use ash.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct RawDevice {
     /// [`vkGetInstanceProcAddr`](https://docs.vulkan.org/refpages/latest/refpages/source/vkGetInstanceProcAddr.html),
     /// from the loader or from the layer that calls this.
@@ -48,6 +49,19 @@ pub struct RawDevice {
     pub physical_device: vk::PhysicalDevice,
     /// The device.
     pub device: vk::Device,
+}
+
+impl RawDevice {
+    /// The handles of a device.
+    pub const fn new(
+        get_instance_proc_addr: vk::PFN_vkGetInstanceProcAddr,
+        instance: vk::Instance,
+        instance_api_version: u32,
+        physical_device: vk::PhysicalDevice,
+        device: vk::Device,
+    ) -> Self {
+        Self { get_instance_proc_addr, instance, instance_api_version, physical_device, device }
+    }
 }
 
 impl fmt::Debug for RawDevice {
@@ -230,15 +244,13 @@ impl Context {
         }
     }
 
-    /// The target to lower shaders for, for compute captures on this device with a pipeline layout
-    /// that has `application_sets` descriptor set layouts of the application.
+    /// The target to lower shaders for, for compute captures on this device.
     ///
     /// # Errors
-    /// [`RuntimeError::FeatureNotEnabled`] if the device was not created for the compute backend;
-    /// [`RuntimeError::Limit`] if the application's sets use up `maxBoundDescriptorSets`.
-    pub fn compute_target(&self, application_sets: usize) -> Result<compute::Target, RuntimeError> {
+    /// [`RuntimeError::FeatureNotEnabled`] if the device was not created for the compute backend.
+    pub fn compute_target(&self) -> Result<compute::Target, RuntimeError> {
         Ok(compute::Target {
-            resources: self.resource_plan(application_sets)?,
+            resources: self.resource_plan()?,
             workgroup_sizes: self.shared.capabilities.workgroup_sizes(),
             staging: self.shared.capabilities.staging(),
             int64_accesses: self.shared.enabled.shader_int64,
@@ -252,25 +264,13 @@ impl Context {
     ///
     /// # Errors
     /// As [`compute_target`](Self::compute_target).
-    pub fn resource_plan(&self, application_sets: usize) -> Result<ResourcePlan, RuntimeError> {
-        let Some(table) = &self.shared.table else {
-            return match self.has_addresses() {
-                true => Ok(ResourcePlan::DeviceAddress),
-                false => Err(RuntimeError::FeatureNotEnabled {
-                    what: "the compute backend".to_owned(),
-                    feature: "bufferDeviceAddress, or shaderStorageBufferArrayDynamicIndexing",
-                }),
-            };
-        };
-        let max = self.shared.capabilities.limits.max_descriptor_sets;
-        match u32::try_from(application_sets) {
-            Ok(set) if set < max => Ok(table.plan(set)),
-            _ => Err(RuntimeError::Limit {
-                what: "the number of descriptor sets, with one for the buffers of captures,"
-                    .to_owned(),
-                value: application_sets as u64 + 1,
-                limit: "maxBoundDescriptorSets",
-                max: max.into(),
+    pub fn resource_plan(&self) -> Result<ResourcePlan, RuntimeError> {
+        match &self.shared.table {
+            Some(table) => Ok(table.plan()),
+            None if self.has_addresses() => Ok(ResourcePlan::DeviceAddress),
+            None => Err(RuntimeError::FeatureNotEnabled {
+                what: "the compute backend".to_owned(),
+                feature: "bufferDeviceAddress, or shaderStorageBufferArrayDynamicIndexing",
             }),
         }
     }

@@ -140,9 +140,9 @@ impl TableLimits {
         Self { reads: all - writes, writes, max_range, alignment: alignment.max(MIN_ALIGNMENT) }
     }
 
-    /// The resource plan, with `set` as the number of the descriptor set.
-    pub(super) const fn plan(&self, set: u32) -> ResourcePlan {
-        ResourcePlan::Descriptors { set, reads: self.reads, writes: self.writes }
+    /// The resource plan.
+    pub(super) const fn plan(&self) -> ResourcePlan {
+        ResourcePlan::Descriptors { reads: self.reads, writes: self.writes }
     }
 
     /// The number of windows of a purpose, including that of the arena.

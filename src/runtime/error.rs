@@ -100,6 +100,13 @@ pub enum RuntimeError {
         /// The location.
         location: u32,
     },
+    /// A graphics pipeline of the native or the vertex backend is described without a vertex input state.
+    #[error(
+        "the vertex input state is missing: a pipeline of the {} backend is given it by \
+         PipelineDesc::vertex_input",
+        .0.name()
+    )]
+    MissingVertexInput(Backend),
     /// The format differs from the one that the shader was lowered for.
     #[error(
         "the vertex attribute at location {location} is {given:?}: the shader was lowered for {lowered:?}"
@@ -264,14 +271,11 @@ pub enum RuntimeError {
         capacity: u32,
     },
     /// The shader was lowered for another resource plan.
-    #[error(
-        "the shader reaches memory by {lowered}: with these set layouts this device takes {needed}"
-    )]
+    #[error("the shader reaches memory by {lowered}: this device takes {needed}")]
     ResourcePlan {
         /// The plan that the shader was lowered for.
         lowered: ResourcePlan,
-        /// The plan that [`Context::resource_plan`](super::Context::resource_plan) returns for the
-        /// set layouts.
+        /// The plan that [`Context::resource_plan`](super::Context::resource_plan) returns.
         needed: ResourcePlan,
     },
     /// A shader reads a descriptor set that is not bound.

@@ -29,7 +29,8 @@ pub enum AddressSource {
 
 /// [`VkPhysicalDeviceTransformFeedbackPropertiesEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPhysicalDeviceTransformFeedbackPropertiesEXT.html)
 /// of a device that has the feature `transformFeedback`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct TransformFeedbackSupport {
     /// Feature `geometryStreams`.
     pub geometry_streams: bool,
@@ -58,6 +59,7 @@ pub struct TransformFeedbackSupport {
 /// Features and properties of
 /// [`VK_EXT_provoking_vertex`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_provoking_vertex.html).
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ProvokingVertexSupport {
     /// Feature `provokingVertexLast`.
     pub last: bool,
@@ -73,6 +75,7 @@ pub struct ProvokingVertexSupport {
 /// [`VK_EXT_vertex_attribute_divisor`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_vertex_attribute_divisor.html)
 /// of a device that has the feature `vertexAttributeInstanceRateDivisor`.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct VertexDivisorSupport {
     /// Feature `vertexAttributeInstanceRateZeroDivisor`.
     pub zero: bool,

@@ -162,7 +162,7 @@ impl Pipelines {
         self.pipelines[kernel as usize].get_or_make(|| {
             let _span = tracing::debug_span!("kernel", ?kernel).entered();
             let target = kernel::Target {
-                resources: ctx.resource_plan(0)?,
+                resources: ctx.resource_plan()?,
                 max_invocations: ctx.capabilities().limits.workgroup_invocations(),
                 byte_loads: ctx.enabled().byte_loads,
             };

@@ -31,6 +31,7 @@ pub enum MemoryLocation {
 
 /// A request for the memory of one buffer.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct AllocationRequest<'a> {
     /// The name of the buffer, for messages.
     pub name: &'a str,
@@ -43,6 +44,7 @@ pub struct AllocationRequest<'a> {
 }
 
 /// Memory that an allocator returned.
+#[non_exhaustive]
 pub struct Allocation {
     /// The memory object.
     pub memory: vk::DeviceMemory,
@@ -56,6 +58,26 @@ pub struct Allocation {
     pub coherent: bool,
     /// Whatever the allocator needs to free it.
     pub backing: Box<dyn Any + Send + Sync>,
+}
+
+impl Allocation {
+    /// Memory that is not mapped. `offset` and `size` are in bytes.
+    pub fn new(
+        memory: vk::DeviceMemory,
+        offset: u64,
+        size: u64,
+        backing: Box<dyn Any + Send + Sync>,
+    ) -> Self {
+        Self { memory, offset, size, mapped: None, coherent: false, backing }
+    }
+
+    /// Sets [`mapped`](field@Self::mapped) and [`coherent`](field@Self::coherent).
+    #[must_use]
+    pub fn mapped(mut self, mapped: Option<NonNull<u8>>, coherent: bool) -> Self {
+        self.mapped = mapped;
+        self.coherent = coherent;
+        self
+    }
 }
 
 // SAFETY: the pointer is to memory that stays mapped at that address as long as the allocation
@@ -162,6 +184,8 @@ unsafe impl MemoryAllocator for gpu_allocator::vulkan::Allocator {
 
 /// The description of a buffer.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+#[must_use]
 pub struct BufferDesc<'a> {
     /// The name of the buffer, for messages.
     pub name: &'a str,

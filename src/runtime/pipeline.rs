@@ -38,6 +38,7 @@ use super::{Context, RuntimeError};
 use crate::capture::Layout;
 use crate::lower::compute::WorkgroupSizes;
 use crate::lower::{Backend, Lowered, SysvalsPlace};
+use crate::setters::setters;
 use crate::sysval::{AttributeDescriptor, INLINE_ATTRIBUTES};
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 use crate::vertex_input::VertexInput;
@@ -45,21 +46,21 @@ use crate::vertex_input::VertexInput;
 /// The description of a pipeline.
 ///
 /// [`new`](Self::new) takes the members without a default, and the other functions set the others,
-/// like the builders of ash:
+/// like the builders of ash. A later version may have more members:
 ///
 /// ```
 /// # use vkxfb::lower::Lowered;
 /// # use vkxfb::runtime::PipelineDesc;
 /// # use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
-/// # use vkxfb::vertex_input::VertexInput;
-/// # fn describe(shader: &Lowered, vertex_input: &VertexInput) {
-/// let desc = PipelineDesc::new(shader, vertex_input)
+/// # fn describe(shader: &Lowered) {
+/// let desc = PipelineDesc::new(shader)
 ///     .topology(PrimitiveTopology::TriangleStrip)
 ///     .provoking_vertex(ProvokingVertex::Last);
 /// assert!(!desc.dynamic_topology);
 /// # }
 /// ```
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 #[must_use]
 pub struct PipelineDesc<'a> {
     /// The shader, rewritten for its backend.
@@ -73,15 +74,14 @@ pub struct PipelineDesc<'a> {
     /// Whether the largest index restarts primitives. On the compute backend draws can disable it,
     /// but cannot enable it if the pipeline was created without it.
     pub primitive_restart: bool,
-    /// Vertex input state. On the compute backend, the attributes that the shader reads must have
-    /// the formats and input rates that the shader was lowered for; bindings, offsets and strides
-    /// may differ. Strides must be multiples of the
-    /// [`alignment`](crate::vertex_input::VertexFormat::alignment) of each attribute.
-    pub vertex_input: &'a VertexInput,
+    /// Vertex input state. On the compute backend `None` is the one that the shader was lowered for. In
+    /// another one, the attributes that the shader reads must have the same formats and input rates;
+    /// bindings, offsets and strides may differ. Native and vertex backends: required. Strides must be
+    /// multiples of the [`alignment`](crate::vertex_input::VertexFormat::alignment) of each attribute.
+    pub vertex_input: Option<&'a VertexInput>,
     /// The application's descriptor set layouts. They must include those of all sets that the
-    /// shader uses ([`Lowered::descriptor_sets`]), and the shader must have been lowered for
-    /// [`Context::resource_plan`] of their number. Each binding that the shader uses must be
-    /// visible to the stage that captures, compute or vertex:
+    /// shader uses ([`Lowered::descriptor_sets`]). Each binding that the shader uses must be visible
+    /// to the stage that captures, compute or vertex:
     /// [`SetLayoutInfo`](super::vulkan::SetLayoutInfo) creates such set layouts, and
     /// [`PipelineLayoutDesc::check`](super::vulkan::PipelineLayoutDesc::check) reports mismatches.
     pub set_layouts: &'a [vk::DescriptorSetLayout],
@@ -105,15 +105,16 @@ pub struct PipelineDesc<'a> {
 
 impl<'a> PipelineDesc<'a> {
     /// Describes a pipeline for draws of every topology, with the first vertex as the provoking
-    /// one, without primitive restart, descriptor sets, render pass, expected draws and pipeline
-    /// cache. On the native and the vertex backend the topology is the triangle list.
-    pub const fn new(shader: &'a Lowered, vertex_input: &'a VertexInput) -> Self {
+    /// one, with the vertex input state that the shader was lowered for, without primitive restart,
+    /// descriptor sets, render pass, expected draws and pipeline cache. On the native and the vertex
+    /// backend the topology is the triangle list.
+    pub const fn new(shader: &'a Lowered) -> Self {
         Self {
             shader,
             topology: PrimitiveTopology::TriangleList,
             provoking_vertex: ProvokingVertex::First,
             primitive_restart: false,
-            vertex_input,
+            vertex_input: None,
             set_layouts: &[],
             dynamic_topology: true,
             render_pass: vk::RenderPass::null(),
@@ -130,46 +131,29 @@ impl<'a> PipelineDesc<'a> {
         self
     }
 
-    /// Sets [`provoking_vertex`](field@Self::provoking_vertex).
-    pub const fn provoking_vertex(mut self, provoking_vertex: ProvokingVertex) -> Self {
-        self.provoking_vertex = provoking_vertex;
-        self
+    setters! {
+        provoking_vertex: ProvokingVertex,
+        primitive_restart: bool,
+        set_layouts: &'a [vk::DescriptorSetLayout],
+        dynamic_topology: bool,
+        render_pass: vk::RenderPass,
+        prepared: &'a [ExpectedDraws],
+        cache: vk::PipelineCache,
+        vertex_input?: &'a VertexInput,
     }
 
-    /// Sets [`primitive_restart`](field@Self::primitive_restart).
-    pub const fn primitive_restart(mut self, primitive_restart: bool) -> Self {
-        self.primitive_restart = primitive_restart;
-        self
+    /// The vertex input state, which was given here or when the shader was lowered.
+    fn described_vertex_input(&self) -> Result<&'a VertexInput, RuntimeError> {
+        match (self.vertex_input, self.shader.compute()) {
+            (Some(input), _) => Ok(input),
+            (None, Some(compute)) => Ok(&compute.vertex_input),
+            (None, None) => Err(RuntimeError::MissingVertexInput(self.shader.backend())),
+        }
     }
 
-    /// Sets [`set_layouts`](field@Self::set_layouts).
-    pub const fn set_layouts(mut self, set_layouts: &'a [vk::DescriptorSetLayout]) -> Self {
-        self.set_layouts = set_layouts;
-        self
-    }
-
-    /// Sets [`dynamic_topology`](field@Self::dynamic_topology).
-    pub const fn dynamic_topology(mut self, dynamic_topology: bool) -> Self {
-        self.dynamic_topology = dynamic_topology;
-        self
-    }
-
-    /// Sets [`render_pass`](field@Self::render_pass).
-    pub const fn render_pass(mut self, render_pass: vk::RenderPass) -> Self {
-        self.render_pass = render_pass;
-        self
-    }
-
-    /// Sets [`prepared`](field@Self::prepared).
-    pub const fn prepared(mut self, prepared: &'a [ExpectedDraws]) -> Self {
-        self.prepared = prepared;
-        self
-    }
-
-    /// Sets [`cache`](field@Self::cache).
-    pub const fn cache(mut self, cache: vk::PipelineCache) -> Self {
-        self.cache = cache;
-        self
+    /// The number of set layouts of the application.
+    const fn set_count(&self) -> u32 {
+        self.set_layouts.len() as u32
     }
 
     /// The push constants that the shader reads. The pipeline layout of an application's own
@@ -248,7 +232,8 @@ impl Pipeline {
     /// # Errors
     /// Before any Vulkan call: [`RuntimeError::FeatureNotEnabled`] for a backend that the device
     /// was not created for, and on graphics backends for adjacency without `geometryShader` and for
-    /// [`ProvokingVertex::Last`] without `provokingVertexLast`; an invalid vertex input state;
+    /// [`ProvokingVertex::Last`] without `provokingVertexLast`; an invalid vertex input state, or
+    /// [`RuntimeError::MissingVertexInput`];
     /// [`RuntimeError::AttributeFormat`] and [`RuntimeError::AttributeRate`] if the shader was
     /// lowered for another format or rate; [`RuntimeError::MissingSetLayout`];
     /// [`RuntimeError::Limit`]; [`RuntimeError::ResourcePlan`]; [`RuntimeError::InvalidShader`].
@@ -475,7 +460,7 @@ impl Pipeline {
             workgroup_sizes: shader.compute().map(|c| c.workgroup_sizes).unwrap_or_default(),
             is_staged: shader.compute().is_some_and(|compute| compute.is_staged),
             byte_loads: shader.compute().is_some_and(|compute| compute.byte_loads),
-            set_count: desc.set_layouts.len() as u32,
+            set_count: desc.set_count(),
             used_sets: shader.descriptor_sets.clone(),
             push_constants: shader.push_constants.clone(),
             sysvals: shader.sysvals().unwrap_or_default(),

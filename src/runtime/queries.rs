@@ -114,7 +114,7 @@ impl QueryPool {
         kind: QueryKind,
         count: u32,
     ) -> Result<Self, RuntimeError> {
-        ctx.resource_plan(0)?;
+        ctx.resource_plan()?;
         let desc = |location| BufferDesc {
             name: "vkxfb queries",
             size: Self::size(count),

@@ -9,6 +9,7 @@ use xxhash_rust::xxh3::Xxh3Default;
 use super::{Context, Pipeline, PipelineDesc, RuntimeError};
 use crate::capture::CaptureList;
 use crate::lower::{Captures, LowerError, Shader, compute};
+use crate::setters::setters;
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 use crate::vertex_input::VertexInput;
 
@@ -17,6 +18,7 @@ use crate::vertex_input::VertexInput;
 ///
 /// [`new`](Self::new) takes the members without a default, the other functions set the others.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 #[must_use]
 pub struct VariantDesc<'a> {
     /// The vertex shader and the values of its specialisation constants.
@@ -102,28 +104,11 @@ impl<'a> VariantDesc<'a> {
         }
     }
 
-    /// Sets [`set_layouts`](field@Self::set_layouts).
-    pub const fn set_layouts(mut self, set_layouts: &'a [vk::DescriptorSetLayout]) -> Self {
-        self.set_layouts = set_layouts;
-        self
-    }
-
-    /// Sets [`topology`](field@Self::topology): all draws have this topology.
-    pub const fn topology(mut self, topology: PrimitiveTopology) -> Self {
-        self.topology = Some(topology);
-        self
-    }
-
-    /// Sets [`provoking_vertex`](field@Self::provoking_vertex).
-    pub const fn provoking_vertex(mut self, provoking_vertex: ProvokingVertex) -> Self {
-        self.provoking_vertex = provoking_vertex;
-        self
-    }
-
-    /// Sets [`primitive_restart`](field@Self::primitive_restart).
-    pub const fn primitive_restart(mut self, primitive_restart: bool) -> Self {
-        self.primitive_restart = primitive_restart;
-        self
+    setters! {
+        set_layouts: &'a [vk::DescriptorSetLayout],
+        topology?: PrimitiveTopology,
+        provoking_vertex: ProvokingVertex,
+        primitive_restart: bool,
     }
 
     const fn states(&self) -> (Option<PrimitiveTopology>, ProvokingVertex, bool) {
@@ -171,10 +156,10 @@ impl<'a> VariantDesc<'a> {
         ctx: &Context,
         cache: vk::PipelineCache,
     ) -> Result<Pipeline, VariantError> {
-        let target = ctx.compute_target(self.set_layouts.len())?;
-        let options = compute::Options { vertex_input: self.vertex_input, target };
+        let target = ctx.compute_target()?;
+        let options = compute::Options::new(self.vertex_input).target(target);
         let shader = compute::lower(&self.shader, &options)?;
-        let desc = PipelineDesc::new(&shader, self.vertex_input)
+        let desc = PipelineDesc::new(&shader)
             .provoking_vertex(self.provoking_vertex)
             .primitive_restart(self.primitive_restart)
             .set_layouts(self.set_layouts)

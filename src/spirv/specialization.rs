@@ -52,6 +52,7 @@ pub enum SpecializationError {
 
 /// A specialisation constant that a module declares.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DeclaredConstant {
     /// `SpecId`
     pub constant_id: u32,

@@ -43,6 +43,7 @@
 use spirv::{Decoration, ExecutionModel, Op, StorageClass};
 
 use crate::lower::interface;
+use crate::setters::setters;
 use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::entry_point::{EntryPoint, EntryPointError, find_fragment_shader};
@@ -50,6 +51,8 @@ use crate::spirv::{Id, Module, ParseError, Section, read_string};
 
 /// The options of [`broadcast_color`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+#[must_use]
 pub struct BroadcastOptions<'a> {
     /// The name of the entry point; `None` selects the only fragment shader.
     pub entry_point: Option<&'a str>,
@@ -62,8 +65,21 @@ pub struct BroadcastOptions<'a> {
     pub max_dual_source_attachments: u32,
 }
 
+impl<'a> BroadcastOptions<'a> {
+    /// The only fragment shader, without dual-source blending.
+    pub const fn new(attachments: u32, max_attachments: u32) -> Self {
+        Self { entry_point: None, attachments, max_attachments, max_dual_source_attachments: 0 }
+    }
+
+    setters! {
+        entry_point?: &'a str,
+        max_dual_source_attachments: u32,
+    }
+}
+
 /// A fragment shader that writes to every attachment.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Broadcast {
     /// The SPIR-V words. With one attachment they are the input.
     pub words: Vec<u32>,
@@ -77,6 +93,7 @@ pub struct Broadcast {
 
 /// An output of the fragment shader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AddedOutput {
     /// The variable.
     pub variable: Id,

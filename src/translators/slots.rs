@@ -26,6 +26,8 @@ use std::fmt;
 
 use spirv::BuiltIn;
 
+use crate::setters::setters;
+
 /// The number of locations that are reserved for slots without a SPIR-V built-in, even if a shader
 /// does not use them.
 pub const RESERVED_LOCATIONS: u32 = 11;
@@ -181,6 +183,8 @@ pub const fn generic_locations(locations: u32) -> u32 {
 
 /// The parameters of the assignment. They must be equal for all stages of a pipeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[must_use]
 pub struct Packing {
     /// The number of locations of the interface: a quarter of the device's
     /// `maxVertexOutputComponents`, or of the corresponding limit of another stage; the minimum
@@ -198,6 +202,11 @@ impl Default for Packing {
 }
 
 impl Packing {
+    setters! {
+        max_locations: u32,
+        multiview: bool,
+    }
+
     /// Returns the location or built-in of a slot.
     ///
     /// # Errors

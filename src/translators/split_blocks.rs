@@ -26,6 +26,7 @@ use spirv::{Decoration, ExecutionModel, Op, StorageClass};
 
 use crate::capture::{CaptureError, Layout};
 use crate::lower::interface;
+use crate::setters::setters;
 use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::emit::Builder;
 use crate::spirv::entry_point::{CAPTURED_STAGES, EntryPoint, find_captured_shader};
@@ -36,8 +37,10 @@ use crate::spirv::{Id, Instruction, Module, Section, result_of};
 /// The most variables that structures may become. No device has as many output components.
 const MAX_VARIABLES: usize = 512;
 
-/// The options of [`split_blocks`].
+/// The options of [`split_blocks`]; by default for the only shader.
 #[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+#[must_use]
 pub struct SplitOptions<'a> {
     /// The stage, as in [`Shader::stage`](crate::lower::Shader::stage): vertex, tessellation evaluation or
     /// geometry. The outputs of other stages are arrays with one element per vertex, or are not
@@ -49,8 +52,17 @@ pub struct SplitOptions<'a> {
     pub specialization: &'a [SpecializationConstant<'a>],
 }
 
+impl<'a> SplitOptions<'a> {
+    setters! {
+        stage?: ExecutionModel,
+        entry_point?: &'a str,
+        specialization: &'a [SpecializationConstant<'a>],
+    }
+}
+
 /// A module whose entry point has no structures among its outputs, except those with built-ins.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Split {
     /// The SPIR-V words. Specialisation constants have been replaced by constants.
     pub words: Vec<u32>,
@@ -62,6 +74,7 @@ pub struct Split {
 
 /// A variable that replaces a member.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Member {
     /// The new variable.
     pub variable: Id,

@@ -446,28 +446,25 @@ fn defaults_and_draw_parameters_are_supplied() {
 fn lists_capture_what_decorations_do() {
     use spirv::BuiltIn;
     use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
-    use vkxfb::lower::{Captures, compute, native, vertex};
+    use vkxfb::lower::{compute, native, vertex};
 
     for resources in RESOURCES {
         let mut gpu = open_with(OpenOptions { resources, ..Default::default() });
         let shader = ProbeShader::two_buffers();
         let words = shader.words();
-        let entry = |selector, buffer, offset| CaptureEntry { selector, buffer, offset };
+        let entry = |selector, buffer, offset| CaptureEntry::new(selector, buffer, offset);
         let position =
             Selector::BuiltIn { built_in: BuiltIn::Position, component: 0, components: 4 };
-        let list = CaptureList {
-            captures: vec![
+        let list = CaptureList::default()
+            .captures(vec![
                 entry(Selector::Location { location: 1, component: 0, components: 3 }, 1, 4),
                 entry(Selector::Name("checksum".to_owned()), 0, 20),
                 entry(position, 0, 0),
-            ],
-            strides: [Some(32), Some(20), None, None],
-        };
-        let source = Shader { captures: Captures::List(&list), ..Shader::new(&words) };
-        let compute_options = compute::Options {
-            vertex_input: &shader.vertex_input,
-            target: gpu.compute_target(Backend::Compute).unwrap(),
-        };
+            ])
+            .strides([Some(32), Some(20), None, None]);
+        let source = Shader::new(&words).captures(&list);
+        let compute_options = compute::Options::new(&shader.vertex_input)
+            .target(gpu.compute_target(Backend::Compute).unwrap());
         for lowered in [
             native::lower_within(&source, gpu.capabilities().limits.max_vertex_output_components)
                 .unwrap(),

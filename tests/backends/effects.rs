@@ -39,9 +39,8 @@ fn runs(gpu: &mut Gpu, backend: Backend, topology: PrimitiveTopology, draws: &[D
     // It has a descriptor set of its own.
     let lowered = match backend {
         COMPUTE => {
-            let target = gpu.compute_target_behind(backend, 1).unwrap();
-            compute::lower(&shader, &compute::Options { vertex_input: &vertex_input, target })
-                .unwrap()
+            let target = gpu.compute_target(backend).unwrap();
+            compute::lower(&shader, &compute::Options::new(&vertex_input).target(target)).unwrap()
         }
         backend => lower_on(gpu, backend, &shader, &vertex_input),
     };

@@ -90,7 +90,7 @@ fn captured(gpu: &mut Gpu, pipeline: &Pipeline, cases: &[Case], size: u64) -> Ve
     let count = cases.iter().map(|case| case.indices.len() as u64);
     let desc = ArenaDesc::for_draws(1, draws);
     let scratch = desc.scratch + count.map(ArenaDesc::restart_scratch).sum::<u64>();
-    let mut arena = gpu.create_arena(&ArenaDesc { scratch, ..desc }).unwrap();
+    let mut arena = gpu.create_arena(&desc.scratch(scratch)).unwrap();
     let kernels = gpu.kernels();
     gpu.submit(|ctx, cmd| {
         let buffers = [Some(CaptureBuffer::new(target.raw(), size))];
@@ -131,10 +131,10 @@ fn shaders_without_byte_loads_need_whole_dwords() {
         }
         let shader = ProbeShader::identify();
         let target = gpu.compute_target(COMPUTE).unwrap();
-        let target = compute::Target { byte_loads: false, ..target };
+        let target = target.byte_loads(false);
         let options = compute::Options::new(&shader.vertex_input).target(target);
         let lowered = compute::lower(&Shader::new(&shader.words()), &options).unwrap();
-        let desc = PipelineDesc::new(&lowered, &shader.vertex_input);
+        let desc = PipelineDesc::new(&lowered);
         // SAFETY: the device of the context is live.
         let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
         let usage = gpu.context().index_buffer_usage(COMPUTE);

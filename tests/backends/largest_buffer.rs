@@ -33,11 +33,9 @@ fn captures_fill_the_largest_buffer() {
         gpu.submit(|ctx, cmd| {
             let at = Some(CounterBuffer::new(counter.raw()));
             let bound = CaptureBuffer::new(target.raw(), MAX_BUFFER_SIZE);
-            let desc = CaptureDesc {
-                buffers: &[Some(bound)],
-                counters: &[at.filter(|_| resumed)],
-                ..CaptureDesc::new(&pipeline)
-            };
+            let buffers = [Some(bound)];
+            let counters = [at.filter(|_| resumed)];
+            let desc = CaptureDesc::new(&pipeline).buffers(&buffers).counters(&counters);
             let draw = Draw { vertex_count, instance_count: 3, ..Draw::default() };
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {

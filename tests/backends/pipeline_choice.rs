@@ -59,11 +59,11 @@ fn pipeline(gpu: &Gpu, staging: u32, topology: Option<PrimitiveTopology>) -> Pip
     let words = common::compile(SHADER, &[]);
     let shader = Shader::new(&words);
     let vertex_input = vertex_reads(&shader).unwrap().packed_vertex_input();
-    let target = compute::Target { staging, ..gpu.compute_target(COMPUTE).unwrap() };
+    let target = gpu.compute_target(COMPUTE).unwrap().staging(staging);
     let options = compute::Options::new(&vertex_input).target(target);
     let lowered = compute::lower(&shader, &options).unwrap();
     assert_eq!(lowered.compute().unwrap().is_staged, staging > 0);
-    let desc = PipelineDesc::new(&lowered, &vertex_input);
+    let desc = PipelineDesc::new(&lowered);
     let desc = topology.map_or(desc, |topology| desc.topology(topology));
     // SAFETY: the device of the context is live.
     unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
@@ -311,7 +311,7 @@ fn counting_pipeline(gpu: &Gpu, restart: bool, topology: Option<PrimitiveTopolog
     let vertex_input = VertexInput::default();
     let options = compute::Options::new(&vertex_input).target(gpu.compute_target(COMPUTE).unwrap());
     let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
-    let desc = PipelineDesc::new(&lowered, &vertex_input).primitive_restart(restart);
+    let desc = PipelineDesc::new(&lowered).primitive_restart(restart);
     let desc = topology.map_or(desc, |topology| desc.topology(topology));
     // SAFETY: the device of the context is live.
     unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
@@ -328,10 +328,7 @@ fn runs(gpu: &mut Gpu, pipeline: &Pipeline, drawn: Drawn, times: u32) -> u32 {
     gpu.write(&counter, 0, &[0; 4]).unwrap();
     let kernels = gpu.kernels();
     let arena = ArenaDesc::for_draws(1, 2).with_pipeline(pipeline, 2);
-    let arena = ArenaDesc {
-        scratch: arena.scratch + 2 * ArenaDesc::restart_scratch(VERTICES.into()),
-        ..arena
-    };
+    let arena = arena.scratch(arena.scratch + 2 * ArenaDesc::restart_scratch(VERTICES.into()));
     let mut arena = gpu.create_arena(&arena).unwrap();
     gpu.submit(|ctx, cmd| {
         let buffers = [Some(CaptureBuffer::new(target.raw(), target.size()))];

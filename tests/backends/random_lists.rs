@@ -3,7 +3,7 @@
 
 use spirv::BuiltIn;
 use vkxfb::capture::{CaptureEntry, CaptureList, Layout, Selector};
-use vkxfb::lower::{Backend, Captures, LowerError, Shader, compute, native, vertex};
+use vkxfb::lower::{Backend, LowerError, Shader, compute, native, vertex};
 use vkxfb::spirv::Module;
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::find_vertex_shader;
@@ -80,7 +80,7 @@ fn random_list(random: &mut Random) -> CaptureList {
         let mut offset = 0;
         for _ in 0..1 + random.below(3) {
             let mut push = |offset: &mut u32, selector, dwords| {
-                captures.push(CaptureEntry { selector, buffer, offset: *offset });
+                captures.push(CaptureEntry::new(selector, buffer, *offset));
                 *offset += dwords * 4;
             };
             match random.below(4) {
@@ -118,7 +118,7 @@ fn random_list(random: &mut Random) -> CaptureList {
         }
         *stride = Some(offset.next_multiple_of(8));
     }
-    CaptureList { captures, strides }
+    CaptureList::default().captures(captures).strides(strides)
 }
 
 /// Stream-output records of a list, cut at every fourth component of a location and here and there.
@@ -192,8 +192,7 @@ fn native_captures_of_lists_are_those_of_the_other_backends() {
     let split = split_blocks(&words, &split_blocks::SplitOptions::default()).unwrap().words;
     common::validate(&split, "vulkan1.0");
     let vertex_input = VertexInput::default();
-    let options =
-        compute::Options { vertex_input: &vertex_input, target: compute::Target::default() };
+    let options = compute::Options::new(&vertex_input);
     let mut random = Random(1);
     let (mut inlined, mut explicit, mut over_budget) = (0, 0, 0);
     for _ in 0..24 {
@@ -207,7 +206,7 @@ fn native_captures_of_lists_are_those_of_the_other_backends() {
         if random.below(2) == 0 {
             list = from_records;
         }
-        let of = |words| Shader { captures: Captures::List(&list), ..Shader::new(words) };
+        let of = |words| Shader::new(words).captures(&list);
         let expected = match compute::lower(&of(&words), &options) {
             Ok(lowered) => capture(&mut gpu, &lowered),
             Err(error) => panic!("{error}: {list:?}"),
@@ -219,7 +218,7 @@ fn native_captures_of_lists_are_those_of_the_other_backends() {
         for (what, words) in [("whole", &words), ("split", &split)] {
             let max_output_components = gpu.capabilities().limits.max_vertex_output_components;
             let options =
-                native::EmitOptions { max_output_components, ..native::EmitOptions::new(&list) };
+                native::EmitOptions::new(&list).max_output_components(max_output_components);
             match native::emit(words, &options) {
                 Ok(emitted) => {
                     common::validate(&emitted.lowered.words, "vulkan1.0");

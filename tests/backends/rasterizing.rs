@@ -174,12 +174,7 @@ fn description<'a>(
     topology: PrimitiveTopology,
     render_pass: vk::RenderPass,
 ) -> PipelineDesc<'a> {
-    PipelineDesc {
-        topology,
-        dynamic_topology: false,
-        render_pass,
-        ..PipelineDesc::new(shader, vertex_input)
-    }
+    PipelineDesc::new(shader).topology(topology).vertex_input(vertex_input).render_pass(render_pass)
 }
 
 /// Captures all draws with the recorder, each with its push constants.
@@ -195,7 +190,8 @@ unsafe fn capture(
     push_fragments: impl Fn(&[u8]),
 ) -> Result<(), RuntimeError> {
     let bound = CaptureBuffer::new(target.raw(), CAPTURE_BYTES - 60);
-    let desc = CaptureDesc { buffers: &[Some(bound)], ..CaptureDesc::new(pipeline) };
+    let buffers = [Some(bound)];
+    let desc = CaptureDesc::new(pipeline).buffers(&buffers);
     // SAFETY: the caller's contract; what was recorded with the arena before is done.
     unsafe {
         arena.reset();

@@ -49,10 +49,8 @@ impl Bench {
     fn new(resources: Resources) -> Self {
         let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
         let vertex_input = VertexInput::default();
-        let options = compute::Options {
-            vertex_input: &vertex_input,
-            target: gpu.context().compute_target(1).unwrap(),
-        };
+        let options =
+            compute::Options::new(&vertex_input).target(gpu.context().compute_target().unwrap());
         let words = common::compile(SHADER, &[]);
         let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
         let usage = gpu.context().capture_buffer_usage(COMPUTE);
@@ -91,7 +89,8 @@ impl Bench {
         let (kernels, pipeline, target) = (self.gpu.kernels(), &self.pipeline, &self.target);
         let submitted = self.gpu.submit(|ctx, cmd| {
             let bound = CaptureBuffer::new(target.raw(), size);
-            let desc = CaptureDesc { buffers: &[Some(bound)], ..CaptureDesc::new(pipeline) };
+            let bound_buffers = [Some(bound)];
+            let desc = CaptureDesc::new(pipeline).buffers(&bound_buffers);
             // SAFETY: everything outlives the submission, which is waited for.
             let recorded = unsafe {
                 let mut capture = Capture::new(ctx, &kernels);
@@ -123,18 +122,14 @@ fn make_pipeline(
     lowered: &Lowered,
     set_layouts: &[vk::DescriptorSetLayout],
 ) -> Result<Pipeline, RuntimeError> {
-    let desc = PipelineDesc {
-        shader: lowered,
-        topology: STRIP,
-        provoking_vertex: ProvokingVertex::First,
-        primitive_restart: true,
-        vertex_input: &VertexInput::default(),
-        set_layouts,
-        dynamic_topology: true,
-        render_pass: vk::RenderPass::null(),
-        prepared: &[],
-        cache: vk::PipelineCache::null(),
-    };
+    let vertex_input = VertexInput::default();
+    let desc = PipelineDesc::new(lowered)
+        .topology(STRIP)
+        .dynamic_topology(true)
+        .provoking_vertex(ProvokingVertex::First)
+        .primitive_restart(true)
+        .vertex_input(&vertex_input)
+        .set_layouts(set_layouts);
     // SAFETY: the context is of a live device, and the layouts are its.
     unsafe { Pipeline::new(gpu.context(), &desc) }
 }
@@ -173,7 +168,7 @@ fn draws_may_read_from_many_buffers() {
             })
             .unwrap();
         let set = bench.set.raw;
-        let arena = ArenaDesc { scratch: 1 << 16, upload: 1 << 16, ..ArenaDesc::for_draws(1, 10) };
+        let arena = ArenaDesc::for_draws(1, 10).scratch(1 << 16).upload(1 << 16);
         let found = bench.capture(&arena, |recorder| {
             // SAFETY: as `capture` says; the arguments lie in their buffers.
             unsafe {
@@ -287,7 +282,7 @@ fn limits_of_descriptors_are_named() {
     });
     assert_eq!(refused(found), unknown);
     bench.gpu.destroy_query_pool(pool);
-    let one = ArenaDesc { descriptor_sets: 1, ..arena };
+    let one = arena.descriptor_sets(1);
     let found = bench.capture(&one, |recorder| {
         // SAFETY: as `capture` says.
         unsafe {
@@ -297,30 +292,63 @@ fn limits_of_descriptors_are_named() {
     });
     assert!(refused(found).starts_with("the arena's 1 descriptor sets are used up: reset it"));
     // SAFETY of the allocator is the device's: nothing is made.
-    let huge = bench.gpu.create_arena(&ArenaDesc { upload: 1 << 30, ..arena }).map(|_: Arena| ());
+    let huge = bench.gpu.create_arena(&arena.upload(1 << 30)).map(|_: Arena| ());
     assert_eq!(
         huge.unwrap_err().to_string(),
         "the size of vkxfb upload in bytes is 1073741824: maxStorageBufferRange is 134217728"
     );
 
-    // A pipeline without the application's set, for which the shader was not lowered.
-    let error = make_pipeline(&bench.gpu, &bench.lowered, &[]).unwrap_err();
+    let refused = |lowered: &Lowered, set_layouts: &[vk::DescriptorSetLayout]| {
+        make_pipeline(&bench.gpu, lowered, set_layouts).unwrap_err().to_string()
+    };
+    let words = common::compile(SHADER, &[]);
+    let vertex_input = VertexInput::default();
+    let by_address = compute::lower(&Shader::new(&words), &compute::Options::new(&vertex_input));
     assert_eq!(
-        error.to_string(),
-        "the shader reaches memory by 18 and 6 storage buffers in descriptor set 1: with these set layouts \
-         this device takes 18 and 6 storage buffers in descriptor set 0"
+        refused(&by_address.unwrap(), &[bench.set.layout]),
+        "the shader reaches memory by device addresses: this device takes 18 and 6 storage buffers"
     );
     let max = ctx.capabilities().limits.max_descriptor_sets;
     assert_eq!(
-        ctx.resource_plan(max as usize).unwrap_err().to_string(),
+        refused(&bench.lowered, &vec![bench.set.layout; max as usize]),
         format!(
-            "the number of descriptor sets, with one for the buffers of captures, is {}: \
+            "the number of descriptor set layouts, with one for the buffers of captures, is {}: \
              maxBoundDescriptorSets is {max}",
             max + 1
         )
     );
-    assert!(matches!(ctx.resource_plan(1), Ok(ResourcePlan::Descriptors { set: 1, .. })));
+    assert_eq!(ctx.resource_plan().unwrap(), ResourcePlan::Descriptors { reads: 18, writes: 6 });
     bench.close();
+}
+
+/// A shader is lowered without the number of set layouts. The pipeline moves the set of the buffers
+/// behind all of them.
+#[test]
+fn a_pipeline_may_have_more_sets_than_its_shader_uses() {
+    for resources in RESOURCES {
+        let mut bench = Bench::new(resources);
+        let set = bench.set.raw;
+        for (count, optimizes) in [(1, true), (3, true), (3, false)] {
+            let mut ctx = bench.gpu.context().clone();
+            ctx.set_optimizes_shaders(optimizes);
+            let desc = PipelineDesc::new(&bench.lowered);
+            let set_layouts = vec![bench.set.layout; count];
+            // SAFETY: the context is of a live device, and the layouts are its.
+            let made = unsafe { Pipeline::new(&ctx, &desc.set_layouts(&set_layouts)) }.unwrap();
+            let before = std::mem::replace(&mut bench.pipeline, made);
+            bench.gpu.destroy_pipeline(before);
+            let found = bench.capture(&ArenaDesc::for_draws(1, 1), |recorder| {
+                // SAFETY: as `capture` says.
+                unsafe {
+                    recorder.bind_descriptor_sets(0, &[set], &[])?;
+                    recorder.draw(STRIP, &Draw::new(4))
+                }
+            });
+            let expected = expected(&[&[0, 1, 2, 3]]);
+            assert_eq!(found.unwrap()[..expected.len()], expected, "{resources:?} {count}");
+        }
+        bench.close();
+    }
 }
 
 /// Counters in separate buffers, and a flush after which the descriptor set is another.
@@ -336,7 +364,7 @@ fn counters_and_flushes_go_on() {
         let counter = CounterBuffer { buffer: counter, offset: 4 };
         let set = bench.set.raw;
         let (kernels, pipeline, target) = (bench.gpu.kernels(), &bench.pipeline, &bench.target);
-        let desc = ArenaDesc { descriptor_sets: 8, ..ArenaDesc::for_draws(3, 8) };
+        let desc = ArenaDesc::for_draws(3, 8).descriptor_sets(8);
         let mut arena = bench.gpu.create_arena(&desc).unwrap();
         let initial = vec![0xa5; target.size() as usize];
         bench.gpu.write(target, 0, &initial).unwrap();
@@ -344,11 +372,9 @@ fn counters_and_flushes_go_on() {
             .gpu
             .submit(|ctx, cmd| {
                 let bound = CaptureBuffer::new(target.raw(), target.size());
-                let desc = CaptureDesc {
-                    buffers: &[Some(bound)],
-                    counters: &[Some(counter)],
-                    ..CaptureDesc::new(pipeline)
-                };
+                let captured = [Some(bound)];
+                let counters = [Some(counter)];
+                let desc = CaptureDesc::new(pipeline).buffers(&captured).counters(&counters);
                 let draw = |buffer| IndirectDraw {
                     buffer,
                     offset: 0,
@@ -391,8 +417,8 @@ fn arenas_of_absurd_sizes_are_refused() {
     for resources in device::RESOURCES {
         let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
         for desc in [
-            ArenaDesc { upload: 16, scratch: 1 << 62, descriptor_sets: 1 },
-            ArenaDesc { upload: u64::MAX, scratch: 16, descriptor_sets: 1 },
+            ArenaDesc::new(16, 1 << 62).descriptor_sets(1),
+            ArenaDesc::new(u64::MAX, 16).descriptor_sets(1),
             ArenaDesc::for_draws(1 << 31, u64::MAX),
         ] {
             gpu.create_arena(&desc).unwrap_err();

@@ -307,16 +307,18 @@ fn locations_lead_to_what_decorations_say() {
         &[],
     );
     let decorated = shader.decorated();
-    let captures = decorated.outputs.iter().map(|o| CaptureEntry {
-        selector: Selector::Location {
-            location: o.location.unwrap(),
-            component: o.component,
-            components: o.dwords(),
-        },
-        buffer: o.buffer,
-        offset: o.offset,
+    let captures = decorated.outputs.iter().map(|o| {
+        CaptureEntry::new(
+            Selector::Location {
+                location: o.location.unwrap(),
+                component: o.component,
+                components: o.dwords(),
+            },
+            o.buffer,
+            o.offset,
+        )
     });
-    let list = CaptureList { captures: captures.collect(), strides: decorated.strides };
+    let list = CaptureList::default().captures(captures.collect()).strides(decorated.strides);
     let layout = shader.list(&list).unwrap();
     assert_eq!(pieces(&layout), pieces(&decorated));
 }
@@ -324,8 +326,9 @@ fn locations_lead_to_what_decorations_say() {
 #[test]
 fn parts_of_vectors_and_built_ins_are_captured() {
     let shader = Shader::of(OUTPUTS, &[]);
-    let capture = |selector, offset| CaptureEntry { selector, buffer: 0, offset };
-    let list = |captures| CaptureList { captures, strides: [Some(64), None, None, None] };
+    let capture = |selector, offset| CaptureEntry::new(selector, 0, offset);
+    let list =
+        |captures| CaptureList::default().captures(captures).strides([Some(64), None, None, None]);
     let layout = shader
         .list(&list(vec![
             capture(Selector::Location { location: 0, component: 1, components: 2 }, 0),
@@ -378,10 +381,11 @@ fn records_have_limits() {
         let mut strides = [None; 4];
         strides[0] = stride;
         let selector = Selector::Name("colour".to_owned());
-        shader.list(&CaptureList {
-            captures: vec![CaptureEntry { selector, buffer, offset }],
-            strides,
-        })
+        shader.list(
+            &CaptureList::default()
+                .captures(vec![CaptureEntry::new(selector, buffer, offset)])
+                .strides(strides),
+        )
     };
     assert!(list(0, 0, Some(16)).is_ok());
     assert!(matches!(list(0, 4, Some(16)), Err(CaptureError::BeyondStride { end: 20, .. })));
@@ -395,8 +399,13 @@ fn records_have_limits() {
     );
     let places = |components| {
         let selector = Selector::Location { location: 0, component: 0, components };
-        let captures = vec![CaptureEntry { selector, buffer: 0, offset: u32::MAX - 3 }];
-        shader.list(&CaptureList { captures, strides: [Some(16), None, None, None] })
+        let captures = vec![CaptureEntry::new(selector, 0, u32::MAX - 3)];
+        shader.list(&CaptureList::default().captures(captures).strides([
+            Some(16),
+            None,
+            None,
+            None,
+        ]))
     };
     assert!(matches!(places(4), Err(CaptureError::BeyondStride { end: e, .. }) if e == end));
 }
@@ -428,8 +437,8 @@ fn a_hostile_component_takes_few_locations() {
     let used: Vec<u32> = locations_used(&declarations, &entry).into_iter().collect();
     assert_eq!(used, [7, 8]);
     let selector = Selector::Location { location: 7, component: u32::MAX, components: 2 };
-    let captures = vec![CaptureEntry { selector, buffer: 0, offset: 0 }];
-    let list = CaptureList { captures, strides: [Some(8), None, None, None] };
+    let captures = vec![CaptureEntry::new(selector, 0, 0)];
+    let list = CaptureList::default().captures(captures).strides([Some(8), None, None, None]);
     assert_eq!(Layout::from_list(&declarations, &entry, &list).unwrap().outputs.len(), 2);
 }
 
@@ -446,13 +455,11 @@ fn narrow_outputs_take_their_locations() {
     );
     let used = locations_used(&shader.declarations, &shader.entry);
     assert_eq!(used.into_iter().collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 6]);
-    let capture = |location, components, offset| CaptureEntry {
-        selector: Selector::Location { location, component: 0, components },
-        buffer: 0,
-        offset,
+    let capture = |location, components, offset| {
+        CaptureEntry::new(Selector::Location { location, component: 0, components }, 0, offset)
     };
     let captures = vec![capture(4, 4, 0), capture(6, 2, 16), capture(0, 4, 32), capture(0, 4, 48)];
-    let list = CaptureList { captures, strides: [Some(64), None, None, None] };
+    let list = CaptureList::default().captures(captures).strides([Some(64), None, None, None]);
     let layout = shader.list(&list).unwrap();
     let names: Vec<_> = layout.outputs.iter().map(|o| o.name.as_deref()).collect();
     assert_eq!(names, [Some("b"), Some("d"), Some("colour"), Some("colour")]);

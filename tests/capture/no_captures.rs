@@ -18,14 +18,14 @@ fn all(words: &[u32]) -> [Lowered; 5] {
     let shader = &Shader::new(words);
     let vertex_input = VertexInput::default();
     let to_compute = |resources, staging| {
-        let target = compute::Target { resources, staging, ..Default::default() };
-        compute::lower(shader, &compute::Options { vertex_input: &vertex_input, target }).unwrap()
+        let target = compute::Target::default().resources(resources).staging(staging);
+        compute::lower(shader, &compute::Options::new(&vertex_input).target(target)).unwrap()
     };
     [
         native::lower(shader).unwrap(),
         vertex::lower(shader).unwrap(),
         to_compute(ResourcePlan::DeviceAddress, 0),
-        to_compute(ResourcePlan::Descriptors { set: 0, reads: 12, writes: 4 }, 0),
+        to_compute(ResourcePlan::Descriptors { reads: 12, writes: 4 }, 0),
         to_compute(ResourcePlan::DeviceAddress, 4096),
     ]
 }
@@ -73,25 +73,19 @@ mod on_a_device {
             Backend::Vertex => vertex::lower(shader),
             Backend::Compute => {
                 let target = gpu.compute_target(backend).unwrap();
-                compute::lower(shader, &compute::Options { vertex_input, target })
+                compute::lower(shader, &compute::Options::new(vertex_input).target(target))
             }
         }
         .unwrap()
     }
 
     fn pipeline(gpu: &Gpu, lowered: &Lowered) -> Pipeline {
-        let desc = PipelineDesc {
-            shader: lowered,
-            topology: STRIP,
-            provoking_vertex: ProvokingVertex::First,
-            primitive_restart: false,
-            vertex_input: &VertexInput::default(),
-            set_layouts: &[],
-            dynamic_topology: false,
-            render_pass: gpu.render_pass(),
-            prepared: &[],
-            cache: vk::PipelineCache::null(),
-        };
+        let input = VertexInput::default();
+        let desc = PipelineDesc::new(lowered)
+            .topology(STRIP)
+            .provoking_vertex(ProvokingVertex::First)
+            .vertex_input(&input)
+            .render_pass(gpu.render_pass());
         // SAFETY: the context is of a live device.
         unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
     }
@@ -144,11 +138,9 @@ mod on_a_device {
                     pool.reset(ctx, cmd, 0, 1)?;
                 }
                 let counter = Some(CounterBuffer::new(buffer));
-                let desc = CaptureDesc {
-                    buffers: &[Some(CaptureBuffer { buffer, offset: 256, size: 256 })],
-                    counters: &[counter],
-                    ..CaptureDesc::new(&pipeline)
-                };
+                let buffers = [Some(CaptureBuffer { buffer, offset: 256, size: 256 })];
+                let counters = [counter];
+                let desc = CaptureDesc::new(&pipeline).buffers(&buffers).counters(&counters);
                 let mut capture = Capture::new(ctx, &kernels);
                 let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
                 for pool in &pools {

@@ -3,7 +3,7 @@
 use spirv::ExecutionModel;
 use vkxfb::capture::{CaptureList, Layout};
 use vkxfb::lower::native::{self, Emitted};
-use vkxfb::lower::{Captures, LowerError, Shader, vertex};
+use vkxfb::lower::{LowerError, Shader, vertex};
 use vkxfb::spirv::Module;
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::find_entry_point;
@@ -105,18 +105,13 @@ fn the_worked_case_is_inlined_after_splitting_and_explicit_before() {
             [(unpacked, SlotLocations::Unpacked), (packed, SlotLocations::Packed)]
         {
             let mut info = goku_outputs(registers, locations);
-            let split = split_blocks(
-                &words,
-                &split_blocks::SplitOptions { stage: Some(stage), ..Default::default() },
-            );
+            let split = split_blocks(&words, &split_blocks::SplitOptions::default().stage(stage));
             let split = split.unwrap().words;
             let emit = |words: &[u32], info: &StreamOutputInfo, max_output_components| {
                 let list = list(words, stage, info).unwrap();
-                let options = native::EmitOptions {
-                    stage: Some(stage),
-                    max_output_components,
-                    ..native::EmitOptions::new(&list)
-                };
+                let options = native::EmitOptions::new(&list)
+                    .stage(stage)
+                    .max_output_components(max_output_components);
                 native::emit(words, &options)
             };
             for _ in 0..3 {
@@ -319,6 +314,6 @@ fn halves_of_components_that_meet_are_whole() {
     let halves = [[5, 2, 1, 0, 1], [5, 3, 1, 0, 2], [6, 0, 1, 0, 3], [6, 1, 1, 0, 4]];
     let list = list(&words, VERTEX, &info(&halves, [6, 0, 0, 0])).unwrap();
     assert_eq!(list.captures.len(), 1);
-    let shader = Shader { captures: Captures::List(&list), ..Shader::new(&words) };
+    let shader = Shader::new(&words).captures(&list);
     common::validate(&vertex::lower(&shader).unwrap().words, "vulkan1.0");
 }

@@ -115,13 +115,12 @@ pub fn pipeline_of(
     lowered: &Lowered,
     options: PipelineOptions,
 ) -> Pipeline {
-    let desc = PipelineDesc {
-        topology: options.topology,
-        provoking_vertex: options.provoking,
-        dynamic_topology: !options.specialize,
-        render_pass,
-        ..PipelineDesc::new(lowered, &shader.vertex_input)
-    };
+    let desc = PipelineDesc::new(lowered)
+        .topology(options.topology)
+        .dynamic_topology(!options.specialize)
+        .provoking_vertex(options.provoking)
+        .vertex_input(&shader.vertex_input)
+        .render_pass(render_pass);
     // SAFETY: the context is of a live device.
     unsafe { Pipeline::new(ctx, &desc) }.unwrap()
 }
@@ -129,18 +128,13 @@ pub fn pipeline_of(
 /// A compute pipeline for any draw of [`ProbeShader::identify`], with primitive restart.
 pub fn restarting_pipeline(gpu: &Gpu, provoking_vertex: ProvokingVertex) -> Pipeline {
     let shader = ProbeShader::identify();
-    let desc = PipelineDesc {
-        shader: &lower(gpu, &shader, Backend::Compute),
-        topology: PrimitiveTopology::TriangleStrip,
-        provoking_vertex,
-        primitive_restart: true,
-        vertex_input: &shader.vertex_input,
-        set_layouts: &[],
-        dynamic_topology: true,
-        render_pass: vk::RenderPass::null(),
-        prepared: &[],
-        cache: vk::PipelineCache::null(),
-    };
+    let lowered = lower(gpu, &shader, Backend::Compute);
+    let desc = PipelineDesc::new(&lowered)
+        .topology(PrimitiveTopology::TriangleStrip)
+        .dynamic_topology(true)
+        .provoking_vertex(provoking_vertex)
+        .primitive_restart(true)
+        .vertex_input(&shader.vertex_input);
     // SAFETY: the context is of a live device.
     unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
 }
@@ -348,7 +342,9 @@ pub fn lower_on(
     let lowered = match backend {
         Backend::Native => native::lower(shader),
         Backend::Vertex => vertex::lower(shader),
-        Backend::Compute => compute::lower(shader, &compute::Options { vertex_input, target }),
+        Backend::Compute => {
+            compute::lower(shader, &compute::Options::new(vertex_input).target(target))
+        }
     };
     lowered.unwrap()
 }
@@ -373,12 +369,11 @@ impl Draws<'_> {
         let &Draws { lowered, vertex_input, topology, push_constants, .. } = self;
         let set_layouts: Vec<_> = self.sets.iter().map(|set| set.layout).collect();
         let sets: Vec<_> = self.sets.iter().map(|set| set.raw).collect();
-        let desc = PipelineDesc {
-            topology,
-            set_layouts: &set_layouts,
-            render_pass: gpu.render_pass(),
-            ..PipelineDesc::new(lowered, vertex_input)
-        };
+        let desc = PipelineDesc::new(lowered)
+            .topology(topology)
+            .vertex_input(vertex_input)
+            .set_layouts(&set_layouts)
+            .render_pass(gpu.render_pass());
         // SAFETY: the context is of a live device.
         let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
         let records: u64 = (self.draws.iter())

@@ -12,7 +12,7 @@ use vkxfb_probe::shaders::ProbeShader;
 pub fn identify(gpu: &Gpu) -> (Lowered, VertexInput) {
     let shader = ProbeShader::identify();
     let target = gpu.compute_target(Backend::Compute).unwrap();
-    let options = compute::Options { vertex_input: &shader.vertex_input, target };
+    let options = compute::Options::new(&shader.vertex_input).target(target);
     let lowered = compute::lower(&Shader::new(&shader.words()), &options).unwrap();
     (lowered, shader.vertex_input)
 }
@@ -23,11 +23,10 @@ pub fn dynamic(
     (shader, vertex_input): &(Lowered, VertexInput),
     primitive_restart: bool,
 ) -> Pipeline {
-    let desc = PipelineDesc {
-        topology: PrimitiveTopology::PointList,
-        primitive_restart,
-        ..PipelineDesc::new(shader, vertex_input)
-    };
+    let desc = PipelineDesc::new(shader)
+        .topology(PrimitiveTopology::PointList)
+        .primitive_restart(primitive_restart)
+        .vertex_input(vertex_input);
     // SAFETY: the context is of a live device.
     unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
 }

@@ -219,7 +219,7 @@ fn compiles_everything() {
             let shader = Shader::new(&words);
             let vertex_input = vertex_reads(&shader).unwrap().packed_vertex_input();
             let target = gpu.compute_target(Backend::Compute).unwrap();
-            let options = compute::Options { vertex_input: &vertex_input, target };
+            let options = compute::Options::new(&vertex_input).target(target);
             let lowered = compute::lower(&shader, &options).unwrap();
             for (kind, describe) in KINDS {
                 for (topology_name, topology) in TOPOLOGIES {
@@ -228,8 +228,8 @@ fn compiles_everything() {
                     if is_for_one && topology.is_none() {
                         continue;
                     }
-                    let mut desc = PipelineDesc::new(&lowered, &vertex_input)
-                        .primitive_restart(kind.ends_with("restart"));
+                    let mut desc =
+                        PipelineDesc::new(&lowered).primitive_restart(kind.ends_with("restart"));
                     if let Some(topology) = topology {
                         desc = desc.topology(topology);
                     }

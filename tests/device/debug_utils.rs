@@ -90,10 +90,10 @@ fn record(names: bool) -> Vec<String> {
     unsafe {
         let words = common::compile(SHADER, &[]);
         let vertex_input = VertexInput::default();
-        let target = ctx.compute_target(0).unwrap();
-        let options = compute::Options { vertex_input: &vertex_input, target };
+        let target = ctx.compute_target().unwrap();
+        let options = compute::Options::new(&vertex_input).target(target);
         let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
-        let pipeline = Pipeline::new(ctx, &PipelineDesc::new(&lowered, &vertex_input)).unwrap();
+        let pipeline = Pipeline::new(ctx, &PipelineDesc::new(&lowered)).unwrap();
         let kernels = Kernels::new(ctx).unwrap();
         kernels.prepare(ctx, &[Kernel::Setup], vk::PipelineCache::null()).unwrap();
         let mut arena = Arena::new(ctx, allocator, &ArenaDesc::for_draws(1, 1)).unwrap();

@@ -38,17 +38,17 @@ fn a_device_with_a_chain_of_its_own_is_created_and_adopted() {
             .push_next(&mut vulkan13);
         required.with_create_info(info, |info| {
             let device = instance.create_device(info);
-            let raw = RawDevice {
-                get_instance_proc_addr: entry.static_fn().get_instance_proc_addr,
-                instance: instance.raw.handle(),
-                instance_api_version: version,
+            let raw = RawDevice::new(
+                entry.static_fn().get_instance_proc_addr,
+                instance.raw.handle(),
+                version,
                 physical_device,
-                device: device.handle(),
-            };
+                device.handle(),
+            );
             let ctx = Context::from_raw(&raw, info, &backends).unwrap();
             assert_eq!(*ctx.enabled(), required);
             assert!(ctx.capabilities().synchronization2 && !ctx.capabilities().dynamic_rendering);
-            assert!(ctx.compute_target(0).is_ok());
+            assert!(ctx.compute_target().is_ok());
 
             let nothing = vk::DeviceCreateInfo::default();
             let error = Context::from_raw(&raw, &nothing, &[Backend::Compute]).unwrap_err();

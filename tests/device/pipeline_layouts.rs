@@ -53,8 +53,8 @@ fn check(
     backend: Backend,
 ) -> Result<(), PipelineLayoutError> {
     let other = [binding(5, D::INPUT_ATTACHMENT, 1, S::FRAGMENT)];
-    let layout =
-        PipelineLayoutDesc { set_layouts: &[&[], &other, bindings], push_constant_ranges: &[] };
+    let set_layouts: [&[_]; 3] = [&[], &other, bindings];
+    let layout = PipelineLayoutDesc::default().set_layouts(&set_layouts);
     layout.check(shader, backend)
 }
 
@@ -247,7 +247,7 @@ fn descriptor_counts() {
         let data = values.map(u32::to_le_bytes);
         let constants: Vec<_> =
             data.iter().map(|data| SpecializationConstant { constant_id: 9, data }).collect();
-        let shader = Shader { specialization: &constants, ..Shader::new(&words) };
+        let shader = Shader::new(&words).specialization(&constants);
         let found = resource_interface(&shader).unwrap().descriptors[0].count;
         assert_eq!(found, DescriptorCount::Array(expected));
     }
@@ -300,7 +300,8 @@ fn visibility_sets_and_bindings() {
         text(check(&shader, &other, COMPUTE).unwrap_err()),
         "descriptor set 2 binding 5 is 'camera': the set layout has no such binding"
     );
-    let layout = PipelineLayoutDesc { set_layouts: &[&bindings[..]; 2], push_constant_ranges: &[] };
+    let set_layouts = [&bindings[..]; 2];
+    let layout = PipelineLayoutDesc::default().set_layouts(&set_layouts);
     assert_eq!(
         text(layout.check(&shader, COMPUTE).unwrap_err()),
         "descriptor set 2 binding 5 is 'camera': the pipeline layout has 2 set layouts"
@@ -337,7 +338,7 @@ fn push_constants() {
             size: end - start,
         };
         let ranges: Vec<_> = ranges.iter().map(range).collect();
-        let layout = PipelineLayoutDesc { set_layouts: &[], push_constant_ranges: &ranges };
+        let layout = PipelineLayoutDesc::default().push_constant_ranges(&ranges);
         layout.check(&shader, COMPUTE).map_err(|error| error.to_string())
     };
     let lacks = |byte: u32| {
@@ -389,8 +390,8 @@ fn set_bindings() -> [Vec<vk::DescriptorSetLayoutBinding<'static>>; 2] {
 /// The shader for the application's sets and a device.
 fn lower(gpu: &Gpu, words: &[u32]) -> Lowered {
     let vertex_input = VertexInput::default();
-    let target = gpu.context().compute_target(SETS.len()).unwrap();
-    let options = compute::Options { vertex_input: &vertex_input, target };
+    let target = gpu.context().compute_target().unwrap();
+    let options = compute::Options::new(&vertex_input).target(target);
     compute::lower(&Shader::new(words), &options).unwrap()
 }
 
@@ -399,18 +400,12 @@ fn make_pipeline(
     shader: &Lowered,
     set_layouts: &[vk::DescriptorSetLayout],
 ) -> Pipeline {
-    let desc = PipelineDesc {
-        shader,
-        topology: POINTS,
-        provoking_vertex: ProvokingVertex::First,
-        primitive_restart: false,
-        vertex_input: &VertexInput::default(),
-        set_layouts,
-        dynamic_topology: false,
-        render_pass: vk::RenderPass::null(),
-        prepared: &[],
-        cache: vk::PipelineCache::null(),
-    };
+    let input = VertexInput::default();
+    let desc = PipelineDesc::new(shader)
+        .topology(POINTS)
+        .provoking_vertex(ProvokingVertex::First)
+        .vertex_input(&input)
+        .set_layouts(set_layouts);
     // SAFETY: the context is of a live device, and the layouts are its.
     unsafe { Pipeline::new(ctx, &desc) }.unwrap()
 }
@@ -464,7 +459,7 @@ fn captures_with_a_layout_that_was_made_visible() {
     let ranges =
         [vk::PushConstantRange { stage_flags: S::VERTEX | S::FRAGMENT, offset: 0, size: 20 }];
     let own = sets.each_ref().map(Vec::as_slice);
-    let layout = PipelineLayoutDesc { set_layouts: &own, push_constant_ranges: &ranges };
+    let layout = PipelineLayoutDesc::default().set_layouts(&own).push_constant_ranges(&ranges);
     assert_eq!(layout.check(&shader, Backend::Native), Ok(()));
     let error = layout.check(&shader, COMPUTE).unwrap_err();
     assert!(matches!(error, PipelineLayoutError::NotVisible { set: 0, binding: 1, .. }), "{error}");
@@ -493,7 +488,7 @@ fn captures_with_a_layout_that_was_made_visible() {
                 .collect();
             let bindings: Vec<_> = visible.iter().map(SetLayoutInfo::bindings).collect();
             let layout =
-                PipelineLayoutDesc { set_layouts: &bindings, push_constant_ranges: &ranges };
+                PipelineLayoutDesc::default().set_layouts(&bindings).push_constant_ranges(&ranges);
             assert_eq!(layout.check(&shader, COMPUTE), Ok(()));
 
             let lowered = lower(&gpu, &words);
@@ -547,10 +542,8 @@ fn capture(gpu: &mut Gpu, pipeline: &Pipeline, layouts: &[vk::DescriptorSetLayou
     };
     let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 1)).unwrap();
     let kernels = gpu.kernels();
-    let desc = CaptureDesc {
-        buffers: &[Some(CaptureBuffer::new(target.raw(), size))],
-        ..CaptureDesc::new(pipeline)
-    };
+    let buffers = [Some(CaptureBuffer::new(target.raw(), size))];
+    let desc = CaptureDesc::new(pipeline).buffers(&buffers);
     let draw = Draw::new(VERTICES);
     gpu.submit(|ctx, cmd| {
         // SAFETY: everything outlives the submission, which is waited for.

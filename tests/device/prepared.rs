@@ -74,11 +74,11 @@ fn pipelines_are_created_when_they_are_needed() {
     unsafe {
         let words = common::compile(SHADER, &[]);
         let vertex_input = VertexInput::default();
-        let target = ctx.compute_target(0).unwrap();
-        let options = compute::Options { vertex_input: &vertex_input, target };
+        let target = ctx.compute_target().unwrap();
+        let options = compute::Options::new(&vertex_input).target(target);
         let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
         let no_cache = vk::PipelineCache::null();
-        let desc = PipelineDesc::new(&lowered, &vertex_input);
+        let desc = PipelineDesc::new(&lowered);
 
         // None of its own accord.
         let pipeline = Pipeline::new(ctx, &desc).unwrap();
@@ -95,7 +95,7 @@ fn pipelines_are_created_when_they_are_needed() {
         kernels.prepare(ctx, &[Kernel::Results, Kernel::Results], no_cache).unwrap();
         assert_eq!(created(), 1);
 
-        let desc = ArenaDesc { scratch: 32 << 20, ..ArenaDesc::for_draws(400, 4000) };
+        let desc = ArenaDesc::for_draws(400, 4000).scratch(32 << 20);
         let mut arena = Arena::new(ctx, allocator, &desc).unwrap();
         let desc = vkxfb::BufferDesc::new(
             "captured",
@@ -165,7 +165,7 @@ fn pipelines_are_created_when_they_are_needed() {
 
         // Draws with primitive restart have pipelines of their own, and the others have those of
         // pipelines without.
-        let desc = PipelineDesc::new(&lowered, &vertex_input).primitive_restart(true);
+        let desc = PipelineDesc::new(&lowered).primitive_restart(true);
         let restarting = Pipeline::new(ctx, &desc).unwrap();
         let any = ExpectedDraws::new(points).indirect(true);
         restarting.prepare(ctx, &[any, any.restart(true)], no_cache).unwrap();

@@ -18,14 +18,9 @@ use crate::common::device;
 const COMPUTE: Backend = Backend::Compute;
 
 fn desc<'a>(words: &'a [u32], vertex_input: &'a VertexInput) -> VariantDesc<'a> {
-    VariantDesc {
-        shader: Shader::new(words),
-        vertex_input,
-        set_layouts: &[],
-        topology: None,
-        provoking_vertex: ProvokingVertex::First,
-        primitive_restart: false,
-    }
+    VariantDesc::new(Shader::new(words), vertex_input)
+        .provoking_vertex(ProvokingVertex::First)
+        .primitive_restart(false)
 }
 
 /// Threads that request the same variant get the same pipeline, and different variants have
@@ -43,9 +38,9 @@ fn variants_are_made_once() {
     let plain = desc(&identify_words, &identify.vertex_input);
     let descs = [
         plain,
-        VariantDesc { topology: Some(PrimitiveTopology::TriangleFan), ..plain },
-        VariantDesc { provoking_vertex: ProvokingVertex::Last, ..plain },
-        VariantDesc { primitive_restart: true, ..plain },
+        plain.topology(PrimitiveTopology::TriangleFan),
+        plain.provoking_vertex(ProvokingVertex::Last),
+        plain.primitive_restart(true),
         desc(&attribute_words, &attributes.vertex_input),
         desc(&attribute_words, &instanced),
         desc(&attribute_words, &wide),
@@ -105,8 +100,8 @@ fn pipelines_change_within_a_capture() {
             unsafe { variants.get(gpu.context(), desc, vk::PipelineCache::null()) }.unwrap()
         };
         let first = get(&dynamic);
-        let second = get(&VariantDesc { topology: Some(strip), ..dynamic });
-        let last = get(&VariantDesc { provoking_vertex: ProvokingVertex::Last, ..dynamic });
+        let second = get(&dynamic.topology(strip));
+        let last = get(&dynamic.provoking_vertex(ProvokingVertex::Last));
         let other = get(&desc(&attribute_words, &attributes.vertex_input));
 
         let modes = [
@@ -133,7 +128,7 @@ fn pipelines_change_within_a_capture() {
         let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 8)).unwrap();
         let mut capture = Capture::new(gpu.context(), &gpu.kernels());
         let buffers = [Some(CaptureBuffer::new(target.raw(), size))];
-        let desc = CaptureDesc { buffers: &buffers, ..CaptureDesc::new(&first) };
+        let desc = CaptureDesc::new(&first).buffers(&buffers);
         let recorded = gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {

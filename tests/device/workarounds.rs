@@ -79,7 +79,7 @@ fn side_effects_are_not_left_to_a_vertex_stage_that_speculates() {
         return eprintln!("skipped: the device has no stores from vertex shaders");
     }
     let backends = [Backend::Vertex, Backend::Compute];
-    let needs = CaptureNeeds { side_effects: true, ..Default::default() };
+    let needs = CaptureNeeds::default().side_effects(true);
     // G52 (v7), G720 (v12), G725 (v13).
     for (device_id, chosen) in [
         (0x7402_0000, Backend::Compute),
@@ -230,7 +230,7 @@ fn a_context_of_panvk_on_bifrost_records_no_indirect_command() {
         INDIRECT.store(0, Ordering::Relaxed);
         gpu.submit(|_, cmd| {
             let buffers = [Some(CaptureBuffer::new(target.raw(), target.size()))];
-            let desc = CaptureDesc { buffers: &buffers, ..CaptureDesc::new(&pipeline) };
+            let desc = CaptureDesc::new(&pipeline).buffers(&buffers);
             let draw = IndirectDraw {
                 buffer: arguments.raw(),
                 offset: 0,

@@ -127,13 +127,11 @@ impl ShaderWorker {
             self.report.exclude(backend, reason);
             return;
         }
-        let desc = PipelineDesc {
-            topology: case.topology,
-            dynamic_topology: !case.specialize,
-            render_pass: self.gpu.render_pass(),
-            cache: ash::vk::PipelineCache::null(),
-            ..PipelineDesc::new(&lowered, &case.shader.vertex_input)
-        };
+        let desc = PipelineDesc::new(&lowered)
+            .topology(case.topology)
+            .dynamic_topology(!case.specialize)
+            .vertex_input(&case.shader.vertex_input)
+            .render_pass(self.gpu.render_pass());
         if backend != Backend::Native {
             let specialization = desc.specialization(self.gpu.context());
             let words = lowered.specialized(&specialization.constants()).unwrap();
@@ -255,12 +253,10 @@ fn lower(case: &Case, backend: Backend, target: compute::Target) -> Result<Lower
         Backend::Native => native::lower(shader),
         Backend::Vertex => vertex::lower(shader),
         Backend::Compute => {
-            let target = compute::Target {
-                workgroup_sizes: WorkgroupSizes::all([64, 64, 20][case.seed as usize % 3]),
-                staging: [0, 0, 0, 4096, 0, 0, 300, 0][case.seed as usize % 8],
-                ..target
-            };
-            let options = compute::Options { vertex_input: &case.shader.vertex_input, target };
+            let target = target
+                .workgroup_sizes(WorkgroupSizes::all([64, 64, 20][case.seed as usize % 3]))
+                .staging([0, 0, 0, 4096, 0, 0, 300, 0][case.seed as usize % 8]);
+            let options = compute::Options::new(&case.shader.vertex_input).target(target);
             compute::lower(shader, &options)
         }
     }

@@ -22,7 +22,7 @@ use crate::program::{Counters, Outcome, Program, QueryKind, StateChange, Step};
 use crate::sets::{SetLayouts, Sets};
 
 /// Memory of a batch: more than the generator's programs take.
-const ARENA: ArenaDesc = ArenaDesc { upload: 16 << 20, scratch: 32 << 20, descriptor_sets: 4096 };
+const ARENA: ArenaDesc = ArenaDesc::new(16 << 20, 32 << 20).descriptor_sets(4096);
 
 /// What is made once.
 pub struct ByRecorder {
@@ -199,12 +199,11 @@ impl Machine<'_> {
     ) -> Result<Recorded, RuntimeError> {
         let state = bound.state.unwrap();
         let backend = self.pipelines.backend;
-        let desc = CaptureDesc {
-            pipeline: self.pipelines.get(self.round.program, state),
-            buffers: &bound.captures,
-            vertex_buffers: &bound.vertices,
-            counters: &self.counters(counters),
-        };
+        let counter_buffers = self.counters(counters);
+        let desc = CaptureDesc::new(self.pipelines.get(self.round.program, state))
+            .buffers(&bound.captures)
+            .vertex_buffers(&bound.vertices)
+            .counters(&counter_buffers);
         // SAFETY: the caller's contract.
         unsafe {
             device::begin_render_pass(self.ctx, self.cmd, backend, self.pass);

@@ -144,7 +144,7 @@ impl DrawWorker {
             let has_native =
                 resources == Resources::Best && gpu.backends().contains(&Backend::Native);
             let mut space = if has_native { Space::of(gpu) } else { Space::whole() };
-            if let Ok(ResourcePlan::Descriptors { writes, .. }) = gpu.context().resource_plan(0) {
+            if let Ok(ResourcePlan::Descriptors { writes, .. }) = gpu.context().resource_plan() {
                 space.restrict_state(writes);
             }
             let mut executors = Vec::new();

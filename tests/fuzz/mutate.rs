@@ -125,32 +125,23 @@ impl Case {
 
     /// Lowers the case in every way. Returns the name of each way with its outcome.
     pub fn run(&self) -> Vec<(&'static str, Outcome)> {
-        let captures = self.list.as_ref().map_or(Captures::Decorations, Captures::List);
-        let shader = Shader {
-            entry_point: self.entry_point,
-            captures,
-            specialization: &SPECIALIZATION[usize::from(self.workgroup_size % 2 == 1)..],
-            ..Shader::new(&self.words)
-        };
+        let specialization = &SPECIALIZATION[usize::from(self.workgroup_size % 2 == 1)..];
+        let mut shader = Shader::new(&self.words).specialization(specialization);
+        shader.entry_point = self.entry_point;
+        shader.captures = self.list.as_ref().map_or(Captures::Decorations, Captures::List);
         _ = resource_interface(&shader);
         let reads = vertex_reads(&shader);
         let vertex_input = reads.map(|reads| reads.packed_vertex_input()).unwrap_or_default();
-        let options = compute::Options {
-            vertex_input: &vertex_input,
-            target: compute::Target {
-                workgroup_sizes: compute::WorkgroupSizes::all(self.workgroup_size),
-                staging: (self.words.len() as u32 % 4) << 10,
-                ..Default::default()
-            },
-        };
-        let broadcast = broadcast::BroadcastOptions {
-            entry_point: self.entry_point,
-            attachments: self.attachments,
-            max_attachments: 32,
-            max_dual_source_attachments: 8,
-        };
-        let split =
-            split_blocks::SplitOptions { entry_point: self.entry_point, ..Default::default() };
+        let options = compute::Options::new(&vertex_input).target(
+            compute::Target::default()
+                .workgroup_sizes(compute::WorkgroupSizes::all(self.workgroup_size))
+                .staging((self.words.len() as u32 % 4) << 10),
+        );
+        let mut broadcast =
+            broadcast::BroadcastOptions::new(self.attachments, 32).max_dual_source_attachments(8);
+        broadcast.entry_point = self.entry_point;
+        let mut split = split_blocks::SplitOptions::default();
+        split.entry_point = self.entry_point;
         self.reflect();
         let by_vertex = vertex::lower(&shader);
         let by_compute = compute::lower(&shader, &options);
@@ -465,7 +456,7 @@ fn list(words: &[u32], bytes: &mut Bytes<'_>) -> CaptureList {
             _ => components.min(16) * 4,
         };
         *end = offset.saturating_add(size);
-        list.captures.push(CaptureEntry { selector, buffer: buffer as u32, offset });
+        list.captures.push(CaptureEntry::new(selector, buffer as u32, offset));
     }
     for (stride, end) in list.strides.iter_mut().zip(ends) {
         *stride = match bytes.byte() {

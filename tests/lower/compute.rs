@@ -1,12 +1,12 @@
 //! Compute shaders: workgroups, shared memory and descriptors.
 
 use vkxfb::lower::compute::WorkgroupSizes;
-use vkxfb::lower::{LowerError, ResourcePlan, Shader, compute, reflect};
+use vkxfb::lower::{LowerError, Lowered, ResourcePlan, Shader, compute, reflect};
 use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb::spirv::{Module, Section};
 use vkxfb::vertex_input::NumericClass;
 
-use super::shaders::{EVERYTHING, SHARED, compute_of, to_compute_by, vertex_input};
+use super::shaders::{EVERYTHING, SHARED, compute_of, to_compute, to_compute_by, vertex_input};
 use crate::common;
 
 /// A module has one WorkgroupSize.
@@ -26,7 +26,7 @@ fn a_specialised_workgroup_size_is_in_the_module() {
     let words = common::compile(EVERYTHING, &[]);
     let reads = reflect::vertex_reads(&Shader::new(&words)).unwrap();
     let vertex_input = reads.packed_vertex_input();
-    let target = compute::Target { staging: 4096, ..Default::default() };
+    let target = compute::Target::default().staging(4096);
     let options = compute::Options::new(&vertex_input).target(target);
     let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
     let constant_id = lowered.spec_ids().unwrap().workgroup_size;
@@ -50,10 +50,8 @@ fn a_specialised_workgroup_size_is_in_the_module() {
 fn a_workgroup_has_invocations() {
     let words = common::assemble(SHARED, "vulkan1.1");
     let vertex_input = &vertex_input(NumericClass::Float);
-    let options = compute::Options {
-        vertex_input,
-        target: compute::Target { workgroup_sizes: WorkgroupSizes::all(0), ..Default::default() },
-    };
+    let options = compute::Options::new(vertex_input)
+        .target(compute::Target::default().workgroup_sizes(WorkgroupSizes::all(0)));
     assert_eq!(
         compute::lower(&Shader::new(&words), &options).unwrap_err(),
         LowerError::WorkgroupSize
@@ -70,8 +68,8 @@ fn modules_of_the_vulkan_memory_model_are_not_staged() {
     module
         .edit(Section::MemoryModel, |_, operands| operands[1] = spirv::MemoryModel::Vulkan as u32);
     let vertex_input = vertex_input(NumericClass::Float);
-    let target = compute::Target { staging: 4096, shared_draws: true, ..Default::default() };
-    let options = compute::Options { vertex_input: &vertex_input, target };
+    let target = compute::Target::default().staging(4096).shared_draws(true);
+    let options = compute::Options::new(&vertex_input).target(target);
     let lower = |words: &[u32]| compute::lower(&Shader::new(words), &options).unwrap();
     let lowered = lower(&module.words());
     common::validate(&lowered.words, "vulkan1.2");
@@ -79,19 +77,40 @@ fn modules_of_the_vulkan_memory_model_are_not_staged() {
     assert_ne!(lower(&source).compute().unwrap().shared_memory, 0);
 }
 
-/// A descriptor set of the shader with the same number as that of the resource plan.
+/// The set of the resource plan comes after all sets of the shader, and can be moved further.
 #[test]
 fn descriptors_in_the_way_are_named() {
     let words = common::compile(EVERYTHING, &[]);
     let vertex_input = vertex_input(NumericClass::Float);
-    let error = |set, reads, writes| {
-        let resources = ResourcePlan::Descriptors { set, reads, writes };
-        to_compute_by(resources, &words, &vertex_input).unwrap_err()
+    let lower = |reads, writes| {
+        let resources = ResourcePlan::Descriptors { reads, writes };
+        to_compute_by(resources, &words, &vertex_input)
     };
-    // The shader uses nothing of set 1.
-    let conflict = error(0, 12, 4);
+    let mut lowered = lower(12, 4).unwrap();
+    let set = |lowered: &Lowered| lowered.compute().unwrap().descriptor_set;
+    assert_eq!(set(&lowered), Some(1), "the shader uses nothing of set 1");
+    let first = lowered.words.clone();
+    lowered.move_descriptor_set(3).unwrap();
+    assert_eq!(set(&lowered), Some(3));
+    let sets = |words: &[u32]| {
+        let text = common::disassemble(words);
+        let sets = |set| text.matches(&format!("DescriptorSet {set}\n")).count();
+        [0, 1, 3].map(sets)
+    };
+    let [own, of_plan, _] = sets(&first);
+    assert!(own > 0 && of_plan > 0);
+    assert_eq!(sets(&lowered.words), [own, 0, of_plan]);
+    common::validate(&lowered.words, "vulkan1.0");
+    let conflict = lowered.move_descriptor_set(0).unwrap_err();
     assert!(matches!(conflict, LowerError::DescriptorSet { used: 0, set: 0, .. }), "{conflict}");
+    assert_eq!(set(&lowered), Some(3), "it is where it was");
+    lowered.move_descriptor_set(1).unwrap();
+    assert_eq!(lowered.words, first);
     for (reads, writes) in [(4, 4), (1, 0)] {
-        assert_eq!(error(2, reads, writes), LowerError::StorageBuffers { reads, writes });
+        assert_eq!(lower(reads, writes).unwrap_err(), LowerError::StorageBuffers { reads, writes });
     }
+    let mut by_address = to_compute(&words, &vertex_input).unwrap();
+    let before = by_address.words.clone();
+    by_address.move_descriptor_set(0).unwrap();
+    assert_eq!(by_address.words, before, "there is no such set");
 }

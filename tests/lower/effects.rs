@@ -22,8 +22,12 @@ fn effects_are_reported() {
         effects
     };
     let none = Effects::default();
-    let stores = Effects { side_effects: true, ..none };
-    let depends = Effects { atomic_results: true, ..stores };
+    let mut stores = none;
+    stores.side_effects = true;
+    let mut depends = stores;
+    depends.atomic_results = true;
+    let mut subgroup = none;
+    subgroup.subgroup_operations = true;
     assert_eq!(effects(""), none);
     assert_eq!(effects("uint local[2]; local[gl_VertexIndex & 1] = 3; a += local[0];"), none);
     assert_eq!(effects("data[gl_VertexIndex] = 1;"), stores);
@@ -31,5 +35,5 @@ fn effects_are_reported() {
     assert_eq!(effects("imageStore(image, ivec2(0), uvec4(1));"), stores);
     assert_eq!(effects("a += atomicAdd(counter, 1);"), depends);
     assert_eq!(effects("data[imageAtomicMax(image, ivec2(0), 3)] = 1;"), depends);
-    assert_eq!(effects("a = subgroupAdd(a);"), Effects { subgroup_operations: true, ..none });
+    assert_eq!(effects("a = subgroupAdd(a);"), subgroup);
 }

@@ -57,8 +57,8 @@ fn aligned_accesses_may_be_64_bit_integers() {
     let words = words_from_bytes(include_bytes!("../../shaders/probe/two_buffers.spv")).unwrap();
     let input = vertex_input(NumericClass::Float);
     for int64_accesses in [false, true] {
-        let target = compute::Target { int64_accesses, ..Default::default() };
-        let options = compute::Options { vertex_input: &input, target };
+        let target = compute::Target::default().int64_accesses(int64_accesses);
+        let options = compute::Options::new(&input).target(target);
         let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
         common::validate(&lowered.words, "vulkan1.0");
         let text = common::disassemble(&lowered.words);
@@ -81,8 +81,8 @@ fn indices_at_the_end_may_be_loaded_by_bytes() {
     let input = vertex_input(NumericClass::Float);
     for byte_loads in [false, true] {
         for resources in [ResourcePlan::DeviceAddress, DESCRIPTORS] {
-            let target = compute::Target { byte_loads, resources, ..Default::default() };
-            let options = compute::Options { vertex_input: &input, target };
+            let target = compute::Target::default().byte_loads(byte_loads).resources(resources);
+            let options = compute::Options::new(&input).target(target);
             let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
             common::validate(&lowered.words, "vulkan1.0");
             let text = common::disassemble(&lowered.words);

@@ -20,10 +20,8 @@ fn other_entry_points_are_kept_by_vertex_and_removed_by_compute() {
     assert_eq!(common::disassemble(&lowered.words).matches("OpEntryPoint").count(), 3);
 
     let input = vertex_input(NumericClass::Float);
-    let options = compute::Options {
-        vertex_input: &input,
-        target: compute::Target { workgroup_sizes: WorkgroupSizes::all(32), ..Default::default() },
-    };
+    let options = compute::Options::new(&input)
+        .target(compute::Target::default().workgroup_sizes(WorkgroupSizes::all(32)));
     let lowered = compute::lower(&named(&words, "second"), &options).unwrap();
     common::validate(&lowered.words, "vulkan1.0");
     let text = common::disassemble(&lowered.words);

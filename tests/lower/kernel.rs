@@ -13,17 +13,18 @@ fn kernels_are_valid() {
     for kernel in Kernel::ALL {
         for resources in [ResourcePlan::DeviceAddress, DESCRIPTORS] {
             for max_invocations in [MIN_WORKGROUP_SIZE, 255, 1024] {
+                let target =
+                    Target::default().resources(resources).max_invocations(max_invocations);
                 for byte_loads in [false, true] {
-                    let words =
-                        lower(kernel, &Target { resources, max_invocations, byte_loads }).unwrap();
+                    let words = lower(kernel, &target.byte_loads(byte_loads)).unwrap();
                     common::validate(&words, "vulkan1.0");
                     let loads = common::disassemble(&words).contains("OpUConvert");
                     assert_eq!(loads, byte_loads && kernel == Kernel::Restart, "{kernel:?}");
                 }
             }
         }
-        let resources = ResourcePlan::Descriptors { set: 0, reads: 0, writes: 0 };
-        let error = lower(kernel, &Target { resources, ..Default::default() }).unwrap_err();
+        let resources = ResourcePlan::Descriptors { reads: 0, writes: 0 };
+        let error = lower(kernel, &Target::default().resources(resources)).unwrap_err();
         assert!(matches!(error, LowerError::StorageBuffers { .. }), "{error}");
     }
 }

@@ -3,7 +3,7 @@
 
 use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
 use vkxfb::lower::reflect::vertex_reads;
-use vkxfb::lower::{Backend, Captures, LowerError, Shader, compute};
+use vkxfb::lower::{Backend, LowerError, Shader, compute};
 use vkxfb::runtime::Draw;
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
@@ -60,10 +60,10 @@ fn list() -> CaptureList {
     let outputs = ["out_a", "out_b", "out_c", "out_d", "out_e", "out_f"];
     let capture = |(name, offset): (&str, u32)| {
         let selector = Selector::Name(name.to_owned());
-        CaptureEntry { selector, buffer: 0, offset }
+        CaptureEntry::new(selector, 0, offset)
     };
     let captures = outputs.into_iter().zip(offsets).map(capture).collect();
-    CaptureList { captures, strides: [Some(STRIDE), None, None, None] }
+    CaptureList::default().captures(captures).strides([Some(STRIDE), None, None, None])
 }
 
 /// Formats with 8, 16 and 32 bits per component, with values that 16 bits can represent exactly.
@@ -127,7 +127,7 @@ fn capture(
     list: &CaptureList,
     vertex_input: &VertexInput,
 ) -> Vec<u8> {
-    let shader = Shader { captures: Captures::List(list), ..Shader::new(words) };
+    let shader = Shader::new(words).captures(list);
     let lowered = lower_on(gpu, Backend::Compute, &shader, vertex_input);
     common::validate(&lowered.words, target);
     let draws = Draws {
@@ -234,10 +234,10 @@ fn composites_are_converted_by_part() {
     common::validate(&words, "vulkan1.1");
     let capture_of = |name: &str, offset| {
         let selector = Selector::Name(name.to_owned());
-        CaptureEntry { selector, buffer: 0, offset }
+        CaptureEntry::new(selector, 0, offset)
     };
     let captures = vec![capture_of("a", 0), capture_of("b", 16)];
-    let list = CaptureList { captures, strides: [Some(20), None, None, None] };
+    let list = CaptureList::default().captures(captures).strides([Some(20), None, None, None]);
     let input = formats(&[(2, R16G16B16A16Sfloat), (4, R32Uint), (5, R8Sint), (6, R8Sint)]);
     let mut gpu = Gpu::open(&OpenOptions::default()).unwrap();
     let found = capture(&mut gpu, &words, "vulkan1.1", &list, &input);
@@ -274,10 +274,9 @@ fn no_capability_is_added() {
         );
         let words = common::compile(&source, &[]);
         let captures = [Selector::Name("o".to_owned())];
-        let captures =
-            captures.map(|selector| CaptureEntry { selector, buffer: 0, offset: 0 }).to_vec();
-        let list = CaptureList { captures, strides: [Some(16), None, None, None] };
-        let shader = Shader { captures: Captures::List(&list), ..Shader::new(&words) };
+        let captures = captures.map(|selector| CaptureEntry::new(selector, 0, 0)).to_vec();
+        let list = CaptureList::default().captures(captures).strides([Some(16), None, None, None]);
+        let shader = Shader::new(&words).captures(&list);
         let input = vertex_reads(&shader).unwrap().packed_vertex_input();
         let lowered = compute::lower(&shader, &compute::Options::new(&input)).unwrap();
         common::validate(&lowered.words, "vulkan1.1");
@@ -417,9 +416,9 @@ fn what_cannot_be_widened_is_named() {
     let source = shader("float16_t", "f16vec", "f16mat", "i16vec", "u16vec");
     let words = common::compile(&source, &[]);
     let selector = Selector::Name("narrow".to_owned());
-    let captures = vec![CaptureEntry { selector, buffer: 0, offset: 0 }];
-    let list = CaptureList { captures, strides: [Some(16), None, None, None] };
-    let shader = Shader { captures: Captures::List(&list), ..Shader::new(&words) };
+    let captures = vec![CaptureEntry::new(selector, 0, 0)];
+    let list = CaptureList::default().captures(captures).strides([Some(16), None, None, None]);
+    let shader = Shader::new(&words).captures(&list);
     let vertex_input = vertex_input();
     let error = compute::lower(&shader, &compute::Options::new(&vertex_input)).unwrap_err();
     assert!(error.to_string().contains("'narrow'"), "{error}");

@@ -65,10 +65,10 @@ fn records() -> CaptureList {
         for (index, (components, offset)) in (0..).zip(sizes.into_iter().zip(offsets)) {
             let location = first_location + index;
             let selector = Selector::Location { location, component: 0, components };
-            captures.push(CaptureEntry { selector, buffer: 0, offset: base + offset });
+            captures.push(CaptureEntry::new(selector, 0, base + offset));
         }
     }
-    CaptureList { captures, strides: [Some(256), None, None, None] }
+    CaptureList::default().captures(captures).strides([Some(256), None, None, None])
 }
 
 fn emit(
@@ -77,14 +77,12 @@ fn emit(
     list: &CaptureList,
     max_output_components: u32,
 ) -> Result<Emitted, LowerError> {
-    let stage = Some(stage);
-    let options =
-        native::EmitOptions { stage, max_output_components, ..native::EmitOptions::new(list) };
-    native::emit(words, &options)
+    let options = native::EmitOptions::new(list).stage(stage);
+    native::emit(words, &options.max_output_components(max_output_components))
 }
 
 fn split(words: &[u32], stage: ExecutionModel) -> Result<Split, SplitError> {
-    split_blocks(words, &split_blocks::SplitOptions { stage: Some(stage), ..Default::default() })
+    split_blocks(words, &split_blocks::SplitOptions::default().stage(stage))
 }
 
 fn layout(words: &[u32], stage: ExecutionModel) -> Layout {
@@ -307,16 +305,11 @@ fn captures_are_inlined_where_they_can_be() {
         |built_in, component, components| Selector::BuiltIn { built_in, component, components };
     let at =
         |location, component, components| Selector::Location { location, component, components };
-    let capture = |selector: &Selector, offset| CaptureEntry {
-        selector: selector.clone(),
-        buffer: 0,
-        offset,
-    };
+    let capture = |selector: &Selector, offset| CaptureEntry::new(selector.clone(), 0, offset);
     let counts = |captures: &[(Selector, u32)]| {
-        let list = CaptureList {
-            captures: captures.iter().map(|(s, offset)| capture(s, *offset)).collect(),
-            strides: [Some(128), None, None, None],
-        };
+        let list = CaptureList::default()
+            .captures(captures.iter().map(|(s, offset)| capture(s, *offset)).collect())
+            .strides([Some(128), None, None, None]);
         let emitted = emit(&words, VERTEX, &list, 64).unwrap();
         common::validate(&emitted.lowered.words, "vulkan1.0");
         // The decorations of the module are equivalent to the list.
@@ -370,13 +363,11 @@ fn structures_are_inlined_where_they_have_no_padding() {
         &[],
     );
     let counts = |names: &[(&str, u32)]| {
-        let captures = names.iter().map(|(name, offset)| CaptureEntry {
-            selector: Selector::Name((*name).to_owned()),
-            buffer: 0,
-            offset: *offset,
+        let captures = names.iter().map(|(name, offset)| {
+            CaptureEntry::new(Selector::Name((*name).to_owned()), 0, *offset)
         });
         let strides = [Some(256), None, None, None];
-        let list = CaptureList { captures: captures.collect(), strides };
+        let list = CaptureList::default().captures(captures.collect()).strides(strides);
         let emitted = emit(&words, VERTEX, &list, 256).unwrap();
         common::validate(&emitted.lowered.words, "vulkan1.0");
         assert_eq!(
@@ -436,9 +427,8 @@ fn structures_of_buffers_are_not_inlined() {
         "#,
         "vulkan1.0",
     );
-    let captures =
-        vec![CaptureEntry { selector: Selector::Name("out".to_owned()), buffer: 0, offset: 4 }];
-    let list = CaptureList { captures, strides: [Some(36), None, None, None] };
+    let captures = vec![CaptureEntry::new(Selector::Name("out".to_owned()), 0, 4)];
+    let list = CaptureList::default().captures(captures).strides([Some(36), None, None, None]);
     let emitted = emit(&words, VERTEX, &list, 64).unwrap();
     common::validate(&emitted.lowered.words, "vulkan1.0");
     assert_eq!((emitted.inlined, emitted.explicit), (0, 2));
@@ -447,16 +437,10 @@ fn structures_of_buffers_are_not_inlined() {
 #[test]
 fn lower_takes_lists_and_strips_what_was_decorated() {
     let words = common::compile(STRUCTURES, &[]);
-    let list = CaptureList {
-        captures: vec![CaptureEntry {
-            selector: Selector::Name("plain".to_owned()),
-            buffer: 2,
-            offset: 4,
-        }],
-        strides: [None, None, Some(12), None],
-    };
-    let captures = vkxfb::lower::Captures::List(&list);
-    let lowered = native::lower(&Shader { captures, ..Shader::new(&words) }).unwrap();
+    let list = CaptureList::default()
+        .captures(vec![CaptureEntry::new(Selector::Name("plain".to_owned()), 2, 4)])
+        .strides([None, None, Some(12), None]);
+    let lowered = native::lower(&Shader::new(&words).captures(&list)).unwrap();
     common::validate(&lowered.words, "vulkan1.0");
     let found = layout(&lowered.words, VERTEX);
     assert_eq!(places(&found), [(2, 4, 8, 32, Some(23), 0)]);

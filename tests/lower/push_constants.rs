@@ -275,7 +275,7 @@ fn lengths_may_be_specialised() {
     assert_eq!(valid(&source), 16..48);
     let words = common::compile(&source, &[]);
     let specialization = &[SpecializationConstant { constant_id: 7, data: &6u32.to_le_bytes() }];
-    for lowered in all_of(&Shader { specialization, ..Shader::new(&words) }) {
+    for lowered in all_of(&Shader::new(&words).specialization(specialization)) {
         let lowered = lowered.unwrap();
         common::validate(&lowered.words, "vulkan1.0");
         assert_eq!(lowered.push_constants, 16..112);
@@ -464,13 +464,12 @@ fn members_are_listed() {
         let declarations = "layout(push_constant) uniform Push {
             layout(offset = 16) mat2 matrix; vec4 values[2]; } p;";
         let words = common::compile(&source(&[], declarations, value), &[]);
-        push_constants(&Shader::new(&words)).unwrap()
+        let found = push_constants(&Shader::new(&words)).unwrap();
+        let row = |found: PushConstant| (found.offset, found.ty, found.name, found.is_read);
+        found.into_iter().map(row).collect::<Vec<_>>()
     };
-    let row = |offset, ty: &str, name: &str, is_read| PushConstant {
-        offset,
-        ty: ty.to_owned(),
-        name: Some(name.to_owned()),
-        is_read,
+    let row = |offset, ty: &str, name: &str, is_read| {
+        (offset, ty.to_owned(), Some(name.to_owned()), is_read)
     };
     let expected = [row(16, "mat2", "matrix", false), row(32, "vec4[2]", "values", true)];
     assert_eq!(list("p.values[gl_VertexIndex]"), expected);

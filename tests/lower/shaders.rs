@@ -37,19 +37,16 @@ pub fn to_compute_by(
     words: &[u32],
     vertex_input: &VertexInput,
 ) -> Result<Lowered, LowerError> {
-    let options = compute::Options {
-        vertex_input,
-        target: compute::Target { resources, ..Default::default() },
-    };
+    let options =
+        compute::Options::new(vertex_input).target(compute::Target::default().resources(resources));
     compute::lower(&Shader::new(words), &options)
 }
 
-/// Behind the sets of the shaders here.
-pub const DESCRIPTORS: ResourcePlan = ResourcePlan::Descriptors { set: 2, reads: 12, writes: 4 };
+pub const DESCRIPTORS: ResourcePlan = ResourcePlan::Descriptors { reads: 12, writes: 4 };
 
 /// One of several entry points.
 pub fn named<'a>(words: &'a [u32], entry_point: &'a str) -> Shader<'a> {
-    Shader { entry_point: Some(entry_point), ..Shader::new(words) }
+    Shader::new(words).entry_point(entry_point)
 }
 
 /// By the vertex backend, and by the compute backend with both resource plans, and staged.
@@ -58,8 +55,8 @@ pub fn all_with(
     vertex_input: &VertexInput,
 ) -> [Result<Lowered, LowerError>; 4] {
     let to_compute = |resources, staging| {
-        let target = compute::Target { resources, staging, ..Default::default() };
-        compute::lower(shader, &compute::Options { vertex_input, target })
+        let target = compute::Target::default().resources(resources).staging(staging);
+        compute::lower(shader, &compute::Options::new(vertex_input).target(target))
     };
     [
         vertex::lower(shader),
@@ -83,7 +80,7 @@ pub fn all(words: &[u32]) -> [Lowered; 4] {
 /// By the compute backend, one of several entry points.
 pub fn compute_of(words: &[u32], entry_point: &str) -> Result<Lowered, LowerError> {
     let vertex_input = &vertex_input(NumericClass::Float);
-    let options = compute::Options { vertex_input, target: compute::Target::default() };
+    let options = compute::Options::new(vertex_input);
     compute::lower(&named(words, entry_point), &options)
 }
 

@@ -12,7 +12,7 @@ use vkxfb_probe::shaders::ProbeShader;
 use crate::common;
 use crate::common::divergence::barriers_behind_divergent_exits;
 
-const DESCRIPTORS: ResourcePlan = ResourcePlan::Descriptors { set: 3, reads: 12, writes: 4 };
+const DESCRIPTORS: ResourcePlan = ResourcePlan::Descriptors { reads: 12, writes: 4 };
 
 /// How often an opcode occurs in functions.
 fn count(words: &[u32], op: Op) -> usize {
@@ -79,13 +79,13 @@ fn lowered(words: &[u32]) -> Vec<Lowered> {
     let target = compute::Target::default();
     let targets = [
         target,
-        compute::Target { resources: DESCRIPTORS, ..target },
-        compute::Target { staging: 2048, ..target },
-        compute::Target { int64_accesses: true, byte_loads: true, ..target },
-        compute::Target { shared_draws: true, staging: 1024, ..target },
+        target.resources(DESCRIPTORS),
+        target.staging(2048),
+        target.int64_accesses(true).byte_loads(true),
+        target.shared_draws(true).staging(1024),
     ];
     let by_compute = targets.map(|target| {
-        let options = compute::Options { vertex_input: &vertex_input, target };
+        let options = compute::Options::new(&vertex_input).target(target);
         compute::lower(&shader, &options).unwrap()
     });
     by_compute.into_iter().chain([vertex::lower(&shader).unwrap()]).collect()
@@ -186,14 +186,16 @@ fn what_cannot_occur_is_not_there() {
 #[test]
 fn kernels_are_valid() {
     for kernel in Kernel::ALL {
-        for resources in [
-            ResourcePlan::DeviceAddress,
-            ResourcePlan::Descriptors { set: 0, reads: 12, writes: 4 },
-        ] {
+        for resources in
+            [ResourcePlan::DeviceAddress, ResourcePlan::Descriptors { reads: 12, writes: 4 }]
+        {
             for (max_invocations, byte_loads) in
                 [(MIN_WORKGROUP_SIZE, false), (MAX_WORKGROUP_SIZE, true)]
             {
-                let target = kernel::Target { resources, max_invocations, byte_loads };
+                let target = kernel::Target::default()
+                    .resources(resources)
+                    .max_invocations(max_invocations)
+                    .byte_loads(byte_loads);
                 let words = kernel::lower(kernel, &target).unwrap();
                 common::validate(&words, "vulkan1.3");
                 // One function returns from within a loop.
@@ -213,7 +215,10 @@ fn invocations_come_to_barriers_of_kernels_together() {
             [(MIN_WORKGROUP_SIZE, false), (MAX_WORKGROUP_SIZE, true)]
         {
             let resources = ResourcePlan::DeviceAddress;
-            let target = kernel::Target { resources, max_invocations, byte_loads };
+            let target = kernel::Target::default()
+                .resources(resources)
+                .max_invocations(max_invocations)
+                .byte_loads(byte_loads);
             let words = kernel::lower(kernel, &target).unwrap();
             assert_eq!(barriers_behind_divergent_exits(&words), [], "{kernel:?}");
         }

@@ -3,7 +3,7 @@
 
 use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
 use vkxfb::lower::reflect::{AttributeUse, vertex_reads};
-use vkxfb::lower::{Backend, Captures, LowerError, Shader};
+use vkxfb::lower::{Backend, LowerError, Shader};
 use vkxfb::runtime::Draw;
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb::vertex_input::{NumericClass, VertexInput};
@@ -117,8 +117,9 @@ fn dword(location: u32, class: NumericClass, component: u32, vertex: u32) -> u32
 fn members_take_consecutive_locations() {
     let words = common::assemble(SHADER, "vulkan1.0");
     let reads = vertex_reads(&Shader::new(&words)).unwrap();
-    let of = |(location, class, components)| AttributeUse { location, class, bits: 32, components };
-    assert_eq!(reads.attributes, attributes().into_iter().map(of).collect::<Vec<_>>());
+    let of = |read: &AttributeUse| (read.location, read.class, read.components);
+    assert_eq!(reads.attributes.iter().map(of).collect::<Vec<_>>(), attributes());
+    assert!(reads.attributes.iter().all(|read| read.bits == 32));
 }
 
 #[test]
@@ -157,11 +158,12 @@ fn capture(
 ) -> Vec<u8> {
     let capture = |(name, offset): (&str, u32)| {
         let selector = Selector::Name(name.to_owned());
-        CaptureEntry { selector, buffer: 0, offset }
+        CaptureEntry::new(selector, 0, offset)
     };
     let captures = [("m", 0), ("n", 64), ("w", 112)].map(capture).to_vec();
-    let list = CaptureList { captures, strides: [Some(STRIDE as u32), None, None, None] };
-    let shader = Shader { captures: Captures::List(&list), ..Shader::new(words) };
+    let list =
+        CaptureList::default().captures(captures).strides([Some(STRIDE as u32), None, None, None]);
+    let shader = Shader::new(words).captures(&list);
     let lowered = lower_on(gpu, backend, &shader, vertex_input);
     common::validate(&lowered.words, "vulkan1.0");
     let draw =

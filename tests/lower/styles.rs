@@ -77,11 +77,17 @@ fn places(layout: &Layout) -> Vec<CapturedOutput> {
 fn lower_all(words: &[u32], entry_point: Option<&str>, target: &str, what: &str) -> Layout {
     eprintln!("{what}");
     common::validate(words, target);
-    let reads = vertex_reads(&Shader { entry_point, ..Shader::new(words) }).unwrap();
+    let shader = |words| {
+        let mut shader = Shader::new(words);
+        shader.entry_point = entry_point;
+        shader
+    };
+    let reads = vertex_reads(&shader(words)).unwrap();
     let vertex_input = reads.packed_vertex_input();
     let options = compute::Options::new(&vertex_input);
     let of = |captures| {
-        let shader = Shader { entry_point, captures, ..Shader::new(words) };
+        let mut shader = shader(words);
+        shader.captures = captures;
         let all: [Lowered; 3] = [
             native::lower_within(&shader, 128).unwrap_or_else(|error| panic!("{what}: {error}")),
             vertex::lower(&shader).unwrap_or_else(|error| panic!("{what}: {error}")),
@@ -97,11 +103,12 @@ fn lower_all(words: &[u32], entry_point: Option<&str>, target: &str, what: &str)
     if let Some(list) = by_name(words, entry_point) {
         of(Captures::List(&list));
     }
-    let split =
-        split_blocks(words, &split_blocks::SplitOptions { entry_point, ..Default::default() });
+    let mut options = split_blocks::SplitOptions::default();
+    options.entry_point = entry_point;
+    let split = split_blocks(words, &options);
     let split = split.unwrap_or_else(|error| panic!("{what}: {error}")).words;
     common::validate(&split, target);
-    let of_split = native::lower(&Shader { entry_point, ..Shader::new(&split) }).unwrap().layout;
+    let of_split = native::lower(&shader(&split)).unwrap().layout;
     let bytes = |layout: &Layout| -> Vec<_> {
         let outputs = layout.outputs.iter();
         outputs.map(|o| (o.buffer, o.offset, o.components, o.class, o.bits)).collect()

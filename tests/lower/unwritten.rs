@@ -86,7 +86,7 @@ fn assert_captures(words: &[u32], expected: &[u8]) {
                 continue;
             }
             let target = gpu.compute_target(backend).unwrap();
-            let options = compute::Options { vertex_input: &vertex_input, target };
+            let options = compute::Options::new(&vertex_input).target(target);
             let lowered = match backend {
                 Backend::Compute => compute::lower(&Shader::new(words), &options),
                 _ => vertex::lower(&Shader::new(words)),

@@ -83,15 +83,15 @@ impl Bench {
         let set = DescriptorSet::new(ctx.device(), vk::DescriptorType::UNIFORM_BUFFER_DYNAMIC);
         // More attributes than fit in push constants.
         let shader = ProbeShader::attributes();
-        let target = ctx.compute_target(1).unwrap();
+        let target = ctx.compute_target().unwrap();
         let lowered = Subject::built_in(shader.clone()).unwrap().lower(COMPUTE, &target).unwrap();
         let pipelines = [false, true].map(|primitive_restart| {
-            let desc = PipelineDesc {
-                topology: STRIP,
-                primitive_restart,
-                set_layouts: &[set.layout],
-                ..PipelineDesc::new(&lowered, &shader.vertex_input)
-            };
+            let set_layouts = [set.layout];
+            let desc = PipelineDesc::new(&lowered)
+                .topology(STRIP)
+                .primitive_restart(primitive_restart)
+                .vertex_input(&shader.vertex_input)
+                .set_layouts(&set_layouts);
             // SAFETY: the context is of a live device, and the layout is its.
             unsafe { Pipeline::new(&ctx, &desc) }.unwrap()
         });
@@ -127,7 +127,7 @@ impl Bench {
         let restart = ArenaDesc::restart_scratch(INDICES.into());
         let desc = ArenaDesc::for_draws(4 * u64::from(DRAWS), 4 * u64::from(DRAWS));
         let scratch = desc.scratch + u64::from(DRAWS) * restart;
-        self.gpu.create_arena(&ArenaDesc { scratch, ..desc }).unwrap()
+        self.gpu.create_arena(&desc.scratch(scratch)).unwrap()
     }
 
     /// Allocations while so many draws are recorded.
@@ -161,12 +161,11 @@ impl Bench {
             _ => [None; 2],
         };
         let restarts = usize::from(kind == Kind::Restarted);
-        let desc = CaptureDesc {
-            pipeline: &self.pipelines[restarts],
-            buffers: &[Some(CaptureBuffer::new(target.raw(), target.size()))],
-            vertex_buffers: &buffers,
-            counters: &counters,
-        };
+        let captured = [Some(CaptureBuffer::new(target.raw(), target.size()))];
+        let desc = CaptureDesc::new(&self.pipelines[restarts])
+            .buffers(&captured)
+            .vertex_buffers(&buffers)
+            .counters(&counters);
         let (pools, set) = (&self.pools, self.set.raw);
         self.gpu
             .submit(|ctx, cmd| {

@@ -51,11 +51,11 @@ fn pipeline(gpu: &Gpu, attributes: u32) -> Pipeline {
         0 => VertexInput::default(),
         _ => vertex_input_descriptions(&bindings, &described).unwrap(),
     };
-    let target = gpu.context().compute_target(0).unwrap();
-    let options = compute::Options { vertex_input: &vertex_input, target };
+    let target = gpu.context().compute_target().unwrap();
+    let options = compute::Options::new(&vertex_input).target(target);
     let words = shader(attributes);
     let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
-    let desc = PipelineDesc::new(&lowered, &vertex_input).topology(POINTS);
+    let desc = PipelineDesc::new(&lowered).topology(POINTS);
     // SAFETY: the context is of a live device.
     unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
 }
@@ -159,14 +159,11 @@ fn the_attributes_of_a_pipeline_are_accounted_for() {
     let bound = [Some(CaptureBuffer::new(target.raw(), target.size()))];
     let mut capture = Capture::new(gpu.context(), &gpu.kernels());
     // Room for only the attributes, and not for any draw.
-    let none = ArenaDesc { upload: 0, scratch: 0, descriptor_sets: 0 };
+    let none = ArenaDesc::new(0, 0);
     let with = none.with_pipeline(&pipeline, DRAWS);
     assert_eq!(with.upload, DRAWS * pipeline.attribute_bytes());
-    let sizes = [
-        (ArenaDesc { upload: with.upload - 16, ..with }, false),
-        (ArenaDesc::for_draws(1, 0), false),
-        (with, true),
-    ];
+    let sizes =
+        [(with.upload(with.upload - 16), false), (ArenaDesc::for_draws(1, 0), false), (with, true)];
     for (size, fits) in sizes {
         let mut arena = gpu.create_arena(&size).unwrap();
         let result = gpu.submit(|_, cmd| {

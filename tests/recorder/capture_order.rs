@@ -186,10 +186,7 @@ impl Bench {
         let shader = ProbeShader::identify();
         assert_eq!(shader.stride(0), Some(RECORD));
         let lowered = device::lower(gpu, &shader, COMPUTE);
-        let desc = PipelineDesc {
-            primitive_restart: true,
-            ..PipelineDesc::new(&lowered, &shader.vertex_input).topology(POINTS)
-        };
+        let desc = PipelineDesc::new(&lowered).topology(POINTS).primitive_restart(true);
         // SAFETY: the device is live.
         let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
         let ctx = gpu.context();

@@ -96,8 +96,7 @@ fn a_capture_is_played_as_often_as_needed() {
             Some(_) => &counters[..],
             None => &[],
         };
-        let desc =
-            CaptureDesc { buffers: &targets, counters: begun, ..CaptureDesc::new(&bench.pipeline) };
+        let desc = CaptureDesc::new(&bench.pipeline).buffers(&targets).counters(begun);
         // SAFETY: all outlives the submissions, which are waited for.
         unsafe {
             capture.begin(&desc).unwrap();
@@ -137,15 +136,11 @@ fn what_is_refused_is_not_lost() {
     each(512, |bench, resumed, what| {
         let mut capture = Capture::new(bench.gpu.context(), &bench.gpu.kernels());
         let (targets, counters) = (bench.target(), bench.counter());
-        let mut arena = bench
-            .gpu
-            .create_arena(&ArenaDesc { descriptor_sets: 8, ..ArenaDesc::for_draws(1, 4) })
-            .unwrap();
-        let desc = CaptureDesc {
-            buffers: &targets,
-            counters: if resumed.is_some() { &counters } else { &[] },
-            ..CaptureDesc::new(&bench.pipeline)
-        };
+        let mut arena =
+            bench.gpu.create_arena(&ArenaDesc::for_draws(1, 4).descriptor_sets(8)).unwrap();
+        let desc = CaptureDesc::new(&bench.pipeline)
+            .buffers(&targets)
+            .counters(if resumed.is_some() { &counters } else { &[] });
         let recorded = bench.gpu.submit_growing(|ctx, allocator, cmd| {
             // SAFETY: all outlives the submission, which is waited for.
             unsafe {
@@ -183,7 +178,7 @@ fn an_access_that_grows_serves_two_recordings() {
         let what = format!("{profile:?} {resources:?}");
         bench.prepare(0);
         let mut capture = Capture::new(bench.gpu.context(), &bench.gpu.kernels());
-        let desc = ArenaDesc { upload: 4 << 10, scratch: 4 << 10, descriptor_sets: 1 };
+        let desc = ArenaDesc::new(4 << 10, 4 << 10).descriptor_sets(1);
         let mut arena = bench.gpu.create_arena(&desc).unwrap();
         let (targets, counters) = (bench.target(), bench.counter());
         let recorded = bench.gpu.submit_growing(|ctx, allocator, cmd| {
@@ -218,18 +213,16 @@ fn an_arena_grows_to_what_is_drawn() {
     for (profile, resources) in &WAYS[..2] {
         let mut bench = open(*profile, *resources, draws + 3);
         let mut capture = Capture::new(bench.gpu.context(), &bench.gpu.kernels());
-        let desc = ArenaDesc { upload: 4 << 10, scratch: 4 << 10, descriptor_sets: 1 };
+        let desc = ArenaDesc::new(4 << 10, 4 << 10).descriptor_sets(1);
         let mut arena = bench.gpu.create_arena(&desc).unwrap();
         // The second and third flush do not fit the previous block of state.
         for resumed in [None, Some(3), Some(3)] {
             let what = format!("{profile:?} {resources:?} {resumed:?}");
             bench.prepare(resumed.unwrap_or(0));
             let (targets, counters) = (bench.target(), bench.counter());
-            let desc = CaptureDesc {
-                buffers: &targets,
-                counters: if resumed.is_some() { &counters } else { &[] },
-                ..CaptureDesc::new(&bench.pipeline)
-            };
+            let desc = CaptureDesc::new(&bench.pipeline)
+                .buffers(&targets)
+                .counters(if resumed.is_some() { &counters } else { &[] });
             let before = arena.capacity();
             let recorded = bench.gpu.submit_growing(|ctx, allocator, cmd| {
                 // SAFETY: all outlives the submission, which is waited for.

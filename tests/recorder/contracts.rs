@@ -54,12 +54,11 @@ fn make_pipeline(
     vertex_input: &VertexInput,
     set_layouts: &[vk::DescriptorSetLayout],
 ) -> Result<Pipeline, RuntimeError> {
-    let desc = PipelineDesc {
-        topology: PrimitiveTopology::PointList,
-        set_layouts,
-        render_pass: gpu.render_pass(),
-        ..PipelineDesc::new(shader, vertex_input)
-    };
+    let desc = PipelineDesc::new(shader)
+        .topology(PrimitiveTopology::PointList)
+        .vertex_input(vertex_input)
+        .set_layouts(set_layouts)
+        .render_pass(gpu.render_pass());
     // SAFETY: the context is of a live device, and so are the layouts.
     unsafe { Pipeline::new(gpu.context(), &desc) }
 }
@@ -74,10 +73,7 @@ fn text<T>(result: Result<T, RuntimeError>) -> String {
 fn vertex_input_is_what_the_shader_was_lowered_for() {
     let gpu = device::open(Profile::Full);
     let lowered_for = input(VertexFormat::R32G32Uint, InputRate::Vertex);
-    let options = compute::Options {
-        vertex_input: &lowered_for,
-        target: gpu.compute_target(COMPUTE).unwrap(),
-    };
+    let options = compute::Options::new(&lowered_for).target(gpu.compute_target(COMPUTE).unwrap());
     let words = common::compile(ATTRIBUTE, &[]);
     let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
     let made = |vertex_input: &VertexInput| make_pipeline(&gpu, &lowered, vertex_input, &[]);
@@ -96,6 +92,34 @@ fn vertex_input_is_what_the_shader_was_lowered_for() {
     for vertex_input in [lowered_for, moved] {
         gpu.destroy_pipeline(made(&vertex_input).unwrap());
     }
+    // SAFETY: the context is of a live device.
+    let made = unsafe { Pipeline::new(gpu.context(), &PipelineDesc::new(&lowered)) };
+    gpu.destroy_pipeline(made.unwrap());
+    device::close(gpu);
+}
+
+/// These backends lower shaders without it.
+#[test]
+fn graphics_pipelines_are_given_vertex_input() {
+    let gpu = device::open(Profile::Full);
+    let words = common::compile(ATTRIBUTE, &[]);
+    let shader = Shader::new(&words);
+    for lowered in [native::lower(&shader).unwrap(), vertex::lower(&shader).unwrap()] {
+        let backend = lowered.backend();
+        if !gpu.backends().contains(&backend) {
+            continue;
+        }
+        let desc = PipelineDesc::new(&lowered).render_pass(gpu.render_pass());
+        // SAFETY: the context is of a live device.
+        let made = unsafe { Pipeline::new(gpu.context(), &desc) };
+        assert_eq!(
+            text(made),
+            format!(
+                "the vertex input state is missing: a pipeline of the {backend} backend is given it by \
+                 PipelineDesc::vertex_input"
+            )
+        );
+    }
     device::close(gpu);
 }
 
@@ -113,7 +137,7 @@ fn a_set_without_a_layout_is_named() {
     let shader = Shader::new(&words);
     let none = VertexInput::default();
     let target = gpu.compute_target(COMPUTE).unwrap();
-    let options = compute::Options { vertex_input: &none, target };
+    let options = compute::Options::new(&none).target(target);
     let all = [
         native::lower(&shader).unwrap(),
         vertex::lower(&shader).unwrap(),
@@ -156,11 +180,11 @@ fn plans_have_as_many_buffers_as_can_be_used() {
     for (reads, writes, is_right) in
         [(18, 6, true), (19, 6, false), (u32::MAX, 1, false), (u32::MAX, u32::MAX - 1, false)]
     {
-        let resources = ResourcePlan::Descriptors { set: 4, reads, writes };
-        let target = compute::Target { resources, ..Default::default() };
-        let options = compute::Options { vertex_input: &vertex_input, target };
+        let resources = ResourcePlan::Descriptors { reads, writes };
+        let target = compute::Target::default().resources(resources);
+        let options = compute::Options::new(&vertex_input).target(target);
         let shader = compute::lower(&Shader::new(&words), &options).map(|_| ());
-        let target = kernel::Target { resources, ..Default::default() };
+        let target = kernel::Target::default().resources(resources);
         let kernel = kernel::lower(Kernel::Setup, &target).map(|_| ());
         let expected = match is_right {
             true => Ok(()),
@@ -295,10 +319,7 @@ fn ranges_end_within_the_memory_of_their_buffer() {
 fn attributes_end_within_the_memory_of_their_buffer() {
     let mut gpu = device::open(Profile::Full);
     let vertex_input = input(VertexFormat::R8G8Uint, InputRate::Vertex);
-    let options = compute::Options {
-        vertex_input: &vertex_input,
-        target: gpu.compute_target(COMPUTE).unwrap(),
-    };
+    let options = compute::Options::new(&vertex_input).target(gpu.compute_target(COMPUTE).unwrap());
     let words = common::compile(ATTRIBUTE, &[]);
     let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
     let pipeline = make_pipeline(&gpu, &lowered, &vertex_input, &[]).unwrap();
@@ -313,7 +334,8 @@ fn attributes_end_within_the_memory_of_their_buffer() {
         for (size, is_right) in [(1017, true), (memory / 4 * 4 + 1, false)] {
             let buffer = buffer.raw();
             let bound = VertexBuffer { binding: 4, buffer, offset: 0, size, stride: None };
-            let desc = CaptureDesc { vertex_buffers: &[bound], ..CaptureDesc::new(&pipeline) };
+            let vertex_buffers = [bound];
+            let desc = CaptureDesc::new(&pipeline).vertex_buffers(&vertex_buffers);
             // SAFETY: everything outlives the submission, and nothing is drawn.
             let begun = unsafe {
                 Recorder::begin(&mut Capture::new(ctx, &kernels), &mut arena, cmd, &desc)
@@ -420,7 +442,7 @@ fn buffers_are_as_large_as_the_device_takes() {
     if let Some(size) = max.checked_add(1) {
         let usage = vk::BufferUsageFlags::STORAGE_BUFFER;
         let buffer = gpu.create_buffer(size, usage, MemoryLocation::Device).map(|_| ());
-        let desc = ArenaDesc { upload: 16, scratch: size, descriptor_sets: 0 };
+        let desc = ArenaDesc::new(16, size);
         let arena = gpu.create_arena(&desc).map(|_| ());
         for found in [buffer, arena] {
             assert!(
@@ -450,17 +472,10 @@ fn vertex_bindings_are_the_device_s() {
     let binding = gpu.capabilities().limits.max_vertex_bindings;
     gpu.submit(|ctx, cmd| {
         let raw = buffer.raw();
-        let desc = CaptureDesc {
-            buffers: &[Some(CaptureBuffer::new(raw, 64))],
-            vertex_buffers: &[VertexBuffer {
-                binding,
-                buffer: raw,
-                offset: 0,
-                size: 64,
-                stride: None,
-            }],
-            ..CaptureDesc::new(&pipeline)
-        };
+        let buffers = [Some(CaptureBuffer::new(raw, 64))];
+        let vertex_buffers =
+            [VertexBuffer { binding, buffer: raw, offset: 0, size: 64, stride: None }];
+        let desc = CaptureDesc::new(&pipeline).buffers(&buffers).vertex_buffers(&vertex_buffers);
         let mut capture = Capture::new(ctx, &kernels);
         // SAFETY: it is refused.
         let begun = unsafe { Recorder::begin(&mut capture, &mut arena, cmd, &desc) };

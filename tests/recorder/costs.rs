@@ -57,7 +57,7 @@ impl Bench {
         gpu.write(&indices, 0, bytemuck::cast_slice(&values)).unwrap();
         let desc = ArenaDesc::for_draws(1, 1);
         let scratch = desc.scratch + ArenaDesc::restart_scratch(COUNT.into());
-        let arena = gpu.create_arena(&ArenaDesc { scratch, ..desc }).unwrap();
+        let arena = gpu.create_arena(&desc.scratch(scratch)).unwrap();
         Some(Self { gpu, arena, indices, target })
     }
 
@@ -70,7 +70,8 @@ impl Bench {
         let (recorded, invocations) = gpu
             .submit_counted(|ctx, cmd| {
                 let bound = CaptureBuffer::new(target.raw(), target.size());
-                let desc = CaptureDesc { buffers: &[Some(bound)], ..CaptureDesc::new(pipeline) };
+                let buffers = [Some(bound)];
+                let desc = CaptureDesc::new(pipeline).buffers(&buffers);
                 // SAFETY: everything outlives the submission, which is waited for.
                 unsafe {
                     let mut capture = Capture::new(ctx, &kernels);

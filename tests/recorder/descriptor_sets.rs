@@ -73,8 +73,8 @@ fn lower(gpu: &Gpu, backend: Backend) -> Lowered {
         Backend::Native => native::lower(&shader),
         Backend::Vertex => vertex::lower(&shader),
         Backend::Compute => {
-            let target = gpu.context().compute_target(2).unwrap();
-            compute::lower(&shader, &compute::Options { vertex_input: &vertex_input, target })
+            let target = gpu.context().compute_target().unwrap();
+            compute::lower(&shader, &compute::Options::new(&vertex_input).target(target))
         }
     }
     .unwrap()
@@ -99,18 +99,14 @@ impl Bench {
         ]
         .map(|ty| DescriptorSet::new(ctx.device(), ty));
         let layouts = sets.each_ref().map(|set| set.layout);
-        let desc = PipelineDesc {
-            shader: &lower(&gpu, backend),
-            topology: POINTS,
-            provoking_vertex: ProvokingVertex::First,
-            primitive_restart: false,
-            vertex_input: &VertexInput::default(),
-            set_layouts: &layouts,
-            dynamic_topology: false,
-            render_pass: gpu.render_pass(),
-            prepared: &[],
-            cache: vk::PipelineCache::null(),
-        };
+        let lowered = lower(&gpu, backend);
+        let input = VertexInput::default();
+        let desc = PipelineDesc::new(&lowered)
+            .topology(POINTS)
+            .provoking_vertex(ProvokingVertex::First)
+            .vertex_input(&input)
+            .set_layouts(&layouts)
+            .render_pass(gpu.render_pass());
         // SAFETY: the context is of a live device, and the layouts are its.
         let pipeline = unsafe { Pipeline::new(&ctx, &desc) }.unwrap();
         let mut buffer = |size: u64, usage| {
@@ -167,11 +163,9 @@ impl Bench {
         let pass = (self.gpu.render_pass(), self.gpu.framebuffer());
         let counter = Some(CounterBuffer::new(self.counter.raw()));
         let Self { gpu, backend, pipeline, target, pool, .. } = self;
-        let desc = CaptureDesc {
-            buffers: &[Some(CaptureBuffer::new(target.raw(), size))],
-            counters: &[counter.filter(|_| way == Way::Resumed)],
-            ..CaptureDesc::new(pipeline)
-        };
+        let buffers = [Some(CaptureBuffer::new(target.raw(), size))];
+        let counters = [counter.filter(|_| way == Way::Resumed)];
+        let desc = CaptureDesc::new(pipeline).buffers(&buffers).counters(&counters);
         let sets = self.sets.each_ref().map(|set| set.raw);
         let arguments = self.arguments.raw();
         let recorded = gpu.submit(|ctx, cmd| {
@@ -489,29 +483,20 @@ fn what_a_flush_disturbed_is_known_to_who_plays_the_rest() {
     let mut bench = Bench::new(options, Backend::Compute);
     let words = common::compile(WITHOUT_SETS, &[]);
     let vertex_input = VertexInput::default();
-    let target = bench.gpu.context().compute_target(0).unwrap();
-    let options = compute::Options { vertex_input: &vertex_input, target };
-    let desc = PipelineDesc {
-        shader: &compute::lower(&Shader::new(&words), &options).unwrap(),
-        topology: POINTS,
-        provoking_vertex: ProvokingVertex::First,
-        primitive_restart: false,
-        vertex_input: &vertex_input,
-        set_layouts: &[],
-        dynamic_topology: false,
-        render_pass: vk::RenderPass::null(),
-        prepared: &[],
-        cache: vk::PipelineCache::null(),
-    };
+    let target = bench.gpu.context().compute_target().unwrap();
+    let options = compute::Options::new(&vertex_input).target(target);
+    let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
+    let desc = PipelineDesc::new(&lowered)
+        .topology(POINTS)
+        .provoking_vertex(ProvokingVertex::First)
+        .vertex_input(&vertex_input);
     // SAFETY: the context is of a live device.
     let without_sets = unsafe { Pipeline::new(bench.gpu.context(), &desc) }.unwrap();
     let mut arena = bench.gpu.create_arena(&ArenaDesc::for_draws(2, 2)).unwrap();
     let kernels = bench.gpu.kernels();
     let Bench { gpu, pipeline, target, .. } = &mut bench;
-    let desc = CaptureDesc {
-        buffers: &[Some(CaptureBuffer::new(target.raw(), target.size()))],
-        ..CaptureDesc::new(&without_sets)
-    };
+    let buffers = [Some(CaptureBuffer::new(target.raw(), target.size()))];
+    let desc = CaptureDesc::new(&without_sets).buffers(&buffers);
     let draw = Draw::new(VERTICES);
     gpu.submit(|ctx, cmd| {
         // SAFETY: everything outlives the submission, which is waited for.

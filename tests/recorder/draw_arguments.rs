@@ -62,18 +62,12 @@ fn echo_pipeline(gpu: &Gpu, topology: PrimitiveTopology) -> Pipeline {
             offset: 0,
         }],
     };
-    let desc = PipelineDesc {
-        shader: &native::lower(&Shader::new(&words)).unwrap(),
-        topology,
-        provoking_vertex: ProvokingVertex::First,
-        primitive_restart: false,
-        vertex_input: &vertex_input,
-        set_layouts: &[],
-        dynamic_topology: false,
-        render_pass: gpu.render_pass(),
-        prepared: &[],
-        cache: vk::PipelineCache::null(),
-    };
+    let lowered = native::lower(&Shader::new(&words)).unwrap();
+    let desc = PipelineDesc::new(&lowered)
+        .topology(topology)
+        .provoking_vertex(ProvokingVertex::First)
+        .vertex_input(&vertex_input)
+        .render_pass(gpu.render_pass());
     // SAFETY: the context is of a live device.
     unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap()
 }
@@ -121,10 +115,8 @@ impl Captured {
         let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 1)).unwrap();
         let kernels = gpu.kernels();
         let (buffer, size) = (vertices.raw(), vertices.size());
-        let desc = CaptureDesc {
-            buffers: &[Some(CaptureBuffer::new(buffer, size))],
-            ..CaptureDesc::new(&pipeline)
-        };
+        let buffers = [Some(CaptureBuffer::new(buffer, size))];
+        let desc = CaptureDesc::new(&pipeline).buffers(&buffers);
         gpu.submit(|ctx, cmd| {
             let draw = Draw { first_vertex: 5, ..Draw::new(VERTICES) };
             // SAFETY: everything outlives the submission, which is waited for.
@@ -223,11 +215,9 @@ impl Captured {
             size: self.vertices.size(),
             stride: None,
         };
-        let desc = CaptureDesc {
-            buffers: &[Some(CaptureBuffer::new(target.raw(), DRAWN))],
-            vertex_buffers: &[vertices],
-            ..CaptureDesc::new(pipeline)
-        };
+        let buffers = [Some(CaptureBuffer::new(target.raw(), DRAWN))];
+        let vertex_buffers = [vertices];
+        let desc = CaptureDesc::new(pipeline).buffers(&buffers).vertex_buffers(&vertex_buffers);
         let pass = (gpu.render_pass(), gpu.framebuffer());
         gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.

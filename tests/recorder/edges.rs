@@ -72,12 +72,12 @@ impl Scene {
         let kernels = gpu.kernels();
         let counter = Some(CounterBuffer::new(self.bench.counter.raw()));
         let (buffer, size) = (self.bench.target.raw(), self.size);
-        let desc = CaptureDesc {
-            pipeline: &self.bench.pipeline,
-            buffers: &[Some(CaptureBuffer::new(buffer, size))],
-            vertex_buffers,
-            counters: &[counter.filter(|_| resumed.is_some())],
-        };
+        let buffers = [Some(CaptureBuffer::new(buffer, size))];
+        let counters = [counter.filter(|_| resumed.is_some())];
+        let desc = CaptureDesc::new(&self.bench.pipeline)
+            .buffers(&buffers)
+            .vertex_buffers(vertex_buffers)
+            .counters(&counters);
         let pools = &self.pools;
         let recorded = gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
@@ -226,7 +226,7 @@ fn empty_ranges_hold_nothing() {
 fn queries_are_used_again_behind_a_flush() {
     for resources in device::RESOURCES {
         let mut scene = Scene::new(resources, &ProbeShader::identify());
-        let desc = ArenaDesc { descriptor_sets: 8, ..ArenaDesc::for_draws(2, 4) };
+        let desc = ArenaDesc::for_draws(2, 4).descriptor_sets(8);
         let mut arena = scene.bench.gpu.create_arena(&desc).unwrap();
         let (kernels, pool) = (scene.bench.gpu.kernels(), &scene.pools[1]);
         let recorded = scene.bench.gpu.submit(|ctx, cmd| {
@@ -328,7 +328,7 @@ fn draws_of_refused_vertex_buffers_are_not_captured() {
     }
     let stride = shader.stride(0).unwrap() as usize;
     let draw = Draw::new(2);
-    let arena = ArenaDesc { upload: 4096, ..ArenaDesc::for_draws(1, 2) };
+    let arena = ArenaDesc::for_draws(1, 2).upload(4096);
     let (_, found, _) = scene.capture(&arena, &buffers, None, |recorder, _| {
         // SAFETY: as `capture` says.
         unsafe {

@@ -58,15 +58,10 @@ fn capture(storage_buffers: u32, has_queries: bool) {
         unsafe {
             pool.reset(ctx, cmd, 0, 1)?;
             for (number, (from, to)) in (0..).zip([(first, second), (second, first)]) {
-                let desc = CaptureDesc {
-                    buffers: &[Some(CaptureBuffer {
-                        buffer: memory.raw(),
-                        offset: START,
-                        size: SIZE,
-                    })],
-                    counters: &[from],
-                    ..CaptureDesc::new(&pipeline)
-                };
+                let buffers =
+                    [Some(CaptureBuffer { buffer: memory.raw(), offset: START, size: SIZE })];
+                let counters = [from];
+                let desc = CaptureDesc::new(&pipeline).buffers(&buffers).counters(&counters);
                 let mut capture = Capture::new(ctx, &kernels);
                 let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
                 if has_queries {

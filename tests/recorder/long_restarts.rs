@@ -172,11 +172,12 @@ fn check(gpu: &mut Gpu, pipeline: &Pipeline, case: &Case, expected: &[u8], room:
     let draws = case.draws().count() as u64;
     let desc = ArenaDesc::for_draws(1, draws);
     let scratch = desc.scratch + draws * ArenaDesc::restart_scratch(case.indices.len() as u64);
-    let mut arena = gpu.create_arena(&ArenaDesc { scratch, ..desc }).unwrap();
+    let mut arena = gpu.create_arena(&desc.scratch(scratch)).unwrap();
     let kernels = gpu.kernels();
 
     let bound = CaptureBuffer::new(target.raw(), target.size());
-    let desc = CaptureDesc { buffers: &[Some(bound)], ..CaptureDesc::new(pipeline) };
+    let buffers = [Some(bound)];
+    let desc = CaptureDesc::new(pipeline).buffers(&buffers);
     gpu.submit(|ctx, cmd| {
         // SAFETY: everything outlives the submission, which is waited for.
         unsafe {

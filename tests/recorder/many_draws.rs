@@ -176,17 +176,11 @@ impl Bench {
         let lowered = device::lower(&gpu, &shader, COMPUTE);
         assert_eq!(lowered.layout.strides[0], Some(STRIDE));
         let words = shader.words();
-        let target = gpu.context().compute_target(0).unwrap();
+        let target = gpu.context().compute_target().unwrap();
         let small = compute::lower(
             &Shader::new(&words),
-            &compute::Options {
-                vertex_input: &shader.vertex_input,
-                target: compute::Target {
-                    workgroup_sizes: WorkgroupSizes::all(32),
-                    staging: 0,
-                    ..target
-                },
-            },
+            &compute::Options::new(&shader.vertex_input)
+                .target(target.workgroup_sizes(WorkgroupSizes::all(32)).staging(0)),
         );
         let pipelines = [lowered, small.unwrap()]
             .map(|lowered| device::pipeline(&gpu, &shader, &lowered, options));
@@ -234,11 +228,9 @@ impl Bench {
         let (kernels, pipelines) = (gpu.kernels(), &self.pipelines);
 
         let counter = Some(CounterBuffer::new(self.counter.raw()));
-        let desc = CaptureDesc {
-            buffers: &[Some(CaptureBuffer::new(target.raw(), size))],
-            counters: &[counter.filter(|_| way != Way::Direct)],
-            ..CaptureDesc::new(&self.pipelines[0])
-        };
+        let buffers = [Some(CaptureBuffer::new(target.raw(), size))];
+        let counters = [counter.filter(|_| way != Way::Direct)];
+        let desc = CaptureDesc::new(&self.pipelines[0]).buffers(&buffers).counters(&counters);
         let recorded = gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {

@@ -96,10 +96,8 @@ impl Bench {
         let provoking = ProvokingVertex::First;
         let options = PipelineOptions { topology: POINTS, provoking, specialize: true };
         let pipeline = device::pipeline_of(&ctx, pass.0, &self.shader, &self.lowered, options);
-        let desc = CaptureDesc {
-            buffers: &[Some(CaptureBuffer::new(self.target.raw(), size))],
-            ..CaptureDesc::new(&pipeline)
-        };
+        let buffers = [Some(CaptureBuffer::new(self.target.raw(), size))];
+        let desc = CaptureDesc::new(&pipeline).buffers(&buffers);
         let arguments = self.arguments.raw();
         let said = self.gpu.submit(|_, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.

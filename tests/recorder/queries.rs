@@ -72,11 +72,9 @@ impl Capturing<'_> {
     ) -> Result<Recorded, RuntimeError> {
         let counter = CounterBuffer::new(self.counter.raw());
         let (buffer, size) = (self.target.raw(), self.target.size());
-        let desc = CaptureDesc {
-            buffers: &[Some(CaptureBuffer::new(buffer, size))],
-            counters: &[Some(counter).filter(|_| is_resumed)],
-            ..CaptureDesc::new(self.pipeline)
-        };
+        let buffers = [Some(CaptureBuffer::new(buffer, size))];
+        let counters = [Some(counter).filter(|_| is_resumed)];
+        let desc = CaptureDesc::new(self.pipeline).buffers(&buffers).counters(&counters);
         // SAFETY: the caller's contract.
         unsafe {
             device::begin_render_pass(ctx, cmd, self.backend, self.pass);
@@ -474,7 +472,7 @@ fn poll(resources: Resources, count: u32, omitted: Option<Barrier>) -> Option<Qu
     unsafe { bench.gpu.omit_barrier(omitted) };
     let pool = bench.pool(QueryKind::TransformFeedbackStream, 2);
     let parts = 8 * u64::from(WAYS);
-    let desc = ArenaDesc { descriptor_sets: 8 * WAYS, ..ArenaDesc::for_draws(parts, parts) };
+    let desc = ArenaDesc::for_draws(parts, parts).descriptor_sets(8 * WAYS);
     let mut arena = bench.gpu.create_arena(&desc).unwrap();
     let (gpu, capturing) = bench.parts();
     let (gpu, ctx) = (&*gpu, gpu.context());

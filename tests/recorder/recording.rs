@@ -103,11 +103,9 @@ impl Setup {
     ) -> Result<Recorded, RuntimeError> {
         let target = &self.target;
         let bound = CaptureBuffer::new(target.raw(), target.size());
-        let desc = CaptureDesc {
-            buffers: &[Some(bound)],
-            counters: &[from],
-            ..CaptureDesc::new(pipeline)
-        };
+        let buffers = [Some(bound)];
+        let counter_buffers = [from];
+        let desc = CaptureDesc::new(pipeline).buffers(&buffers).counters(&counter_buffers);
         // SAFETY: the caller's contract.
         unsafe {
             let mut capture = Capture::new(ctx, &self.kernels);
@@ -425,7 +423,7 @@ fn no_barrier_can_be_left_out() {
         unsafe { bench.gpu.omit_barrier(omitted) };
         let desc = ArenaDesc::for_draws(4, 4);
         let scratch = desc.scratch + ArenaDesc::restart_scratch(MANY.into());
-        let mut arena = bench.gpu.create_arena(&ArenaDesc { scratch, ..desc }).unwrap();
+        let mut arena = bench.gpu.create_arena(&desc.scratch(scratch)).unwrap();
         let counter = bench.counter();
         let setup = &bench.setup;
         let strip = PrimitiveTopology::TriangleStrip;
@@ -531,7 +529,7 @@ fn few_of_many_indices_are_drawn() {
     let restarting = device::restarting_pipeline(&bench.gpu, ProvokingVertex::First);
     let desc = ArenaDesc::for_draws(1, 1);
     let scratch = desc.scratch + ArenaDesc::restart_scratch(BOUND.into());
-    let mut arena = bench.gpu.create_arena(&ArenaDesc { scratch, ..desc }).unwrap();
+    let mut arena = bench.gpu.create_arena(&desc.scratch(scratch)).unwrap();
     let counter = bench.counter();
     let setup = &bench.setup;
     let recorded = bench.gpu.submit(|ctx, cmd| {
@@ -569,10 +567,8 @@ fn refusals_name_the_rule() {
     let counter = bench.counter();
     let Setup { pipeline, kernels, target } = &bench.setup;
     let errors = bench.gpu.submit(|ctx, cmd| {
-        let desc = CaptureDesc {
-            buffers: &[Some(CaptureBuffer::new(target.raw(), 1024))],
-            ..CaptureDesc::new(pipeline)
-        };
+        let bound_buffers = [Some(CaptureBuffer::new(target.raw(), 1024))];
+        let desc = CaptureDesc::new(pipeline).buffers(&bound_buffers);
         // SAFETY: everything outlives the submission, which is waited for.
         unsafe {
             let mut capture = Capture::new(ctx, kernels);
@@ -583,7 +579,7 @@ fn refusals_name_the_rule() {
             let query = recorder.end_query(vkxfb::runtime::QueryKind::PrimitivesGenerated);
             let shared = recorder.end(&[counter, None, counter]).map(|_| ());
             let resumed = |counters| {
-                let desc = CaptureDesc { counters, ..desc };
+                let desc = desc.counters(counters);
                 Recorder::begin(&mut Capture::new(ctx, kernels), &mut arena, cmd, &desc)?
                     .end(&[])
                     .map(|_| ())

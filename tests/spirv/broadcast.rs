@@ -25,12 +25,7 @@ const TARGETS: [(&[&str], &str); 6] = [
 ];
 
 const fn options(attachments: u32) -> BroadcastOptions<'static> {
-    BroadcastOptions {
-        entry_point: None,
-        attachments,
-        max_attachments: 8,
-        max_dual_source_attachments: 1,
-    }
+    BroadcastOptions::new(attachments, 8).max_dual_source_attachments(1)
 }
 
 fn compile(source: &str) -> Vec<u32> {
@@ -405,7 +400,7 @@ const POINTERS: &str = r#"
 fn pointers_copies_and_initializers_are_followed() {
     let words = common::assemble(POINTERS, "vulkan1.0");
     common::validate(&words, "vulkan1.0");
-    let named = |name| BroadcastOptions { entry_point: Some(name), ..options(8) };
+    let named = |name| options(8).entry_point(name);
     let lowered = broadcast_color(&words, &named("main")).unwrap();
     common::validate(&lowered.words, "vulkan1.0");
 
@@ -451,10 +446,7 @@ fn a_second_source_is_kept_and_goes_no_further_than_the_device_allows() {
     let words = compile(DUAL_SOURCE);
     let one = broadcast(&words, 1).unwrap();
     assert_eq!((&one.words, one.dual_source, one.added.len()), (&words, true, 0));
-    assert!(
-        broadcast_color(&words, &BroadcastOptions { max_dual_source_attachments: 0, ..options(1) })
-            .is_ok()
-    );
+    assert!(broadcast_color(&words, &options(1).max_dual_source_attachments(0)).is_ok());
     let error = broadcast(&words, 2).unwrap_err();
     let limits = (2, 1);
     assert!(
@@ -469,7 +461,7 @@ fn a_second_source_is_kept_and_goes_no_further_than_the_device_allows() {
     assert!(error.to_string().contains("supports 1 attachments, not 2"), "{error}");
 
     for (arguments, target) in TARGETS {
-        let options = BroadcastOptions { max_dual_source_attachments: 2, ..options(2) };
+        let options = options(2).max_dual_source_attachments(2);
         let two = broadcast_color(&compile_for(DUAL_SOURCE, arguments), &options).unwrap();
         common::validate(&two.words, target);
         let places: Vec<_> = two.added.iter().map(|o| (o.location, o.index)).collect();
@@ -488,7 +480,7 @@ fn a_second_source_is_kept_and_goes_no_further_than_the_device_allows() {
     assert_texels(&found, &expected, 4, "dual source");
     // Two attachments without blending: lavapipe 22.3 claims to support dual-source blending with
     // two attachments, but uses the output at location 1 as the second source.
-    let options = BroadcastOptions { max_dual_source_attachments: 2, ..options(2) };
+    let options = options(2).max_dual_source_attachments(2);
     let two = broadcast_color(&words, &options).unwrap();
     let found = render(&renderer, &two.words, FLOAT, 2);
     let expected = texels(|x, y| Some([x as f32, y as f32, 3.0, 4.0]));

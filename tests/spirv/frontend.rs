@@ -4,7 +4,7 @@ use spirv::{BuiltIn, Decoration, StorageClass};
 use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
 use vkxfb::frontend::{FrontendError, MAX_NESTING, SourceLocation, glsl, output_names, wgsl};
 use vkxfb::lower::reflect::vertex_reads;
-use vkxfb::lower::{Backend, Captures, Lowered, Shader, compute, vertex};
+use vkxfb::lower::{Backend, Lowered, Shader, compute, vertex};
 use vkxfb::runtime::Draw;
 use vkxfb::spirv::Module;
 use vkxfb::spirv::declarations::Declarations;
@@ -61,12 +61,11 @@ void main() {
 
 /// The capture list that corresponds to the layouts of `two_buffers.vert`.
 fn list(checksum: Selector, id: Selector) -> CaptureList {
-    let entry = |selector, buffer, offset| CaptureEntry { selector, buffer, offset };
+    let entry = |selector, buffer, offset| CaptureEntry::new(selector, buffer, offset);
     let position = Selector::BuiltIn { built_in: BuiltIn::Position, component: 0, components: 4 };
-    CaptureList {
-        captures: vec![entry(position, 0, 0), entry(checksum, 0, 20), entry(id, 1, 4)],
-        strides: [Some(32), Some(20), None, None],
-    }
+    CaptureList::default()
+        .captures(vec![entry(position, 0, 0), entry(checksum, 0, 20), entry(id, 1, 4)])
+        .strides([Some(32), Some(20), None, None])
 }
 
 fn by_location() -> CaptureList {
@@ -80,7 +79,7 @@ fn by_name() -> CaptureList {
 }
 
 fn both(words: &[u32], list: &CaptureList) -> [Lowered; 2] {
-    let shader = Shader { captures: Captures::List(list), ..Shader::new(words) };
+    let shader = Shader::new(words).captures(list);
     let vertex_input = ProbeShader::two_buffers().vertex_input;
     let options = compute::Options::new(&vertex_input);
     [vertex::lower(&shader).unwrap(), compute::lower(&shader, &options).unwrap()]
@@ -249,20 +248,15 @@ fn descriptors_keep_their_sets_and_bindings() {
             gl_Position = camera.view * vec4(at, height, camera.scale);
             weight = weights[gl_VertexIndex];
         }";
-    let list = CaptureList {
-        captures: vec![CaptureEntry {
-            selector: Selector::Name("weight".to_owned()),
-            buffer: 0,
-            offset: 0,
-        }],
-        strides: [Some(4), None, None, None],
-    };
+    let list = CaptureList::default()
+        .captures(vec![CaptureEntry::new(Selector::Name("weight".to_owned()), 0, 0)])
+        .strides([Some(4), None, None, None]);
     for words in
         [wgsl::vertex_shader(wgsl_source, None).unwrap(), glsl::vertex_shader(glsl_source).unwrap()]
     {
         common::validate(&words, "vulkan1.0");
         assert_eq!(descriptors(&words), [(0, 3), (1, 0), (1, 5), (2, 1)]);
-        let shader = Shader { captures: Captures::List(&list), ..Shader::new(&words) };
+        let shader = Shader::new(&words).captures(&list);
         let vertex_input = vertex_reads(&shader).unwrap().packed_vertex_input();
         let compute = compute::lower(&shader, &compute::Options::new(&vertex_input)).unwrap();
         for lowered in [vertex::lower(&shader).unwrap(), compute] {
@@ -407,10 +401,9 @@ fn overrides_have_the_values_that_are_given() {
         common::validate(words, "vulkan1.0");
         let built_in = BuiltIn::Position;
         let selector = Selector::BuiltIn { built_in, component: 0, components: 4 };
-        let list = CaptureList {
-            captures: vec![CaptureEntry { selector, buffer: 0, offset: 0 }],
-            strides: [Some(16), None, None, None],
-        };
+        let list = CaptureList::default()
+            .captures(vec![CaptureEntry::new(selector, 0, 0)])
+            .strides([Some(16), None, None, None]);
         let shader = Shader::new(words).captures(&list);
         let vertex_input = VertexInput::default();
         let target = gpu.compute_target(Backend::Compute).unwrap();

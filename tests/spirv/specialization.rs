@@ -97,8 +97,7 @@ fn constants(data: &[(u32, Vec<u8>)]) -> Vec<SpecializationConstant<'_>> {
 
 fn lower(shader: &Shader<'_>) -> [Lowered; 3] {
     let vertex_input = VertexInput::default();
-    let options =
-        compute::Options { vertex_input: &vertex_input, target: compute::Target::default() };
+    let options = compute::Options::new(&vertex_input);
     [
         native::lower(shader).unwrap(),
         vertex::lower(shader).unwrap(),
@@ -132,7 +131,7 @@ fn values_decide_the_layout() {
     for (index, values) in Values::ALL.iter().enumerate() {
         let data = values.data();
         let specialization = constants(&data);
-        let shader = Shader { specialization: &specialization, ..Shader::new(&words) };
+        let shader = Shader::new(&words).specialization(&specialization);
         let written = common::compile(&values.written(), &[]);
         for (lowered, expected) in lower(&shader).iter().zip(lower(&Shader::new(&written))) {
             common::validate(&lowered.words, "vulkan1.0");
@@ -150,7 +149,7 @@ fn values_decide_the_layout() {
         let constant = common::compile(&SHADER.replace("lights[l]", "lights[0]"), &[]);
         let split = split_blocks(
             &constant,
-            &split_blocks::SplitOptions { specialization: &specialization, ..Default::default() },
+            &split_blocks::SplitOptions::default().specialization(&specialization),
         );
         let split = split.unwrap();
         common::validate(&split.words, "vulkan1.0");
@@ -171,7 +170,7 @@ fn constants_are_frozen_as_spirv_opt_does() {
         for values in Values::ALL {
             let data = values.data();
             let specialization = constants(&data);
-            let shader = Shader { specialization: &specialization, ..Shader::new(&words) };
+            let shader = Shader::new(&words).specialization(&specialization);
             let Values { count, more, scale, flip, wide } = values;
             let defaults = format!(
                 "--set-spec-const-default-value=2:{count} 7:{more} 9:{scale} 11:{flip} 12:{wide}"
@@ -192,7 +191,7 @@ fn values_that_do_not_fit_are_named() {
     let words = common::compile(SHADER, &[]);
     let error = |data: &[(u32, Vec<u8>)]| {
         let specialization = constants(data);
-        Shader { specialization: &specialization, ..Shader::new(&words) }.module().map(|_| ())
+        Shader::new(&words).specialization(&specialization).module().map(|_| ())
     };
     for (constant_id, found, expected) in [(2, 8, 4), (2, 0, 4), (11, 1, 4), (12, 4, 8)] {
         let size = SpecializationError::Size { constant_id, expected, found };
@@ -203,12 +202,12 @@ fn values_that_do_not_fit_are_named() {
     // As in Vulkan, a value for a constant that the module does not have is ignored, whatever its
     // size, and its ID remains free.
     let specialization = [SpecializationConstant { constant_id: 3, data: &[1; 7] }];
-    let shader = Shader { specialization: &specialization, ..Shader::new(&words) };
+    let shader = Shader::new(&words).specialization(&specialization);
     let spec_ids = vertex::lower(&shader).unwrap().spec_ids().map(all);
     assert_eq!(spec_ids, Some([0, 1, 4, 5, 6, 8, 10, 13, 14, 15]));
     // A record that outgrows its stride is the layout's error.
     let specialization = [SpecializationConstant { constant_id: 2, data: &200i32.to_ne_bytes() }];
-    let shader = Shader { specialization: &specialization, ..Shader::new(&words) };
+    let shader = Shader::new(&words).specialization(&specialization);
     let error = vertex::lower(&shader).unwrap_err();
     assert!(matches!(error, LowerError::Capture(CaptureError::BeyondStride { .. })), "{error}");
 }
@@ -288,11 +287,10 @@ fn inputs_have_as_many_locations_as_the_values_say() {
     for count in [0i32, 2, 4] {
         let data = count.to_ne_bytes();
         let specialization = [SpecializationConstant { constant_id: 0, data: &data }];
-        let shader = Shader { specialization: &specialization, ..Shader::new(&words) };
+        let shader = Shader::new(&words).specialization(&specialization);
         let reads = reflect::vertex_reads(&shader).unwrap();
         let vertex_input = reads.packed_vertex_input();
-        let options =
-            compute::Options { vertex_input: &vertex_input, target: compute::Target::default() };
+        let options = compute::Options::new(&vertex_input);
         let lowered = compute::lower(&shader, &options).unwrap();
         common::validate(&lowered.words, "vulkan1.0");
         let locations =
@@ -364,7 +362,7 @@ mod on_a_device {
         for values in Values::ALL {
             let data = values.data();
             let specialization = constants(&data);
-            let shader = Shader { specialization: &specialization, ..Shader::new(&words) };
+            let shader = Shader::new(&words).specialization(&specialization);
             let written = common::compile(&values.written(), &[]);
             for (lowered, expected) in lower(&shader).iter().zip(lower(&Shader::new(&written))) {
                 if !gpu.backends().contains(&lowered.backend()) {
@@ -409,7 +407,7 @@ mod on_a_device {
                 .zip(&data)
                 .map(|(constant_id, data)| SpecializationConstant { constant_id, data })
                 .collect();
-            let shader = Shader { specialization: &specialization, ..Shader::new(&folded) };
+            let shader = Shader::new(&folded).specialization(&specialization);
             let module = shader.module().unwrap();
             let text = common::disassemble(&module.words());
             assert!(!text.contains("SpecConstant"), "{text}");
@@ -422,10 +420,7 @@ mod on_a_device {
             );
             let computed = common::compile(&operations("", "", &locals), &[]);
             let vertex_input = VertexInput::default();
-            let options = compute::Options {
-                vertex_input: &vertex_input,
-                target: compute::Target::default(),
-            };
+            let options = compute::Options::new(&vertex_input);
             let [found, expected] = [shader, Shader::new(&computed)]
                 .map(|shader| capture(&mut gpu, &compute::lower(&shader, &options).unwrap()));
             assert_eq!(found, expected, "{a} {b} {c} {d}");
@@ -446,7 +441,7 @@ fn any_values_give_an_error_or_a_module() {
                 SpecializationConstant { constant_id: 2, data: &count_data },
                 SpecializationConstant { constant_id: 7, data: &more_data },
             ];
-            let shader = Shader { specialization: &specialization, ..Shader::new(&words) };
+            let shader = Shader::new(&words).specialization(&specialization);
             match vertex::lower(&shader) {
                 Ok(module)
                     if count > 0

@@ -235,10 +235,10 @@ fn stripping_undoes_native_emission() {
         let words = common::compile(source, arguments);
         let capture = |location, components, offset| {
             let selector = Selector::Location { location, component: 0, components };
-            CaptureEntry { selector, buffer: 0, offset }
+            CaptureEntry::new(selector, 0, offset)
         };
         let captures = vec![capture(0, 4, 16), capture(2, 2, 0)];
-        let list = CaptureList { captures, strides: [Some(32), None, None, None] };
+        let list = CaptureList::default().captures(captures).strides([Some(32), None, None, None]);
         let emitted = native::emit(&words, &native::EmitOptions::new(&list)).unwrap();
         assert_eq!((emitted.inlined, emitted.explicit), (2, 0));
         common::validate(&emitted.lowered.words, target);

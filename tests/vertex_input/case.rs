@@ -122,10 +122,8 @@ impl Case {
     pub fn lower(&self, backend: Backend, resources: ResourcePlan) -> Lowered {
         let words = shader::assemble(&self.inputs);
         let source = Shader::new(&words);
-        let options = compute::Options {
-            vertex_input: &self.vertex_input,
-            target: compute::Target { resources, ..Default::default() },
-        };
+        let options = compute::Options::new(&self.vertex_input)
+            .target(compute::Target::default().resources(resources));
         match backend {
             Backend::Compute => compute::lower(&source, &options),
             _ => native::lower(&source),
@@ -136,11 +134,10 @@ impl Case {
     /// Captures on a device.
     pub fn capture(&self, gpu: &mut Gpu, backend: Backend) -> Vec<u8> {
         let lowered = self.lower(backend, gpu.compute_target(backend).unwrap().resources);
-        let desc = PipelineDesc {
-            topology: PrimitiveTopology::TriangleList,
-            render_pass: gpu.render_pass(),
-            ..PipelineDesc::new(&lowered, &self.vertex_input)
-        };
+        let desc = PipelineDesc::new(&lowered)
+            .topology(PrimitiveTopology::TriangleList)
+            .vertex_input(&self.vertex_input)
+            .render_pass(gpu.render_pass());
         // SAFETY: the context is of a live device.
         let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }
             .unwrap_or_else(|error| panic!("{error}: {self:#?}"));
@@ -202,11 +199,7 @@ impl Case {
             })
             .collect();
         let kernels = gpu.kernels();
-        let desc = CaptureDesc {
-            buffers: &targets,
-            vertex_buffers: &vertex_buffers,
-            ..CaptureDesc::new(pipeline)
-        };
+        let desc = CaptureDesc::new(pipeline).buffers(&targets).vertex_buffers(&vertex_buffers);
         let render_pass = gpu.render_pass();
         let info = vk::FramebufferCreateInfo::default()
             .render_pass(render_pass)

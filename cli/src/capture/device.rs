@@ -96,9 +96,9 @@ fn lower(gpu: &Gpu, backend: Backend, job: &Job<'_>) -> Result<Lowered> {
         },
         Backend::Vertex => vertex::lower(shader)?,
         Backend::Compute => {
-            let target = gpu.compute_target_behind(backend, job.contents.set_count())?;
+            let target = gpu.compute_target(backend)?;
             let vertex_input = &job.vertex_data.input;
-            compute::lower(shader, &compute::Options { vertex_input, target })?
+            compute::lower(shader, &compute::Options::new(vertex_input).target(target))?
         }
     })
 }
@@ -143,7 +143,8 @@ fn make_pipeline(gpu: &mut Gpu, lowered: &Lowered, job: &Job<'_>, made: &mut Mad
         Drawn::Indices { indices, restart: true, .. } => Some(indices.len() as u64),
         _ => None,
     };
-    let desc = PipelineDesc::new(lowered, &job.vertex_data.input)
+    let desc = PipelineDesc::new(lowered)
+        .vertex_input(&job.vertex_data.input)
         .topology(job.topology)
         .provoking_vertex(job.provoking)
         .primitive_restart(indices.is_some())

@@ -8,7 +8,9 @@ fn settings(force_enable: bool, replace_partial: bool) -> Settings {
 fn partial() -> Capabilities {
     let mut support = support();
     (support.queries, support.draw, support.geometry_streams) = (false, false, false);
-    Capabilities { transform_feedback: Some(support), ..capabilities() }
+    let mut capabilities = capabilities();
+    capabilities.transform_feedback = Some(support);
+    capabilities
 }
 
 /// `VkPhysicalDeviceToolProperties` has 256 bytes for it, and the command shows it.
@@ -74,7 +76,8 @@ fn a_partial_extension_is_told_of_and_replaced_on_request() {
         for (number, (_, part)) in parts.iter().enumerate() {
             *part(&mut support) = !lacks(number);
         }
-        let capabilities = Capabilities { transform_feedback: Some(support), ..capabilities() };
+        let mut capabilities = capabilities();
+        capabilities.transform_feedback = Some(support);
         let of = |force_enable, replace_partial| {
             Activity::of(capabilities.clone(), &settings(force_enable, replace_partial))
         };

@@ -23,7 +23,7 @@ use super::pipelines::PipelineError;
 use super::state::State;
 
 /// The initial size of an arena.
-const ARENA: ArenaDesc = ArenaDesc { upload: 16 << 10, scratch: 16 << 10, descriptor_sets: 8 };
+const ARENA: ArenaDesc = ArenaDesc::new(16 << 10, 16 << 10).descriptor_sets(8);
 
 /// Work that is recorded outside of a pass, in the order in which it was collected in the pass.
 #[derive(Clone)]

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use ash::vk;
 use vkxfb::capture::{CaptureError, Layout};
-use vkxfb::lower::{Captures, Effects, LowerError, Shader};
+use vkxfb::lower::{Effects, LowerError, Shader};
 use vkxfb::runtime::{
     Context, ExpectedDraws, RuntimeError, VariantDesc, VariantError, Variants, vulkan,
 };
@@ -349,13 +349,10 @@ impl Pipeline {
     }
 
     fn shader<'a>(&'a self, specialization: &'a [SpecializationConstant<'a>]) -> Shader<'a> {
-        Shader {
-            words: &self.words,
-            stage: Some(spirv::ExecutionModel::Vertex),
-            entry_point: Some(self.shader.entry_point.as_str()),
-            captures: Captures::Decorations,
-            specialization,
-        }
+        Shader::new(&self.words)
+            .stage(spirv::ExecutionModel::Vertex)
+            .entry_point(self.shader.entry_point.as_str())
+            .specialization(specialization)
     }
 
     /// Returns the variant for a vertex input state, and makes it if necessary.
@@ -373,18 +370,13 @@ impl Pipeline {
         let specialization = self.specialization();
         let sets: Vec<vk::DescriptorSetLayout> =
             self.layout.sets.iter().map(|set| set.raw).collect();
-        let topology = match self.dynamic.topology {
-            true => None,
-            false => PrimitiveTopology::try_from(self.topology).ok(),
-        };
-        let desc = VariantDesc {
-            shader: self.shader(&specialization),
-            vertex_input,
-            set_layouts: &sets,
-            topology,
-            provoking_vertex: self.shader.provoking_vertex,
-            primitive_restart: self.restart || self.dynamic.restart,
-        };
+        let mut desc = VariantDesc::new(self.shader(&specialization), vertex_input)
+            .set_layouts(&sets)
+            .provoking_vertex(self.shader.provoking_vertex)
+            .primitive_restart(self.restart || self.dynamic.restart);
+        if !self.dynamic.topology {
+            desc.topology = PrimitiveTopology::try_from(self.topology).ok();
+        }
         // SAFETY: the caller's contract.
         Ok(unsafe { self.variants.get(&self.ctx, &desc, cache) }?)
     }

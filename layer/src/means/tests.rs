@@ -4,71 +4,60 @@ use super::*;
 
 /// A device of Vulkan 1.3 that has addresses, and no transform feedback.
 pub(crate) fn capabilities() -> Capabilities {
-    Capabilities {
-        device_name: "Test".to_owned(),
-        driver_id: vk::DriverId::from_raw(0),
-        driver_name: String::new(),
-        driver_info: String::new(),
-        api_version: vk::API_VERSION_1_3,
-        device_api_version: vk::API_VERSION_1_3,
-        driver_version: 0,
-        vendor_id: 0,
-        device_id: 0,
-        device_type: vk::PhysicalDeviceType::OTHER,
-        extensions: [ash::ext::provoking_vertex::NAME.to_owned()].into(),
-        transform_feedback: None,
-        provoking_vertex: None,
-        vertex_divisor: None,
-        buffer_device_address: Some(AddressSource::Core),
-        storage_buffer_indexing: true,
-        multi_draw_indirect: true,
-        geometry_shader: true,
-        vertex_stores: true,
-        shader_int64: true,
-        byte_loads: true,
-        shader_float64: true,
-        shader_clip_distance: true,
-        shader_cull_distance: true,
-        shader_draw_parameters: true,
-        dynamic_rendering: true,
-        synchronization2: true,
-        restricted: false,
-        limits: Limits {
-            max_workgroups: [65535; 3],
-            max_workgroup_size: [256; 3],
-            max_workgroup_invocations: 256,
-            max_shared_memory: 16 << 10,
-            max_push_constants: 128,
-            max_descriptor_sets: 4,
-            max_vertex_attributes: 16,
-            max_vertex_bindings: 16,
-            max_vertex_attribute_offset: 2047,
-            max_vertex_binding_stride: 2048,
-            max_vertex_output_components: 64,
-            non_coherent_atom: 64,
-            max_storage_buffers: 16,
-            max_storage_buffer_range: 1 << 27,
-            min_storage_buffer_offset_alignment: 16,
-            max_draw_indirect_count: 1,
-        },
-    }
+    let mut limits = Limits::default();
+    limits.max_workgroups = [65535; 3];
+    limits.max_workgroup_size = [256; 3];
+    limits.max_workgroup_invocations = 256;
+    limits.max_shared_memory = 16 << 10;
+    limits.max_push_constants = 128;
+    limits.max_descriptor_sets = 4;
+    limits.max_vertex_attributes = 16;
+    limits.max_vertex_bindings = 16;
+    limits.max_vertex_attribute_offset = 2047;
+    limits.max_vertex_binding_stride = 2048;
+    limits.max_vertex_output_components = 64;
+    limits.non_coherent_atom = 64;
+    limits.max_storage_buffers = 16;
+    limits.max_storage_buffer_range = 1 << 27;
+    limits.min_storage_buffer_offset_alignment = 16;
+    limits.max_draw_indirect_count = 1;
+    let mut capabilities = Capabilities::default();
+    capabilities.device_name = "Test".to_owned();
+    capabilities.api_version = vk::API_VERSION_1_3;
+    capabilities.device_api_version = vk::API_VERSION_1_3;
+    capabilities.extensions = [ash::ext::provoking_vertex::NAME.to_owned()].into();
+    capabilities.buffer_device_address = Some(AddressSource::Core);
+    capabilities.storage_buffer_indexing = true;
+    capabilities.multi_draw_indirect = true;
+    capabilities.geometry_shader = true;
+    capabilities.vertex_stores = true;
+    capabilities.shader_int64 = true;
+    capabilities.byte_loads = true;
+    capabilities.shader_float64 = true;
+    capabilities.shader_clip_distance = true;
+    capabilities.shader_cull_distance = true;
+    capabilities.shader_draw_parameters = true;
+    capabilities.dynamic_rendering = true;
+    capabilities.synchronization2 = true;
+    capabilities.limits = limits;
+    capabilities
 }
 
 /// Transform feedback of a driver.
 pub(crate) fn support() -> TransformFeedbackSupport {
-    TransformFeedbackSupport {
-        geometry_streams: true,
-        max_streams: 4,
-        max_buffers: 4,
-        max_buffer_size: u64::from(u32::MAX),
-        max_stream_data_size: 512,
-        max_buffer_data_size: 512,
-        max_buffer_data_stride: 512,
-        queries: true,
-        streams_lines_triangles: true,
-        rasterization_stream_select: true,
-        draw: true,
-    }
+    let mut support = TransformFeedbackSupport::default();
+    support.geometry_streams = true;
+    support.max_streams = 4;
+    support.max_buffers = 4;
+    support.max_buffer_size = u64::from(u32::MAX);
+    support.max_stream_data_size = 512;
+    support.max_buffer_data_size = 512;
+    support.max_buffer_data_stride = 512;
+    support.queries = true;
+    support.streams_lines_triangles = true;
+    support.rasterization_stream_select = true;
+    support.draw = true;
+    support
 }
 
 /// The specification requires these minimum values.

@@ -100,14 +100,15 @@ unsafe impl MemoryAllocator for OwnAllocator {
             shadows.add(&mut allocation);
         }
         let backing = Backing { owner: self.owner, is_cached, inner: allocation.backing };
-        Ok(Allocation { backing: Box::new(backing), ..allocation })
+        allocation.backing = Box::new(backing);
+        Ok(allocation)
     }
 
-    unsafe fn free(&mut self, allocation: Allocation) {
+    unsafe fn free(&mut self, mut allocation: Allocation) {
         match allocation.backing.downcast::<Backing>() {
             Ok(backing) if backing.owner == self.owner => {
                 let Backing { inner, is_cached, .. } = *backing;
-                let allocation = Allocation { backing: inner, ..allocation };
+                allocation.backing = inner;
                 if let Some(shadows) = &mut self.shadows {
                     shadows.remove(&allocation);
                 }

@@ -86,7 +86,7 @@ impl Gpu {
         self.check_size("a buffer", size)?;
         let copies = vk::BufferUsageFlags::TRANSFER_SRC | vk::BufferUsageFlags::TRANSFER_DST;
         let (ctx, allocator) = self.parts()?;
-        let desc = BufferDesc { name: "vkxfb probe", size, usage: usage | copies, location };
+        let desc = BufferDesc::new("vkxfb probe", size, usage | copies, location);
         // SAFETY: the device is live and the allocator is its; usage and size were checked.
         Ok(unsafe { Buffer::new(ctx, allocator, &desc) }?)
     }

@@ -286,5 +286,5 @@ fn arena_for(requests: &[CaptureRequest<'_>]) -> ArenaDesc {
         count * (pipeline.attribute_bytes() + constants)
     };
     let tables: u64 = requests.iter().map(table).sum();
-    ArenaDesc { upload: desc.upload + tables, ..desc }
+    desc.upload(desc.upload + tables)
 }

@@ -2,7 +2,6 @@
 
 use ash::vk;
 use vkxfb::internal::{check_limit, vulkan_error};
-use vkxfb::lower::{Backend, compute};
 use vkxfb::runtime::Buffer;
 
 use super::buffers::copy_into;
@@ -33,25 +32,6 @@ impl BoundContents {
 }
 
 impl Gpu {
-    /// What shaders are lowered for that use so many descriptor sets, counted up to the last;
-    /// [`compute_target`](Self::compute_target) is for none.
-    ///
-    /// # Errors
-    /// Those of [`Context::compute_target`](vkxfb::runtime::Context::compute_target).
-    pub fn compute_target_behind(
-        &self,
-        backend: Backend,
-        sets: usize,
-    ) -> Result<compute::Target, GpuError> {
-        match backend {
-            Backend::Native | Backend::Vertex => Ok(compute::Target::default()),
-            Backend::Compute => {
-                let target = self.context.compute_target(sets)?;
-                Ok(compute::Target { staging: self.staging.unwrap_or(target.staging), ..target })
-            }
-        }
-    }
-
     /// Makes buffers of contents, and descriptor sets for them.
     ///
     /// # Errors

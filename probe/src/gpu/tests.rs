@@ -4,17 +4,12 @@
 use rspirv::binary::Assemble;
 use rspirv::dr::{Builder, Operand};
 use rspirv::spirv;
-use vkxfb::capture::{CapturedOutput, Layout};
 use vkxfb::internal::Barrier;
 use vkxfb::lower::compute::WorkgroupSizes;
-use vkxfb::lower::{
-    Effects, Lowered, LoweredAttribute, LoweredCompute, LoweredKind, ResourcePlan, SpecIds,
-};
+use vkxfb::lower::{Lowered, LoweredCompute, LoweredKind, Shader, compute, native};
 use vkxfb::runtime::{Draw, MemoryLocation, PipelineDesc};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
-use vkxfb::vertex_input::{
-    InputRate, NumericClass, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
-};
+use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
 
 use super::*;
 
@@ -38,6 +33,10 @@ fn open(profile: Profile) -> Option<Gpu> {
 /// A vertex shader that captures its `uvec4` attribute at location 0 to buffer 0, every 20 bytes
 /// from byte 4 on.
 fn echo() -> Lowered {
+    native::lower(&Shader::new(&echo_words())).unwrap()
+}
+
+fn echo_words() -> Vec<u32> {
     use spirv::{Decoration, ExecutionMode, ExecutionModel, StorageClass};
     let mut b = Builder::new();
     b.set_version(1, 0);
@@ -68,34 +67,7 @@ fn echo() -> Lowered {
     b.end_function().unwrap();
     b.entry_point(ExecutionModel::Vertex, main, "main", [input, output]);
     b.execution_mode(main, ExecutionMode::Xfb, []);
-    Lowered {
-        kind: LoweredKind::Native,
-        stage: ExecutionModel::Vertex,
-        words: b.module().assemble(),
-        entry_point: "main".to_owned(),
-        layout: Layout {
-            strides: [Some(20), None, None, None],
-            streams: [0; 4],
-            outputs: vec![CapturedOutput {
-                buffer: 0,
-                offset: 4,
-                components: 4,
-                class: NumericClass::Uint,
-                bits: 32,
-                variable: vkxfb::spirv::Id(output),
-                path: vec![],
-                name: None,
-                location: Some(0),
-                component: 0,
-            }],
-            varyings: vec![],
-        },
-        effects: Effects::default(),
-        descriptor_sets: vec![],
-        push_constants: 0..0,
-        unwritten: vec![],
-        reads_undefined: false,
-    }
+    b.module().assemble()
 }
 
 fn echo_input() -> VertexInput {
@@ -111,18 +83,12 @@ fn echo_input() -> VertexInput {
 }
 
 fn desc<'a>(gpu: &Gpu, shader: &'a Lowered, input: &'a VertexInput) -> PipelineDesc<'a> {
-    PipelineDesc {
-        shader,
-        topology: PrimitiveTopology::TriangleStrip,
-        provoking_vertex: ProvokingVertex::First,
-        primitive_restart: false,
-        vertex_input: input,
-        set_layouts: &[],
-        dynamic_topology: true,
-        render_pass: gpu.render_pass(),
-        prepared: &[],
-        cache: vk::PipelineCache::null(),
-    }
+    PipelineDesc::new(shader)
+        .topology(PrimitiveTopology::TriangleStrip)
+        .dynamic_topology(true)
+        .provoking_vertex(ProvokingVertex::First)
+        .vertex_input(input)
+        .render_pass(gpu.render_pass())
 }
 
 #[test]
@@ -296,17 +262,19 @@ fn graphics_pipelines_need_the_features_of_their_state() {
     };
     let without = "which the device was created without";
     assert_eq!(
-        error(PipelineDesc { topology: PrimitiveTopology::LineListWithAdjacency, ..desc }),
+        error(desc.topology(PrimitiveTopology::LineListWithAdjacency)),
         format!("topology line-list-with-adjacency needs the feature geometryShader, {without}")
     );
     assert_eq!(
-        error(PipelineDesc { provoking_vertex: ProvokingVertex::Last, ..desc }),
+        error(desc.provoking_vertex(ProvokingVertex::Last)),
         format!("provoking vertex last needs the feature provokingVertexLast, {without}")
     );
     let mut wide = shader.clone();
     wide.layout.strides[0] = Some(4096);
+    let mut of_wide = desc;
+    of_wide.shader = &wide;
     assert!(
-        error(PipelineDesc { shader: &wide, ..desc })
+        error(of_wide)
             .starts_with("the stride of capture buffer 0 in bytes is 4096: maxTransformFeedback")
     );
 }
@@ -388,34 +356,16 @@ fn pipelines_are_refused_before_vulkan_is_called() {
         "the native backend needs the feature transformFeedback, which the device was created \
          without"
     );
-    let compute = LoweredCompute {
-        spec_ids: SpecIds {
-            topology: 0,
-            restart: 1,
-            general: 2,
-            indexed: 3,
-            batched: 4,
-            wide_loads: 5,
-            wide_stores: 6,
-            fused: 7,
-            plain: 8,
-            workgroup_size: 9,
-        },
-        attributes: [0, 7]
-            .map(|location| LoweredAttribute {
-                location,
-                format: VertexFormat::R32G32B32A32Uint,
-                input_rate: InputRate::Vertex,
-            })
-            .to_vec(),
-        workgroup_sizes: WorkgroupSizes::all(64),
-        shared_memory: 0,
-        is_staged: false,
-        byte_loads: false,
-        resources: ResourcePlan::DeviceAddress,
+    let options = compute::Options::new(&input);
+    let small = compute::lower(&Shader::new(&echo_words()), &options).unwrap();
+    let changed = |change: &dyn Fn(&mut LoweredCompute)| {
+        let mut lowered = small.clone();
+        if let LoweredKind::Compute(compute) = &mut lowered.kind {
+            change(compute);
+        }
+        lowered
     };
-    let lowered = |compute| Lowered { kind: LoweredKind::Compute(compute), ..native.clone() };
-    let shader = lowered(compute.clone());
+    let shader = changed(&|compute| compute.attributes[0].location = 7);
     assert_eq!(
         error(&desc(&gpu, &shader, &input)),
         "the shader reads vertex attribute location 7, which the vertex input state does not \
@@ -423,20 +373,20 @@ fn pipelines_are_refused_before_vulkan_is_called() {
     );
     let sizes = WorkgroupSizes::all(64);
     for (workgroup_sizes, draws) in [
-        (WorkgroupSizes { others: 512, ..sizes }, ""),
-        (WorkgroupSizes { batched: 512, ..sizes }, " for several draws"),
-        (WorkgroupSizes { restarted: 512, ..sizes }, " for draws with primitive restart"),
+        (sizes.others(512), ""),
+        (sizes.batched(512), " for several draws"),
+        (sizes.restarted(512), " for draws with primitive restart"),
     ] {
-        let large = LoweredCompute { workgroup_sizes, ..compute.clone() };
+        let large = changed(&|compute| compute.workgroup_sizes = workgroup_sizes);
         assert_eq!(
-            error(&desc(&gpu, &lowered(large), &input)),
+            error(&desc(&gpu, &large, &input)),
             format!(
                 "the workgroup of the lowered shader{draws} is 512: maxComputeWorkGroupInvocations is 256"
             )
         );
     }
     let max = gpu.capabilities().limits.max_shared_memory;
-    let large = lowered(LoweredCompute { shared_memory: max + 1, ..compute.clone() });
+    let large = changed(&|compute| compute.shared_memory = max + 1);
     assert_eq!(
         error(&desc(&gpu, &large, &input)),
         format!(
@@ -446,6 +396,6 @@ fn pipelines_are_refused_before_vulkan_is_called() {
     );
     let mut twice = input.clone();
     twice.bindings.push(twice.bindings[0]);
-    assert_eq!(error(&desc(&gpu, &shader, &twice)), "vertex input binding 3 is described twice");
+    assert_eq!(error(&desc(&gpu, &small, &twice)), "vertex input binding 3 is described twice");
     assert_eq!(gpu.close(), []);
 }

@@ -166,17 +166,17 @@ fn lower(gpu: &Gpu, backend: Backend, buffers: usize) -> Result<Lowered, BatchEr
     let captures = strides.iter_mut().enumerate().take(buffers).map(|(buffer, stride)| {
         *stride = Some(Combination::stride(buffer) as u32);
         let selector = Selector::Location { location: buffer as u32, component: 0, components: 1 };
-        CaptureEntry { selector, buffer: buffer as u32, offset: 0 }
+        CaptureEntry::new(selector, buffer as u32, 0)
     });
     let captures = captures.collect();
-    let list = CaptureList { captures, strides };
+    let list = CaptureList::default().captures(captures).strides(strides);
     let shader = Shader::new(&words).captures(&list);
     let lowered = match backend {
         Backend::Native => native::lower(&shader),
         _ => {
             let target = gpu.compute_target(backend)?;
             let input = VertexInput::default();
-            compute::lower(&shader, &compute::Options { vertex_input: &input, target })
+            compute::lower(&shader, &compute::Options::new(&input).target(target))
         }
     };
     let error = |source: LowerError| SubjectError::Lower { name: name(), source };
@@ -193,8 +193,8 @@ fn capture(
     let buffers = combinations.first().map_or(0, |first| first.buffers);
     let lowered = lower(gpu, backend, buffers)?;
     let input = VertexInput::default();
-    let desc = PipelineDesc::new(&lowered, &input).topology(TOPOLOGY);
-    let desc = PipelineDesc { render_pass: gpu.render_pass(), ..desc };
+    let desc = PipelineDesc::new(&lowered).vertex_input(&input).topology(TOPOLOGY);
+    let desc = desc.render_pass(gpu.render_pass());
     // SAFETY: the context is of a live device, the module was lowered for this backend, and has no descriptor sets.
     let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.map_err(GpuError::from)?;
     let result = with_memory(gpu, &pipeline, combinations);
@@ -242,12 +242,7 @@ fn with_memory(
                     let targets: Vec<_> = (0..buffers).map(bound).collect();
                     let begin: Vec<_> = (0..buffers).map(|b| counter(begin, b)).collect();
                     let end: Vec<_> = (0..buffers).map(|b| counter(end, b)).collect();
-                    let desc = CaptureDesc {
-                        pipeline,
-                        buffers: &targets,
-                        vertex_buffers: &[],
-                        counters: &begin,
-                    };
+                    let desc = CaptureDesc::new(pipeline).buffers(&targets).counters(&begin);
                     let mut capture = Capture::new(ctx, &kernels);
                     let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
                     let (vertex_count, instance_count) = (VERTICES, 1);

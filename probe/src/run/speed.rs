@@ -132,9 +132,8 @@ fn submit(
     let kernels = gpu.kernels();
     let (render_pass, framebuffer) = (gpu.render_pass(), gpu.framebuffer());
     let is_graphics = pipeline.backend() != Backend::Compute;
-    let buffer = CaptureBuffer { buffer: target.raw(), offset: 0, size: target.size() };
-    let desc =
-        CaptureDesc { pipeline, buffers: &[Some(buffer)], vertex_buffers: &[], counters: &[] };
+    let buffers = [Some(CaptureBuffer::new(target.raw(), target.size()))];
+    let desc = CaptureDesc::new(pipeline).buffers(&buffers);
     let draw = Draw { vertex_count: vertices, instance_count: 1, ..Draw::default() };
     let ((), time) = gpu.submit_timed(|ctx, cmd| {
         // SAFETY: everything outlives the submission; graphics pipelines are made for the render pass, and the

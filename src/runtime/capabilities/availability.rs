@@ -12,6 +12,7 @@ use crate::sysval::SYSVALS_SIZE;
 
 /// A backend that a device cannot run, with everything that the device lacks for it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 #[error(
     "the {backend} backend is not available on {device}{}: {}",
     if *.restricted { " as the device was created" } else { "" },

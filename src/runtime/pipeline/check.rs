@@ -43,7 +43,7 @@ pub(super) fn check(
             )?;
         }
         LoweredKind::Compute(compute) => {
-            let needed = ctx.resource_plan(desc.set_layouts.len())?;
+            let needed = ctx.resource_plan()?;
             let lowered = compute.resources;
             if lowered != needed {
                 return Err(RuntimeError::ResourcePlan { lowered, needed });
@@ -53,7 +53,8 @@ pub(super) fn check(
         }
     }
     check_set_layouts(desc, &caps.limits)?;
-    vertex_input::validate(desc.vertex_input)?;
+    let input = desc.described_vertex_input()?;
+    vertex_input::validate(input)?;
     if let Some(compute) = shader.compute() {
         let limits = &caps.limits;
         for (size, draws) in compute.workgroup_sizes.each() {
@@ -74,12 +75,12 @@ pub(super) fn check(
             "maxComputeSharedMemorySize",
             limits.max_shared_memory,
         )?;
-        return pulling::resolve(desc.vertex_input, &compute.attributes);
+        return pulling::resolve(input, &compute.attributes);
     }
     let adjacency = !desc.topology.has_adjacency() || enabled.geometry_shader;
     need(adjacency, &format!("topology {}", desc.topology), "geometryShader")?;
-    vertex_input::check_limits(desc.vertex_input, &caps.limits)?;
-    if let Some((max, some_are_0)) = vertex_input::divisors(desc.vertex_input) {
+    vertex_input::check_limits(input, &caps.limits)?;
+    if let Some((max, some_are_0)) = vertex_input::divisors(input) {
         let feature = "vertexAttributeInstanceRateDivisor";
         need(enabled.vertex_divisor, "a vertex input divisor other than 1", feature)?;
         let feature = "vertexAttributeInstanceRateZeroDivisor";
@@ -97,16 +98,18 @@ pub(super) fn check(
         )?;
         check_native_limits(&shader.layout, caps)?;
     }
-    pulling::resolve_all(desc.vertex_input)
+    pulling::resolve_all(input)
 }
 
 /// Checks that the sets that the shader uses have layouts, and that there are at most
-/// `maxBoundDescriptorSets` layouts.
+/// `maxBoundDescriptorSets` layouts, with that of the resource plan.
 fn check_set_layouts(desc: &PipelineDesc<'_>, limits: &Limits) -> Result<(), RuntimeError> {
     let layouts = desc.set_layouts;
+    let has_own = desc.shader.compute().is_some_and(|compute| compute.descriptor_set.is_some());
+    let with = if has_own { ", with one for the buffers of captures," } else { "" };
     check_limit(
-        || "the number of descriptor set layouts".to_owned(),
-        layouts.len() as u64,
+        || format!("the number of descriptor set layouts{with}"),
+        layouts.len() as u64 + u64::from(has_own),
         "maxBoundDescriptorSets",
         limits.max_descriptor_sets,
     )?;

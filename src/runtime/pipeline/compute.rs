@@ -21,6 +21,7 @@ pub(super) struct ComputePipelines {
     entry: CString,
     fixed_topology: Option<PrimitiveTopology>,
     primitive_restart: bool,
+    set_count: u32,
     /// By keys in normal form.
     pipelines: RwLock<HashMap<Key, Arc<LazyPipeline>>>,
 }
@@ -33,6 +34,7 @@ impl ComputePipelines {
             entry,
             fixed_topology: (!desc.dynamic_topology).then_some(desc.topology),
             primitive_restart: desc.primitive_restart,
+            set_count: desc.set_count(),
             pipelines: RwLock::default(),
         }
     }
@@ -53,7 +55,7 @@ impl ComputePipelines {
         self.lazy(key).get_or_make(|| {
             let _span = tracing::debug_span!("variant", %key).entered();
             let constants = PipelineSpecialization::new(ctx, &self.shader, &key);
-            let words = specialized(ctx, &self.shader, &constants)?;
+            let words = specialized(ctx, &self.shader, &constants, self.set_count)?;
             let none = vk::SpecializationInfo::default();
             // SAFETY: the caller's contract.
             let made = unsafe {

@@ -84,7 +84,9 @@ pub(super) unsafe fn graphics_pipeline(
 ) -> Result<vk::Pipeline, RuntimeError> {
     let (device, shader) = (ctx.device(), desc.shader);
     let words = match shader.backend() {
-        Backend::Vertex => Cow::from(specialized(ctx, shader, &desc.specialization(ctx))?),
+        Backend::Vertex => {
+            Cow::from(specialized(ctx, shader, &desc.specialization(ctx), desc.set_count())?)
+        }
         Backend::Native | Backend::Compute => Cow::from(&shader.words),
     };
     // SAFETY: the caller's contract.
@@ -183,13 +185,15 @@ impl PipelineSpecialization {
     }
 }
 
-/// The words of a shader for a pipeline with these constants.
+/// The words of a shader for a pipeline with these constants, and with that number of set layouts.
 pub(super) fn specialized(
     ctx: &Context,
     shader: &Lowered,
     constants: &PipelineSpecialization,
+    set_count: u32,
 ) -> Result<Vec<u32>, RuntimeError> {
-    let words = shader.for_pipeline(&constants.constants(), ctx.optimizes_shaders());
+    let words =
+        shader.for_pipeline(&constants.constants(), Some(set_count), ctx.optimizes_shaders());
     words.map_err(|error| RuntimeError::InvalidShader(error.to_string()))
 }
 
@@ -250,8 +254,9 @@ unsafe fn create_graphics(
     layout: vk::PipelineLayout,
     stage: vk::PipelineShaderStageCreateInfo<'_>,
 ) -> Result<vk::Pipeline, RuntimeError> {
-    let (bindings, attributes) = vertex_input::descriptions(desc.vertex_input);
-    let divisors = vertex_input::divisor_descriptions(desc.vertex_input);
+    let input = desc.described_vertex_input()?;
+    let (bindings, attributes) = vertex_input::descriptions(input);
+    let divisors = vertex_input::divisor_descriptions(input);
     let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
         .topology(desc.topology.into())
         .primitive_restart_enable(desc.primitive_restart);

@@ -46,10 +46,12 @@ use super::Pipeline;
 use super::parameters::{CaptureBuffer, CounterBuffer, VertexBuffer};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::counts::DrawCounts;
+use crate::setters::setters;
 
 /// The parameters of a new capture: [`new`](Self::new) takes the pipeline, the other functions set
 /// the others.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 #[must_use]
 pub struct CaptureDesc<'a> {
     /// The pipeline of the first draws.
@@ -73,22 +75,10 @@ impl<'a> CaptureDesc<'a> {
         Self { pipeline, buffers: &[], vertex_buffers: &[], counters: &[] }
     }
 
-    /// Sets [`buffers`](field@Self::buffers).
-    pub const fn buffers(mut self, buffers: &'a [Option<CaptureBuffer>]) -> Self {
-        self.buffers = buffers;
-        self
-    }
-
-    /// Sets [`vertex_buffers`](field@Self::vertex_buffers).
-    pub const fn vertex_buffers(mut self, vertex_buffers: &'a [VertexBuffer]) -> Self {
-        self.vertex_buffers = vertex_buffers;
-        self
-    }
-
-    /// Sets [`counters`](field@Self::counters).
-    pub const fn counters(mut self, counters: &'a [Option<CounterBuffer>]) -> Self {
-        self.counters = counters;
-        self
+    setters! {
+        buffers: &'a [Option<CaptureBuffer>],
+        vertex_buffers: &'a [VertexBuffer],
+        counters: &'a [Option<CounterBuffer>],
     }
 }
 

@@ -8,6 +8,7 @@ use ash::vk;
 use super::{slice, with_compute};
 use crate::lower::reflect::{DescriptorCount, DescriptorUse, ResourceInterface, ResourceType};
 use crate::lower::{Backend, SysvalsPlace};
+use crate::setters::setters;
 use crate::sysval::SYSVALS_SIZE;
 
 const VERTEX: vk::ShaderStageFlags = vk::ShaderStageFlags::VERTEX;
@@ -105,12 +106,21 @@ impl<'a> SetLayoutInfo<'a> {
 /// vertex backend the application must bind its own sets again; compute captures do not disturb the
 /// sets of the graphics bind point.
 #[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+#[must_use]
 pub struct PipelineLayoutDesc<'a> {
     /// The bindings of each set layout, by set number; empty for a null handle. Immutable samplers
     /// are not read.
     pub set_layouts: &'a [&'a [vk::DescriptorSetLayoutBinding<'a>]],
     /// The push constant ranges.
     pub push_constant_ranges: &'a [vk::PushConstantRange],
+}
+
+impl<'a> PipelineLayoutDesc<'a> {
+    setters! {
+        set_layouts: &'a [&'a [vk::DescriptorSetLayoutBinding<'a>]],
+        push_constant_ranges: &'a [vk::PushConstantRange],
+    }
 }
 
 /// The reason why a pipeline layout does not match a shader. Messages name the set, the binding and

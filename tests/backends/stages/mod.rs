@@ -8,7 +8,7 @@ use spirv::ExecutionModel;
 use vkxfb::capture::{CaptureEntry, CaptureError, CaptureList, Layout, Selector};
 use vkxfb::lower::native::{self, Emitted};
 use vkxfb::lower::strip::strip_xfb;
-use vkxfb::lower::{Captures, LowerError, Shader, compute, vertex};
+use vkxfb::lower::{LowerError, Shader, compute, vertex};
 use vkxfb::spirv::Module;
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::translators::split_blocks::{self, split_blocks};
@@ -22,16 +22,11 @@ const VERTEX: &str = "#version 450
     void main() { gl_Position = vec4(float(gl_VertexIndex)); gl_PointSize = 1.0; }";
 
 fn at(location: u32, component: u32, components: u32, buffer: u32, offset: u32) -> CaptureEntry {
-    CaptureEntry {
-        selector: Selector::Location { location, component, components },
-        buffer,
-        offset,
-    }
+    CaptureEntry::new(Selector::Location { location, component, components }, buffer, offset)
 }
 
 fn emit(words: &[u32], list: &CaptureList, max: u32) -> Result<Emitted, LowerError> {
-    let options =
-        native::EmitOptions { max_output_components: max, ..native::EmitOptions::new(list) };
+    let options = native::EmitOptions::new(list).max_output_components(max);
     let emitted = native::emit(words, &options)?;
     common::validate(&emitted.lowered.words, "vulkan1.0");
     Ok(emitted)
@@ -90,7 +85,7 @@ fn records() -> CaptureList {
         )
     };
     let captures = of_struct(0, 0).chain(of_struct(9, 128)).collect();
-    CaptureList { captures, strides: [Some(256), None, None, None] }
+    CaptureList::default().captures(captures).strides([Some(256), None, None, None])
 }
 
 /// The record of a point. Bytes that no member covers do not change.
@@ -165,7 +160,7 @@ fn parts_of_a_tessellation_evaluation_shader_are_captured() {
     let evaluation = common::compile_stage("tese", EVALUATION, &[]);
     // goku.inner_struct_a.b, .a[1].zw and goku.inner_struct_b.d.
     let captures = vec![at(6, 0, 2, 0, 0), at(3, 0, 4, 0, 8), at(17, 0, 4, 0, 24)];
-    let list = CaptureList { captures, strides: [Some(48), None, None, None] };
+    let list = CaptureList::default().captures(captures).strides([Some(48), None, None, None]);
     let emitted = emit(&evaluation, &list, 128).unwrap();
     assert_eq!((emitted.inlined, emitted.explicit), (0, 3));
     let stages = [
@@ -263,16 +258,15 @@ fn streams_of_a_geometry_shader_are_captured() {
     // Whole outputs are decorated, parts copied before each vertex.
     let plain = strip(&geometry);
     let max = device.limits().max_geometry_output_components;
-    let list = CaptureList {
-        captures: vec![
+    let list = CaptureList::default()
+        .captures(vec![
             at(0, 0, 4, 0, 0),
             at(1, 1, 2, 0, 16),
             at(3, 0, 2, 1, 0),
             at(2, 1, 1, 1, 8),
             at(4, 0, 3, 1, 12),
-        ],
-        strides: [Some(24), Some(28), None, None],
-    };
+        ])
+        .strides([Some(24), Some(28), None, None]);
     let emitted = emit(&plain, &list, max).unwrap();
     assert_eq!((emitted.inlined, emitted.explicit), (3, 2));
     assert_eq!(emitted.lowered.layout.streams, [0, 1, 0, 0]);
@@ -309,7 +303,8 @@ fn strips_of_a_geometry_shader_are_decomposed() {
         }";
     let words = common::compile_stage("geom", geometry, &[]);
     let capture = |captures, stride, expected: fn(f32) -> Vec<u8>| {
-        let list = CaptureList { captures, strides: [Some(stride), None, None, None] };
+        let list =
+            CaptureList::default().captures(captures).strides([Some(stride), None, None, None]);
         let emitted = emit(&words, &list, 64).unwrap();
         let stages =
             [(Stage::VERTEX, vertex.as_slice()), (Stage::GEOMETRY, &emitted.lowered.words)];
@@ -343,7 +338,7 @@ fn what_cannot_be_captured_is_named() {
         let (stage, entry_point) = (ExecutionModel::TessellationEvaluation, "main".to_owned());
         assert_eq!(error, LowerError::NativeOnly { stage, entry_point });
     }
-    let error = native::lower(&Shader { stage: Some(ExecutionModel::Vertex), ..shader });
+    let error = native::lower(&shader.stage(ExecutionModel::Vertex));
     let expected = "the module has no vertex shader; it has: TessellationEvaluation 'main'";
     assert_eq!(error.unwrap_err().to_string(), expected);
     let fragment = common::compile_stage("frag", "#version 450\nvoid main() {}", &[]);
@@ -355,8 +350,8 @@ fn what_cannot_be_captured_is_named() {
 
     let geometry = strip(&common::compile_stage("geom", STREAMS, &[]));
     let captures = vec![at(0, 0, 4, 0, 0), at(4, 0, 3, 0, 16)];
-    let list = CaptureList { captures, strides: [Some(32), None, None, None] };
-    let shader = Shader { captures: Captures::List(&list), ..Shader::new(&geometry) };
+    let list = CaptureList::default().captures(captures).strides([Some(32), None, None, None]);
+    let shader = Shader::new(&geometry).captures(&list);
     let error = native::lower(&shader).unwrap_err();
     let LowerError::Capture(CaptureError::StreamConflict { output, buffer: 0, .. }) = &error else {
         panic!("{error}");
@@ -366,7 +361,7 @@ fn what_cannot_be_captured_is_named() {
     let module = Module::parse(&geometry).unwrap();
     let mut entry = Shader::new(&geometry).find(&module).unwrap();
     entry.model = of_vertex;
-    let list = CaptureList { captures: vec![at(4, 0, 3, 0, 0)], ..list };
+    let list = list.captures(vec![at(4, 0, 3, 0, 0)]);
     let error = Layout::from_list(&Declarations::of(&module), &entry, &list).unwrap_err();
     assert!(matches!(error, CaptureError::Stream { stream: 1, .. }), "{error}");
 }

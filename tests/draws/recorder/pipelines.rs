@@ -45,24 +45,23 @@ impl Pipelines {
             Backend::Native => native::lower(&shader),
             Backend::Vertex => vertex::lower(&shader),
             Backend::Compute => {
-                let target = compute::Target {
-                    workgroup_sizes: key.workgroup_sizes,
-                    staging: key.staging,
-                    ..gpu.context().compute_target(set_layouts.len())?
-                };
-                compute::lower(&shader, &compute::Options { vertex_input: &vertex_input, target })
+                let target = gpu
+                    .context()
+                    .compute_target()?
+                    .workgroup_sizes(key.workgroup_sizes)
+                    .staging(key.staging);
+                compute::lower(&shader, &compute::Options::new(&vertex_input).target(target))
             }
         }
         .unwrap();
-        let desc = PipelineDesc {
-            topology: key.state.topology,
-            provoking_vertex: state.provoking,
-            primitive_restart: state.restart,
-            set_layouts,
-            dynamic_topology: !key.specialize,
-            render_pass: gpu.render_pass(),
-            ..PipelineDesc::new(&lowered, &vertex_input)
-        };
+        let desc = PipelineDesc::new(&lowered)
+            .topology(key.state.topology)
+            .dynamic_topology(!key.specialize)
+            .provoking_vertex(state.provoking)
+            .primitive_restart(state.restart)
+            .vertex_input(&vertex_input)
+            .set_layouts(set_layouts)
+            .render_pass(gpu.render_pass());
         // SAFETY: the context is of a live device, and the words are valid.
         let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }?;
         self.made.insert(key, pipeline);
@@ -103,7 +102,10 @@ impl Variant {
         Self {
             state: State { topology, ..state },
             specialize,
-            workgroup_sizes: WorkgroupSizes { batched, restarted, others },
+            workgroup_sizes: WorkgroupSizes::default()
+                .batched(batched)
+                .restarted(restarted)
+                .others(others),
             staging,
         }
     }

@@ -65,19 +65,15 @@ impl Bench {
         let none = VertexInput::default();
         let target = gpu.compute_target(COMPUTE).unwrap();
         let words = common::compile(WHICH, &[]);
-        let options = compute::Options { vertex_input: &none, target };
-        let desc = PipelineDesc {
-            shader: &compute::lower(&Shader::new(&words), &options).unwrap(),
-            topology: POINTS,
-            provoking_vertex: ProvokingVertex::First,
-            primitive_restart: true,
-            vertex_input: &none,
-            set_layouts: &[],
-            dynamic_topology: true,
-            render_pass: gpu.render_pass(),
-            prepared: &[],
-            cache: vk::PipelineCache::null(),
-        };
+        let options = compute::Options::new(&none).target(target);
+        let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
+        let desc = PipelineDesc::new(&lowered)
+            .topology(POINTS)
+            .dynamic_topology(true)
+            .provoking_vertex(ProvokingVertex::First)
+            .primitive_restart(true)
+            .vertex_input(&none)
+            .render_pass(gpu.render_pass());
         // SAFETY: the context is of a live device.
         let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
         let usage = gpu.context().counter_buffer_usage(COMPUTE);
@@ -132,11 +128,12 @@ impl Bench {
         let mut arena = gpu.create_arena(arena).unwrap();
         let kernels = gpu.kernels();
         let counters = [Some(CounterBuffer::new(counter.raw()))];
-        let desc = CaptureDesc {
-            buffers: &[Some(CaptureBuffer::new(target.raw(), size))],
-            counters: if first > 0 { &counters } else { &[] },
-            ..CaptureDesc::new(pipeline)
-        };
+        let buffers = [Some(CaptureBuffer::new(target.raw(), size))];
+        let desc = CaptureDesc::new(pipeline).buffers(&buffers).counters(if first > 0 {
+            &counters
+        } else {
+            &[]
+        });
         let allocated = gpu
             .submit(|ctx, cmd| {
                 let mut result = Ok(());

@@ -61,7 +61,7 @@ fn predicates_discard_draws_of_every_command() {
     const FIRST: u32 = 3;
     // Of the last, only the highest bit is set.
     const PREDICATES: [u32; 3] = [0, 1, 1 << 31];
-    let desc = ArenaDesc { upload: 1 << 12, scratch: 1 << 14, descriptor_sets: 4 };
+    let desc = ArenaDesc::new(1 << 12, 1 << 14).descriptor_sets(4);
     for mut bench in benches() {
         let words = bench.buffer(&[&WORDS[..], &PREDICATES].concat());
         let usage = bench.gpu.context().index_buffer_usage(COMPUTE);

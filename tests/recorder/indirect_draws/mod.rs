@@ -29,7 +29,7 @@ fn a_million_draws_cost_what_one_does() {
             let buffer = arguments.raw();
             let draw = IndirectDraw { buffer, offset: 0, draw_count, stride: 16, count };
             // As much as 100 records take, and a group.
-            let desc = ArenaDesc { upload: 1 << 10, scratch: 8 << 10, descriptor_sets: 2 };
+            let desc = ArenaDesc::new(1 << 10, 8 << 10).descriptor_sets(2);
             let pools = std::slice::from_ref(&pool);
             bench.capture(0, 100, &desc, pools, |recorder| {
                 // SAFETY: all buffers outlive the submission.
@@ -79,7 +79,7 @@ fn commands_that_the_buffer_does_not_hold_are_refused_by_descriptors() {
         let mut bench = bench::Bench::new(resources, profile);
         let words: Vec<u32> = (0..3).flat_map(|number| [1, 1, number, 0]).collect();
         let (arguments, counts) = (bench.buffer(&words), bench.buffer(&[3]));
-        let desc = ArenaDesc { upload: 1 << 10, scratch: 8 << 10, descriptor_sets: 2 };
+        let desc = ArenaDesc::new(1 << 10, 8 << 10).descriptor_sets(2);
         let mut captured = |draw_count| {
             let (buffer, count) = (arguments.raw(), Some((counts.raw(), 0)));
             let draw = IndirectDraw { buffer, offset: 0, draw_count, stride: 16, count };
@@ -136,7 +136,7 @@ fn many_restarted_draws_cost_what_one_does() {
             let buffer = arguments.raw();
             let draw = IndirectDraw { buffer, offset: 0, draw_count, stride: 20, count };
             let scratch = (16 << 10) + ArenaDesc::restart_scratch(INDICES.into());
-            let desc = ArenaDesc { upload: 1 << 10, scratch, descriptor_sets: 2 };
+            let desc = ArenaDesc::new(1 << 10, scratch).descriptor_sets(2);
             bench.capture(0, 100, &desc, &[], |recorder| {
                 // SAFETY: all buffers outlive the submission.
                 unsafe {

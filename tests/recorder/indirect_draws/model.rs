@@ -111,7 +111,7 @@ fn check(bench: &mut Bench, calls: &[Call], room: u32) {
         let count = results[i].len().max(1) as u32;
         bench.gpu.create_query_pool(KINDS[i], count).unwrap()
     });
-    let desc = ArenaDesc { upload: 1 << 16, scratch: 1 << 20, descriptor_sets: 2 };
+    let desc = ArenaDesc::new(1 << 16, 1 << 20).descriptor_sets(2);
     let found = bench.capture(0, room, &desc, &pools, |recorder| {
         let mut query = None;
         for (call, (start, end)) in calls.iter().zip(&places) {

@@ -26,7 +26,7 @@ fn any_index_restarts() {
             stride: 20,
             count: None,
         };
-        let desc = ArenaDesc { upload: 1 << 12, scratch: 1 << 14, descriptor_sets: 4 };
+        let desc = ArenaDesc::new(1 << 12, 1 << 14).descriptor_sets(4);
         let found = bench.capture(0, 100, &desc, &[], |recorder| {
             assert_eq!(
                 recorder.set_primitive_restart_index(7).unwrap_err().to_string(),
@@ -67,7 +67,7 @@ fn what_is_beyond_the_indices_does_not_restart() {
         let bound = IndexBuffer::new(indices.raw(), 16, IndexType::Uint32);
         let draw = DrawIndexed::new(70);
         let scratch = (8 << 10) + ArenaDesc::restart_scratch(4);
-        let desc = ArenaDesc { upload: 1 << 12, scratch, descriptor_sets: 4 };
+        let desc = ArenaDesc::new(1 << 12, scratch).descriptor_sets(4);
         let found = bench.capture(0, 200, &desc, &[], |recorder| {
             // SAFETY: all buffers outlive the submission.
             unsafe {

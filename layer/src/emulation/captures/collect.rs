@@ -89,12 +89,10 @@ impl Captures {
         }
         let vertex_buffers = self.vertex_buffers();
         let Some(active) = &mut self.active else { return Ok(()) };
-        let desc = CaptureDesc {
-            pipeline: &pipeline,
-            buffers: &self.state.capture_buffers,
-            vertex_buffers: &vertex_buffers,
-            counters: &active.counters,
-        };
+        let desc = CaptureDesc::new(&pipeline)
+            .buffers(&self.state.capture_buffers)
+            .vertex_buffers(&vertex_buffers)
+            .counters(&active.counters);
         // SAFETY: the caller's contract.
         unsafe { active.capture.begin(&desc) }?;
         active.is_begun = true;
@@ -360,12 +358,12 @@ impl Captures {
         let (number, place) = (self.command_count / per_buffer, self.command_count % per_buffer);
         if number as usize == self.commands.len() {
             let ctx = self.emulation.context();
-            let desc = BufferDesc {
-                name: "arguments of vkCmdDrawIndirectByteCountEXT",
-                size: COMMANDS,
-                usage: ctx.draw_command_usage(),
-                location: MemoryLocation::Device,
-            };
+            let desc = BufferDesc::new(
+                "arguments of vkCmdDrawIndirectByteCountEXT",
+                COMMANDS,
+                ctx.draw_command_usage(),
+                MemoryLocation::Device,
+            );
             let made = self.emulation.memory().with(|allocator| {
                 // SAFETY: the device is live.
                 unsafe { Buffer::new(ctx, allocator, &desc) }

@@ -62,12 +62,7 @@ unsafe fn record(
     let pipeline = request.pipeline;
     // SAFETY: the caller's contract.
     unsafe {
-        let desc = CaptureDesc {
-            pipeline,
-            buffers: &bound,
-            vertex_buffers: &vertex_buffers,
-            counters: &[],
-        };
+        let desc = CaptureDesc::new(pipeline).buffers(&bound).vertex_buffers(&vertex_buffers);
         let mut capture = Capture::new(ctx, kernels);
         let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
         // What begins ends, whatever comes between.
