@@ -371,6 +371,7 @@ impl Draws<'_> {
         let sets: Vec<_> = self.sets.iter().map(|set| set.raw).collect();
         let desc = PipelineDesc::new(lowered)
             .topology(topology)
+            .dynamic_topology(true)
             .vertex_input(vertex_input)
             .set_layouts(&set_layouts)
             .render_pass(gpu.render_pass());

@@ -25,6 +25,7 @@ pub fn dynamic(
 ) -> Pipeline {
     let desc = PipelineDesc::new(shader)
         .topology(PrimitiveTopology::PointList)
+        .dynamic_topology(true)
         .primitive_restart(primitive_restart)
         .vertex_input(vertex_input);
     // SAFETY: the context is of a live device.

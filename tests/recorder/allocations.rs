@@ -89,6 +89,7 @@ impl Bench {
             let set_layouts = [set.layout];
             let desc = PipelineDesc::new(&lowered)
                 .topology(STRIP)
+                .dynamic_topology(true)
                 .primitive_restart(primitive_restart)
                 .vertex_input(&shader.vertex_input)
                 .set_layouts(&set_layouts);

@@ -56,6 +56,7 @@ fn make_pipeline(
 ) -> Result<Pipeline, RuntimeError> {
     let desc = PipelineDesc::new(shader)
         .topology(PrimitiveTopology::PointList)
+        .dynamic_topology(true)
         .vertex_input(vertex_input)
         .set_layouts(set_layouts)
         .render_pass(gpu.render_pass());

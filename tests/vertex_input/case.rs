@@ -136,6 +136,7 @@ impl Case {
         let lowered = self.lower(backend, gpu.compute_target(backend).unwrap().resources);
         let desc = PipelineDesc::new(&lowered)
             .topology(PrimitiveTopology::TriangleList)
+            .dynamic_topology(true)
             .vertex_input(&self.vertex_input)
             .render_pass(gpu.render_pass());
         // SAFETY: the context is of a live device.
