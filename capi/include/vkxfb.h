@@ -16,6 +16,12 @@
  * If a function that returns a VkxfbResult fails, vkxfb_last_error returns a message in the same
  * thread. Members and arguments must not be NULL, and handles must not be VK_NULL_HANDLE, unless their
  * documentation allows it. An array of which the count is 0 may be NULL.
+ *
+ * A structure whose first member is structSize can gain members at its end. By the size the library knows
+ * which of them the caller knows; the others are zero. VKXFB_INIT sets it, and all other members to zero.
+ * From another language, set it to the size of the structure. A program may thus be newer or older than the
+ * library. If it sets a member that the library does not know, the call fails. VkxfbBufferRange and
+ * VkxfbCounterBuffer, which are elements of arrays, stay as they are.
  */
 
 #ifndef VKXFB_H
@@ -26,6 +32,19 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <vulkan/vulkan_core.h>
+
+/* A structure of this type with its size, and zero in all other members:
+ * VkxfbCaptureBeginInfo begin = VKXFB_INIT(VkxfbCaptureBeginInfo); */
+#ifdef __cplusplus
+template <typename Type> inline Type VkxfbInit() {
+  Type made = Type();
+  made.structSize = sizeof(Type);
+  return made;
+}
+#define VKXFB_INIT(Type) VkxfbInit<Type>()
+#else
+#define VKXFB_INIT(Type) ((Type){.structSize = sizeof(Type)})
+#endif
 
 /**
  * The major version of this header.
@@ -124,6 +143,10 @@ typedef struct VkxfbRequiredFeatures VkxfbRequiredFeatures;
  */
 typedef struct {
   /**
+   * The `sizeof` of the structure, as `VKXFB_INIT` sets it.
+   */
+  size_t structSize;
+  /**
    * `vkGetInstanceProcAddr`, linked with the program or loaded at run time.
    */
   PFN_vkGetInstanceProcAddr getInstanceProcAddr;
@@ -146,6 +169,10 @@ typedef struct {
  * The parameters of a pipeline: those parts of a graphics pipeline that decide what is captured.
  */
 typedef struct {
+  /**
+   * The `sizeof` of the structure, as `VKXFB_INIT` sets it.
+   */
+  size_t structSize;
   /**
    * Size in bytes of `pCode`, a multiple of 4.
    */
@@ -257,6 +284,10 @@ typedef struct {
  */
 typedef struct {
   /**
+   * The `sizeof` of the structure, as `VKXFB_INIT` sets it.
+   */
+  size_t structSize;
+  /**
    * The pipeline of the first draws.
    */
   const VkxfbPipeline *pipeline;
@@ -299,6 +330,10 @@ typedef struct {
  */
 typedef struct {
   /**
+   * The `sizeof` of the structure, as `VKXFB_INIT` sets it.
+   */
+  size_t structSize;
+  /**
    * Whether the other members are known: if the capture began without counters, and has neither
    * indirect draws nor primitive restart. Otherwise they are 0, and only the GPU knows the
    * values.
@@ -323,6 +358,10 @@ typedef struct {
  * `vkCmdDrawIndirectCount`.
  */
 typedef struct {
+  /**
+   * The `sizeof` of the structure, as `VKXFB_INIT` sets it.
+   */
+  size_t structSize;
   /**
    * The buffer with the arguments, with the usage that `vkxfb_context_buffer_usage` returns.
    */

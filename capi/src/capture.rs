@@ -12,6 +12,7 @@ use vkxfb::runtime::{
 use crate::arguments::{array, owned, required, required_mut};
 use crate::context::{Shared, VkxfbContext};
 use crate::error::{Error, VkxfbResult, guard, guard_quietly, last_message};
+use crate::extensible::{Output, extensible, read};
 use crate::pipeline::VkxfbPipeline;
 
 /// The number of draws of a capture that an arena has room for before it grows.
@@ -50,6 +51,8 @@ pub struct VkxfbCounterBuffer {
 #[repr(C)]
 #[derive(Debug)]
 pub struct VkxfbCaptureBeginInfo {
+    /// The `sizeof` of the structure, as `VKXFB_INIT` sets it.
+    pub struct_size: usize,
     /// The pipeline of the first draws.
     pub pipeline: *const VkxfbPipeline,
     /// Number of elements of `pBuffers`.
@@ -74,10 +77,17 @@ pub struct VkxfbCaptureBeginInfo {
     pub p_counter_buffers: *const VkxfbCounterBuffer,
 }
 
+extensible! {
+    VkxfbCaptureBeginInfo { ..p_counter_buffers, ..p_counter_buffers }
+    VkxfbCaptured { ..positions, ..positions }
+}
+
 /// What a capture writes, if the CPU knows it.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct VkxfbCaptured {
+    /// The `sizeof` of the structure, as `VKXFB_INIT` sets it.
+    pub struct_size: usize,
     /// Whether the other members are known: if the capture began without counters, and has neither
     /// indirect draws nor primitive restart. Otherwise they are 0, and only the GPU knows the
     /// values.
@@ -186,7 +196,7 @@ pub unsafe extern "C" fn vkxfb_capture_begin(
         capture.failed = None;
     }
     // SAFETY: as above.
-    unsafe { command(capture, |capture| capture.begin(required(p_begin_info, "pBeginInfo")?)) }
+    unsafe { command(capture, |capture| capture.begin(&read(p_begin_info, "pBeginInfo")?)) }
 }
 
 /// Ends a capture, and records it into a command buffer.
@@ -219,9 +229,10 @@ pub unsafe extern "C" fn vkxfb_capture_end(
     let result = unsafe {
         command(capture, |capture| {
             let counters = array(p_counter_buffers, counter_buffer_count, "pCounterBuffers")?;
+            let captured = Output::new(p_captured, "pCaptured")?;
             let recorded = capture.end(command_buffer, counters)?;
-            if let Some(captured) = p_captured.as_mut() {
-                *captured = recorded.into();
+            if let Some(captured) = captured {
+                captured.write(&recorded.into());
             }
             Ok(())
         })
@@ -354,6 +365,7 @@ impl From<Recorded> for VkxfbCaptured {
     fn from(recorded: Recorded) -> Self {
         match recorded.captured {
             Some(captured) => Self {
+                struct_size: size_of::<Self>(),
                 is_known: vk::TRUE,
                 primitives_written: captured.primitives_written,
                 primitives_needed: captured.primitives_needed,

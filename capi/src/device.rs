@@ -9,8 +9,9 @@ use vkxfb::runtime::{
     Capabilities, CreateInfoAdditions, RequiredFeatures, RuntimeError, required_features,
 };
 
-use crate::arguments::{array, owned, required, required_mut};
+use crate::arguments::{array, owned, required_mut};
 use crate::error::{Error, VkxfbResult, guard, guard_quietly};
+use crate::extensible::{extensible, read};
 
 /// `PFN_vkGetInstanceProcAddr`, which may be null.
 pub type GetInstanceProcAddr = Option<
@@ -24,6 +25,8 @@ pub type GetInstanceProcAddr = Option<
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct VkxfbPhysicalDeviceInfo {
+    /// The `sizeof` of the structure, as `VKXFB_INIT` sets it.
+    pub struct_size: usize,
     /// `vkGetInstanceProcAddr`, linked with the program or loaded at run time.
     pub get_instance_proc_addr: GetInstanceProcAddr,
     /// The instance. With a version below Vulkan 1.1, `VK_KHR_get_physical_device_properties2` must
@@ -34,6 +37,8 @@ pub struct VkxfbPhysicalDeviceInfo {
     /// The physical device.
     pub physical_device: vk::PhysicalDevice,
 }
+
+extensible!(VkxfbPhysicalDeviceInfo { ..physical_device, ..physical_device });
 
 /// The extensions and features that a device needs to capture by compute.
 pub struct VkxfbRequiredFeatures {
@@ -61,10 +66,10 @@ pub unsafe extern "C" fn vkxfb_required_features_create(
     guard(|| {
         // SAFETY: the caller's contract.
         let (info, created) = unsafe {
-            (required(p_info, "pInfo")?, required_mut(p_required_features, "pRequiredFeatures")?)
+            (read(p_info, "pInfo")?, required_mut(p_required_features, "pRequiredFeatures")?)
         };
         // SAFETY: as above.
-        let features = unsafe { VkxfbRequiredFeatures::query(info) }?;
+        let features = unsafe { VkxfbRequiredFeatures::query(&info) }?;
         *created = Box::into_raw(Box::new(features));
         Ok(())
     })

@@ -10,6 +10,7 @@ use vkxfb::runtime::{Draw, DrawIndexed, IndexBuffer, IndexType, IndirectDraw};
 use crate::arguments::{array, required, topology};
 use crate::capture::{VkxfbBufferRange, VkxfbCapture, command, vertex_buffers_from};
 use crate::error::{Error, VkxfbResult};
+use crate::extensible::{extensible, read};
 use crate::pipeline::VkxfbPipeline;
 
 /// Draws whose arguments the GPU reads from a buffer, as for `vkCmdDrawIndirect` and
@@ -17,6 +18,8 @@ use crate::pipeline::VkxfbPipeline;
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct VkxfbIndirectDraw {
+    /// The `sizeof` of the structure, as `VKXFB_INIT` sets it.
+    pub struct_size: usize,
     /// The buffer with the arguments, with the usage that `vkxfb_context_buffer_usage` returns.
     pub buffer: vk::Buffer,
     /// Offset in bytes of the arguments of the first draw, a multiple of 4.
@@ -31,6 +34,8 @@ pub struct VkxfbIndirectDraw {
     /// Offset in bytes of the number in `countBuffer`, a multiple of 4.
     pub count_buffer_offset: vk::DeviceSize,
 }
+
+extensible!(VkxfbIndirectDraw { ..count_buffer_offset, ..count_buffer_offset });
 
 /// Binds another pipeline for the draws that follow. Its records must have the same sizes as those
 /// of the first pipeline.
@@ -198,7 +203,7 @@ pub unsafe extern "C" fn vkxfb_capture_draw_indirect(
     // SAFETY: the caller's contract.
     unsafe {
         command(capture, |capture| {
-            let draw = required(p_draw, "pDraw")?.as_runtime();
+            let draw = read(p_draw, "pDraw")?.as_runtime();
             Ok(capture.recorder().draw_indirect(topology(primitive_topology)?, &draw)?)
         })
     }
@@ -218,7 +223,7 @@ pub unsafe extern "C" fn vkxfb_capture_draw_indexed_indirect(
     // SAFETY: the caller's contract.
     unsafe {
         command(capture, |capture| {
-            let draw = required(p_draw, "pDraw")?.as_runtime();
+            let draw = read(p_draw, "pDraw")?.as_runtime();
             Ok(capture.recorder().draw_indexed_indirect(topology(primitive_topology)?, &draw)?)
         })
     }

@@ -43,6 +43,15 @@ pub(crate) enum Error {
     NullElement(&'static str),
     #[error("{0}")]
     Argument(String),
+    #[error(
+        "{structure}::structSize is {size}: it must be sizeof({structure}), which is at least {first}"
+    )]
+    StructSize { structure: &'static str, size: usize, first: usize },
+    #[error(
+        "{structure} has {size} bytes, of which this library knows {known}: the others are not zero, so \
+         they need a newer library"
+    )]
+    UnknownMembers { structure: &'static str, size: usize, known: usize },
     #[error("the shader cannot be captured")]
     Lower(#[from] LowerError),
     #[error(transparent)]
@@ -58,9 +67,11 @@ impl Error {
     fn result(&self) -> VkxfbResult {
         use gpu_allocator::AllocationError;
         match self {
-            Self::Null(_) | Self::NullElement(_) | Self::Argument(_) => {
-                VkxfbResult::VkxfbErrorInvalidArgument
-            }
+            Self::Null(_)
+            | Self::NullElement(_)
+            | Self::Argument(_)
+            | Self::StructSize { .. }
+            | Self::UnknownMembers { .. } => VkxfbResult::VkxfbErrorInvalidArgument,
             Self::Lower(_) => VkxfbResult::VkxfbErrorShader,
             Self::Allocator(AllocationError::OutOfMemory) => VkxfbResult::VkxfbErrorOutOfMemory,
             Self::Allocator(_) => VkxfbResult::VkxfbErrorVulkan,

@@ -14,6 +14,7 @@ mod context;
 mod device;
 mod draw;
 mod error;
+mod extensible;
 mod pipeline;
 
 pub use capture::{

@@ -15,10 +15,13 @@ use vkxfb::vertex_input::VertexInput;
 use crate::arguments::{array, owned, required, required_mut, string, strings, topology};
 use crate::context::{Shared, VkxfbContext};
 use crate::error::{Error, VkxfbResult, guard, guard_quietly};
+use crate::extensible::{extensible, read};
 
 /// The parameters of a pipeline: those parts of a graphics pipeline that decide what is captured.
 #[repr(C)]
 pub struct VkxfbPipelineCreateInfo<'a> {
+    /// The `sizeof` of the structure, as `VKXFB_INIT` sets it.
+    pub struct_size: usize,
     /// Size in bytes of `pCode`, a multiple of 4.
     pub code_size: usize,
     /// SPIR-V with the vertex shader. If `ppVaryings` says what is captured, this may be the code of
@@ -65,6 +68,8 @@ pub struct VkxfbPipelineCreateInfo<'a> {
     pub pipeline_cache: vk::PipelineCache,
 }
 
+extensible!(VkxfbPipelineCreateInfo<'a> { ..pipeline_cache, ..pipeline_cache });
+
 /// A pipeline that captures.
 ///
 /// Several threads may use it at the same time.
@@ -90,11 +95,11 @@ pub unsafe extern "C" fn vkxfb_pipeline_create(
         // SAFETY: the caller's contract.
         let (shared, info, created) = unsafe {
             let context = required(context, "context")?;
-            let info = required(p_create_info, "pCreateInfo")?;
+            let info = read(p_create_info, "pCreateInfo")?;
             (&context.shared, info, required_mut(p_pipeline, "pPipeline")?)
         };
         // SAFETY: as above.
-        let pipeline = unsafe { make(shared, info) }?;
+        let pipeline = unsafe { make(shared, &info) }?;
         let shared = Arc::clone(shared);
         *created = Box::into_raw(Box::new(VkxfbPipeline { pipeline, shared }));
         Ok(())

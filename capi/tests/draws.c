@@ -19,6 +19,12 @@
 enum { FIRST = 0, SECOND = 16, INDICES = 32, COMMANDS = 40, INDEXED = 60, COUNT = 70, COUNTER = 71 };
 enum { UNIFORM = 128, SIZE = 256 };
 
+/* What a later version of the header may declare. */
+typedef struct {
+    VkxfbIndirectDraw known;
+    uint64_t newer;
+} NewerIndirectDraw;
+
 static const char *const SWAPPED[2] = {"@0.zw", "@0.xy"};
 
 static uint32_t expected[MAX_RECORDS][4];
@@ -98,7 +104,7 @@ static VkxfbPipeline *make(VkxfbContext *context, const char *path, const VkDesc
     VkSpecializationMapEntry entry = {3, 4, 4};
     const uint32_t constants[2] = {1, EXTRA};
     VkSpecializationInfo specialization = {1, NULL, sizeof(constants), NULL};
-    VkxfbPipelineCreateInfo info = {0};
+    VkxfbPipelineCreateInfo info = VKXFB_INIT(VkxfbPipelineCreateInfo);
     VkxfbPipeline *pipeline;
     uint32_t *code = read_file(path, &info.codeSize);
 
@@ -149,7 +155,7 @@ static void record_direct(VkxfbCapture *capture, VkxfbCaptureBeginInfo *begin, V
     const int strip_of_last[6] = {0, 1, 2, 2, 1, 3};
     VkxfbBufferRange second = range(source, SECOND, 16), indices = range(source, INDICES, 4);
     VkxfbCounterBuffer counter;
-    VkxfbCaptured captured;
+    VkxfbCaptured captured = VKXFB_INIT(VkxfbCaptured);
     uint32_t vertex, drawn, draws;
 
     VKXFB(vkxfb_capture_begin(capture, begin));
@@ -199,9 +205,10 @@ static void record_indirect(VkxfbCapture *capture, VkxfbCaptureBeginInfo *begin,
                             const struct buffer *source, const VkDescriptorSet *set) {
     const VkPrimitiveTopology points = VK_PRIMITIVE_TOPOLOGY_POINT_LIST;
     VkxfbBufferRange indices = range(source, INDICES, 4);
-    VkxfbIndirectDraw counted = {0}, indexed = {0};
+    VkxfbIndirectDraw counted = VKXFB_INIT(VkxfbIndirectDraw);
+    NewerIndirectDraw indexed = {0};
     VkxfbCounterBuffer counter;
-    VkxfbCaptured captured;
+    VkxfbCaptured captured = VKXFB_INIT(VkxfbCaptured);
 
     counter.buffer = source->buffer;
     counter.offset = COUNTER * 4;
@@ -222,10 +229,12 @@ static void record_indirect(VkxfbCapture *capture, VkxfbCaptureBeginInfo *begin,
     expect_swapped(109, 3, 13, 8);
     expect_swapped(110, 3, 13, 8);
     VKXFB(vkxfb_capture_bind_index_buffer(capture, &indices, VK_INDEX_TYPE_UINT16));
-    indexed.buffer = source->buffer;
-    indexed.offset = INDEXED * 4;
-    indexed.drawCount = 1;
-    VKXFB(vkxfb_capture_draw_indexed_indirect(capture, VK_PRIMITIVE_TOPOLOGY_LINE_STRIP, &indexed));
+    indexed.known.structSize = sizeof(indexed);
+    indexed.known.buffer = source->buffer;
+    indexed.known.offset = INDEXED * 4;
+    indexed.known.drawCount = 1;
+    VKXFB(vkxfb_capture_draw_indexed_indirect(capture, VK_PRIMITIVE_TOPOLOGY_LINE_STRIP,
+                                              &indexed.known));
     /* A line from 1 to 4, a restart, and one from 2 to 5. */
     expect_swapped(100 + 1 + 1, 6, 13, 8);
     expect_swapped(100 + 4 + 1, 6, 13, 8);
@@ -259,7 +268,7 @@ int main(int argc, char **argv) {
     VkxfbContext *context;
     VkxfbCapture *capture;
     VkxfbPipeline *first, *last, *restarting;
-    VkxfbCaptureBeginInfo begin = {0};
+    VkxfbCaptureBeginInfo begin = VKXFB_INIT(VkxfbCaptureBeginInfo);
     VkxfbBufferRange captured, vertices;
     struct buffer source, target;
     VkDescriptorSetLayout layouts[2];

@@ -116,14 +116,17 @@ static uint32_t *read_file(const char *path, size_t *size) {
 /* What vkxfb is asked for. */
 
 static VkxfbContext *make_context(void) {
-    VkxfbPhysicalDeviceInfo info = {vkGetInstanceProcAddr, instance, VK_API_VERSION_1_2,
-                                    physical_device};
+    VkxfbPhysicalDeviceInfo info = VKXFB_INIT(VkxfbPhysicalDeviceInfo);
     VkxfbRequiredFeatures *required;
     VkxfbContext *context;
     const float priority = 1.0f;
     VkDeviceQueueCreateInfo queue = {0};
     VkDeviceCreateInfo create = {0};
 
+    info.getInstanceProcAddr = vkGetInstanceProcAddr;
+    info.instance = instance;
+    info.apiVersion = VK_API_VERSION_1_2;
+    info.physicalDevice = physical_device;
     VKXFB(vkxfb_required_features_create(&info, &required));
     queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
     queue.queueCount = 1;
@@ -143,7 +146,7 @@ static VkxfbPipeline *make_pipeline(VkxfbContext *context, const char *path) {
     VkVertexInputAttributeDescription attribute = {0, 0, VK_FORMAT_R32G32B32A32_SFLOAT, 0};
     VkPipelineVertexInputStateCreateInfo vertex_input = {0};
     VkPipelineInputAssemblyStateCreateInfo assembly = {0};
-    VkxfbPipelineCreateInfo info = {0};
+    VkxfbPipelineCreateInfo info = VKXFB_INIT(VkxfbPipelineCreateInfo);
     VkxfbPipeline *pipeline;
     uint32_t *code = read_file(path, &info.codeSize);
 
@@ -170,8 +173,8 @@ static void record(VkxfbContext *context, VkxfbCapture *capture, VkCommandBuffer
                    const VkxfbPipeline *pipeline, VkxfbBufferRange captured,
                    VkxfbBufferRange vertices) {
     VkDrawIndirectCommand draw = {VERTICES, 1, 0, 0};
-    VkxfbCaptureBeginInfo begin = {0};
-    VkxfbCaptured written;
+    VkxfbCaptureBeginInfo begin = VKXFB_INIT(VkxfbCaptureBeginInfo);
+    VkxfbCaptured written = VKXFB_INIT(VkxfbCaptured);
 
     begin.pipeline = pipeline;
     begin.bufferCount = 1;

@@ -82,6 +82,7 @@ impl Objects {
             .vertex_attribute_descriptions(&attributes);
         let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(STRIP);
         let mut info = VkxfbPipelineCreateInfo {
+            struct_size: size_of::<VkxfbPipelineCreateInfo<'_>>(),
             code_size: bytes.len(),
             p_code: words.as_ptr(),
             p_name: null_mut(),
@@ -112,6 +113,7 @@ impl Objects {
         const NO_BUFFER: &VkxfbBufferRange =
             &VkxfbBufferRange { buffer: vk::Buffer::null(), offset: 0, size: 0 };
         VkxfbCaptureBeginInfo {
+            struct_size: size_of::<VkxfbCaptureBeginInfo>(),
             pipeline: self.pipeline,
             buffer_count: 1,
             p_buffers: NO_BUFFER,
@@ -172,6 +174,7 @@ fn a_device_below_vulkan_1_2_has_addresses() {
 #[test]
 fn null_pointers_are_named() {
     let mut info = VkxfbPhysicalDeviceInfo {
+        struct_size: size_of::<VkxfbPhysicalDeviceInfo>(),
         get_instance_proc_addr: None,
         instance: vk::Instance::null(),
         api_version: 0,
@@ -259,6 +262,67 @@ fn pipelines_are_refused_with_a_reason() {
     succeeds(made(&|info| info.p_name = c"main".as_ptr()));
 }
 
+/// A structure as a later version of the header may declare it.
+#[repr(C)]
+struct Newer<T>(T, u64);
+
+#[test]
+fn sizes_of_structures_are_checked() {
+    let mut objects = Objects::new(vk::API_VERSION_1_2);
+    refused(
+        objects.make_pipeline(|info| info.struct_size = 0),
+        INVALID,
+        "VkxfbPipelineCreateInfo::structSize is 0: it must be sizeof(VkxfbPipelineCreateInfo)",
+    );
+    let capture = objects.capture;
+    let mut physical = objects.physical.info(0);
+    let mut begin = objects.begin_info();
+    let mut newer = Newer(objects.begin_info(), 0);
+    newer.0.struct_size = size_of_val(&newer);
+    let mut draw = VkxfbIndirectDraw {
+        struct_size: size_of::<VkxfbIndirectDraw>(),
+        buffer: vk::Buffer::null(),
+        offset: 0,
+        draw_count: 0,
+        stride: 0,
+        count_buffer: vk::Buffer::null(),
+        count_buffer_offset: 0,
+    };
+    let mut created = null_mut();
+    // SAFETY: the arguments are valid, or are refused; nothing is recorded.
+    unsafe {
+        physical.struct_size -= 1;
+        let refusal = vkxfb_required_features_create(&physical, &mut created);
+        refused(refusal, INVALID, "VkxfbPhysicalDeviceInfo::structSize is ");
+        begin.struct_size = usize::MAX;
+        let refusal = vkxfb_capture_begin(capture, &begin);
+        refused(refusal, INVALID, "VkxfbCaptureBeginInfo::structSize is 1844");
+
+        succeeds(vkxfb_capture_begin(capture, (&raw const newer).cast()));
+        succeeds(vkxfb_capture_draw_indirect(capture, STRIP, &draw));
+        draw.struct_size = 8;
+        let refusal = vkxfb_capture_draw_indirect(capture, STRIP, &draw);
+        refused(refusal, INVALID, "VkxfbIndirectDraw::structSize is 8");
+        succeeds(vkxfb_capture_reset(capture));
+
+        newer.1 = 1;
+        let refusal = vkxfb_capture_begin(capture, (&raw const newer).cast());
+        refused(
+            refusal,
+            INVALID,
+            "VkxfbCaptureBeginInfo has 72 bytes, of which this library knows 64",
+        );
+
+        let mut captured = VkxfbCaptured { primitives_needed: 7, ..Default::default() };
+        succeeds(vkxfb_capture_begin(capture, &objects.begin_info()));
+        let commands = vk::CommandBuffer::from_raw(1);
+        let refusal = vkxfb_capture_end(capture, commands, 0, null_mut(), &mut captured);
+        refused(refusal, INVALID, "VkxfbCaptured::structSize is 0");
+        assert_eq!(captured.primitives_needed, 7, "it is not written");
+    }
+    assert!(created.is_null());
+}
+
 /// It is enough to check the result of the end.
 #[test]
 fn the_end_tells_what_failed_first() {
@@ -268,7 +332,8 @@ fn the_end_tells_what_failed_first() {
     let begin = objects.begin_info();
     let list = vk::PrimitiveTopology::TRIANGLE_LIST;
     let device = &objects.device;
-    let mut captured = VkxfbCaptured::default();
+    let mut captured =
+        VkxfbCaptured { struct_size: size_of::<VkxfbCaptured>(), ..Default::default() };
     // SAFETY: the arguments are valid, or are refused; nothing is submitted.
     unsafe {
         let pool = device.create_command_pool(&Default::default(), None).unwrap();

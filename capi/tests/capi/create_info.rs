@@ -38,6 +38,7 @@ impl Physical {
         // SAFETY: the instance is live.
         let physical_device = unsafe { self.instance.enumerate_physical_devices() }.unwrap()[0];
         VkxfbPhysicalDeviceInfo {
+            struct_size: size_of::<VkxfbPhysicalDeviceInfo>(),
             get_instance_proc_addr: Some(self.entry.static_fn().get_instance_proc_addr),
             instance: self.instance.handle(),
             api_version,

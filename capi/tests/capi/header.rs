@@ -68,7 +68,14 @@ fn compiles(compiler: &str, language: &str, standard: &str) {
     let directory = tempfile::tempdir().unwrap();
     // Compiling the header itself would warn about an unused declaration.
     let source = directory.path().join("alone");
-    std::fs::write(&source, "#include \"vkxfb.h\"\nint declared;\n").unwrap();
+    let used = "#include \"vkxfb.h\"\n\
+        size_t size(void);\n\
+        size_t size(void) {\n\
+        VkxfbCaptured captured = VKXFB_INIT(VkxfbCaptured);\n\
+        captured = VKXFB_INIT(VkxfbCaptured);\n\
+        return captured.structSize;\n\
+        }\n";
+    std::fs::write(&source, used).unwrap();
     let mut command = Command::new(compiler);
     command.args(WARNINGS).arg(format!("-std={standard}")).arg("-fsyntax-only");
     run(command.arg("-I").arg(here("include")).args(["-x", language]).arg(source));

@@ -1,0 +1,230 @@
+//! Structures that can gain members: their first member is their size, by which the library knows the
+//! members that the caller knows.
+//!
+//! The rules are those of Linux for [extensible
+//! structures](https://docs.kernel.org/process/adding-syscalls.html#designing-the-api-planning-for-extension):
+//! members are only added at the end, and zero stands for what was before there was the member. A
+//! structure of an older caller is read as if it had zeros at its end. One of a newer caller must have
+//! zeros where this library knows no members.
+
+use std::mem::MaybeUninit;
+
+use crate::error::Error;
+
+/// Bytes that no structure will ever have. A larger size is that of a structure that was not
+/// initialized; memory at its end must not be read.
+const TOO_LARGE: usize = 4096;
+
+/// A structure whose first member is its size.
+///
+/// # Safety
+/// The structure is `repr(C)`, its first member is a `usize`, and all others may be zero. It has no
+/// padding at its end: a member could be added there without another size.
+pub(crate) unsafe trait Extensible: Sized {
+    /// The name in the header.
+    const NAME: &'static str;
+    /// The size in the first version of the library.
+    const FIRST: usize;
+}
+
+/// Implements [`Extensible`] for structures, each with the last member of its first version, and its last
+/// member.
+macro_rules! extensible {
+    ($($name:ident $(<$lifetime:lifetime>)? { ..$first:ident, ..$last:ident })*) => { $(
+        // SAFETY: the structures are in the header, so they are `repr(C)`; the rest is checked.
+        unsafe impl $(<$lifetime>)? $crate::extensible::Extensible for $name $(<$lifetime>)? {
+            const NAME: &'static str = stringify!($name);
+            const FIRST: usize = $crate::extensible::end(
+                std::mem::offset_of!($name, $first),
+                |made: &$name| &made.$first,
+            );
+        }
+        const _: () = {
+            assert!(std::mem::offset_of!($name, struct_size) == 0);
+            let end = $crate::extensible::end(std::mem::offset_of!($name, $last), |made: &$name| &made.$last);
+            assert!(end == size_of::<$name>(), "padding at the end");
+        };
+    )* };
+}
+pub(crate) use extensible;
+
+/// The end of a member that is at `offset`, in bytes.
+pub(crate) const fn end<T, M>(offset: usize, _: fn(&T) -> &M) -> usize {
+    offset + size_of::<M>()
+}
+
+/// Reads a structure from the caller.
+///
+/// # Safety
+/// The pointer is null, or aligned and to a structure of as many bytes as its first member says.
+pub(crate) unsafe fn read<T: Extensible>(start: *const T, name: &'static str) -> Result<T, Error> {
+    // SAFETY: the caller's contract.
+    let size = unsafe { size::<T>(start, name) }?;
+    let known = size.min(size_of::<T>());
+    // SAFETY: the caller has that many bytes, of which `known` are not in the slice.
+    let rest = unsafe { std::slice::from_raw_parts(start.cast::<u8>().add(known), size - known) };
+    if rest.iter().any(|&byte| byte != 0) {
+        return Err(Error::UnknownMembers { structure: T::NAME, size, known });
+    }
+    let mut read = MaybeUninit::<T>::zeroed();
+    // SAFETY: both have `known` bytes. All members may be zero, or have the value that the caller set.
+    unsafe {
+        std::ptr::copy_nonoverlapping(start.cast::<u8>(), read.as_mut_ptr().cast(), known);
+        Ok(read.assume_init())
+    }
+}
+
+/// A structure of the caller's that the library fills in.
+pub(crate) struct Output<T> {
+    start: *mut T,
+    size: usize,
+}
+
+impl<T: Extensible> Output<T> {
+    /// Checks the size before anything is done that would be for nothing. `None` for a null pointer.
+    ///
+    /// # Safety
+    /// As [`read`].
+    pub(crate) unsafe fn new(start: *mut T, name: &'static str) -> Result<Option<Self>, Error> {
+        if start.is_null() {
+            return Ok(None);
+        }
+        // SAFETY: the caller's contract.
+        let size = unsafe { size::<T>(start, name) }?;
+        Ok(Some(Self { start, size }))
+    }
+
+    /// Writes the members that the caller knows, and zero where this library knows none. The size
+    /// stays that of the caller.
+    ///
+    /// # Safety
+    /// The structure that was checked is still there, and nothing else uses it.
+    pub(crate) unsafe fn write(self, value: &T) {
+        let known = self.size.min(size_of::<T>());
+        let (from, to) = ((&raw const *value).cast::<u8>(), self.start.cast::<u8>());
+        let first = size_of::<usize>();
+        // SAFETY: the caller has `size` bytes, and `value` at least `known`.
+        unsafe {
+            std::ptr::copy_nonoverlapping(from.add(first), to.add(first), known - first);
+            std::ptr::write_bytes(to.add(known), 0, self.size - known);
+        }
+    }
+}
+
+/// The size of a structure, which the caller wrote into it.
+///
+/// # Safety
+/// As [`read`].
+unsafe fn size<T: Extensible>(start: *const T, name: &'static str) -> Result<usize, Error> {
+    if start.is_null() {
+        return Err(Error::Null(name));
+    }
+    // SAFETY: the caller's contract.
+    let size = unsafe { start.cast::<usize>().read() };
+    match (T::FIRST..TOO_LARGE).contains(&size) {
+        true => Ok(size),
+        false => Err(Error::StructSize { structure: T::NAME, size, first: T::FIRST }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ptr::null_mut;
+
+    use super::*;
+
+    /// A structure of three versions: callers of the first have no `second`.
+    #[repr(C)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    struct Versions {
+        struct_size: usize,
+        first: u64,
+        second: u64,
+    }
+
+    extensible!(Versions { ..first, ..second });
+
+    const KNOWN: usize = size_of::<Versions>();
+    const WORD: usize = size_of::<u64>();
+
+    /// The memory of a caller, and a member that only a newer header has.
+    #[repr(C)]
+    struct Caller(Versions, u64);
+
+    fn caller(struct_size: usize, newer: u64) -> Caller {
+        Caller(Versions { struct_size, first: 1, second: 2 }, newer)
+    }
+
+    fn read_from(caller: &Caller) -> Result<Versions, Error> {
+        // SAFETY: no size of a test that is not refused is larger than the memory.
+        unsafe { read((&raw const *caller).cast(), "pVersions") }
+    }
+
+    /// The second member is in memory, behind the structure of that caller, and is not read.
+    #[test]
+    fn an_older_caller_has_zeros_for_what_it_does_not_know() {
+        let read = read_from(&caller(KNOWN - WORD, 3)).unwrap();
+        assert_eq!(read, Versions { struct_size: KNOWN - WORD, first: 1, second: 0 });
+    }
+
+    #[test]
+    fn a_caller_of_the_same_version_is_read_as_it_is() {
+        let read = read_from(&caller(KNOWN, 3)).unwrap();
+        assert_eq!(read, Versions { struct_size: KNOWN, first: 1, second: 2 });
+    }
+
+    #[test]
+    fn a_newer_caller_may_only_have_zeros_where_nothing_is_known() {
+        assert_eq!(read_from(&caller(KNOWN + WORD, 0)).unwrap().second, 2);
+        let error = read_from(&caller(KNOWN + WORD, 1 << 63)).unwrap_err().to_string();
+        let size = KNOWN + WORD;
+        assert_eq!(
+            error,
+            format!(
+                "Versions has {size} bytes, of which this library knows {KNOWN}: the others are not \
+                 zero, so they need a newer library"
+            )
+        );
+    }
+
+    #[test]
+    fn sizes_that_no_version_has_are_refused() {
+        let first = KNOWN - WORD;
+        for size in [0, 1, first - 1, TOO_LARGE, 0xaaaa_aaaa, usize::MAX] {
+            let error = read_from(&caller(size, 0)).unwrap_err().to_string();
+            let expected = format!(
+                "Versions::structSize is {size}: it must be sizeof(Versions), which is at least {first}"
+            );
+            assert_eq!(error, expected);
+        }
+        // SAFETY: the pointer is null.
+        let error = unsafe { read::<Versions>(null_mut(), "pVersions") }.unwrap_err();
+        assert_eq!(error.to_string(), "pVersions is NULL");
+    }
+
+    /// What is behind the structure of the caller stays, and so does its size.
+    #[test]
+    fn as_much_is_written_as_the_caller_has() {
+        let value = Versions { struct_size: 0, first: 11, second: 12 };
+        for (size, second, newer) in [(KNOWN - WORD, 2, 3), (KNOWN, 12, 3), (KNOWN + WORD, 12, 0)] {
+            let mut caller = caller(size, 3);
+            // SAFETY: the memory has that size.
+            unsafe {
+                let output = Output::<Versions>::new((&raw mut caller).cast(), "pVersions");
+                output.unwrap().unwrap().write(&value);
+            }
+            assert_eq!(caller.0, Versions { struct_size: size, first: 11, second });
+            assert_eq!(caller.1, newer);
+        }
+    }
+
+    #[test]
+    fn nothing_is_written_where_there_is_no_structure() {
+        // SAFETY: the pointer is null.
+        assert!(unsafe { Output::<Versions>::new(null_mut(), "pVersions") }.unwrap().is_none());
+        let mut caller = caller(0, 0);
+        // SAFETY: the size is refused.
+        let output = unsafe { Output::<Versions>::new((&raw mut caller).cast(), "pVersions") };
+        assert!(matches!(output.err(), Some(Error::StructSize { size: 0, .. })));
+    }
+}
