@@ -17,7 +17,7 @@ macro_rules! setters {
         $crate::setters::setters! { $($rest)* }
     };
     ($member:ident?: $type:ty, $($rest:tt)*) => {
-        #[doc = concat!("Sets [`", stringify!($member), "`](field@Self::", stringify!($member), ").")]
+        #[doc = concat!("Sets [`", stringify!($member), "`](field@Self::", stringify!($member), ") to `Some`.")]
         pub const fn $member(mut self, $member: $type) -> Self {
             self.$member = Some($member);
             self

@@ -19,8 +19,8 @@
  *
  * A structure whose first member is structSize can gain members at its end. By the size the library knows
  * which of them the caller knows; the others are zero. VKXFB_INIT sets it, and all other members to zero.
- * From another language, set it to the size of the structure. A program may thus be newer or older than the
- * library. If it sets a member that the library does not know, the call fails. VkxfbBufferRange and
+ * From another language, set it to the size of the structure, and all other bytes to zero, padding included. A
+ * program may thus be newer or older than the library. If it sets a member that the library does not know, the call fails. VkxfbBufferRange and
  * VkxfbCounterBuffer, which are elements of arrays, stay as they are.
  */
 
@@ -33,13 +33,15 @@
 #include <stdint.h>
 #include <vulkan/vulkan_core.h>
 
-/* A structure of this type with its size, and zero in all other members:
+/* A structure of this type with its size, and zero in all other members, within a function:
  * VkxfbCaptureBeginInfo begin = VKXFB_INIT(VkxfbCaptureBeginInfo); */
 #ifdef __cplusplus
+extern "C++" {
 template <typename Type> inline Type VkxfbInit() {
   Type made = Type();
   made.structSize = sizeof(Type);
   return made;
+}
 }
 #define VKXFB_INIT(Type) VkxfbInit<Type>()
 #else

@@ -78,8 +78,8 @@ pub struct VkxfbCaptureBeginInfo {
 }
 
 extensible! {
-    VkxfbCaptureBeginInfo { ..p_counter_buffers, ..p_counter_buffers }
-    VkxfbCaptured { ..positions, ..positions }
+    VkxfbCaptureBeginInfo { ..p_counter_buffers }
+    VkxfbCaptured { ..positions }
 }
 
 /// What a capture writes, if the CPU knows it.

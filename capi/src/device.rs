@@ -38,7 +38,7 @@ pub struct VkxfbPhysicalDeviceInfo {
     pub physical_device: vk::PhysicalDevice,
 }
 
-extensible!(VkxfbPhysicalDeviceInfo { ..physical_device, ..physical_device });
+extensible!(VkxfbPhysicalDeviceInfo { ..physical_device });
 
 /// The extensions and features that a device needs to capture by compute.
 pub struct VkxfbRequiredFeatures {

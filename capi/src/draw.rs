@@ -35,7 +35,7 @@ pub struct VkxfbIndirectDraw {
     pub count_buffer_offset: vk::DeviceSize,
 }
 
-extensible!(VkxfbIndirectDraw { ..count_buffer_offset, ..count_buffer_offset });
+extensible!(VkxfbIndirectDraw { ..count_buffer_offset });
 
 /// Binds another pipeline for the draws that follow. Its records must have the same sizes as those
 /// of the first pipeline.

@@ -18,8 +18,9 @@ const TOO_LARGE: usize = 4096;
 /// A structure whose first member is its size.
 ///
 /// # Safety
-/// The structure is `repr(C)`, its first member is a `usize`, and all others may be zero. It has no
-/// padding at its end: a member could be added there without another size.
+/// The structure is `repr(C)`, its first member is a `usize`, and all others may be zero. Behind the members
+/// of its first version there is no padding: what a newer caller has there is read by an older library, and a
+/// member could be added at the end without another size.
 pub(crate) unsafe trait Extensible: Sized {
     /// The name in the header.
     const NAME: &'static str;
@@ -27,10 +28,10 @@ pub(crate) unsafe trait Extensible: Sized {
     const FIRST: usize;
 }
 
-/// Implements [`Extensible`] for structures, each with the last member of its first version, and its last
-/// member.
+/// Implements [`Extensible`] for structures, each with the last member of its first version and all that were
+/// added since.
 macro_rules! extensible {
-    ($($name:ident $(<$lifetime:lifetime>)? { ..$first:ident, ..$last:ident })*) => { $(
+    ($($name:ident $(<$lifetime:lifetime>)? { ..$first:ident $(, $added:ident)* })*) => { $(
         // SAFETY: the structures are in the header, so they are `repr(C)`; the rest is checked.
         unsafe impl $(<$lifetime>)? $crate::extensible::Extensible for $name $(<$lifetime>)? {
             const NAME: &'static str = stringify!($name);
@@ -41,7 +42,11 @@ macro_rules! extensible {
         }
         const _: () = {
             assert!(std::mem::offset_of!($name, struct_size) == 0);
-            let end = $crate::extensible::end(std::mem::offset_of!($name, $last), |made: &$name| &made.$last);
+            let end = <$name as $crate::extensible::Extensible>::FIRST;
+            $(
+                assert!(std::mem::offset_of!($name, $added) == end, "padding before a member");
+                let end = $crate::extensible::end(end, |made: &$name| &made.$added);
+            )*
             assert!(end == size_of::<$name>(), "padding at the end");
         };
     )* };
@@ -121,7 +126,7 @@ unsafe fn size<T: Extensible>(start: *const T, name: &'static str) -> Result<usi
     }
     // SAFETY: the caller's contract.
     let size = unsafe { start.cast::<usize>().read() };
-    match (T::FIRST..TOO_LARGE).contains(&size) {
+    match (T::FIRST..TOO_LARGE).contains(&size) && size.is_multiple_of(align_of::<T>()) {
         true => Ok(size),
         false => Err(Error::StructSize { structure: T::NAME, size, first: T::FIRST }),
     }
@@ -142,7 +147,7 @@ mod tests {
         second: u64,
     }
 
-    extensible!(Versions { ..first, ..second });
+    extensible!(Versions { ..first, second });
 
     const KNOWN: usize = size_of::<Versions>();
     const WORD: usize = size_of::<u64>();
@@ -190,7 +195,7 @@ mod tests {
     #[test]
     fn sizes_that_no_version_has_are_refused() {
         let first = KNOWN - WORD;
-        for size in [0, 1, first - 1, TOO_LARGE, 0xaaaa_aaaa, usize::MAX] {
+        for size in [0, 1, first - 1, first + 4, TOO_LARGE, 0xaaaa_aaaa, usize::MAX] {
             let error = read_from(&caller(size, 0)).unwrap_err().to_string();
             let expected = format!(
                 "Versions::structSize is {size}: it must be sizeof(Versions), which is at least {first}"

@@ -68,7 +68,7 @@ pub struct VkxfbPipelineCreateInfo<'a> {
     pub pipeline_cache: vk::PipelineCache,
 }
 
-extensible!(VkxfbPipelineCreateInfo<'a> { ..pipeline_cache, ..pipeline_cache });
+extensible!(VkxfbPipelineCreateInfo<'a> { ..pipeline_cache });
 
 /// A pipeline that captures.
 ///

@@ -4,8 +4,9 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Calls `command`, and returns `otherwise` if it panics. Each entry point has one guard: none is
-/// called under another, but for functions that the runtime calls by pointer.
+/// Calls `command`, and returns `otherwise` if it panics. No guard is called under another, but for functions that
+/// the runtime calls by pointer. A command that captures observe has two, one after the other: it is recorded even
+/// if they panic. What goes straight to the driver needs none.
 ///
 /// A value that `command` was changing may be left in between. The layer holds no lock while it
 /// calls code that could panic, and it ignores that a lock is poisoned.

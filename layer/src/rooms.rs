@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms that the head of `lib.rs` describes, with their modules. A module uses only those
-/// before it.
+/// before it, within its room as well.
 const ROOMS: [&str; 7] = [
     "dispatch_keys error guard identity interface log next chain settings test_switches",
     "translate withheld",
@@ -26,7 +26,11 @@ fn files(directory: &Path) -> Vec<PathBuf> {
 fn used(text: &str) -> impl Iterator<Item = &str> {
     text.split("crate::").skip(1).flat_map(|after| {
         let names = match after.strip_prefix('{') {
-            Some(list) => list.split('}').next().unwrap_or_default(),
+            Some(list) => {
+                let list = list.split('}').next().unwrap_or_default();
+                assert!(!list.contains('{'), "one `use` for each module: crate::{{{list}");
+                list
+            }
             None => after.lines().next().unwrap_or_default(),
         };
         let names = names.split(',').take(if after.starts_with('{') { usize::MAX } else { 1 });
@@ -54,6 +58,8 @@ fn modules_use_only_those_before_them() {
         let text = fs::read_to_string(&file).unwrap();
         let shipped = text.split("#[cfg(test)]\nmod ").next().unwrap();
         let code = shipped.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let is_top = path.components().count() == 1;
+        assert!(!is_top || !shipped.contains("use super::"), "{}: name the crate", file.display());
         for other in used(&code.collect::<Vec<_>>().join("\n")) {
             assert!(place(other) <= place(module), "{}: {other} comes later", file.display());
             uses += 1;

@@ -232,8 +232,10 @@ impl Lowered {
     ///
     /// It is [XXH3](https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md) with 128 bits
     /// and seed 0, of the words as little-endian bytes. On every machine this is what `xxh128sum`
-    /// prints for the module as a file. It depends only on the original shader, the options, and
-    /// the version of this crate, because lowering is deterministic. It does not depend on anything
+    /// prints for the module as a file. It depends only on the original shader, the options, the version of this
+    /// crate and what [`move_descriptor_set`](Self::move_descriptor_set) was called with, because lowering is
+    /// deterministic. A [`Pipeline`](crate::runtime::Pipeline) compiles the words for its number of set layouts, so
+    /// a cache of pipelines needs that number, too. It does not depend on anything
     /// outside of the words, such as [`entry_point`](Self::entry_point) if a module has several, or
     /// vertex input state.
     ///

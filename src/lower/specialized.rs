@@ -16,7 +16,8 @@ impl Lowered {
     ///
     /// Drivers compile it in a fraction of the time that the general module takes. What it computes
     /// is the same. [`Pipeline`](crate::runtime::Pipeline) does so for every Vulkan pipeline of the
-    /// vertex and the compute backend.
+    /// vertex and the compute backend. The descriptor set of the plan is where it was lowered to: for a pipeline layout
+    /// with more sets, call [`move_descriptor_set`](Self::move_descriptor_set) before.
     ///
     /// ```
     /// # use vkxfb::capture::CaptureList;
@@ -65,6 +66,8 @@ impl Lowered {
         let mut module = Module::parse(&self.words)?;
         specialize(&mut module, constants)?;
         let lowered = self.compute().and_then(|compute| compute.descriptor_set);
+        // No set that the shader uses is in the way: all of them are among the set layouts, which was checked, and lowering
+        // removes variables that nothing uses.
         if let (Some(from), Some(to)) = (lowered, set_count) {
             move_descriptor_set(&mut module, from, to);
         }

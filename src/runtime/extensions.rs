@@ -58,7 +58,7 @@ pub struct TransformFeedbackSupport {
 
 /// Features and properties of
 /// [`VK_EXT_provoking_vertex`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_provoking_vertex.html).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ProvokingVertexSupport {
     /// Feature `provokingVertexLast`.
@@ -74,7 +74,7 @@ pub struct ProvokingVertexSupport {
 /// Features and properties of
 /// [`VK_EXT_vertex_attribute_divisor`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_vertex_attribute_divisor.html)
 /// of a device that has the feature `vertexAttributeInstanceRateDivisor`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VertexDivisorSupport {
     /// Feature `vertexAttributeInstanceRateZeroDivisor`.

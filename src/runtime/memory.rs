@@ -13,6 +13,7 @@ use ash::vk;
 use super::arena::ALIGNMENT;
 use super::context::ContextId;
 use super::{Context, RuntimeError};
+use crate::setters::setters;
 
 /// Bytes of a dword.
 const DWORD: u64 = size_of::<AtomicU32>() as u64;
@@ -41,6 +42,21 @@ pub struct AllocationRequest<'a> {
     pub location: MemoryLocation,
     /// Whether it must be allocated with `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT`.
     pub device_address: bool,
+}
+
+impl<'a> AllocationRequest<'a> {
+    /// A request without a device address, for whoever tests an allocator.
+    pub const fn new(
+        name: &'a str,
+        requirements: vk::MemoryRequirements,
+        location: MemoryLocation,
+    ) -> Self {
+        Self { name, requirements, location, device_address: false }
+    }
+
+    setters! {
+        device_address: bool,
+    }
 }
 
 /// Memory that an allocator returned.

@@ -105,9 +105,9 @@ pub struct PipelineDesc<'a> {
 
 impl<'a> PipelineDesc<'a> {
     /// Describes a pipeline for draws of every topology, with the first vertex as the provoking
-    /// one, with the vertex input state that the shader was lowered for, without primitive restart,
-    /// descriptor sets, render pass, expected draws and pipeline cache. On the native and the vertex
-    /// backend the topology is the triangle list.
+    /// one, without primitive restart, descriptor sets, render pass, expected draws and pipeline cache, on the compute
+    /// backend with the vertex input state that the shader was lowered for. On the native and the vertex backend the
+    /// topology is the triangle list, and [`vertex_input`](Self::vertex_input) has to be called.
     pub const fn new(shader: &'a Lowered) -> Self {
         Self {
             shader,
@@ -170,7 +170,8 @@ impl<'a> PipelineDesc<'a> {
     /// The values of specialisation constants for a pipeline of the vertex backend.
     /// [`Pipeline::new`] creates its pipeline with them, and the application should create its own
     /// with them ([`Pipeline::from_raw`]). Without them the shader makes all decisions at run time.
-    /// On the compute backend they are those for any draws without primitive restart.
+    /// On the compute backend they are those for any draws without primitive restart, and whoever makes the pipeline
+    /// first [moves the descriptor set](Lowered::move_descriptor_set) of the shader behind those of its layout.
     pub fn specialization(&self, ctx: &Context) -> PipelineSpecialization {
         let topology = (!self.dynamic_topology).then_some(self.topology);
         let key = Key { topology: topology.map(PrimitiveTopology::xfb_topology), ..Key::ANY };
