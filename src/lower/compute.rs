@@ -49,6 +49,9 @@ use crate::vertex_input::VertexInput;
 pub struct Options<'a> {
     /// The vertex input state of the graphics pipeline.
     pub vertex_input: &'a VertexInput,
+    /// The vertex shader of the graphics pipeline, if the shader to lower is a geometry shader. What it
+    /// captures itself is ignored, as the specification says of all stages but the last.
+    pub vertex_shader: Option<&'a Shader<'a>>,
     /// The target device.
     pub target: Target,
 }
@@ -56,10 +59,11 @@ pub struct Options<'a> {
 impl<'a> Options<'a> {
     /// Options for [any device with addresses](Target::default).
     pub fn new(vertex_input: &'a VertexInput) -> Self {
-        Self { vertex_input, target: Target::default() }
+        Self { vertex_input, vertex_shader: None, target: Target::default() }
     }
 
     setters! {
+        vertex_shader?: &'a Shader<'a>,
         target: Target,
     }
 }
