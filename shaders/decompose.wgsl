@@ -65,23 +65,33 @@ fn item_of_vertex(vertex: u32) -> u32 {
 // the count of the segment. That includes primitives before the first: 3 * (0 - 1) wraps to a large
 // number.
 fn records_of_item(k: u32) -> vec3<u32> {
-    let last = is_last_vertex();
     if is_tri_strip() | is_tri_strip_adj() {
-        // Odd primitives have the slots 0 2 1, or 1 0 2 if the last vertex is the provoking one.
-        let odd = k & 1u;
-        let slot0 = odd & last;
-        let slot1 = select(1u, 2u - 2u * last, odd == 0u);
-        let slot2 = 2u - (odd & (1u - last));
-        return vec3<u32>(3u * k + slot0, 3u * (k - 1u) + slot1, 3u * (k - 2u) + slot2);
+        return records_of_tri_strip(k);
     }
     if is_line_strip() | is_line_strip_adj() {
-        return vec3<u32>(2u * k, 2u * k - 1u, NONE);
+        return records_of_line_strip(k);
     }
     if is_tri_fan() {
-        let record = 3u * k + last;
+        let record = 3u * k + is_last_vertex();
         return vec3<u32>(record, record - 2u, NONE);
     }
     return vec3<u32>(k, NONE, NONE);
+}
+
+// The records of vertex `k` of a triangle strip. Odd primitives have the slots 0 2 1, or 1 0 2 if the last
+// vertex is the provoking one.
+fn records_of_tri_strip(k: u32) -> vec3<u32> {
+    let last = is_last_vertex();
+    let odd = k & 1u;
+    let slot0 = odd & last;
+    let slot1 = select(1u, 2u - 2u * last, odd == 0u);
+    let slot2 = 2u - (odd & (1u - last));
+    return vec3<u32>(3u * k + slot0, 3u * (k - 1u) + slot1, 3u * (k - 2u) + slot2);
+}
+
+// The records of vertex `k` of a line strip.
+fn records_of_line_strip(k: u32) -> vec3<u32> {
+    return vec3<u32>(2u * k, 2u * k - 1u, NONE);
 }
 
 // The most records of an item. In a specialised pipeline this is a constant, which removes code.

@@ -121,6 +121,26 @@ fn shade() {}
 // or in its subgroup operations.
 fn shades_existing_only() -> bool { return false; }
 
+// -- A geometry shader that follows it.
+
+// The vertices of the primitives that it takes, and of those that it emits: 1, 2 or 3.
+fn input_vertices() -> u32 { return 1u; }
+fn output_vertices() -> u32 { return 1u; }
+
+// How often it runs for a primitive.
+fn geometry_invocations() -> u32 { return 1u; }
+
+// Copies the outputs of the vertex shader to the inputs of vertex `slot`.
+fn pass_vertex(slot: u32) {}
+
+// Sets its inputs that are not those of a vertex.
+fn set_geometry_inputs(primitive: u32, invocation: u32) {}
+
+// Runs it.
+fn shade_geometry() {}
+
+// -- What is captured.
+
 // Stores the shader's outputs as vertex `record` of the draw, in every bound buffer.
 fn store_record(record: u32) {}
 

@@ -242,6 +242,49 @@ impl PrimitiveTopology {
         }
     }
 
+    /// The number of vertices of a primitive that a geometry shader takes: 1, 2 or 3, with adjacency 4
+    /// or 6.
+    pub const fn input_vertices(self) -> u32 {
+        match self {
+            Self::LineListWithAdjacency | Self::LineStripWithAdjacency => 4,
+            Self::TriangleListWithAdjacency | Self::TriangleStripWithAdjacency => 6,
+            _ => self.vertices_per_primitive(),
+        }
+    }
+
+    /// The vertex that a geometry shader takes as vertex `slot` of primitive `primitive`, of `primitives` in the
+    /// instance ([primitive
+    /// topologies](https://docs.vulkan.org/spec/latest/chapters/drawing.html#drawing-primitive-topologies)).
+    /// Without adjacency it is the vertex that would be captured there.
+    pub const fn assemble(
+        self,
+        provoking: ProvokingVertex,
+        primitives: u64,
+        primitive: u64,
+        slot: u32,
+    ) -> u64 {
+        let (i, s) = (primitive, slot as usize);
+        match self {
+            Self::LineListWithAdjacency => 4 * i + slot as u64,
+            Self::LineStripWithAdjacency => i + slot as u64,
+            Self::TriangleListWithAdjacency => 6 * i + slot as u64,
+            Self::TriangleStripWithAdjacency => {
+                let before = if i == 0 { 1 } else { 2 * i - 2 };
+                let after = if i + 1 == primitives { 2 * i + 5 } else { 2 * i + 6 };
+                match (i % 2 == 1, provoking) {
+                    (false, _) => [2 * i, before, 2 * i + 2, after, 2 * i + 4, 2 * i + 3][s],
+                    (true, ProvokingVertex::Last) => {
+                        [2 * i + 2, before, 2 * i, 2 * i + 3, 2 * i + 4, after][s]
+                    }
+                    (true, ProvokingVertex::First) => {
+                        [2 * i, 2 * i + 3, 2 * i + 4, after, 2 * i + 2, before][s]
+                    }
+                }
+            }
+            _ => self.gather(provoking, i * self.vertices_per_primitive() as u64 + slot as u64),
+        }
+    }
+
     /// The vertex that is written to record `output` of an instance (record = primitive *
     /// [`vertices_per_primitive`](Self::vertices_per_primitive) + slot). The result is meaningless
     /// if the primitive does not exist; see [`output_count`](Self::output_count).

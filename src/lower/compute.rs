@@ -1,4 +1,5 @@
-//! Turns a vertex shader into a compute shader that pulls its vertices.
+//! Turns a vertex shader into a compute shader that pulls its vertices; or a vertex shader and the
+//! geometry shader that follows it.
 //!
 //! Variables in `Input`, `Output` and `PushConstant` become `Private`, and lose their interface
 //! decorations. The new entry point is `xfb_compute` of `shaders/compute.wgsl`: it sets the inputs,
@@ -24,6 +25,7 @@ use super::interface;
 use super::library::{CaptureStubs, Shading, declare_spec_constant, free_spec_ids, library};
 use super::push_constants::PushConstants;
 use super::resources::{Memory, ResourcePlan, User, Widths};
+use super::stages::{Geometry, Stages, replace_emission};
 use super::staging::Staging;
 use super::store::StoredOutputs;
 use super::strip::strip;
@@ -35,7 +37,6 @@ use super::{LowerError, Lowered, LoweredCompute, LoweredKind, Shader};
 use crate::setters::setters;
 use crate::spirv::declarations::Declarations;
 use crate::spirv::emit::Builder;
-use crate::spirv::entry_point::isolate;
 use crate::spirv::link::Linker;
 use crate::spirv::{Id, Module, Section};
 use crate::sysval::Batch;
@@ -207,7 +208,8 @@ const INTERFACE_CAPABILITIES: [Capability; 8] = [
 const INTERFACE_EXTENSIONS: [&str; 3] =
     ["SPV_KHR_shader_draw_parameters", "SPV_KHR_multiview", "SPV_EXT_shader_viewport_index_layer"];
 
-/// Lowers a vertex shader.
+/// Lowers a vertex shader; or a geometry shader, together with the
+/// [vertex shader](Options::vertex_shader) before it.
 ///
 /// ```
 /// # use vkxfb::capture::CaptureList;
@@ -250,20 +252,33 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     if workgroup_sizes.each().iter().any(|(size, _)| *size == 0) {
         return Err(LowerError::WorkgroupSize);
     }
-    let (mut module, used_spec_ids) = shader.specialized()?;
-    let mut entry = shader.vertex_shader(&module)?;
-    let used = isolate(&mut module, &mut entry);
+    let mut stages = Stages::of(shader, options)?;
+    let entry = stages.join();
+    let Stages { mut module, vertex, geometry, used, spec_ids: used_spec_ids } = stages;
     let declarations = Declarations::of(&module);
     let layout = shader.layout(&module, &declarations, &entry)?;
+    if let Some(stream) = layout.streams.into_iter().find(|stream| *stream != 0) {
+        return Err(LowerError::Stream { stream });
+    }
     let mut push_constants = PushConstants::of(&module, &declarations, &used)?;
     let descriptor_set = resources.descriptor_set(&declarations)?;
     let uses = Uses::of(&module, &declarations, &used);
     let storages = [&INTERFACE[..], push_constants.to_widen()].concat();
     let widened = widen(&mut module, &declarations, &storages)?;
     let declarations = push_constants.widened(widened).unwrap_or(declarations);
-    let undefined = Undefined::of(&module, &declarations, &entry, &layout);
-
+    let undefined = Undefined::of(&module, &declarations, &entry, &layout.outputs);
     undefined.define_values(&mut module, &declarations);
+    let geometry = match &geometry {
+        Some((geometry, modes)) => Some(Geometry::new(
+            &mut module,
+            &declarations,
+            &vertex,
+            geometry,
+            *modes,
+            options.vertex_input,
+        )?),
+        None => None,
+    };
     strip_interface(&mut module, &declarations);
     push_constants.make_private(&mut module);
     let widths = Widths { int64: options.target.int64_accesses, bytes: options.target.byte_loads };
@@ -278,14 +293,19 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     // As for staging, another memory model would need other barriers.
     let shares_draws =
         options.target.shared_draws && linker.builder.module.has_memory_model(MemoryModel::GLSL450);
+    let shares_draws = shares_draws && geometry.is_none();
     let mut target = options.target;
     if shares_draws {
         target.staging = target.staging.saturating_sub(SHARED_DRAW_BYTES);
     }
-    let staging = Staging::declare(&mut linker.builder, &layout, &target, size);
-    let main = match staging {
-        Some(_) => Function::XfbComputeStaged,
-        None => Function::XfbCompute,
+    let staging = match geometry {
+        Some(_) => None,
+        None => Staging::declare(&mut linker.builder, &layout, &target, size),
+    };
+    let main = match (&geometry, &staging) {
+        (Some(_), _) => Function::XfbGeometry,
+        (None, Some(_)) => Function::XfbComputeStaged,
+        (None, None) => Function::XfbCompute,
     };
     let function = main.id(&mut linker)?;
     let mut io = linker.entry_interface(main.name())?;
@@ -301,10 +321,10 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
         push_constants: &push_constants,
         spec_ids,
         shading: Some(Shading {
-            function: entry.function,
+            function: vertex.function,
             inputs: Inputs::new(
                 &declarations,
-                &entry,
+                &vertex,
                 options.vertex_input,
                 push_constants.granules(),
             ),
@@ -313,8 +333,14 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
             shares_draws,
             existing_only: uses.effects.show_invocations(),
         }),
+        geometry,
     };
+    if stubs.geometry.is_some() {
+        replace_emission(&mut linker, &declarations)?;
+    }
     linker.finish(&mut stubs)?;
+    let modes = stubs.geometry.as_ref().map(|geometry| geometry.modes);
+    io.extend(stubs.geometry.take().into_iter().flat_map(Geometry::interface));
     let (inputs, staging) = stubs.shading.map(|s| (s.inputs, s.staging)).unzip();
     let (attributes, more_io) =
         inputs.map(|inputs| (inputs.attributes, inputs.interface)).unwrap_or_default();
@@ -324,6 +350,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     explicit_layout::remove(&mut module);
 
     // Execution modes such as float controls apply to the shader in any stage.
+    interface::move_execution_modes(&mut module, &vertex, function);
     interface::move_execution_modes(&mut module, &entry, function);
     interface::set_entry_point(
         &mut module,
@@ -349,6 +376,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
             resources,
             descriptor_set,
             vertex_input: options.vertex_input.clone(),
+            geometry: modes,
             attributes,
             workgroup_sizes,
             shared_memory,

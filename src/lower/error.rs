@@ -1,12 +1,13 @@
 //! The errors of lowering.
 
-use spirv::ExecutionModel;
+use spirv::{ExecutionMode, ExecutionModel};
 
 use super::push_constants;
 use super::{ResourcePlan, SysvalsPlace};
 use crate::capture::CaptureError;
 use crate::spirv::entry_point::EntryPointError;
 use crate::spirv::link::LinkError;
+use crate::spirv::merge::MergeError;
 use crate::spirv::specialization::SpecializationError;
 use crate::spirv::{NumericClass, ParseError};
 
@@ -48,9 +49,51 @@ pub enum LowerError {
          shaders are"
     )]
     Stage(ExecutionModel),
+    /// Stages cannot become one module.
+    #[error(transparent)]
+    Merge(#[from] MergeError),
+    /// With a vertex shader before it, the shader to capture is a geometry shader.
+    #[error(
+        "{stage:?} '{entry_point}' follows a vertex shader; only geometry shaders are captured so"
+    )]
+    NotGeometry {
+        /// The stage.
+        stage: ExecutionModel,
+        /// The entry point.
+        entry_point: String,
+    },
+    /// A geometry shader without an execution mode that every one has.
+    #[error("geometry shader '{entry_point}' does not declare the {what}")]
+    GeometryModes {
+        /// The entry point.
+        entry_point: String,
+        /// What is missing.
+        what: &'static str,
+    },
+    /// A geometry shader whose captured outputs are on another stream than 0.
+    #[error("outputs of stream {stream} are captured; the compute backend captures stream 0")]
+    Stream {
+        /// The stream.
+        stream: u32,
+    },
+    /// The stages ask for contradictory floating-point behaviour, which is that of a whole shader.
+    #[error("a stage has the execution mode {mode:?}, and the one before it has the opposite")]
+    FloatControls {
+        /// The mode of the later stage.
+        mode: ExecutionMode,
+    },
+    /// What a stage passes on, or takes, has a type that does not consist of 32-bit or 64-bit numbers.
+    #[error("{variable} is {ty}, which cannot be passed from stage to stage")]
+    PassedType {
+        /// The variable's name or id.
+        variable: String,
+        /// The type in words.
+        ty: String,
+    },
     /// Only the native backend can capture this stage.
     #[error(
-        "{stage:?} '{entry_point}' can be captured on the native backend only; the others take vertex shaders"
+        "{stage:?} '{entry_point}' can be captured on the native backend only; the others take vertex shaders, and the \
+         compute backend geometry shaders together with the vertex shader before them"
     )]
     NativeOnly {
         /// The stage.

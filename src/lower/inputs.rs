@@ -40,6 +40,9 @@ struct Indices {
     instance: Id,
 }
 
+/// Built-ins that are arguments of the function that sets the inputs.
+type Given = [(BuiltIn, Id); 2];
+
 impl<'a> Inputs<'a> {
     /// The inputs as the vertex shader declared them. Variables that are not in its interface are
     /// ignored. `first_in_table` is the size of the data before the attribute descriptors in the
@@ -64,6 +67,45 @@ impl<'a> Inputs<'a> {
         }
     }
 
+    /// Those inputs of a geometry shader that it takes for each run, and not for each vertex: they are
+    /// built-ins.
+    pub(super) fn of_geometry(
+        declarations: &'a Declarations,
+        variables: impl Iterator<Item = &'a Variable>,
+        vertex_input: &'a VertexInput,
+    ) -> Self {
+        Self {
+            declarations,
+            vertex_input,
+            first_in_table: 0,
+            variables: variables.copied().collect(),
+            attributes: Vec::new(),
+            interface: Vec::new(),
+        }
+    }
+
+    /// The body of `set_geometry_inputs(primitive, invocation)`.
+    pub(super) fn set_for_geometry(
+        &mut self,
+        linker: &mut Linker<'_, '_>,
+        primitive: Id,
+        invocation: Id,
+    ) -> Result<Code, LowerError> {
+        let mut code = Code::default();
+        let given = [(BuiltIn::PrimitiveId, primitive), (BuiltIn::InvocationId, invocation)];
+        for variable in std::mem::take(&mut self.variables) {
+            let which =
+                built_in(self.declarations, variable.id).ok_or_else(|| LowerError::PassedType {
+                    variable: self.label(&variable),
+                    ty: self.declarations.type_name(variable.pointee),
+                })?;
+            let value = self.built_in(linker, &mut code, &variable, which, given)?;
+            code.push(Op::Store, &[variable.id.0, value.0]);
+        }
+        code.push(Op::Return, &[]);
+        Ok(code)
+    }
+
     /// The body of `set_inputs(vertex_index, instance_index)`.
     pub(super) fn set(
         &mut self,
@@ -73,9 +115,11 @@ impl<'a> Inputs<'a> {
     ) -> Result<Code, LowerError> {
         let mut code = Code::default();
         let indices = Indices { vertex: vertex_index, instance: instance_index };
+        let given =
+            [(BuiltIn::VertexIndex, vertex_index), (BuiltIn::InstanceIndex, instance_index)];
         for variable in std::mem::take(&mut self.variables) {
             let value = match built_in(self.declarations, variable.id) {
-                Some(which) => self.built_in(linker, &mut code, &variable, which, indices)?,
+                Some(which) => self.built_in(linker, &mut code, &variable, which, given)?,
                 None => {
                     let parts = &mut parts(self.declarations, &variable)?.into_iter();
                     self.value(linker, &mut code, indices, &variable, variable.pointee, parts)?
@@ -97,7 +141,7 @@ impl<'a> Inputs<'a> {
         code: &mut Code,
         variable: &Variable,
         which: u32,
-        indices: Indices,
+        given: Given,
     ) -> Result<Id, LowerError> {
         let ty = variable.pointee;
         let mut sysval = |code: &mut Code, function: Function| -> Result<Id, LowerError> {
@@ -106,8 +150,7 @@ impl<'a> Inputs<'a> {
             Ok(code.call(&mut linker.builder, uint, function, &[]))
         };
         let value = match BuiltIn::from_u32(which) {
-            Some(BuiltIn::VertexIndex) => indices.vertex,
-            Some(BuiltIn::InstanceIndex) => indices.instance,
+            Some(which) if let Some((_, value)) = given.iter().find(|(b, _)| *b == which) => *value,
             Some(BuiltIn::BaseVertex) => sysval(code, Function::BaseVertex)?,
             Some(BuiltIn::BaseInstance) => sysval(code, Function::BaseInstance)?,
             Some(BuiltIn::DrawIndex) => sysval(code, Function::DrawIndex)?,

@@ -33,6 +33,10 @@ pub enum Kernel {
     /// `shaders/restart.wgsl`: prefix sums over the parts of an index buffer, one part per
     /// workgroup.
     RestartScan,
+    /// `shaders/entries.wgsl`: adds up what the entries of a geometry capture emit, one block of entries per workgroup.
+    EntrySums,
+    /// `shaders/entries.wgsl`: places these blocks, and clamps them to what fits.
+    PlaceEntries,
     /// `shaders/finish.wgsl`: writes counters and query results that the CPU knows, and ends
     /// queries.
     Finish,
@@ -53,17 +57,22 @@ pub const MIN_WORKGROUP_SIZE: u32 = 128;
 /// The workgroup size of the kernel [`Resume`](Kernel::Resume).
 pub const RESUME_WIDTH: u32 = 32;
 
+/// The workgroup size of the kernel [`EntrySums`](Kernel::EntrySums).
+pub const ENTRY_SUMS_WIDTH: u32 = MIN_WORKGROUP_SIZE;
+
 /// Size in bytes of a kernel's push constants: the address of its parameters.
 pub const KERNEL_CONSTANTS_SIZE: u32 = 8;
 
 impl Kernel {
     /// All kernels, in the order of their numbers.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Setup,
         Self::RestartedSetup,
         Self::Resume,
         Self::Restart,
         Self::RestartScan,
+        Self::EntrySums,
+        Self::PlaceEntries,
         Self::Finish,
         Self::Results,
         Self::DrawArguments,
@@ -76,6 +85,8 @@ impl Kernel {
             Self::Resume => c"xfb_resume",
             Self::Restart => c"xfb_restart",
             Self::RestartScan => c"xfb_restart_scan",
+            Self::EntrySums => c"xfb_entry_sums",
+            Self::PlaceEntries => c"xfb_place_entries",
             Self::Finish => c"xfb_finish",
             Self::Results => c"xfb_results",
             Self::DrawArguments => c"xfb_draw_arguments",
@@ -85,12 +96,15 @@ impl Kernel {
     /// The workgroup size on a device with this limit.
     const fn workgroup_size(self, max_invocations: u32) -> u32 {
         match self {
-            Self::Setup | Self::RestartedSetup | Self::Restart | Self::RestartScan => {
-                match max_invocations {
-                    MAX_WORKGROUP_SIZE.. => MAX_WORKGROUP_SIZE,
-                    _ => MIN_WORKGROUP_SIZE,
-                }
-            }
+            Self::Setup
+            | Self::RestartedSetup
+            | Self::Restart
+            | Self::RestartScan
+            | Self::PlaceEntries => match max_invocations {
+                MAX_WORKGROUP_SIZE.. => MAX_WORKGROUP_SIZE,
+                _ => MIN_WORKGROUP_SIZE,
+            },
+            Self::EntrySums => ENTRY_SUMS_WIDTH,
             Self::Resume => RESUME_WIDTH,
             Self::Finish | Self::DrawArguments => 1,
             Self::Results => RESULTS_WIDTH,
@@ -213,15 +227,21 @@ impl Define for KernelStubs {
             StubName::MayLoop => builder.constant_bool(self.kernel != Kernel::RestartedSetup),
             // Only captures have these.
             StubName::Arrive
+            | StubName::GeometryInvocations
+            | StubName::InputVertices
             | StubName::IsBatched
             | StubName::IsFused
             | StubName::MayBeGeneral
             | StubName::MayBeIndexed
             | StubName::IsPlain
             | StubName::MemoryBarrier
+            | StubName::OutputVertices
+            | StubName::PassVertex
             | StubName::PipelineTopology
+            | StubName::SetGeometryInputs
             | StubName::SetInputs
             | StubName::Shade
+            | StubName::ShadeGeometry
             | StubName::ShadesExistingOnly
             | StubName::SharesDraws
             | StubName::StoreRecord

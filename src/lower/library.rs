@@ -10,6 +10,7 @@ use super::functions::{MemoryStub, StagingStub, StubName, SysvalsStub};
 use super::inputs::Inputs;
 use super::push_constants::PushConstants;
 use super::resources::Memory;
+use super::stages::Geometry;
 use super::staging::Staging;
 use super::store::StoredOutputs;
 use super::sysvals::SysvalsSource;
@@ -78,6 +79,8 @@ pub(super) struct CaptureStubs<'a> {
     pub(super) spec_ids: SpecIds,
     /// Compute only: what `set_inputs` sets and `shade` calls.
     pub(super) shading: Option<Shading<'a>>,
+    /// The geometry shader that follows.
+    pub(super) geometry: Option<Geometry<'a>>,
 }
 
 /// The application's shader, for the compute entry point.
@@ -117,6 +120,12 @@ impl Define for CaptureStubs<'_> {
             return Ok(Some(staging.define(linker, &self.outputs, name, stub)?));
         }
         let Some(name) = StubName::of(name) else { return Ok(None) };
+        if let Some(geometry) = &mut self.geometry
+            && let Some(code) =
+                geometry.define(linker, name, stub, self.undefined, &self.outputs)?
+        {
+            return Ok(Some(code));
+        }
         let code = match (name, &mut self.shading) {
             (StubName::StoreRecord, _) => {
                 let [record] = stub.parameters()?;
@@ -130,7 +139,10 @@ impl Define for CaptureStubs<'_> {
                 let mut code = Code::default();
                 self.push_constants.set(linker, &mut code)?;
                 let builder = &mut linker.builder;
-                self.undefined.clear(builder, &mut code, &self.outputs);
+                match &self.geometry {
+                    Some(geometry) => geometry.before_vertex(builder, &mut code, &self.outputs),
+                    None => self.undefined.clear(builder, &mut code, &self.outputs),
+                }
                 let void = builder.void();
                 code.call(builder, void, shading.function, &[]);
                 code.push(Op::Return, &[]);
@@ -172,14 +184,32 @@ impl Define for CaptureStubs<'_> {
                 | StubName::WorkgroupSize,
                 None,
             ) => return Ok(None),
-            // Only kernels have a width; the other one is what it says.
-            (StubName::KernelWidth | StubName::Uniformly, _) => return Ok(None),
+            // Only kernels have a width; the others are of geometry shaders, or are what they say.
+            (
+                StubName::GeometryInvocations
+                | StubName::InputVertices
+                | StubName::KernelWidth
+                | StubName::OutputVertices
+                | StubName::PassVertex
+                | StubName::SetGeometryInputs
+                | StubName::ShadeGeometry
+                | StubName::Uniformly,
+                _,
+            ) => return Ok(None),
         };
         Ok(Some(code))
     }
 }
 
-/// The body of a stub whose answer is fixed when the shader is lowered.
+/// The body of a stub that returns a number which is fixed when the shader is lowered.
+pub(super) fn constant(linker: &mut Linker<'_, '_>, value: u32) -> Code {
+    let mut code = Code::default();
+    let value = linker.builder.constant(value);
+    code.push(Op::ReturnValue, &[value.0]);
+    code
+}
+
+/// The same for a boolean.
 fn fixed(linker: &mut Linker<'_, '_>, value: bool) -> Code {
     let mut code = Code::default();
     code.push(Op::ReturnValue, &[linker.builder.constant_bool(value).0]);

@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::Xxh3Default;
 use super::compute::WorkgroupSizes;
 use super::effects::Effects;
 use super::resources::{check_sets_before, move_descriptor_set};
-use super::{Backend, LowerError, ResourcePlan, SysvalsPlace, vertex};
+use super::{Backend, LowerError, LoweredGeometry, ResourcePlan, SysvalsPlace, vertex};
 use crate::capture::Layout;
 use crate::spirv::Module;
 use crate::vertex_input::{InputRate, VertexFormat, VertexInput};
@@ -19,7 +19,8 @@ use crate::vertex_input::{InputRate, VertexFormat, VertexInput};
 pub struct Lowered {
     /// The backend, and the information for this backend only.
     pub kind: LoweredKind,
-    /// The stage of the original shader: always vertex except on the native backend.
+    /// The stage of the original shader: vertex; on the compute backend also geometry, on the native backend
+    /// also tessellation evaluation.
     pub stage: ExecutionModel,
     /// The SPIR-V words.
     pub words: Vec<u32>,
@@ -83,6 +84,8 @@ pub struct LoweredCompute {
     pub descriptor_set: Option<u32>,
     /// The vertex input state that the shader was lowered for.
     pub vertex_input: VertexInput,
+    /// What the geometry shader declares, if one is captured.
+    pub geometry: Option<LoweredGeometry>,
     /// The attributes in the order of the descriptor slots of the sysvals.
     pub attributes: Vec<LoweredAttribute>,
     /// Invocations per workgroup: the values of the constant

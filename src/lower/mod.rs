@@ -33,6 +33,7 @@ mod push_constants;
 pub mod reflect;
 mod resources;
 mod specialized;
+mod stages;
 mod staging;
 mod store;
 pub mod strip;
@@ -50,6 +51,7 @@ pub use self::lowered::{
     Lowered, LoweredAttribute, LoweredCompute, LoweredKind, LoweredVertex, SpecIds, WideAccesses,
 };
 pub use self::resources::ResourcePlan;
+pub use self::stages::{GeometryInput, LoweredGeometry};
 pub use self::sysvals::SysvalsPlace;
 
 use spirv::ExecutionModel;

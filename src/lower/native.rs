@@ -109,7 +109,7 @@ impl Report {
         layout: &Layout,
     ) -> Result<Self, LowerError> {
         let used = StaticUse::of(module, entry.function);
-        let mut undefined = Undefined::of(module, declarations, entry, layout);
+        let mut undefined = Undefined::of(module, declarations, entry, &layout.outputs);
         if entry.model == ExecutionModel::Geometry {
             // The outputs that were written before a vertex is emitted count, not those at the end
             // of the shader.

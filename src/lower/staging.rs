@@ -7,6 +7,7 @@ use spirv::{MemoryModel, Op, StorageClass};
 
 use super::compute::Target;
 use super::functions::{Function, StagingStub};
+use super::library::constant;
 use super::resources::ResourcePlan;
 use super::store::{Store, StoredOutputs, store_tested};
 use crate::capture::{Layout, MAX_XFB_BUFFERS};
@@ -318,13 +319,6 @@ impl StagedBuffer {
         let pointer = builder.pointer(StorageClass::Workgroup, vector);
         code.value(builder, Op::AccessChain, pointer, &[self.variable.0, index.0])
     }
-}
-
-fn constant(linker: &mut Linker<'_, '_>, value: u32) -> Code {
-    let mut code = Code::default();
-    let value = linker.builder.constant(value);
-    code.push(Op::ReturnValue, &[value.0]);
-    code
 }
 
 #[cfg(test)]

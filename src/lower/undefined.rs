@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Op, StorageClass};
 
 use super::store::StoredOutputs;
-use crate::capture::Layout;
+use crate::capture::CapturedOutput;
 use crate::spirv::assignment::Unassigned;
 use crate::spirv::declarations::{Declarations, Type};
 use crate::spirv::emit::{Builder, Code};
@@ -37,10 +37,10 @@ impl Undefined {
         module: &Module,
         declarations: &Declarations,
         entry: &EntryPoint,
-        layout: &Layout,
+        outputs: &[CapturedOutput],
     ) -> Self {
         let places: Vec<(Id, &[u32])> =
-            layout.outputs.iter().map(|o| (o.variable, o.path.as_slice())).collect();
+            outputs.iter().map(|o| (o.variable, o.path.as_slice())).collect();
         let Unassigned { places, variables } = Unassigned::of(module, declarations, entry, &places);
         let private = declarations
             .variables(StorageClass::Private)

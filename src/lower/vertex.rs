@@ -82,7 +82,7 @@ pub fn lower_at(shader: &Shader<'_>, sysvals: SysvalsPlace) -> Result<Lowered, L
     let uses = Uses::of(&module, &declarations, &used);
     let widened = widen(&mut module, &declarations, push_constants.to_widen())?;
     let declarations = push_constants.widened(widened).unwrap_or(declarations);
-    let undefined = Undefined::of(&module, &declarations, &entry, &layout);
+    let undefined = Undefined::of(&module, &declarations, &entry, &layout.outputs);
     interface::remove_push_constants(&mut module, &declarations, &used, &mut entry);
     push_constants.make_private(&mut module);
 
@@ -126,6 +126,7 @@ pub fn lower_at(shader: &Shader<'_>, sysvals: SysvalsPlace) -> Result<Lowered, L
         push_constants: &push_constants,
         spec_ids,
         shading: None,
+        geometry: None,
     };
     linker.finish(&mut stubs)?;
     place_block(&mut module, first_linked, access, sysvals);

@@ -46,6 +46,18 @@ impl IdSet {
         ids.into_iter().for_each(|id| _ = self.insert(id));
     }
 
+    /// Adds the ids of another set for the same module.
+    pub(super) fn unite(&mut self, other: Self) {
+        match (self, other) {
+            (Self::Dense(bits), Self::Dense(more)) => {
+                bits.iter_mut().zip(more).for_each(|(bits, more)| *bits |= more);
+            }
+            (Self::Sparse(ids), Self::Sparse(more)) => ids.extend(more),
+            // Sets for one module are of one kind.
+            _ => debug_assert!(false, "sets for different modules"),
+        }
+    }
+
     /// Whether the id is in the set.
     pub(crate) fn contains(&self, Id(id): Id) -> bool {
         match self {

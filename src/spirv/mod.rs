@@ -22,6 +22,7 @@ pub mod entry_point;
 mod grammar;
 mod id_set;
 pub mod link;
+pub mod merge;
 mod module;
 pub(crate) mod optimize;
 pub(crate) mod pointers;

@@ -364,6 +364,11 @@ impl Module {
         ((self.version >> 16) as u8, (self.version >> 8) as u8)
     }
 
+    /// Raises the version to that of another module, if that is higher.
+    pub(super) fn raise_version(&mut self, other: &Self) {
+        self.version = self.version.max(other.version);
+    }
+
     /// An empty set for the ids of the module.
     pub(crate) fn id_set(&self) -> IdSet {
         IdSet::new(self.bound, self.arena.len())

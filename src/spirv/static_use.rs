@@ -45,6 +45,11 @@ impl StaticUse {
         self.ids.contains(id)
     }
 
+    /// Adds what another entry point of the module uses.
+    pub(crate) fn unite(&mut self, other: Self) {
+        self.ids.unite(other.ids);
+    }
+
     /// Adds ids, and everything that their declarations refer to.
     pub(super) fn add(&mut self, module: &Module, ids: impl IntoIterator<Item = Id>) {
         if self.insert_all(ids) {

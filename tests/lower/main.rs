@@ -10,6 +10,7 @@ mod compute;
 mod effects;
 mod explicit_layout;
 mod functions;
+mod geometry;
 mod inputs;
 mod interface;
 mod kernel;

@@ -22,7 +22,7 @@ use vkxfb::sysval::{
 };
 use vkxfb::topology::XfbTopology;
 
-const SOURCES: [&str; 23] = [
+const SOURCES: [&str; 26] = [
     "sysvals",
     "stubs",
     "wide",
@@ -33,6 +33,8 @@ const SOURCES: [&str; 23] = [
     "formats",
     "placing",
     "compute",
+    "assemble",
+    "geometry",
     "fused",
     "shared",
     "staged",
@@ -41,6 +43,7 @@ const SOURCES: [&str; 23] = [
     "inputs",
     "setup",
     "resume",
+    "entries",
     "parts",
     "sums",
     "finish",

@@ -1,0 +1,139 @@
+// Captures of geometry shaders. The draws of a dispatch are divided into entries: runs of consecutive
+// primitives of one draw. An invocation takes one entry. It shades the vertices of each primitive, and runs
+// the geometry shader for it.
+//
+// What a geometry shader emits is known only when it has run. The same pipeline therefore runs twice: at
+// first it counts the primitives of each entry, and the second time it stores them. In between, kernels
+// compute where those of each entry begin (entries.wgsl). What an entry needs of memory is its count,
+// however much is emitted.
+//
+// A vertex is stored when it is emitted, to all primitives of the strip that it may belong to. A strip that
+// turns out to be incomplete is overwritten by the next one of the entry. After the last one nothing is
+// stored, because the number of the entry's primitives is known.
+
+// What a dispatch needs in addition to its draws. It begins with a `Batch`.
+struct Entries {
+    // A dword for each entry: the number of primitives that it emits. Then as many: those of the entries
+    // before it in its block.
+    counts: vec2<u32>,
+    // A dword for each block of ENTRIES_PER_BLOCK entries: the record that it begins with.
+    blocks: vec2<u32>,
+    // The primitives that an entry takes.
+    length: u32,
+    // The number of entries that `counts` has room for, a multiple of ENTRIES_PER_BLOCK.
+    room: u32,
+    // Whether primitives are counted, and not stored.
+    is_counting: u32,
+    reserved: u32,
+}
+
+// Bytes from the start of the `Batch`.
+const BATCH_ENTRIES: u32 = 32u;
+const ENTRIES_PER_BLOCK: u32 = 512u;
+
+var<private> is_counting: bool;
+// The records of the entry.
+var<private> entry_records: Segment;
+// The primitives that the entry emitted before the current strip, and the vertices of that.
+var<private> emitted: u32;
+var<private> strip_length: u32;
+
+fn load_entries(at: vec2<u32>) -> Entries {
+    let a = load4(add_bytes(at, BATCH_ENTRIES));
+    let b = load4(add_bytes(at, BATCH_ENTRIES + 16u));
+    return Entries(a.xy, a.zw, b.x, b.y, b.z, b.w);
+}
+
+// The records of an entry, which the kernels have placed.
+fn records_of_entry(entries: Entries, entry: u32) -> Segment {
+    let count = load1(add_bytes(entries.counts, 4u * entry));
+    let before = load1(add_bytes(entries.counts, 4u * (entries.room + entry)));
+    let first = load1(add_bytes(entries.blocks, 4u * (entry / ENTRIES_PER_BLOCK)));
+    // No more than that many fit, so that no product and no sum exceeds 32 bits.
+    let vertices = output_vertices();
+    let most = draw.output_end / vertices;
+    return Segment(first + min(before, most) * vertices, min(count, most) * vertices);
+}
+
+// Called for each vertex that the geometry shader emits.
+fn emit_vertex() {
+    if !uniformly(is_counting) {
+        let before = emitted * output_vertices();
+        let count = entry_records.count - min(entry_records.count, before);
+        let records = records_of_emitted(strip_length);
+        let strip = Segment(entry_records.first + before, count);
+        emit(strip, records.x);
+        if output_vertices() > 1u {
+            emit(strip, records.y);
+        }
+        if output_vertices() > 2u {
+            emit(strip, records.z);
+        }
+    }
+    strip_length++;
+}
+
+// The records of vertex `k` of a strip that is emitted.
+fn records_of_emitted(k: u32) -> vec3<u32> {
+    let vertices = output_vertices();
+    if vertices == 3u {
+        return records_of_tri_strip(k);
+    }
+    return select(records_of_line_strip(k), vec3<u32>(k, NONE, NONE), vertices == 1u);
+}
+
+// Called where the geometry shader ends a strip, and after it.
+fn end_primitive() {
+    emitted += strip_length - min(strip_length, output_vertices() - 1u);
+    strip_length = 0u;
+}
+
+// Runs the geometry shader for a primitive.
+fn run_primitive(instance: u32, primitive: Primitive) {
+    for (var slot = 0u; slot < input_vertices(); slot++) {
+        let vertex = index_of_element(element_of_slot(primitive, slot));
+        set_inputs(draw.base_vertex + vertex, draw.first_instance + instance);
+        shade();
+        pass_vertex(slot);
+    }
+    for (var invocation = 0u; invocation < geometry_invocations(); invocation++) {
+        set_geometry_inputs(primitive.id, invocation);
+        shade_geometry();
+        end_primitive();
+    }
+}
+
+@compute @workgroup_size(64)
+fn xfb_geometry(
+    @builtin(workgroup_id) workgroup_id: vec3<u32>,
+    @builtin(num_workgroups) workgroups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let workgroup = workgroup_number(workgroup_id, workgroups);
+    // The entries of a workgroup behind those that are needed are empty, and are counted, too.
+    let exists = begin_draw(workgroup, local);
+    let entries = load_entries(batch_address());
+    let entry = workgroup * workgroup_size() + local;
+    let number = first_invocation(workgroup) + local;
+    is_counting = entries.is_counting != 0u;
+    if !is_counting {
+        entry_records = records_of_entry(entries, entry);
+    }
+    let items = select(0u, draw.item_count * draw.instance_count, exists & (number < draw.invocations));
+    let first = min(number, draw.invocations) * entries.length;
+    let end = min(first + entries.length, items);
+    var place = instance_and_lane(min(first, items), draw.item_count);
+    for (var item = first; item < end; item++) {
+        let primitive = primitive_of_lane(place.y);
+        if primitive.exists {
+            run_primitive(place.x, primitive);
+        }
+        place.y++;
+        if place.y == draw.item_count {
+            place = vec2<u32>(place.x + 1u, 0u);
+        }
+    }
+    if is_counting {
+        store1(entries.counts, entry, emitted);
+    }
+}

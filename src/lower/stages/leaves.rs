@@ -1,0 +1,190 @@
+//! The scalars and vectors of an interface between two stages, and what they are matched by.
+//!
+//! Outputs and inputs match by location and component, or by built-in ([interface
+//! matching](https://docs.vulkan.org/spec/latest/chapters/interfaces.html#interfaces-iointerfaces-matching)).
+//! Elements of arrays, columns of matrices and members of structures have consecutive locations.
+
+use spirv::Decoration;
+
+use crate::lower::inputs::parts::{Constituents, constituents};
+use crate::lower::{LowerError, interface};
+use crate::spirv::Id;
+use crate::spirv::declarations::{Declarations, Type, Variable};
+use crate::spirv::types::{MAX_STEPS, numeric_vector};
+
+/// A scalar or a vector in a variable.
+#[derive(Debug, Clone)]
+pub(super) struct Leaf {
+    pub(super) variable: Id,
+    /// Constant indices into the variable, without that of the vertex.
+    pub(super) path: Vec<u32>,
+    pub(super) ty: Id,
+    /// The component size in bits, 32 or 64.
+    pub(super) bits: u32,
+    /// The number of components, 1 to 4.
+    pub(super) count: u32,
+    place: Place,
+}
+
+/// Where a value is in an interface.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    Location {
+        location: u32,
+        /// The first dword in the location.
+        component: u32,
+    },
+    BuiltIn {
+        which: u32,
+        /// The element of an array: a distance.
+        element: u32,
+    },
+}
+
+/// The place of one component, which is the same in both stages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Slot {
+    /// A location, and a dword in it.
+    Location(u32, u32),
+    /// A built-in, an element of its array, and a component of a vector.
+    BuiltIn(u32, u32, u32),
+}
+
+impl Leaf {
+    /// The place of a component.
+    pub(super) fn slot(&self, component: u32) -> Slot {
+        match self.place {
+            Place::Location { location, component: first } => {
+                let dword = first + component * self.bits / 32;
+                Slot::Location(location + dword / 4, dword % 4)
+            }
+            Place::BuiltIn { which, element } => Slot::BuiltIn(which, element, component),
+        }
+    }
+}
+
+/// The leaves of a variable. `is_per_vertex` says that it is an array with an element for each vertex,
+/// as inputs of geometry shaders are.
+///
+/// # Errors
+/// [`LowerError::PassedType`], [`LowerError::NoLocation`].
+pub(super) fn leaves(
+    declarations: &Declarations,
+    variable: &Variable,
+    is_per_vertex: bool,
+) -> Result<Vec<Leaf>, LowerError> {
+    let mut walk = Walk { declarations, variable, leaves: Vec::new(), path: Vec::new(), steps: 0 };
+    let ty = match (is_per_vertex, declarations.ty(variable.pointee)) {
+        (false, _) => variable.pointee,
+        (true, Some(Type::Array { element, .. })) => *element,
+        (true, _) => return Err(walk.unsupported()),
+    };
+    let of = |decoration| declarations.decoration_value(variable.id, decoration);
+    let component = of(Decoration::Component).unwrap_or(0);
+    let place = match of(Decoration::BuiltIn) {
+        Some(which) => Some(Place::BuiltIn { which, element: 0 }),
+        None => of(Decoration::Location).map(|location| Place::Location { location, component }),
+    };
+    walk.add(ty, place, true)?;
+    Ok(walk.leaves)
+}
+
+struct Walk<'d> {
+    declarations: &'d Declarations,
+    variable: &'d Variable,
+    leaves: Vec<Leaf>,
+    path: Vec<u32>,
+    steps: u32,
+}
+
+impl Walk<'_> {
+    fn unsupported(&self) -> LowerError {
+        LowerError::PassedType {
+            variable: interface::label(self.declarations, self.variable.id),
+            ty: self.declarations.type_name(self.variable.pointee),
+        }
+    }
+
+    /// Adds the leaves of a value, and returns the place after it. `is_first` is whether it is not in a
+    /// later element of an array: members there follow those of the element before, whatever location
+    /// their structure says.
+    fn add(
+        &mut self,
+        ty: Id,
+        place: Option<Place>,
+        is_first: bool,
+    ) -> Result<Option<Place>, LowerError> {
+        self.steps += 1;
+        if self.steps > MAX_STEPS {
+            return Err(self.unsupported());
+        }
+        let declarations = self.declarations;
+        if let Some((_, bits, count)) = numeric_vector(declarations, ty) {
+            let place = place.ok_or_else(|| LowerError::NoLocation {
+                variable: interface::label(declarations, self.variable.id),
+            })?;
+            let (variable, path) = (self.variable.id, self.path.clone());
+            self.leaves.push(Leaf { variable, path, ty, bits, count, place });
+            return Ok(Some(place.after(count * bits / 32)));
+        }
+        let constituents = constituents(declarations, ty).ok_or_else(|| self.unsupported())?;
+        let mut next = place;
+        match constituents {
+            Constituents::Same(element, count) => {
+                for index in 0..count {
+                    next = self.add_at(index, element, next, is_first && index == 0)?;
+                }
+            }
+            Constituents::Members(members) => {
+                for (index, member) in (0..).zip(members) {
+                    let own = self
+                        .place_of_member(ty, index)
+                        .filter(|place| is_first || matches!(place, Place::BuiltIn { .. }));
+                    let after = self.add_at(index, *member, own.or(next), is_first)?;
+                    // A built-in among them takes no location.
+                    if !matches!(own, Some(Place::BuiltIn { .. })) {
+                        next = after;
+                    }
+                }
+            }
+        }
+        Ok(next)
+    }
+
+    fn add_at(
+        &mut self,
+        index: u32,
+        ty: Id,
+        place: Option<Place>,
+        is_first: bool,
+    ) -> Result<Option<Place>, LowerError> {
+        self.path.push(index);
+        let after = self.add(ty, place, is_first);
+        self.path.pop();
+        after
+    }
+
+    /// The place that a member's decorations say.
+    fn place_of_member(&self, ty: Id, member: u32) -> Option<Place> {
+        let of = |decoration| self.declarations.member_decoration_value(ty, member, decoration);
+        if let Some(which) = of(Decoration::BuiltIn) {
+            return Some(Place::BuiltIn { which, element: 0 });
+        }
+        let component = of(Decoration::Component).unwrap_or(0);
+        of(Decoration::Location).map(|location| Place::Location { location, component })
+    }
+}
+
+impl Place {
+    /// The place of what follows a value of so many dwords in the same array or structure: the same
+    /// component, one location later, or two after a long vector.
+    fn after(self, dwords: u32) -> Self {
+        match self {
+            Self::Location { location, component } => {
+                let location = location.saturating_add(dwords.div_ceil(4).max(1));
+                Self::Location { location, component }
+            }
+            Self::BuiltIn { which, element } => Self::BuiltIn { which, element: element + 1 },
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! The stages of a pipeline, as one module: a vertex shader, and the geometry shader that follows it.
+//!
+//! Each stage is isolated, and then merged into one module ([`merge`]). From there on the passes of
+//! [`compute`](super::compute) see one module with two entry points. [`passing`] copies what one stage
+//! hands to the next, and [`emission`] replaces what a geometry shader emits by calls.
+
+mod emission;
+mod leaves;
+mod passing;
+mod resets;
+
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashSet;
+use spirv::{Capability, ExecutionMode, ExecutionModel, Op, StorageClass};
+
+pub(super) use self::emission::replace_emission;
+pub use self::emission::{GeometryInput, LoweredGeometry};
+use self::passing::Passing;
+use self::resets::Resets;
+use super::compute::Options;
+use super::functions::StubName;
+use super::inputs::Inputs;
+use super::library::constant;
+use super::store::StoredOutputs;
+use super::undefined::Undefined;
+use super::{LowerError, Shader};
+use crate::spirv::declarations::{Declarations, Type, Variable};
+use crate::spirv::emit::{Builder, Code};
+use crate::spirv::entry_point::{EntryPoint, isolate};
+use crate::spirv::link::{Linker, Stub};
+use crate::spirv::merge::merge;
+use crate::spirv::static_use::StaticUse;
+use crate::spirv::{Id, Module, Section};
+use crate::vertex_input::VertexInput;
+
+/// The stages that run for a capture.
+pub(super) struct Stages {
+    pub(super) module: Module,
+    pub(super) vertex: EntryPoint,
+    /// The geometry shader, if it is what is captured.
+    pub(super) geometry: Option<(EntryPoint, LoweredGeometry)>,
+    /// What all of them use.
+    pub(super) used: StaticUse,
+    /// The `SpecId`s that the application's pipelines may still set.
+    pub(super) spec_ids: BTreeSet<u32>,
+}
+
+impl Stages {
+    /// Reads and merges the shader and those before it.
+    ///
+    /// # Errors
+    /// [`LowerError`]: a module is invalid, or has no such shader; stages that do not fit together.
+    pub(super) fn of(shader: &Shader<'_>, options: &Options<'_>) -> Result<Self, LowerError> {
+        let Some(vertex) = options.vertex_shader else {
+            let (mut module, spec_ids) = shader.specialized()?;
+            let mut vertex = shader.vertex_shader(&module)?;
+            let used = isolate(&mut module, &mut vertex);
+            return Ok(Self { module, vertex, geometry: None, used, spec_ids });
+        };
+        let (mut module, mut spec_ids) = vertex.specialized()?;
+        let mut vertex = vertex.vertex_shader(&module)?;
+        isolate(&mut module, &mut vertex);
+
+        let (mut other, more_spec_ids) = shader.specialized()?;
+        spec_ids.extend(more_spec_ids);
+        let stage = shader.stage.unwrap_or(ExecutionModel::Geometry);
+        let mut entry = Shader { stage: Some(stage), ..*shader }.find(&other)?;
+        if entry.model != ExecutionModel::Geometry {
+            return Err(LowerError::NotGeometry { stage: entry.model, entry_point: entry.name });
+        }
+        isolate(&mut other, &mut entry);
+        let geometry = merge(&mut module, &other, &entry)?;
+        let modes = LoweredGeometry::of(&module, &geometry)?;
+        merge_modes(&mut module, &vertex, &geometry)?;
+        for capability in GEOMETRY_CAPABILITIES {
+            module.remove_capability(capability);
+        }
+        module.add_capability(Capability::Shader);
+        let mut used = StaticUse::of(&module, vertex.function);
+        used.unite(StaticUse::of(&module, geometry.function));
+        Ok(Self { module, vertex, geometry: Some((geometry, modes)), used, spec_ids })
+    }
+
+    /// The stage that is captured.
+    pub(super) fn captured(&self) -> &EntryPoint {
+        self.geometry.as_ref().map_or(&self.vertex, |(geometry, _)| geometry)
+    }
+
+    /// Leaves one entry point, that of the captured stage, with the variables of both.
+    pub(super) fn join(&mut self) -> EntryPoint {
+        let mut entry = self.captured().clone();
+        if self.geometry.is_some() {
+            entry.interface.extend(&self.vertex.interface);
+            let captured = entry.clone();
+            self.module.retain(Section::EntryPoints, |i| captured.is(i));
+        }
+        entry
+    }
+}
+
+/// A geometry shader behind the vertex shader of a module.
+pub(super) struct Geometry<'a> {
+    function: Id,
+    pub(super) modes: LoweredGeometry,
+    declarations: &'a Declarations,
+    passing: Passing,
+    /// The inputs that it takes for each run, and not for each vertex.
+    inputs: Inputs<'a>,
+    vertex_resets: Resets,
+    resets: Resets,
+    vertex_undefined: Undefined,
+}
+
+impl<'a> Geometry<'a> {
+    /// Finds out what is passed on. Undefined values of the vertex shader are replaced.
+    ///
+    /// # Errors
+    /// [`LowerError::PassedType`], [`LowerError::NoLocation`].
+    pub(super) fn new(
+        module: &mut Module,
+        declarations: &'a Declarations,
+        vertex: &EntryPoint,
+        geometry: &EntryPoint,
+        modes: LoweredGeometry,
+        vertex_input: &'a VertexInput,
+    ) -> Result<Self, LowerError> {
+        let vertex_undefined = Undefined::of(module, declarations, vertex, &[]);
+        vertex_undefined.define_values(module, declarations);
+        let is_per_vertex =
+            |v: &Variable| matches!(declarations.ty(v.pointee), Some(Type::Array { .. }));
+        let inputs = || {
+            let inputs = declarations.variables(StorageClass::Input);
+            inputs.filter(|variable| geometry.interface.contains(&variable.id))
+        };
+        let per_vertex = inputs().filter(|v| is_per_vertex(v));
+        Ok(Self {
+            function: geometry.function,
+            modes,
+            declarations,
+            passing: Passing::new(declarations, vertex, per_vertex)?,
+            inputs: Inputs::of_geometry(
+                declarations,
+                inputs().filter(|v| !is_per_vertex(v)),
+                vertex_input,
+            ),
+            vertex_resets: Resets::of(module, declarations, vertex, true),
+            resets: Resets::of(module, declarations, geometry, false),
+            vertex_undefined,
+        })
+    }
+
+    /// Generates what comes before the vertex shader.
+    pub(super) fn before_vertex(
+        &self,
+        builder: &mut Builder<'_>,
+        code: &mut Code,
+        outputs: &StoredOutputs<'_>,
+    ) {
+        self.vertex_resets.store(builder, code);
+        self.vertex_undefined.clear(builder, code, outputs);
+    }
+
+    /// The body of a stub; `None` if it is not one of a geometry shader.
+    ///
+    /// # Errors
+    /// [`LowerError::BuiltIn`]
+    pub(super) fn define(
+        &mut self,
+        linker: &mut Linker<'_, '_>,
+        name: StubName,
+        stub: &Stub,
+        undefined: &Undefined,
+        outputs: &StoredOutputs<'_>,
+    ) -> Result<Option<Code>, LowerError> {
+        Ok(Some(match name {
+            StubName::InputVertices => constant(linker, self.modes.input.vertices()),
+            StubName::OutputVertices => constant(linker, self.modes.output_vertices),
+            StubName::GeometryInvocations => constant(linker, self.modes.invocations),
+            StubName::PassVertex => {
+                let [slot] = stub.parameters()?;
+                self.passing.pass_vertex(&mut linker.builder, self.declarations, slot)
+            }
+            StubName::SetGeometryInputs => {
+                let [primitive, invocation] = stub.parameters()?;
+                self.inputs.set_for_geometry(linker, primitive, invocation)?
+            }
+            StubName::ShadeGeometry => {
+                let builder = &mut linker.builder;
+                let mut code = Code::default();
+                self.resets.store(builder, &mut code);
+                undefined.clear(builder, &mut code, outputs);
+                let void = builder.void();
+                code.call(builder, void, self.function, &[]);
+                code.push(Op::Return, &[]);
+                code
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    /// Input variables of the compute shader that built-ins are copied from.
+    pub(super) fn interface(self) -> Vec<Id> {
+        self.inputs.interface
+    }
+}
+
+/// Capabilities that only say what a geometry shader does.
+const GEOMETRY_CAPABILITIES: [Capability; 3] =
+    [Capability::Geometry, Capability::GeometryPointSize, Capability::GeometryStreams];
+
+/// Leaves the execution modes that apply in any stage, each once.
+///
+/// # Errors
+/// [`LowerError::FloatControls`].
+fn merge_modes(
+    module: &mut Module,
+    vertex: &EntryPoint,
+    geometry: &EntryPoint,
+) -> Result<(), LowerError> {
+    let of_vertex = module.section(Section::ExecutionModes).filter(|i| i.id(0) == vertex.function);
+    let modes = of_vertex.filter_map(|i| Some(i.operands().get(1..)?.to_vec()));
+    let modes: FxHashSet<Vec<u32>> = modes.collect();
+    let mut conflict = None;
+    module.retain(Section::ExecutionModes, |i| {
+        let (true, [_, mode, parameters @ ..]) = (i.id(0) == geometry.function, i.operands())
+        else {
+            return true;
+        };
+        if let Some(opposite) = opposite(*mode)
+            && modes.contains([&[opposite as u32], parameters].concat().as_slice())
+        {
+            conflict = ExecutionMode::from_u32(*mode);
+        }
+        !is_of_geometry(*mode) && !modes.contains(&i.operands()[1..])
+    });
+    match conflict {
+        Some(mode) => Err(LowerError::FloatControls { mode }),
+        None => Ok(()),
+    }
+}
+
+/// The mode for floating-point numbers that contradicts one.
+fn opposite(mode: u32) -> Option<ExecutionMode> {
+    Some(match ExecutionMode::from_u32(mode) {
+        Some(ExecutionMode::DenormPreserve) => ExecutionMode::DenormFlushToZero,
+        Some(ExecutionMode::DenormFlushToZero) => ExecutionMode::DenormPreserve,
+        Some(ExecutionMode::RoundingModeRTE) => ExecutionMode::RoundingModeRTZ,
+        Some(ExecutionMode::RoundingModeRTZ) => ExecutionMode::RoundingModeRTE,
+        _ => return None,
+    })
+}
+
+fn is_of_geometry(mode: u32) -> bool {
+    use ExecutionMode::*;
+    matches!(
+        ExecutionMode::from_u32(mode),
+        Some(
+            InputPoints
+                | InputLines
+                | InputLinesAdjacency
+                | Triangles
+                | InputTrianglesAdjacency
+                | OutputPoints
+                | OutputLineStrip
+                | OutputTriangleStrip
+                | Invocations
+                | OutputVertices
+        )
+    )
+}

@@ -1,0 +1,171 @@
+//! Copies the outputs of a vertex shader to the inputs of a geometry shader.
+//!
+//! Both are `Private` variables then. Each scalar or vector is copied by itself, so that types may
+//! differ where the specification allows it: a `vec4` serves as a `vec3`, members of a block as
+//! variables. An input without a matching output is 0.
+
+use rustc_hash::FxHashMap;
+use spirv::{Op, StorageClass};
+
+use super::leaves::{Leaf, Slot, leaves};
+use crate::lower::LowerError;
+use crate::spirv::Id;
+use crate::spirv::declarations::{Declarations, Variable};
+use crate::spirv::emit::{Builder, Code};
+use crate::spirv::entry_point::EntryPoint;
+
+/// What is copied.
+#[derive(Debug, Default)]
+pub(crate) struct Passing {
+    outputs: Vec<Leaf>,
+    /// For each input, what its components are copied from.
+    inputs: Vec<(Leaf, Vec<Option<Source>>)>,
+}
+
+/// A component of an output.
+#[derive(Debug, Clone, Copy)]
+struct Source {
+    /// The number of the output.
+    output: usize,
+    component: u32,
+}
+
+impl Passing {
+    /// What is copied from the outputs of one entry point to those `inputs` of the next one that have an
+    /// element for each vertex.
+    ///
+    /// # Errors
+    /// [`LowerError::PassedType`], [`LowerError::NoLocation`].
+    pub(super) fn new<'v>(
+        declarations: &Declarations,
+        vertex: &EntryPoint,
+        inputs: impl Iterator<Item = &'v Variable>,
+    ) -> Result<Self, LowerError> {
+        let mut outputs = Vec::new();
+        for variable in declarations.variables(StorageClass::Output) {
+            if vertex.interface.contains(&variable.id) {
+                outputs.extend(leaves(declarations, variable, false)?);
+            }
+        }
+        let mut sources: FxHashMap<Slot, (Source, u32)> = FxHashMap::default();
+        for (number, output) in outputs.iter().enumerate() {
+            for component in 0..output.count {
+                let source = Source { output: number, component };
+                sources.insert(output.slot(component), (source, output.bits));
+            }
+        }
+        let mut passed = Vec::new();
+        for variable in inputs {
+            for input in leaves(declarations, variable, true)? {
+                let source = |component| {
+                    let (source, bits) = sources.get(&input.slot(component))?;
+                    (*bits == input.bits).then_some(*source)
+                };
+                let of_components = (0..input.count).map(source).collect();
+                passed.push((input, of_components));
+            }
+        }
+        Ok(Self { outputs, inputs: passed })
+    }
+
+    /// The body of `pass_vertex(slot)`: copies to the elements of vertex `slot`.
+    pub(crate) fn pass_vertex(
+        &self,
+        builder: &mut Builder<'_>,
+        declarations: &Declarations,
+        slot: Id,
+    ) -> Code {
+        let mut copy = Copy { builder, code: Code::default(), declarations, passing: self };
+        let mut loaded = FxHashMap::default();
+        for (input, sources) in &self.inputs {
+            let value = copy.value(input, sources, &mut loaded);
+            let pointer = copy.pointer(input, Some(slot));
+            copy.code.push(Op::Store, &[pointer.0, value.0]);
+        }
+        copy.code.push(Op::Return, &[]);
+        copy.code
+    }
+}
+
+/// Generates the copies.
+struct Copy<'c, 'm> {
+    builder: &'c mut Builder<'m>,
+    code: Code,
+    declarations: &'c Declarations,
+    passing: &'c Passing,
+}
+
+impl Copy<'_, '_> {
+    /// A pointer to a leaf, of vertex `slot` if there is one for each.
+    fn pointer(&mut self, leaf: &Leaf, slot: Option<Id>) -> Id {
+        let constants = leaf.path.iter().map(|index| self.builder.constant(*index).0);
+        let indices: Vec<u32> = slot.map(|slot| slot.0).into_iter().chain(constants).collect();
+        if indices.is_empty() {
+            return leaf.variable;
+        }
+        let ty = self.builder.pointer(StorageClass::Private, leaf.ty);
+        self.code.value(
+            self.builder,
+            Op::AccessChain,
+            ty,
+            &[&[leaf.variable.0], &indices[..]].concat(),
+        )
+    }
+
+    /// The value of an input. An output is loaded once.
+    fn value(
+        &mut self,
+        input: &Leaf,
+        sources: &[Option<Source>],
+        loaded: &mut FxHashMap<usize, Id>,
+    ) -> Id {
+        let passing = self.passing;
+        let mut load = |this: &mut Self, number: usize, output: &Leaf| {
+            *loaded.entry(number).or_insert_with(|| {
+                let pointer = this.pointer(output, None);
+                this.code.value(this.builder, Op::Load, output.ty, &[pointer.0])
+            })
+        };
+        // Mostly both are of one type.
+        if let [Some(first), ..] = sources
+            && let Some(output) = passing.outputs.get(first.output)
+            && output.ty == input.ty
+            && (0..).zip(sources).all(|(component, source)| {
+                source.is_some_and(|s| s.output == first.output && s.component == component)
+            })
+        {
+            return load(self, first.output, output);
+        }
+        let ty = self.component_type(input);
+        let scalars = sources.iter().map(|source| {
+            let from = source.and_then(|s| Some((s, passing.outputs.get(s.output)?)));
+            let Some((Source { output: number, component }, output)) = from else {
+                return self.builder.declare(Op::ConstantNull, &[ty.0]).0;
+            };
+            let value = load(self, number, output);
+            let scalar = self.component_type(output);
+            let value = match output.count {
+                1 => value,
+                _ => self.code.value(
+                    self.builder,
+                    Op::CompositeExtract,
+                    scalar,
+                    &[value.0, component],
+                ),
+            };
+            match scalar == ty {
+                true => value.0,
+                false => self.code.value(self.builder, Op::Bitcast, ty, &[value.0]).0,
+            }
+        });
+        let scalars: Vec<u32> = scalars.collect();
+        match scalars[..] {
+            [scalar] => Id(scalar),
+            _ => self.code.value(self.builder, Op::CompositeConstruct, input.ty, &scalars),
+        }
+    }
+
+    fn component_type(&self, leaf: &Leaf) -> Id {
+        self.declarations.vector(leaf.ty).map_or(leaf.ty, |(component, _)| component)
+    }
+}

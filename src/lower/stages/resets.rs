@@ -1,0 +1,57 @@
+//! What a stage finds when it runs again in the same invocation.
+//!
+//! A module-scope variable has the value of its initializer when an invocation begins. A vertex shader
+//! that is part of a geometry capture runs for several vertices in one, and has to find the same each time.
+
+use spirv::{Op, StorageClass};
+
+use crate::spirv::declarations::Declarations;
+use crate::spirv::emit::{Builder, Code};
+use crate::spirv::entry_point::EntryPoint;
+use crate::spirv::static_use::StaticUse;
+use crate::spirv::{Id, Module, Section};
+
+/// Values that variables have before a stage runs.
+#[derive(Debug, Default)]
+pub(crate) struct Resets {
+    /// Variables with the constants that initialize them.
+    initialized: Vec<(Id, Id)>,
+    /// Variables that are set to 0, with their types.
+    cleared: Vec<(Id, Id)>,
+}
+
+impl Resets {
+    /// The initializers of the variables that an entry point uses. Its other outputs are set to 0 if
+    /// `clears_outputs`: another stage may read them even if this one does not write them.
+    pub(super) fn of(
+        module: &Module,
+        declarations: &Declarations,
+        entry: &EntryPoint,
+        clears_outputs: bool,
+    ) -> Self {
+        let used = StaticUse::of(module, entry.function);
+        let is_used = |id: Id| used.contains(id) || entry.interface.contains(&id);
+        let storages = [StorageClass::Private as u32, StorageClass::Output as u32];
+        let variables = module.section(Section::Declarations).filter(|i| {
+            i.is(Op::Variable) && i.operands().len() > 3 && storages.contains(&i.operand(2))
+        });
+        let initialized: Vec<(Id, Id)> =
+            variables.map(|i| (i.id(1), i.id(3))).filter(|(id, _)| is_used(*id)).collect();
+        let outputs = declarations.variables(StorageClass::Output).filter(|_| clears_outputs);
+        let cleared = outputs
+            .filter(|v| is_used(v.id) && !initialized.iter().any(|(id, _)| *id == v.id))
+            .map(|v| (v.id, v.pointee));
+        Self { cleared: cleared.collect(), initialized }
+    }
+
+    /// Generates the stores.
+    pub(crate) fn store(&self, builder: &mut Builder<'_>, code: &mut Code) {
+        for (variable, value) in &self.initialized {
+            code.push(Op::Store, &[variable.0, value.0]);
+        }
+        for (variable, ty) in &self.cleared {
+            let null = builder.declare(Op::ConstantNull, &[ty.0]);
+            code.push(Op::Store, &[variable.0, null.0]);
+        }
+    }
+}

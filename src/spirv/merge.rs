@@ -1,0 +1,205 @@
+//! Merges modules: the stages of a pipeline that become one shader.
+//!
+//! The merged module has the entry points of both, and everything that they need. Types that SPIR-V
+//! forbids to declare twice are shared, so that a value of one stage can be copied to the other.
+
+use rustc_hash::FxHashMap;
+use spirv::{AddressingModel, Op};
+
+use super::entry_point::{EntryPoint, debug_info_sets};
+use super::id_set::IdMap;
+use super::{Id, Instruction, Module, Section, result_of, visit_ids};
+
+/// The reason why two modules cannot be merged.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MergeError {
+    /// An instruction whose ids are not known, so it cannot be renumbered.
+    #[error("{stage} has an instruction that cannot be renumbered: opcode {opcode}")]
+    UnknownInstruction {
+        /// The stage and the entry point of the second module.
+        stage: String,
+        /// The opcode.
+        opcode: u16,
+    },
+    /// The memory models differ. A module has one.
+    #[error("{stage} has another memory model than the stages before it")]
+    MemoryModel {
+        /// The stage and the entry point of the second module.
+        stage: String,
+    },
+}
+
+/// Adds everything of `other`, with new ids, and returns its entry point with these. Debug info that is
+/// made of instructions (not names and lines) is left out.
+///
+/// # Errors
+/// [`MergeError`]. The module is then half merged.
+pub(crate) fn merge(
+    module: &mut Module,
+    other: &Module,
+    entry: &EntryPoint,
+) -> Result<EntryPoint, MergeError> {
+    let stage = || format!("{:?} '{}'", entry.model, entry.name);
+    module.raise_version(other);
+    merge_memory_models(module, other).ok_or_else(|| MergeError::MemoryModel { stage: stage() })?;
+    for section in [Section::Capabilities, Section::Extensions] {
+        for i in other.section(section) {
+            if !module.section(section).any(|known| known.words() == i.words()) {
+                module.push_encoded(section, i.words());
+            }
+        }
+    }
+    let mut merge = Merge { module, ids: other.id_map(), words: Vec::new() };
+    let unknown = |opcode| MergeError::UnknownInstruction { stage: stage(), opcode };
+    merge.imports(other);
+    merge.declarations(other).map_err(unknown)?;
+    const OTHERS: [Section; 7] = [
+        Section::EntryPoints,
+        Section::ExecutionModes,
+        Section::Sources,
+        Section::Names,
+        Section::Processes,
+        Section::Annotations,
+        Section::Functions,
+    ];
+    let debug_info = debug_info_sets(other);
+    for section in OTHERS {
+        for i in other.section(section) {
+            if !(i.is(Op::ExtInst) && debug_info.contains(&i.id(2))) {
+                merge.push(section, i).map_err(unknown)?;
+            }
+        }
+    }
+    Ok(EntryPoint {
+        function: merge.id(entry.function),
+        interface: entry.interface.iter().map(|id| merge.id(*id)).collect(),
+        ..entry.clone()
+    })
+}
+
+/// Takes over physical addressing. Returns `None` if the memory models differ.
+fn merge_memory_models(module: &mut Module, other: &Module) -> Option<()> {
+    let of = |module: &Module| {
+        let model = module.section(Section::MemoryModel).next();
+        model.map(|i| (i.operand(0), i.operand(1)))
+    };
+    let ((addressing, model), (other_addressing, other_model)) = (of(module)?, of(other)?);
+    if addressing == AddressingModel::Logical as u32 {
+        module.edit(Section::MemoryModel, |_, operands| {
+            if let [addressing, _] = operands {
+                *addressing = other_addressing;
+            }
+        });
+    }
+    (model == other_model).then_some(())
+}
+
+struct Merge<'m> {
+    module: &'m mut Module,
+    /// The new ids.
+    ids: IdMap<Id>,
+    /// Memory for an instruction.
+    words: Vec<u32>,
+}
+
+impl Merge<'_> {
+    /// The new id.
+    fn id(&mut self, id: Id) -> Id {
+        self.ids.get(id).unwrap_or_else(|| {
+            let new = self.module.fresh_id();
+            self.ids.insert(id, new);
+            new
+        })
+    }
+
+    /// The instruction with new ids, in `words`.
+    ///
+    /// # Errors
+    /// The opcode, if not all its ids are known.
+    fn renumber(&mut self, i: Instruction<'_>) -> Result<(), u16> {
+        let mut words = std::mem::take(&mut self.words);
+        words.clear();
+        words.extend_from_slice(i.words());
+        let known = visit_ids(i, |index| {
+            if let Some(word) = words.get_mut(index + 1) {
+                *word = self.id(Id(*word)).0;
+            }
+        });
+        self.words = words;
+        if known { Ok(()) } else { Err(i.opcode()) }
+    }
+
+    fn push(&mut self, section: Section, i: Instruction<'_>) -> Result<(), u16> {
+        self.renumber(i)?;
+        self.module.push_encoded(section, &self.words);
+        Ok(())
+    }
+
+    /// Instruction sets, except for debug info.
+    fn imports(&mut self, other: &Module) {
+        let debug_info = debug_info_sets(other);
+        for i in other.section(Section::Imports).filter(|i| !debug_info.contains(&i.id(0))) {
+            let name = &i.operands()[1..];
+            let known = self
+                .module
+                .section(Section::Imports)
+                .find(|known| &known.operands()[1..] == name)
+                .map(|known| known.id(0));
+            match known {
+                Some(known) => self.ids.insert(i.id(0), known),
+                None => {
+                    let operands = [&[self.id(i.id(0)).0], name].concat();
+                    self.module.push(Section::Imports, Op::ExtInstImport, &operands);
+                }
+            }
+        }
+    }
+
+    /// Types, constants and variables.
+    ///
+    /// # Errors
+    /// As [`renumber`](Self::renumber).
+    fn declarations(&mut self, other: &Module) -> Result<(), u16> {
+        let key = |i: Instruction<'_>| {
+            let operands = i.operands().get(1..)?;
+            Some(([&[u32::from(i.opcode())], operands].concat(), i.id(0)))
+        };
+        let unique = self.module.section(Section::Declarations).filter(is_unique_type);
+        let mut known: FxHashMap<Vec<u32>, Id> = unique.filter_map(key).collect();
+        let debug_info = debug_info_sets(other);
+        for i in other.section(Section::Declarations) {
+            if i.is(Op::ExtInst) && debug_info.contains(&i.id(2)) {
+                continue;
+            }
+            if is_unique_type(&i) {
+                // Its own id is not part of the key.
+                self.renumber(i)?;
+                let found = key(Instruction::new(&self.words));
+                if let Some((key, new)) = found {
+                    if let Some(same) = known.get(&key) {
+                        self.ids.insert(i.id(0), *same);
+                        continue;
+                    }
+                    known.insert(key, new);
+                }
+                self.module.push_encoded(Section::Declarations, &self.words);
+            } else {
+                self.push(Section::Declarations, i)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a module must not declare such a type twice: types that are neither aggregates nor pointers.
+fn is_unique_type(i: &Instruction<'_>) -> bool {
+    use Op::{TypeArray, TypeForwardPointer, TypePointer, TypeRuntimeArray, TypeStruct};
+    let Some(op) = i.op() else { return false };
+    let is_type = result_of(*i) == (None, Some(i.id(0)));
+    is_type
+        && !matches!(
+            op,
+            TypeArray | TypeRuntimeArray | TypeStruct | TypePointer | TypeForwardPointer
+        )
+}

@@ -1,0 +1,107 @@
+//! Geometry shaders with the vertex shader before them, as one compute shader.
+
+use spirv::ExecutionModel;
+use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
+use vkxfb::lower::{GeometryInput, LowerError, Lowered, ResourcePlan, Shader, compute};
+use vkxfb::vertex_input::{
+    InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
+};
+
+use crate::common;
+
+const VERTEX: &str = "#version 450
+    layout(location = 0) in vec4 at;
+    layout(location = 0) out vec4 colour;
+    layout(location = 1) flat out uvec3 ids[2];
+    layout(location = 3) out Block { vec2 inner; float last; } block;
+    layout(push_constant) uniform Push { vec4 shift; } push;
+    layout(set = 0, binding = 0) uniform Scale { vec4 scale; } by;
+    uint calls = 7u;
+    void main() {
+        calls++;
+        gl_Position = at * by.scale + push.shift;
+        gl_PointSize = 2.0;
+        colour = at;
+        ids[0] = uvec3(gl_VertexIndex, gl_InstanceIndex, calls);
+        ids[1] = uvec3(1, 2, 3);
+        block.inner = at.xy;
+        block.last = at.z;
+    }";
+
+const GEOMETRY: &str = "#version 450
+    layout(triangles, invocations = 3) in;
+    layout(triangle_strip, max_vertices = 8) out;
+    layout(location = 0) in vec3 colour[];
+    layout(location = 1) flat in uvec2 ids[][2];
+    layout(location = 3) in Block { vec2 inner; float last; } block[];
+    layout(location = 9) in float nobody[];
+    layout(push_constant) uniform Push { layout(offset = 16) uint most; } push;
+    layout(set = 0, binding = 0) uniform Scale { vec4 scale; } by;
+    layout(location = 0, xfb_buffer = 0, xfb_offset = 0, xfb_stride = 48) out vec3 to;
+    layout(location = 1, xfb_buffer = 0, xfb_offset = 16) flat out uvec2 id;
+    layout(xfb_buffer = 0, xfb_offset = 32) out gl_PerVertex { vec4 gl_Position; };
+    float sum = 1.0;
+    void vertex(uint n) {
+        sum += block[n].inner.x + block[n].last;
+        to = colour[n] * sum;
+        id = ids[n][1] + uvec2(gl_PrimitiveIDIn, gl_InvocationID);
+        gl_Position = gl_in[n].gl_Position + nobody[n];
+        EmitVertex();
+    }
+    void main() {
+        for (uint i = 0u; i < push.most; i++) {
+            vertex(i % 3u);
+            if (i % 4u == 3u) EndPrimitive();
+        }
+        if (by.scale.x > 1.0) return;
+        vertex(0u);
+    }";
+
+fn vertex_input() -> VertexInput {
+    let format = VertexFormat::R32G32B32A32Sfloat;
+    VertexInput {
+        bindings: vec![VertexBinding { binding: 0, stride: 16, input_rate: InputRate::Vertex }],
+        attributes: vec![VertexAttribute { location: 0, binding: 0, format, offset: 0 }],
+    }
+}
+
+fn lower(
+    vertex: &[u32],
+    geometry: &[u32],
+    target: compute::Target,
+) -> Result<Lowered, LowerError> {
+    let vertex = Shader::new(vertex);
+    let vertex_input = vertex_input();
+    let options =
+        compute::Options::new(&vertex_input).vertex_shader(&vertex).target(target);
+    compute::lower(&Shader::new(geometry), &options)
+}
+
+fn compiled() -> (Vec<u32>, Vec<u32>) {
+    let vertex = common::compile(VERTEX, &["--target-env", "vulkan1.0"]);
+    let geometry = common::compile_stage("geom", GEOMETRY, &["--target-env", "vulkan1.0"]);
+    (vertex, geometry)
+}
+
+#[test]
+fn two_stages_become_one_valid_shader() {
+    let (vertex, geometry) = compiled();
+    for resources in
+        [ResourcePlan::DeviceAddress, ResourcePlan::Descriptors { reads: 6, writes: 4 }]
+    {
+        let target = compute::Target::default().resources(resources);
+        let lowered = lower(&vertex, &geometry, target).unwrap();
+        common::validate(&lowered.words, "vulkan1.0");
+        common::validate(&lowered.specialized(&[]).unwrap(), "vulkan1.0");
+        assert_eq!(lowered.stage, ExecutionModel::Geometry);
+        assert_eq!(lowered.descriptor_sets, [0]);
+        assert_eq!(lowered.push_constants, 0..32);
+        let compute = lowered.compute().unwrap();
+        assert_eq!(compute.attributes.len(), 1);
+        let modes = compute.geometry.unwrap();
+        assert_eq!(
+            (modes.input, modes.output_vertices, modes.invocations, modes.max_vertices),
+            (GeometryInput::Triangles, 3, 3, 8)
+        );
+    }
+}
