@@ -23,6 +23,14 @@ pub enum Barrier {
     RestartToSetup,
     /// From the setup kernel to the captures.
     SetupToCapture,
+    /// Before geometry shaders that count: orders them as [`Self::BeforeSetup`] orders kernels.
+    BeforeCounting,
+    /// From what geometry shaders count to the sums over it.
+    CountsToSums,
+    /// From these sums to the kernel that places them.
+    SumsToPlace,
+    /// From that kernel to the captures.
+    PlaceToCapture,
     /// Before counters and query results that the CPU knows are written.
     BeforeFinish,
     /// Before a fused capture: orders it as [`Self::BeforeSetup`] orders kernels.
@@ -68,12 +76,18 @@ impl Barrier {
                 let earlier = Stage::COMPUTE_SHADER | Stage::DRAW_INDIRECT | Stage::TRANSFER;
                 ((earlier, Access::SHADER_WRITE), both)
             }
+            Self::BeforeCounting => {
+                let earlier = Stage::COMPUTE_SHADER | Stage::DRAW_INDIRECT | Stage::TRANSFER;
+                ((earlier, Access::SHADER_WRITE), captures)
+            }
             // Nothing that is written there is an argument of an indirect dispatch.
             Self::BeforeFused => {
                 let earlier = Stage::COMPUTE_SHADER | Stage::TRANSFER;
                 ((earlier, Access::SHADER_WRITE), captures)
             }
-            Self::BetweenCaptures | Self::RestartToSetup => (write, captures),
+            Self::BetweenCaptures | Self::RestartToSetup | Self::PlaceToCapture => {
+                (write, captures)
+            }
             Self::EndsToHost => (write, (Stage::HOST, Access::HOST_READ)),
             Self::BeforeJob => {
                 let earlier = Stage::COMPUTE_SHADER | Stage::DRAW_INDIRECT | Stage::TRANSFER;
@@ -98,9 +112,12 @@ impl Barrier {
                 (Stage::TRANSFER, Access::TRANSFER_READ | Access::TRANSFER_WRITE),
             ),
             Self::AfterMove => ((Stage::TRANSFER, Access::TRANSFER_WRITE), both),
-            Self::RestartToScan | Self::ValuesToEnds | Self::Scarce | Self::CaptureToConsumer => {
-                (write, both)
-            }
+            Self::CountsToSums
+            | Self::SumsToPlace
+            | Self::RestartToScan
+            | Self::ValuesToEnds
+            | Self::Scarce
+            | Self::CaptureToConsumer => (write, both),
         }
     }
 }

@@ -12,7 +12,7 @@ use ash::{ext, vk};
 use super::barrier::{Barrier, ConsumerScope, Scope};
 use super::descriptors::TableLimits;
 use super::extensions::{AddressFn, DrawIndirectCountFn, TransformFeedbackFn};
-use super::recorder::SMALL;
+use super::recorder::{MAX_ENTRIES, SMALL};
 use super::workarounds::WorkaroundEffect;
 use super::{Capabilities, RequiredFeatures, RuntimeError, required_features};
 use crate::counts::MAX_BUFFER_SIZE;
@@ -96,6 +96,7 @@ struct Shared {
     draw_indirect_count: Option<DrawIndirectCountFn>,
     max_workgroups_per_axis: u32,
     max_shared_workgroups: u32,
+    max_entries: u64,
     optimizes_shaders: bool,
     indirect_dispatch: bool,
     indirect_draws: bool,
@@ -160,6 +161,7 @@ impl Context {
             draw_indirect_count,
             max_workgroups_per_axis: x.min(y).min(WORKGROUPS_EVERYWHERE),
             max_shared_workgroups: SMALL,
+            max_entries: MAX_ENTRIES,
             optimizes_shaders: true,
             indirect_dispatch: !capabilities.identity().needs(WorkaroundEffect::DirectDispatch),
             indirect_draws: !capabilities.identity().needs(WorkaroundEffect::NoIndirectDraws),
@@ -337,6 +339,11 @@ impl Context {
     /// has a dispatch of its own, and the pipelines of its topology.
     pub(super) fn max_shared_workgroups(&self) -> u32 {
         self.shared.max_shared_workgroups
+    }
+
+    /// The most entries of a dispatch of geometry shaders: [`MAX_ENTRIES`].
+    pub(super) fn max_entries(&self) -> u64 {
+        self.shared.max_entries
     }
 
     /// Whether shaders are [optimized](crate::lower::Lowered::specialized) before the driver compiles

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ash::vk;
 
 use super::Unavailable;
-use crate::lower::{Backend, ResourcePlan};
+use crate::lower::{Backend, GeometryInput, ResourcePlan};
 use crate::topology::PrimitiveTopology;
 use crate::vertex_input::{InputRate, VertexFormat};
 
@@ -443,6 +443,29 @@ pub enum RuntimeError {
         /// The unsupported operation.
         what: &'static str,
     },
+    /// The topology of a draw has other primitives than the geometry shader takes.
+    #[error("the geometry shader takes {input:?}, and the draw has topology {topology}")]
+    GeometryInput {
+        /// What the shader takes.
+        input: GeometryInput,
+        /// The topology of the draw.
+        topology: PrimitiveTopology,
+    },
+    /// A draw with a geometry shader has too many primitives.
+    #[error(
+        "a draw with a geometry shader has {primitives} primitives with all its instances; at most {max} are supported"
+    )]
+    TooManyPrimitives {
+        /// The primitives of the draw.
+        primitives: u64,
+        /// The most.
+        max: u64,
+    },
+    /// Some draws of a recording have a geometry shader, and others have none.
+    #[error(
+        "draws with a geometry shader and draws without one are in one recording: flush the capture between them"
+    )]
+    MixedStages,
     /// Primitive restart was enabled with a pipeline that was created without it.
     #[error(
         "primitive restart is enabled for a pipeline that was made without `primitive_restart`"

@@ -37,7 +37,7 @@ use super::pulling::PulledAttribute;
 use super::{Context, RuntimeError};
 use crate::capture::Layout;
 use crate::lower::compute::WorkgroupSizes;
-use crate::lower::{Backend, Lowered, SysvalsPlace};
+use crate::lower::{Backend, Lowered, LoweredGeometry, SysvalsPlace};
 use crate::setters::setters;
 use crate::sysval::{AttributeDescriptor, INLINE_ATTRIBUTES};
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
@@ -215,6 +215,7 @@ struct Shared {
     /// the shader reads, in slot order; on the others all attributes of the vertex input state.
     attributes: Vec<PulledAttribute>,
     workgroup_sizes: WorkgroupSizes,
+    geometry: Option<LoweredGeometry>,
     is_staged: bool,
     byte_loads: bool,
     /// The number of descriptor sets of the application, and the numbers of the sets that the
@@ -459,6 +460,7 @@ impl Pipeline {
             primitive_restart: desc.primitive_restart,
             attributes,
             workgroup_sizes: shader.compute().map(|c| c.workgroup_sizes).unwrap_or_default(),
+            geometry: shader.compute().and_then(|compute| compute.geometry),
             is_staged: shader.compute().is_some_and(|compute| compute.is_staged),
             byte_loads: shader.compute().is_some_and(|compute| compute.byte_loads),
             set_count: desc.set_count(),
@@ -556,6 +558,11 @@ impl Pipeline {
 
     pub(super) fn attributes(&self) -> &[PulledAttribute] {
         &self.shared.attributes
+    }
+
+    /// What the geometry shader declares, if one is captured on the compute backend.
+    pub(super) fn geometry(&self) -> Option<LoweredGeometry> {
+        self.shared.geometry
     }
 
     /// Invocations per workgroup, on the compute backend.

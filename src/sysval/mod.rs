@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod draw_arguments;
+pub mod entries;
 pub mod results;
 pub mod setup;
 

@@ -1,11 +1,8 @@
 //! Geometry shaders with the vertex shader before them, as one compute shader.
 
 use spirv::ExecutionModel;
-use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
 use vkxfb::lower::{GeometryInput, LowerError, Lowered, ResourcePlan, Shader, compute};
-use vkxfb::vertex_input::{
-    InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
-};
+use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
 
 use crate::common;
 
@@ -65,15 +62,10 @@ fn vertex_input() -> VertexInput {
     }
 }
 
-fn lower(
-    vertex: &[u32],
-    geometry: &[u32],
-    target: compute::Target,
-) -> Result<Lowered, LowerError> {
+fn lower(vertex: &[u32], geometry: &[u32], target: compute::Target) -> Result<Lowered, LowerError> {
     let vertex = Shader::new(vertex);
     let vertex_input = vertex_input();
-    let options =
-        compute::Options::new(&vertex_input).vertex_shader(&vertex).target(target);
+    let options = compute::Options::new(&vertex_input).vertex_shader(&vertex).target(target);
     compute::lower(&Shader::new(geometry), &options)
 }
 

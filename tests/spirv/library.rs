@@ -8,9 +8,12 @@ use std::path::{Path, PathBuf};
 use naga::back::spv;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use vkxfb::lower::compute::DEFAULT_WORKGROUP_SIZE;
-use vkxfb::lower::kernel::{MAX_WORKGROUP_SIZE, RESUME_WIDTH};
+use vkxfb::lower::kernel::{ENTRY_SUMS_WIDTH, MAX_WORKGROUP_SIZE, RESUME_WIDTH};
 use vkxfb::lower::{SpecIds, WideAccesses};
 use vkxfb::sysval::draw_arguments::{CountedDraw, DrawArguments};
+use vkxfb::sysval::entries::{
+    ENTRIES_PER_BLOCK, Entries, EntryBatch, EntryJob, EntrySums, PlaceEntries,
+};
 use vkxfb::sysval::results::{Query, RESULTS_WIDTH, Results, flags as result_flags};
 use vkxfb::sysval::setup::{
     BATCH_SIZE, DrawRestarts, Finish, Fused, GroupBatch, Input, MAX_DRAWS, Operation, Progress,
@@ -182,6 +185,20 @@ fn sysvals_have_one_layout() {
         expected!(Resume:
             known, batches, count, vertices, needed, stream_query, generated_query, progress)
     );
+    assert_eq!(
+        layout("Entries"),
+        expected!(Entries: counts, blocks, length, room, is_counting, reserved)
+    );
+    assert_eq!(layout("EntrySums"), expected!(EntrySums: counts, sums, count, room, reserved));
+    assert_eq!(
+        layout("PlaceEntries"),
+        expected!(PlaceEntries: jobs, job_count, reserved, progress)
+    );
+    assert_eq!(
+        layout("EntryJob"),
+        expected!(EntryJob:
+            counting, storing, sums, block_count, vertices, stream_query, generated_query)
+    );
     assert_eq!(layout("Reduction"), expected!(Reduction: ranges, count, scan_count));
     assert_eq!(
         layout("RestartRange"),
@@ -254,6 +271,12 @@ fn constants_have_one_value() {
         ("SHARED_PAIRS", size((size_of::<RestartedDraw>() + size_of::<Batch>()) / 8)),
         ("RESUME_PROGRESS", size(offset_of!(Resume, progress))),
         ("RESUME_WIDTH", RESUME_WIDTH.into()),
+        ("BATCH_ENTRIES", size(offset_of!(EntryBatch, entries))),
+        ("ENTRIES_PER_BLOCK", ENTRIES_PER_BLOCK.into()),
+        ("ENTRIES_PER_INVOCATION", (ENTRIES_PER_BLOCK / ENTRY_SUMS_WIDTH).into()),
+        ("ENTRY_SUMS_WIDTH", ENTRY_SUMS_WIDTH.into()),
+        ("ENTRY_JOB_SIZE", size(size_of::<EntryJob>())),
+        ("PLACE_PROGRESS", size(offset_of!(PlaceEntries, progress))),
         ("KNOWN_BATCH_SIZE", size(size_of::<Batch>())),
         ("MAX_KERNEL_WIDTH", MAX_WORKGROUP_SIZE.into()),
         ("DIRECT", kind::DIRECT.into()),
@@ -301,6 +324,9 @@ fn constants_have_one_value() {
     let expected = BTreeMap::from([
         ("xfb_compute", [DEFAULT_WORKGROUP_SIZE, 1, 1]),
         ("xfb_compute_staged", [DEFAULT_WORKGROUP_SIZE, 1, 1]),
+        ("xfb_geometry", [DEFAULT_WORKGROUP_SIZE, 1, 1]),
+        ("xfb_entry_sums", [ENTRY_SUMS_WIDTH, 1, 1]),
+        ("xfb_place_entries", [MAX_WORKGROUP_SIZE, 1, 1]),
         ("xfb_restart", [MAX_WORKGROUP_SIZE, 1, 1]),
         ("xfb_restart_scan", [MAX_WORKGROUP_SIZE, 1, 1]),
         ("xfb_setup", [MAX_WORKGROUP_SIZE, 1, 1]),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Context, WORKGROUPS_EVERYWHERE};
 use crate::runtime::Barrier;
-use crate::runtime::recorder::SMALL;
+use crate::runtime::recorder::{MAX_ENTRIES, SMALL};
 
 /// Sets [`Context::max_workgroups_per_axis`], clamped to the limit of the device: small captures are
 /// then folded over two axes, or are refused as too large, as huge captures are otherwise.
@@ -19,6 +19,12 @@ pub fn set_max_workgroups_per_axis(context: &mut Context, workgroups: u32) {
 /// the default: small draws are then captured as large ones are otherwise.
 pub fn set_max_shared_workgroups(context: &mut Context, workgroups: u32) {
     Arc::make_mut(&mut context.shared).max_shared_workgroups = workgroups.min(SMALL);
+}
+
+/// Sets into how many entries the draws of a dispatch of geometry shaders are divided at most: few of many
+/// primitives, as the entries of huge draws are otherwise.
+pub fn set_max_entries(context: &mut Context, entries: u64) {
+    Arc::make_mut(&mut context.shared).max_entries = entries.clamp(1, MAX_ENTRIES);
 }
 
 /// Omits a barrier, or none: that shows that a test covers it.

@@ -6,6 +6,7 @@ use super::addresses::memory_of;
 use super::values::invocations_per_item;
 use super::{CollectedDraw, Collector, Predicate, State, Traits};
 use crate::counts::BoundBuffer;
+use crate::lower::{Backend, LoweredGeometry};
 use crate::runtime::descriptors::Purpose;
 use crate::runtime::fold::dispatch_size;
 use crate::runtime::parameters::{CounterBuffer, IndirectDraw};
@@ -45,6 +46,7 @@ impl Collector {
             is_counted: pipeline.captures_outputs(),
             is_staged: pipeline.is_staged(),
             fixed_topology: pipeline.fixed_topology(),
+            geometry: pipeline.geometry(),
             has_aligned_attributes: attributes.are_aligned,
             vertices: attributes.vertices,
             instances: attributes.instances,
@@ -91,6 +93,9 @@ impl Collector {
         self.check_used_sets()?;
         let pipeline = self.bound.pipeline.as_ref();
         check_topology(pipeline.and_then(Pipeline::fixed_topology), topology)?;
+        if let Some(geometry) = pipeline.and_then(Pipeline::geometry) {
+            self.check_geometry(geometry, topology, &arguments)?;
+        }
         let mut input = Input { draw_index, ..self.input(topology) };
         if let Arguments::Indexed(_) | Arguments::IndexedIndirect(_) = arguments {
             let indices = self.bound.indices.ok_or(RuntimeError::NoIndexBuffer)?;
@@ -210,6 +215,33 @@ impl Collector {
         }
     }
 
+    /// # Errors
+    /// [`RuntimeError::GeometryInput`]; [`RuntimeError::Unsupported`] for draws whose arguments or primitives only
+    /// the GPU knows.
+    fn check_geometry(
+        &self,
+        geometry: LoweredGeometry,
+        topology: PrimitiveTopology,
+        arguments: &Arguments<'_>,
+    ) -> Result<(), RuntimeError> {
+        if !geometry.input.takes(topology) {
+            return Err(RuntimeError::GeometryInput { input: geometry.input, topology });
+        }
+        let unsupported = |what| Err(RuntimeError::Unsupported { backend: Backend::Compute, what });
+        match arguments {
+            Arguments::Indexed(_) if self.bound.restart => {
+                unsupported("primitive restart with a geometry shader")
+            }
+            Arguments::Indirect(_) | Arguments::IndexedIndirect(_) | Arguments::ByteCount(_) => {
+                unsupported("indirect draws with a geometry shader")
+            }
+            _ if self.bound.predicate.is_some() => {
+                unsupported("conditional rendering with a geometry shader")
+            }
+            Arguments::Draw(_) | Arguments::Indexed(_) => Ok(()),
+        }
+    }
+
     fn push_input(
         &mut self,
         topology: PrimitiveTopology,
@@ -223,7 +255,8 @@ impl Collector {
             state,
             invocations: most_invocations(topology, &input, buffers),
         };
-        if draw.is_known() || !self.ctx.has_indirect_dispatch() {
+        let has_entries = self.collected.traits_of(&draw).geometry.is_some();
+        if !has_entries && (draw.is_known() || !self.ctx.has_indirect_dispatch()) {
             let size = self.collected.traits_of(&draw).workgroup_size(&draw.any_key());
             let invocations = draw.most_workgroups(size) * u64::from(size);
             dispatch_size(invocations, size, self.ctx.max_workgroups_per_axis())?;

@@ -6,6 +6,7 @@ use super::super::Captured;
 use super::super::ranges::Ranges;
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::counts::BoundBuffer;
+use crate::lower::LoweredGeometry;
 use crate::lower::compute::WorkgroupSizes;
 use crate::runtime::descriptors::MAX_ACCESS;
 use crate::runtime::pipeline::Key;
@@ -92,6 +93,8 @@ pub(in super::super) struct Traits {
     /// Whether workgroups collect records in shared memory, where they do so.
     pub(in super::super) is_staged: bool,
     pub(in super::super) fixed_topology: Option<PrimitiveTopology>,
+    /// What the geometry shader declares, if there is one.
+    pub(in super::super) geometry: Option<LoweredGeometry>,
     /// Whether every element of an attribute is aligned to what it is accessed by.
     pub(in super::super) has_aligned_attributes: bool,
     /// The number of vertices and of instances for which all elements of attributes exist.
@@ -154,9 +157,13 @@ impl Collected {
 
     /// The numbers of the states that captures use, ascending.
     pub(in super::super) fn used_states(&self) -> impl Iterator<Item = usize> {
-        let draws = if self.has_targets() { &self.draws[..] } else { &[] };
+        let captures = self.has_targets();
+        let is_used = move |draw: &&CollectedDraw| {
+            // What a geometry shader emits is counted by running it.
+            captures || self.traits_of(draw).geometry.is_some()
+        };
         let mut last = None;
-        let numbers = draws.iter().map(|draw| draw.state);
+        let numbers = self.draws.iter().filter(is_used).map(|draw| draw.state);
         numbers.filter(move |number| last.replace(*number) != Some(*number))
     }
 

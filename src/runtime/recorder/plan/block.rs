@@ -46,6 +46,14 @@ pub(in super::super) enum Scratch {
     PlacedDraws,
     /// The batches of the resume kernel or of the setup kernel.
     Batches,
+    /// What each entry of a group emits.
+    EntryCounts,
+    /// What each block of entries emits.
+    EntrySums,
+    /// Where each block of entries is captured.
+    EntryBlocks,
+    /// The batches that geometry shaders store with.
+    EntryBatches,
     /// The table of the restarts in a range of indices.
     RestartTable,
 }
@@ -97,6 +105,14 @@ pub(in super::super) enum Upload {
         has_several: bool,
         has_queries: bool,
     },
+    /// The batches that geometry shaders count with, one for each [`EntryGroup`](super::EntryGroup).
+    EntryBatches,
+    /// The parameters of the kernel that adds up the entries of the group with that number.
+    EntrySums(usize),
+    /// A job of the place kernel for each group.
+    EntryJobs { counting: BlockId, storing: BlockId },
+    /// The parameters of the place kernel.
+    PlaceEntries { jobs: BlockId, count: u32 },
     /// The ranges of indices that tables of restarts are made for.
     RestartRanges,
     /// The parameters of the restart kernel and of its scan.

@@ -13,6 +13,7 @@
 //! | fused.rs | one known draw of at most [8 workgroups](fused::MOST_WORKGROUPS), with a counter or a query to write, or at a position that is not known | barrier; one capture, which writes counters and queries itself |
 //! | direct.rs | position and draws are known | barrier, which is recorded where captures are played in order; captures; with counters or queries: barrier; finish kernel, which writes them |
 //! | resumed.rs | known draws at a position that is not known, with the same queries and vertices per primitive, that would all fit into empty buffers; not by descriptors | barrier; resume kernel, which writes counters and queries; barrier; captures |
+//! | geometry.rs | draws of geometry shaders | barrier; captures that count; barrier; sums kernel; barrier; place kernel, which writes counters and queries; barrier; captures that store |
 //! | setup.rs | otherwise | barrier; setup kernel, which writes counters and queries; barrier; captures |
 //!
 //! Primitive restart always goes by setup.rs: between the first barrier and the setup kernel stand the restart kernel,
@@ -39,6 +40,7 @@
 mod block;
 mod direct;
 mod fused;
+mod geometry;
 mod place;
 mod restarts;
 mod resumed;
@@ -49,6 +51,8 @@ mod step;
 mod tests;
 
 pub(super) use self::block::{BatchId, Block, BlockId, Contents, Queries, Scratch, Upload};
+pub(super) use self::geometry::EntryGroup;
+pub(in crate::runtime) use self::geometry::MAX_ENTRIES;
 use self::place::Dispatch;
 pub(super) use self::place::ListedNumber;
 pub(in crate::runtime) use self::place::{LISTED_BYTES, SMALL};
@@ -83,6 +87,8 @@ pub(super) struct Plan {
     pub(super) operations: Vec<Operation>,
     /// The draws of each dispatch that the setup kernel places draws for.
     pub(super) groups: Vec<Group>,
+    /// The draws of each dispatch of geometry shaders.
+    pub(super) entry_groups: Vec<EntryGroup>,
     pub(super) restarts: RestartTables,
     /// Where the next capture begins.
     pub(super) after: Position,
@@ -99,6 +105,8 @@ pub(super) struct Limits {
     pub(super) workgroups_per_axis: u32,
     /// The most workgroups of a draw that shares a dispatch with others: [`SMALL`], but in tests.
     pub(super) shared_workgroups: u32,
+    /// The most entries of a dispatch of geometry shaders: [`MAX_ENTRIES`], but in tests.
+    pub(super) entries: u64,
     /// Whether shaders reach buffers by descriptors, and not by addresses.
     pub(super) by_descriptors: bool,
     /// Whether dispatches may be indirect.
@@ -124,7 +132,8 @@ impl Plan {
     /// made where `may_fuse` is false.
     ///
     /// # Errors
-    /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::DescriptorSetUnknown`].
+    /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::DescriptorSetUnknown`], [`RuntimeError::MixedStages`],
+    /// [`RuntimeError::TooManyPrimitives`].
     pub(super) fn make(
         &mut self,
         limits: &Limits,
@@ -145,6 +154,7 @@ impl Plan {
         self.forget_placed();
         self.operations.clear();
         self.groups.clear();
+        self.entry_groups.clear();
         self.restarts.clear();
     }
 
@@ -187,6 +197,9 @@ impl Plan {
 
 impl Planner<'_> {
     fn plan_draws(&mut self, may_fuse: bool) -> Result<(), RuntimeError> {
+        if self.has_geometry()? {
+            return self.plan_geometry();
+        }
         let fusible = self.fusible().filter(|_| may_fuse);
         let all_known = self.collected.draws.iter().all(|draw| draw.is_known());
         match self.collected.position {

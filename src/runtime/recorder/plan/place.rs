@@ -26,7 +26,7 @@ pub(in super::super) type ListedNumber = u16;
 pub(in crate::runtime) const LISTED_BYTES: u64 = size_of::<ListedNumber>() as u64;
 
 /// The most draws that are listed.
-const MAX_LISTED_DRAWS: usize = 1 << ListedNumber::BITS;
+pub(super) const MAX_LISTED_DRAWS: usize = 1 << ListedNumber::BITS;
 
 /// The most workgroups of a shared dispatch, if two axes allow that many.
 const SHARED: u32 = 1 << 20;

@@ -71,7 +71,7 @@ pub(in super::super) struct CaptureStep {
 /// | `Pushed` | `Pushed`; `Placed` if the draw is small and needs checks, or where accesses may be unaligned or far |
 /// | `Restarted` | `Pushed`, with `restart` |
 /// | `Listed` | `Listed` |
-/// | `Resumed` | `Listed`; `Placed` of one draw |
+/// | `Resumed`, `Counted` | `Listed`; `Placed` of one draw |
 /// | `Batch` | `Placed` |
 /// | `Fused` | `Fused` |
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -80,8 +80,11 @@ pub(in super::super) enum Draws {
     Pushed(DrawSysvals),
     /// So many, at least two, which the CPU placed, in a block of [`Upload::Listed`](super::Upload::Listed).
     Listed(BlockId, usize),
-    /// The same, of one draw or several, and a batch of the resume kernel says where they are captured.
+    /// The same, of one draw or several, and a batch of the resume kernel or of the place kernel says where they
+    /// are captured.
     Resumed(BlockId, usize, BatchId),
+    /// The same, of draws of geometry shaders whose primitives are counted, and not stored.
+    Counted(BlockId, usize, BatchId),
     /// In a batch, whose draws the setup kernel placed.
     Batch(BatchId),
     /// In push constants: one draw, which is not clamped. Its workgroups place it, with [`Upload::Fused`](super::Upload::Fused).

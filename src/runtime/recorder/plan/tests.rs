@@ -6,6 +6,7 @@ use super::super::collect::{
 use super::*;
 use crate::counts::BoundBuffer;
 use crate::lower::compute::WorkgroupSizes;
+use crate::lower::{GeometryInput, LoweredGeometry};
 use crate::sysval::draw_flags;
 use crate::sysval::setup::{Input, kind, operation};
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
@@ -17,6 +18,7 @@ const STRIP: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
 const ADDRESSES: Limits = Limits {
     workgroups_per_axis: 65535,
     shared_workgroups: 64,
+    entries: 1 << 10,
     by_descriptors: false,
     indirect_dispatch: true,
     tests_alignment: true,
@@ -96,7 +98,9 @@ fn check(plan: &Plan) {
         assert!(matches!(upload(id), Upload::Listed { draws, .. } if draws.len() == count));
     };
     let is_batch = |batch: BatchId| {
-        is_scratch(batch.block, Scratch::Batches);
+        let contents = &plan.blocks[batch.block.0].contents;
+        let batches = [Scratch::Batches, Scratch::EntryBatches].map(Contents::Scratch);
+        assert!(batches.contains(contents) || *contents == Contents::Upload(Upload::EntryBatches));
         assert!((batch.number as u64 + 1) * batch.size <= plan.blocks[batch.block.0].size);
     };
     for (number, block) in plan.blocks.iter().enumerate() {
@@ -132,6 +136,25 @@ fn check(plan: &Plan) {
                 assert_eq!(upload(ranges), &Upload::RestartRanges);
                 vec![ranges]
             }
+            Upload::EntryBatches => {
+                let groups = plan.entry_groups.iter();
+                groups.flat_map(|group| [group.listed, group.counts, group.blocks]).collect()
+            }
+            Upload::EntrySums(group) => {
+                let group = plan.entry_groups[group];
+                is_scratch(group.counts, Scratch::EntryCounts);
+                is_scratch(group.sums, Scratch::EntrySums);
+                vec![group.counts, group.sums]
+            }
+            Upload::EntryJobs { counting, storing } => {
+                assert_eq!(upload(counting), &Upload::EntryBatches);
+                is_scratch(storing, Scratch::EntryBatches);
+                vec![counting, storing]
+            }
+            Upload::PlaceEntries { jobs, .. } => {
+                assert!(matches!(upload(jobs), Upload::EntryJobs { .. }));
+                vec![jobs]
+            }
             Upload::Listed { .. }
             | Upload::Operations(_)
             | Upload::Fused { .. }
@@ -150,13 +173,15 @@ fn check(plan: &Plan) {
                 (Kernel::Finish, Upload::Finish { .. })
                     | (Kernel::Resume, Upload::Resume { .. })
                     | (Kernel::Setup | Kernel::RestartedSetup, Upload::Setup { .. })
+                    | (Kernel::EntrySums, Upload::EntrySums(_))
+                    | (Kernel::PlaceEntries, Upload::PlaceEntries { .. })
                     | (Kernel::Restart | Kernel::RestartScan, Upload::Reduction { .. })
             )),
             Step::Capture(CaptureStep { draws, size, .. }) => {
                 match draws {
                     Draws::Pushed(_) => {}
                     Draws::Listed(block, count) => is_listed(block, count),
-                    Draws::Resumed(block, count, batch) => {
+                    Draws::Resumed(block, count, batch) | Draws::Counted(block, count, batch) => {
                         is_listed(block, count);
                         is_batch(batch);
                     }
@@ -184,6 +209,7 @@ fn described(step: &Step) -> String {
                 Draws::Pushed(_) => "one pushed".to_owned(),
                 Draws::Listed(_, count) => format!("{count} listed"),
                 Draws::Resumed(_, count, _) => format!("{count} resumed"),
+                Draws::Counted(_, count, _) => format!("{count} counted"),
                 Draws::Batch(batch) => format!("batch {}", batch.number),
                 Draws::Fused(..) => "one fused".to_owned(),
                 Draws::Restarted(..) => "one restarted".to_owned(),
@@ -375,6 +401,78 @@ fn what_is_indirect_is_placed_by_the_gpu() {
         plan(&direct, &small, &NO_COUNTERS).last().unwrap(),
         "capture batch 0, workgroups up to 11: Placed, indexed, checked"
     );
+}
+
+/// Draws of a geometry shader that takes triangles and emits lines.
+fn with_geometry(draws: &[CollectedDraw]) -> Collected {
+    let mut collected = captured(draws);
+    collected.states[0].traits.geometry = Some(LoweredGeometry {
+        input: GeometryInput::Triangles,
+        output_vertices: 2,
+        invocations: 1,
+        max_vertices: 8,
+    });
+    collected
+}
+
+#[test]
+fn geometry_shaders_count_before_they_store() {
+    let counting = [
+        "barrier BeforeCounting Always Unknown",
+        "capture 3 counted, workgroups 8: Listed, indexed, checked",
+        "barrier CountsToSums Always Unknown",
+        "EntrySums 1 x 1",
+        "barrier SumsToPlace Always Unknown",
+        "PlaceEntries 1 x 1",
+    ];
+    let storing = [
+        "barrier PlaceToCapture Always Captured",
+        "capture 3 resumed, workgroups 8: Listed, indexed, checked",
+    ];
+    let draws = [draw(LIST, 300), draw(STRIP, 130), draw(LIST, 2), indexed(draw(LIST, 600), false)];
+    let collected = with_geometry(&draws);
+    let both = [&counting[..], &storing[..]].concat();
+    assert_eq!(plan(&ADDRESSES, &collected, &NO_COUNTERS), both);
+    assert_eq!(plan(&DESCRIPTORS, &collected, &COUNTERS), both);
+    // Without a buffer nothing is stored, and queries count nevertheless.
+    let mut unbound = with_geometry(&draws);
+    unbound.targets = Default::default();
+    assert_eq!(plan(&ADDRESSES, &unbound, &NO_COUNTERS), counting);
+    // Draws of other queries have a dispatch of their own.
+    let mut queried = with_geometry(&[draw(LIST, 3); 2]);
+    queried.draws[1].input.generated_query = [32, 0];
+    assert_eq!(plan(&ADDRESSES, &queried, &NO_COUNTERS).len(), 10);
+}
+
+/// However large the draws are, a dispatch has as many entries as the limit says, and those that fill workgroups.
+#[test]
+fn large_draws_have_long_entries() {
+    let mut plan = Plan::default();
+    let draws = [draw(LIST, 3 << 20), draw(LIST, 3), draw(STRIP, (1 << 30) + 2)];
+    plan.make(&ADDRESSES, &with_geometry(&draws), &NO_COUNTERS, true).unwrap();
+    let [group] = plan.entry_groups[..] else { panic!("{:?}", plan.entry_groups) };
+    let length = ((1u64 << 20) + 1 + (1 << 30)).div_ceil(1 << 10) as u32;
+    assert_eq!(group.length, length);
+    let entries: Vec<u32> = plan.placed.iter().map(|draw| draw.invocations).collect();
+    assert_eq!(entries, [1, 1, (1 << 30) / length + 1]);
+    assert!(group.entries <= (1 << 10) + 3 * 64, "{group:?}");
+    let (_, scratch) = plan.memory();
+    assert!(scratch < 16 << 10, "{scratch} bytes");
+
+    let huge = with_geometry(&[draw(STRIP, u32::MAX)]);
+    let refused = plan.make(&ADDRESSES, &huge, &NO_COUNTERS, true);
+    assert!(matches!(refused, Err(RuntimeError::TooManyPrimitives { .. })));
+}
+
+#[test]
+fn draws_with_and_without_geometry_shaders_are_parted() {
+    let mut collected = with_geometry(&[draw(LIST, 3); 2]);
+    let mut other = collected.states[0];
+    other.traits.geometry = None;
+    collected.states.push(other);
+    collected.draws[1].state = 1;
+    let refused = Plan::default().make(&ADDRESSES, &collected, &NO_COUNTERS, true);
+    assert!(matches!(refused, Err(RuntimeError::MixedStages)));
 }
 
 #[test]

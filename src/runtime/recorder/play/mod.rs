@@ -139,6 +139,7 @@ fn limits_of(ctx: &Context) -> Limits {
     Limits {
         workgroups_per_axis: ctx.max_workgroups_per_axis(),
         shared_workgroups: ctx.max_shared_workgroups(),
+        entries: ctx.max_entries(),
         by_descriptors: ctx.table().is_some(),
         indirect_dispatch: ctx.has_indirect_dispatch(),
         tests_alignment: ctx.tests_alignment(),
@@ -241,10 +242,14 @@ impl Player<'_> {
     /// As [`record`](Self::record).
     unsafe fn find_sets(&mut self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
         let has_kernels = self.plan.steps.iter().any(|step| matches!(step, Step::Kernel { .. }));
-        let user = self.plan.capture_steps().next().map(|capture| match capture.draws {
-            Draws::Pushed(_) | Draws::Listed(..) => User::DirectCaptures,
-            Draws::Fused(..) => User::FusedCaptures,
-            Draws::Resumed(..) | Draws::Batch(_) | Draws::Restarted(..) => User::CapturesBySetup,
+        let user = self.plan.capture_steps().find_map(|capture| match capture.draws {
+            Draws::Pushed(_) | Draws::Listed(..) => Some(User::DirectCaptures),
+            Draws::Fused(..) => Some(User::FusedCaptures),
+            Draws::Resumed(..) | Draws::Batch(_) | Draws::Restarted(..) => {
+                Some(User::CapturesBySetup)
+            }
+            // These have the set of the kernels.
+            Draws::Counted(..) => None,
         });
         // SAFETY: the caller's contract.
         unsafe {

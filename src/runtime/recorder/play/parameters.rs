@@ -7,6 +7,7 @@ use crate::capture::MAX_XFB_BUFFERS;
 use crate::counts::MAX_BUFFER_SIZE;
 use crate::runtime::RuntimeError;
 use crate::runtime::arena::{Part, Suballocation, aligned};
+use crate::sysval::entries::{Entries, EntryBatch, EntryJob, EntrySums, PlaceEntries};
 use crate::sysval::setup::{
     Finish, Fused, Input, Operation, Progress, Reduction, RestartRange, Resume, Setup, operation,
 };
@@ -39,7 +40,7 @@ impl Player<'_> {
     }
 
     fn write(&self, part: &mut Part, upload: &Upload) -> Result<Suballocation, RuntimeError> {
-        let Plan { placed, operations, groups, restarts, .. } = &*self.plan;
+        let Plan { placed, operations, groups, entry_groups, restarts, .. } = &*self.plan;
         let at = |block: BlockId| split(self.places.address_of(block));
         match *upload {
             Upload::Listed { ref draws, workgroups } => {
@@ -101,6 +102,52 @@ impl Player<'_> {
                 workgroups_per_axis: self.ctx.max_workgroups_per_axis(),
                 has_queries: has_queries.into(),
                 reserved: [0; 3],
+                progress: self.progress(),
+            }),
+            Upload::EntryBatches => part.push(entry_groups.iter().map(|group| EntryBatch {
+                batch: Batch {
+                    draws: at(group.listed),
+                    draw_count: group.draw_count() as u32,
+                    ..Default::default()
+                },
+                entries: Entries {
+                    counts: at(group.counts),
+                    blocks: at(group.blocks),
+                    length: group.length,
+                    room: group.room,
+                    is_counting: 1,
+                    reserved: 0,
+                },
+            })),
+            Upload::EntrySums(number) => {
+                let sums = entry_groups.get(number).map(|group| EntrySums {
+                    counts: at(group.counts),
+                    sums: at(group.sums),
+                    count: group.entries,
+                    room: group.room,
+                    reserved: [0; 2],
+                });
+                part.push_one(sums.unwrap_or_default())
+            }
+            Upload::EntryJobs { counting, storing } => {
+                let of = |block, number: usize| {
+                    let batch = (number * size_of::<EntryBatch>()) as u64;
+                    split(self.places.address_of(block) + batch)
+                };
+                part.push(entry_groups.iter().enumerate().map(|(number, group)| EntryJob {
+                    counting: of(counting, number),
+                    storing: of(storing, number),
+                    sums: at(group.sums),
+                    block_count: group.block_count(),
+                    vertices: group.vertices,
+                    stream_query: self.resolve(group.queries.stream),
+                    generated_query: self.resolve(group.queries.generated),
+                }))
+            }
+            Upload::PlaceEntries { jobs, count } => part.push_one(PlaceEntries {
+                jobs: at(jobs),
+                job_count: count,
+                reserved: 0,
                 progress: self.progress(),
             }),
             Upload::RestartRanges => {

@@ -160,7 +160,12 @@ impl Player<'_> {
         // SAFETY: the caller's contract; the arguments lie in the scratch memory.
         unsafe {
             let raw = pipeline.recorded(self.ctx, key)?;
-            self.bind(playback, state, &pipeline, raw, &sysvals);
+            // What counts writes scratch memory, as kernels do, and no capture buffer.
+            let set = match draws {
+                Draws::Counted(..) => self.places.kernel_set,
+                _ => self.places.capture_set,
+            };
+            self.bind(playback, state, &pipeline, raw, set, &sysvals);
             let (device, cmd) = (self.ctx.device(), playback.cmd);
             match size {
                 Size::Direct(workgroups) | Size::DirectUpTo(workgroups) => {
@@ -191,7 +196,7 @@ impl Player<'_> {
         match draws {
             Draws::Pushed(draw) => sysvals.draw = self.resolved_draw(draw),
             Draws::Listed(block, count) => sysvals.set_listed(at(block), count as u32),
-            Draws::Resumed(block, count, batch) => {
+            Draws::Resumed(block, count, batch) | Draws::Counted(block, count, batch) => {
                 if count > 1 {
                     sysvals.set_listed(at(block), count as u32);
                 }
@@ -233,13 +238,14 @@ impl Player<'_> {
     /// Binds what a dispatch with a state needs, and sets its sysvals.
     ///
     /// # Safety
-    /// As [`record`](Self::record); `raw` is a pipeline of the state.
+    /// As [`record`](Self::record); `raw` is a pipeline of the state, and `set` one of the buffers.
     unsafe fn bind(
         &mut self,
         playback: &mut Playback<'_>,
         state: usize,
         pipeline: &Pipeline,
         raw: vk::Pipeline,
+        set: Option<vk::DescriptorSet>,
         sysvals: &Sysvals,
     ) {
         tracing::trace!(?sysvals);
@@ -264,7 +270,7 @@ impl Player<'_> {
                 arguments.record(device, cmd, point);
                 after = Some(number);
             }
-            if let Some(set) = self.places.capture_set
+            if let Some(set) = set
                 && found.table_layout != layout
             {
                 SetArguments { layout, first: count, sets: &[set], dynamic_offsets: &[] }
