@@ -36,6 +36,9 @@ fn xfb_entry_sums(
     let two = add64(vec2<u32>(counts.x, 0u), vec2<u32>(counts.y, 0u));
     let three = add64(two, vec2<u32>(counts.z, 0u));
     let all = add64(three, vec2<u32>(counts.w, 0u));
+    if local == 0u {
+        ends[NO_RUN] = vec4<u32>();
+    }
     let sum = sum_runs(local, false, vec4<u32>(all, 0u, 0u), NO_RUN);
     let before = sum.before.xy;
     store4(addresses.xy, sizes.y + first, vec4<u32>(
@@ -86,6 +89,7 @@ fn xfb_place_entries(@builtin(local_invocation_index) local: u32) {
         let positions = start_positions(progress, kernel.parameters);
         start_position = positions;
         start_room = room_at(progress, positions);
+        ends[NO_RUN] = vec4<u32>();
     }
     room = workgroupUniformLoad(&start_room);
     next_record = 0u;

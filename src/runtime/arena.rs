@@ -19,8 +19,10 @@ use std::fmt;
 
 use super::context::ContextId;
 use super::descriptors::{Sets, Window};
+use super::recorder::{LISTED_BYTES, MAX_ENTRIES};
 use super::{Context, MemoryAllocator, Pipeline, RuntimeError};
 use crate::setters::setters;
+use crate::sysval::entries::{ENTRIES_PER_BLOCK, EntryBatch, EntryJob, EntrySums};
 
 use self::part::{Kind, Level};
 pub(super) use self::part::{Part, Suballocation, aligned};
@@ -124,13 +126,41 @@ impl ArenaDesc {
         self.upload = self.upload.saturating_add(bytes.saturating_mul(times));
         self
     }
+
+    /// Adds the memory for `draws` draws of a pipeline with a geometry shader, which have `primitives`
+    /// primitives in all, with all their instances; nothing for another pipeline. It does not depend on what
+    /// the shader emits.
+    pub fn with_geometry(mut self, pipeline: &Pipeline, draws: u64, primitives: u64) -> Self {
+        if pipeline.geometry().is_none() {
+            return self;
+        }
+        let sizes = pipeline.workgroup_sizes();
+        let (least, most) = (sizes.batched.min(sizes.others), sizes.batched.max(sizes.others));
+        // Each draw may have a dispatch of its own, whose workgroups and blocks are filled up.
+        let filled = draws.saturating_mul(u64::from(most) + u64::from(ENTRIES_PER_BLOCK));
+        let entries = primitives.min(draws.saturating_mul(MAX_ENTRIES)).saturating_add(filled);
+        let blocks = entries / u64::from(ENTRIES_PER_BLOCK) + 1;
+        let lists = entries.div_ceil(u64::from(least.max(1))).saturating_mul(LISTED_BYTES);
+        let each = |bytes: usize| draws.saturating_mul(bytes as u64 + 4 * ALIGNMENT);
+        self.upload = self
+            .upload
+            .saturating_add(lists)
+            .saturating_add(each(size_of::<EntryBatch>() + size_of::<EntryJob>()))
+            .saturating_add(each(size_of::<EntrySums>()));
+        self.scratch = self
+            .scratch
+            .saturating_add(entries.saturating_mul(8))
+            .saturating_add(blocks.saturating_mul(12))
+            .saturating_add(each(size_of::<EntryBatch>()));
+        self
+    }
 }
 
 // The most that a draw takes by way of the setup kernel: its input, its group and the range of its
 // restarts, and the resulting draw in a group of its own; and the most that the CPU writes for one
 // which it places itself.
 const _: () = {
-    use super::recorder::{LISTED_BYTES, SMALL};
+    use super::recorder::SMALL;
     use crate::sysval::{Batch, DrawSysvals};
     let placed = size_of::<DrawSysvals>() as u64 + SMALL as u64 * LISTED_BYTES;
     // At least two draws are listed.

@@ -9,6 +9,7 @@ mod captures;
 mod common;
 mod effects;
 mod fan_limit;
+mod geometry;
 mod index_buffers;
 mod largest_buffer;
 mod pipeline_choice;

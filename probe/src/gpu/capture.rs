@@ -286,5 +286,13 @@ fn arena_for(requests: &[CaptureRequest<'_>]) -> ArenaDesc {
         count * (pipeline.attribute_bytes() + constants)
     };
     let tables: u64 = requests.iter().map(table).sum();
-    desc.upload(desc.upload + tables)
+    let with_geometry = |desc: ArenaDesc, request: &CaptureRequest<'_>| {
+        let primitives = request.draws.iter().map(|(topology, draw)| {
+            let of_instance = topology.primitive_count(draw.vertex_count);
+            of_instance.saturating_mul(draw.instance_count.into())
+        });
+        let primitives = primitives.fold(0, u64::saturating_add);
+        desc.with_geometry(request.pipeline, request.draws.len() as u64, primitives)
+    };
+    requests.iter().fold(desc.upload(desc.upload + tables), with_geometry)
 }

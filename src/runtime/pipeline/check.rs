@@ -7,7 +7,7 @@ use spirv::ExecutionModel;
 
 use super::{PipelineDesc, vertex_input};
 use crate::capture::Layout;
-use crate::lower::{Backend, LoweredKind};
+use crate::lower::{Backend, LoweredGeometry, LoweredKind};
 use crate::runtime::checks::check_limit;
 use crate::runtime::pulling::{self, PulledAttribute};
 use crate::runtime::{Capabilities, Context, Limits, RuntimeError};
@@ -24,9 +24,16 @@ pub(super) fn check(
         true => Ok(()),
         false => Err(RuntimeError::FeatureNotEnabled { what: what.to_owned(), feature }),
     };
-    if shader.stage != ExecutionModel::Vertex {
+    let geometry = shader.compute().and_then(|compute| compute.geometry);
+    if shader.stage != ExecutionModel::Vertex && geometry.is_none() {
         let stage = format!("a {:?} shader, where a vertex shader is due", shader.stage);
         return Err(RuntimeError::InvalidShader(stage));
+    }
+    if let Some(LoweredGeometry { input, .. }) = geometry
+        && !desc.dynamic_topology
+        && !input.takes(desc.topology)
+    {
+        return Err(RuntimeError::GeometryInput { input, topology: desc.topology });
     }
     match &shader.kind {
         LoweredKind::Native => {

@@ -1,0 +1,132 @@
+//! Geometry shaders, captured by compute: what they emit is what their source says. `tests/geometry` compares
+//! random ones with the driver's own captures.
+
+use vkxfb::Shader;
+use vkxfb::lower::{Backend, compute};
+use vkxfb::runtime::{Draw, Pipeline, PipelineDesc};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::vertex_input::VertexInput;
+use vkxfb_probe::gpu::{CaptureRequest, CaptureTarget, OpenOptions};
+
+use crate::common;
+use crate::common::device;
+
+const VERTEX: &str = "#version 450
+    layout(location = 0) flat out uvec2 id;
+    void main() { id = uvec2(gl_VertexIndex, gl_InstanceIndex); gl_Position = vec4(0.0); }";
+
+/// Emits the vertices of its primitive as one line strip, and for odd primitives a point more, which is no line.
+fn geometry(primitive: &str, vertices: u32) -> String {
+    format!(
+        "#version 450
+        layout({primitive}, invocations = 2) in;
+        layout(line_strip, max_vertices = 8) out;
+        layout(location = 0) flat in uvec2 id[];
+        layout(location = 0, xfb_buffer = 0, xfb_stride = 16, xfb_offset = 0) flat out uvec4 found;
+        void emit(uint slot) {{
+            found = uvec4(id[slot], gl_PrimitiveIDIn, gl_InvocationID);
+            EmitVertex();
+        }}
+        void main() {{
+            for (uint slot = 0u; slot < {vertices}u; slot++) emit(slot);
+            EndPrimitive();
+            if (gl_PrimitiveIDIn % 2 == 1) emit(0u);
+        }}"
+    )
+}
+
+/// The records of a draw.
+fn expected(topology: PrimitiveTopology, provoking: ProvokingVertex, draw: &Draw) -> Vec<u32> {
+    let primitives = topology.primitive_count(draw.vertex_count);
+    let mut words = Vec::new();
+    for instance in 0..draw.instance_count {
+        for primitive in 0..primitives {
+            for invocation in 0..2 {
+                for line in 1..topology.input_vertices() {
+                    for slot in [line - 1, line] {
+                        let vertex = topology.assemble(provoking, primitives, primitive, slot);
+                        words.extend([
+                            draw.first_vertex + vertex as u32,
+                            draw.first_instance + instance,
+                            primitive as u32,
+                            invocation,
+                        ]);
+                    }
+                }
+            }
+        }
+    }
+    words
+}
+
+#[test]
+fn primitives_of_each_topology_are_assembled() {
+    for resources in device::RESOURCES {
+        let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
+        let vertex = common::compile(VERTEX, &[]);
+        let vertex = Shader::new(&vertex);
+        let vertex_input = VertexInput::default();
+        for topology in PrimitiveTopology::ALL {
+            let (primitive, vertices) = match topology.input_vertices() {
+                2 => ("lines", 2),
+                4 => ("lines_adjacency", 4),
+                3 => ("triangles", 3),
+                6 => ("triangles_adjacency", 6),
+                _ => continue,
+            };
+            let words = common::compile_stage("geom", &geometry(primitive, vertices), &[]);
+            let target = gpu.compute_target(Backend::Compute).unwrap();
+            let options =
+                compute::Options::new(&vertex_input).vertex_shader(&vertex).target(target);
+            let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
+            common::validate(&lowered.specialized(&[]).unwrap(), "vulkan1.2");
+            for provoking in ProvokingVertex::ALL {
+                let desc =
+                    PipelineDesc::new(&lowered).topology(topology).provoking_vertex(provoking);
+                // SAFETY: the context is of a live device.
+                let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
+                let draw = |vertex_count, instance_count| Draw {
+                    vertex_count,
+                    instance_count,
+                    first_vertex: 5,
+                    first_instance: 7,
+                };
+                let draws = [draw(25, 2), draw(1, 3), draw(400, 1), draw(12, 1)];
+                let expected: Vec<u32> = draws
+                    .iter()
+                    .flat_map(|draw| expected(topology, provoking, draw))
+                    .chain([0xa5a5_a5a5; 8])
+                    .collect();
+                let initial = vec![0xa5; 4 * expected.len()];
+                let size = initial.len() as u64 - 32;
+                let target = CaptureTarget { initial: &initial, offset: 0, size };
+                let request = CaptureRequest {
+                    pipeline: &pipeline,
+                    vertex_data: &[],
+                    descriptor_sets: &[],
+                    push_constants: &[],
+                    draws: &draws.map(|draw| (topology, draw)),
+                    buffers: &[Some(target)],
+                };
+                // SAFETY: the pipeline is of this device.
+                let found = unsafe { gpu.capture(&[request]) }.unwrap().remove(0).buffers.remove(0);
+                let found = found.unwrap();
+                let dwords =
+                    found.chunks_exact(4).map(|b| u32::from_le_bytes(b.try_into().unwrap()));
+                let found: Vec<u32> = dwords.collect();
+                let differs = found.iter().zip(&expected).position(|(a, b)| a != b);
+                if let Some(at) = differs {
+                    let at = at / 4 * 4;
+                    panic!(
+                        "{topology}, {provoking}, {resources:?}: record {}: {:?}, not {:?}",
+                        at / 4,
+                        &found[at..at + 8],
+                        &expected[at..at + 8]
+                    );
+                }
+                gpu.destroy_pipeline(pipeline);
+            }
+        }
+        device::close(gpu);
+    }
+}
