@@ -7,16 +7,42 @@ struct Primitive {
     exists: bool,
     // The first element that is assembled with it.
     start: u32,
-    // Its number, and how many there are.
+    // Its number among them, and how many there are; with primitive restart at least one more than the
+    // number, if it is not the last one.
     number: u32,
     count: u32,
     // PrimitiveId: its number in the instance.
     id: u32,
 }
 
-// The primitive of lane `lane` of an instance.
+// The primitive that an item of an instance begins. With primitive restart items are indices, and some
+// begin none.
 fn primitive_of_lane(lane: u32) -> Primitive {
+    if is_restarted() {
+        return primitive_of_index(lane);
+    }
     return Primitive(true, 0u, lane, draw.item_count, lane);
+}
+
+// The primitive that begins with an index.
+fn primitive_of_index(index: u32) -> Primitive {
+    let vertices = vertices_per_primitive(draw.flags);
+    let place = place_of_index(index);
+    let step = primitive_step(draw_topology(), vertices);
+    let number = place.vertex / step;
+    let begins = place.exists & (number * step == place.vertex);
+    var count = place.record_count / vertices;
+    if is_tri_strip_adj() {
+        // Whether it is the last one, only a later vertex sees.
+        count = place_of_index(index + select(0u, 2u, begins & (number < count))).record_count / vertices;
+    }
+    return Primitive(
+        begins & (number < count),
+        place.start,
+        number,
+        count,
+        place.first_record / vertices + number,
+    );
 }
 
 // The element of the draw that is vertex `slot` of a primitive.

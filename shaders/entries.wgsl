@@ -3,13 +3,15 @@
 
 // The parameters of xfb_entry_sums.
 struct EntrySums {
+    // See `Entries`.
     counts: vec2<u32>,
     // For each block the primitives of all its entries, 64 bits.
     sums: vec2<u32>,
-    // The number of entries, and what there is room for: see `Entries`.
+    // The address of the number of workgroups of the dispatch along two axes, if only the GPU knows it, and
+    // their size. Otherwise 0, and the number of entries.
+    workgroups: vec2<u32>,
     count: u32,
     room: u32,
-    reserved: vec2<u32>,
 }
 
 // The entries of one invocation of xfb_entry_sums.
@@ -23,16 +25,21 @@ fn xfb_entry_sums(
     @builtin(local_invocation_index) local: u32,
 ) {
     let addresses = load4(kernel.parameters);
-    let sizes = load2(add_bytes(kernel.parameters, 16u));
+    let sizes = load4(add_bytes(kernel.parameters, 16u));
     let block = workgroup_id.y * workgroups.x + workgroup_id.x;
-    if block * ENTRIES_PER_BLOCK >= sizes.x {
+    if block * ENTRIES_PER_BLOCK >= sizes.w {
         return;
+    }
+    var count = sizes.z;
+    let axes = load2(address_or(sizes.xy, kernel.parameters));
+    if is_address(sizes.xy) {
+        count *= axes.x * axes.y;
     }
     let first = block * ENTRIES_PER_BLOCK + local * ENTRIES_PER_INVOCATION;
     let loaded = load4_written(add_bytes(addresses.xy, 4u * first));
     // There is room behind the last entry, which nobody has written.
     let numbers = vec4<u32>(first, first + 1u, first + 2u, first + 3u);
-    let counts = select(vec4<u32>(), loaded, numbers < vec4<u32>(sizes.x));
+    let counts = select(vec4<u32>(), loaded, numbers < vec4<u32>(count));
     let two = add64(vec2<u32>(counts.x, 0u), vec2<u32>(counts.y, 0u));
     let three = add64(two, vec2<u32>(counts.z, 0u));
     let all = add64(three, vec2<u32>(counts.w, 0u));
@@ -41,7 +48,7 @@ fn xfb_entry_sums(
     }
     let sum = sum_runs(local, false, vec4<u32>(all, 0u, 0u), NO_RUN);
     let before = sum.before.xy;
-    store4(addresses.xy, sizes.y + first, vec4<u32>(
+    store4(addresses.xy, sizes.w + first, vec4<u32>(
         saturated(before),
         saturated(add64(before, vec2<u32>(counts.x, 0u))),
         saturated(add64(before, two)),
@@ -62,20 +69,22 @@ struct PlaceEntries {
 }
 
 struct EntryJob {
-    // The `Batch` and the `Entries` that the CPU wrote for counting, and where they are written for storing.
+    // The `Batch` that counted, and where that is written which stores.
     counting: vec2<u32>,
     storing: vec2<u32>,
+    entries: vec2<u32>,
     // The sums of its blocks, and their number.
     sums: vec2<u32>,
     block_count: u32,
     // Vertices per primitive.
     vertices: u32,
+    reserved: vec2<u32>,
     // The queries that count, or 0.
     stream_query: vec2<u32>,
     generated_query: vec2<u32>,
 }
 
-const ENTRY_JOB_SIZE: u32 = 48u;
+const ENTRY_JOB_SIZE: u32 = 64u;
 // Bytes from the start of the parameters.
 const PLACE_PROGRESS: u32 = 16u;
 
@@ -103,22 +112,23 @@ fn xfb_place_entries(@builtin(local_invocation_index) local: u32) {
 
 // Places the entries of a dispatch after those of the dispatches before.
 fn place_job(at: vec2<u32>, local: u32) {
-    let a = load4(at);
-    let b = load4(add_bytes(at, 16u));
-    let queries = load4(add_bytes(at, 32u));
+    let batches = load4(at);
+    let addresses = load4(add_bytes(at, 16u));
+    let sizes = load2(add_bytes(at, 32u));
+    let queries = load4(add_bytes(at, 48u));
     let captures = room != NONE;
-    let vertices = b.w;
+    let vertices = sizes.y;
     let fits = select(0u, room / vertices, captures);
-    let entries = load_entries(a.xy);
+    let entries = load_entries(addresses.xy);
     var needed = vec2<u32>();
-    for (var first = 0u; first < b.z; first += kernel_width()) {
+    for (var first = 0u; first < sizes.x; first += kernel_width()) {
         let block = first + local;
         var value = vec2<u32>();
-        if block < b.z {
-            value = load2(add_bytes(b.xy, 8u * block));
+        if block < sizes.x {
+            value = load2(add_bytes(addresses.zw, 8u * block));
         }
         let sum = sum_runs(local, false, vec4<u32>(value, 0u, 0u), NO_RUN);
-        if block < b.z {
+        if block < sizes.x {
             let before = min(saturated(add64(needed, sum.before.xy)), fits);
             store1(entries.blocks, block, next_record + before * vertices);
         }
@@ -127,11 +137,8 @@ fn place_job(at: vec2<u32>, local: u32) {
     let written = min(saturated(needed), fits);
     let end = next_record + written * vertices;
     if local == 0u {
-        let head = load4(a.xy);
-        store4(a.zw, 0u, vec4<u32>(head.xyz, end));
-        store4(a.zw, 4u, start_position);
-        store4(a.zw, 8u, vec4<u32>(entries.counts, entries.blocks));
-        store4(a.zw, 12u, vec4<u32>(entries.length, entries.room, 0u, 0u));
+        store4(batches.zw, 0u, vec4<u32>(load3(batches.xy), end));
+        store4(batches.zw, 4u, start_position);
         // If nothing is captured, nothing overflows.
         let counted = select(needed, vec2<u32>(written, 0u), captures);
         add_to_query(queries.xy, vec4<u32>(counted, needed));

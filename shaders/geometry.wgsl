@@ -11,25 +11,22 @@
 // turns out to be incomplete is overwritten by the next one of the entry. After the last one nothing is
 // stored, because the number of the entry's primitives is known.
 
-// What a dispatch needs in addition to its draws. It begins with a `Batch`.
+// Where the entries of a dispatch are counted, and placed.
 struct Entries {
     // A dword for each entry: the number of primitives that it emits. Then as many: those of the entries
     // before it in its block.
     counts: vec2<u32>,
     // A dword for each block of ENTRIES_PER_BLOCK entries: the record that it begins with.
     blocks: vec2<u32>,
-    // The primitives that an entry takes.
-    length: u32,
     // The number of entries that `counts` has room for, a multiple of ENTRIES_PER_BLOCK.
     room: u32,
-    // Whether primitives are counted, and not stored.
-    is_counting: u32,
-    reserved: u32,
+    reserved: array<u32, 3>,
 }
 
-// Bytes from the start of the `Batch`.
-const BATCH_ENTRIES: u32 = 32u;
 const ENTRIES_PER_BLOCK: u32 = 512u;
+
+// With primitive restart, the vertices of the primitives of an instance. Later primitives are left out.
+const MOST_ASSEMBLED: u32 = 0x40000000u;
 
 var<private> is_counting: bool;
 // The records of the entry.
@@ -39,9 +36,8 @@ var<private> emitted: u32;
 var<private> strip_length: u32;
 
 fn load_entries(at: vec2<u32>) -> Entries {
-    let a = load4(add_bytes(at, BATCH_ENTRIES));
-    let b = load4(add_bytes(at, BATCH_ENTRIES + 16u));
-    return Entries(a.xy, a.zw, b.x, b.y, b.z, b.w);
+    let addresses = load4(at);
+    return Entries(addresses.xy, addresses.zw, load1(add_bytes(at, 16u)), array<u32, 3>());
 }
 
 // The records of an entry, which the kernels have placed.
@@ -49,10 +45,16 @@ fn records_of_entry(entries: Entries, entry: u32) -> Segment {
     let count = load1(add_bytes(entries.counts, 4u * entry));
     let before = load1(add_bytes(entries.counts, 4u * (entries.room + entry)));
     let first = load1(add_bytes(entries.blocks, 4u * (entry / ENTRIES_PER_BLOCK)));
-    // No more than that many fit, so that no product and no sum exceeds 32 bits.
+    // No more than that many fit, so that no product and no sum exceeds 32 bits. What fits is whole primitives.
     let vertices = output_vertices();
-    let most = draw.output_end / vertices;
-    return Segment(first + min(before, most) * vertices, min(count, most) * vertices);
+    let limit = draw.output_end;
+    let begin = min(first + min(before, limit / vertices) * vertices, limit);
+    return Segment(begin, min(min(count, limit / vertices) * vertices, limit - begin));
+}
+
+// The items of an entry.
+fn entry_length() -> u32 {
+    return draw.output_count;
 }
 
 // Called for each vertex that the geometry shader emits.
@@ -112,16 +114,19 @@ fn xfb_geometry(
     let workgroup = workgroup_number(workgroup_id, workgroups);
     // The entries of a workgroup behind those that are needed are empty, and are counted, too.
     let exists = begin_draw(workgroup, local);
-    let entries = load_entries(batch_address());
+    let entries = load_entries(entries_address());
     let entry = workgroup * workgroup_size() + local;
     let number = first_invocation(workgroup) + local;
-    is_counting = entries.is_counting != 0u;
+    is_counting = (sysvals.draw.flags & COUNTING) != 0u;
     if !is_counting {
         entry_records = records_of_entry(entries, entry);
     }
+    // From here on the limit is not that of what is stored, but of the primitives that are assembled.
+    draw.output_end = MOST_ASSEMBLED;
+    // The primitives of all instances; with primitive restart the indices, which may begin a primitive.
     let items = select(0u, draw.item_count * draw.instance_count, exists & (number < draw.invocations));
-    let first = min(number, draw.invocations) * entries.length;
-    let end = min(first + entries.length, items);
+    let first = min(number, draw.invocations) * entry_length();
+    let end = min(first + entry_length(), items);
     var place = instance_and_lane(min(first, items), draw.item_count);
     for (var item = first; item < end; item++) {
         let primitive = primitive_of_lane(place.y);

@@ -23,7 +23,9 @@ struct Setup {
     workgroups_per_axis: u32,
     // Whether any input has a query.
     has_queries: u32,
-    reserved: array<u32, 3>,
+    // The most entries of a draw, for draws of geometry shaders.
+    entries: u32,
+    reserved: array<u32, 2>,
     progress: Progress,
 }
 
@@ -101,10 +103,14 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
             if captures {
                 placed = place(local, placed);
             }
-            made = placed_draw(made, placed);
+            if assembles() {
+                made = assembled_draw(made, placed.primitives);
+            } else {
+                made = placed_draw(made, placed);
+            }
 
             let is_group_start = (starts & (1u << GROUP)) != 0u;
-            let is_kept = exists && (load_setup().has_several == 0u || placed.written != 0u
+            let is_kept = exists && (load_setup().has_several == 0u || made.invocations != 0u
                 || is_group_start || first + first_draw + local == 0u);
             var workgroups = 0u;
             if exists {
@@ -172,7 +178,7 @@ fn load_setup() -> Setup {
         a.xy, a.zw,
         b.xy, b.zw,
         c.x, c.y, c.z, c.w,
-        d.x, array<u32, 3>(),
+        d.x, d.y, array<u32, 2>(),
         Progress(),
     );
 }
@@ -273,6 +279,24 @@ fn placed_draw(unclamped: Draw, placed: Placed) -> Draw {
         made.item_count = min(min(unclamped.item_count, reached), MOST_ITEMS);
     }
     return with_invocations(made, placed);
+}
+
+// A draw of a geometry shader that is not placed yet: its items are primitives, or with primitive restart
+// indices, which may begin one. What is beyond MOST_ITEMS is left out.
+fn assembled_draw(unclamped: Draw, primitives: u32) -> Draw {
+    var made = unclamped;
+    made.item_count = min(select(primitives, unclamped.item_count, (made.flags & RESTART) != 0u), MOST_ITEMS);
+    if primitives == 0u {
+        made.item_count = 0u;
+    }
+    made.instance_count = min(made.instance_count, MOST_ITEMS / max(1u, made.item_count));
+    let items = made.item_count * made.instance_count;
+    // The items of an entry.
+    made.output_count = items / load_setup().entries + 1u;
+    made.output_end = NONE;
+    made.invocations = (items + made.output_count - 1u) / made.output_count;
+    made.reciprocal = NONE / max(1u, made.item_count);
+    return made;
 }
 
 fn workgroups_of(made: Draw, size: u32) -> u32 {

@@ -102,6 +102,9 @@ fn shares_draws() -> bool { return false; }
 
 // -- Kernels
 
+// Whether the setup kernel only assembles draws, of geometry shaders, and does not place them.
+fn assembles() -> bool { return false; }
+
 // Whether an invocation makes few loop iterations: llvmpipe ends the loops of a kernel after 65,535
 // iterations in all.
 fn may_loop() -> bool { return true; }

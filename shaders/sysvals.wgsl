@@ -27,7 +27,7 @@ struct Draw {
 
 // Push constants. What `source` is the address of, and what `draw` contains if the draws are listed, depends on
 // where the draws of the dispatch come from: see batch_address, fused_address, restart_table_address,
-// listed_draws_address and listed_draw_count.
+// listed_draws_address, listed_draw_count and entries_address.
 struct Sysvals {
     draw: Draw,
     xfb_address: array<vec2<u32>, 4>,
@@ -57,6 +57,7 @@ const RESTART: u32 = 8u;
 const LAST_VERTEX: u32 = 16u; // the last vertex of a primitive is the provoking one
 const FAR_ATTRIBUTES: u32 = 64u; // an attribute may have elements 4 GiB behind the first one
 const HAS_BATCH: u32 = 128u; // in the push constants: the draws are in a batch
+const COUNTING: u32 = 1024u; // in the push constants: what a geometry shader emits is counted, and not stored
 const VERTICES_PER_PRIMITIVE_SHIFT: u32 = 8u;
 
 var<immediate> sysvals: Sysvals;
@@ -117,6 +118,11 @@ fn listed_draws_address() -> vec2<u32> {
 // The number of these draws.
 fn listed_draw_count() -> u32 {
     return sysvals.draw.item_count;
+}
+
+// Draws of a geometry shader: the address of their `Entries`.
+fn entries_address() -> vec2<u32> {
+    return vec2<u32>(sysvals.draw.invocations, sysvals.draw.reciprocal);
 }
 
 fn has_batch() -> bool {

@@ -26,6 +26,8 @@ pub enum Kernel {
     Setup,
     /// The same with primitive restart, which needs more registers even if no draw restarts.
     RestartedSetup,
+    /// The same, with primitive restart, for draws of geometry shaders: they are counted first, and are not placed.
+    Assemble,
     /// `shaders/resume.wgsl`: finds out where a capture resumes, and how much fits.
     Resume,
     /// `shaders/restart.wgsl`: finds the restarts of an index buffer.
@@ -65,9 +67,10 @@ pub const KERNEL_CONSTANTS_SIZE: u32 = 8;
 
 impl Kernel {
     /// All kernels, in the order of their numbers.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Setup,
         Self::RestartedSetup,
+        Self::Assemble,
         Self::Resume,
         Self::Restart,
         Self::RestartScan,
@@ -81,7 +84,7 @@ impl Kernel {
     /// The entry point, in the library and in the result of [`lower`].
     pub const fn entry_point(self) -> &'static CStr {
         match self {
-            Self::Setup | Self::RestartedSetup => c"xfb_setup",
+            Self::Setup | Self::RestartedSetup | Self::Assemble => c"xfb_setup",
             Self::Resume => c"xfb_resume",
             Self::Restart => c"xfb_restart",
             Self::RestartScan => c"xfb_restart_scan",
@@ -98,6 +101,7 @@ impl Kernel {
         match self {
             Self::Setup
             | Self::RestartedSetup
+            | Self::Assemble
             | Self::Restart
             | Self::RestartScan
             | Self::PlaceEntries => match max_invocations {
@@ -224,7 +228,9 @@ impl Define for KernelStubs {
             StubName::MayLoadBytes => builder.constant_bool(self.memory.loads_bytes()),
             StubName::MayRestart => builder.constant_bool(self.kernel != Kernel::Setup),
             // Each invocation places many draws.
-            StubName::MayLoop => builder.constant_bool(self.kernel != Kernel::RestartedSetup),
+            StubName::MayLoop => builder
+                .constant_bool(!matches!(self.kernel, Kernel::RestartedSetup | Kernel::Assemble)),
+            StubName::Assembles => builder.constant_bool(self.kernel == Kernel::Assemble),
             // Only captures have these.
             StubName::Arrive
             | StubName::GeometryInvocations

@@ -186,7 +186,8 @@ impl Define for CaptureStubs<'_> {
             ) => return Ok(None),
             // Only kernels have a width; the others are of geometry shaders, or are what they say.
             (
-                StubName::GeometryInvocations
+                StubName::Assembles
+                | StubName::GeometryInvocations
                 | StubName::InputVertices
                 | StubName::KernelWidth
                 | StubName::OutputVertices

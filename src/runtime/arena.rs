@@ -22,7 +22,8 @@ use super::descriptors::{Sets, Window};
 use super::recorder::{LISTED_BYTES, MAX_ENTRIES};
 use super::{Context, MemoryAllocator, Pipeline, RuntimeError};
 use crate::setters::setters;
-use crate::sysval::entries::{ENTRIES_PER_BLOCK, EntryBatch, EntryJob, EntrySums};
+use crate::sysval::Batch;
+use crate::sysval::entries::{ENTRIES_PER_BLOCK, Entries, EntryJob, EntrySums};
 
 use self::part::{Kind, Level};
 pub(super) use self::part::{Part, Suballocation, aligned};
@@ -145,13 +146,13 @@ impl ArenaDesc {
         self.upload = self
             .upload
             .saturating_add(lists)
-            .saturating_add(each(size_of::<EntryBatch>() + size_of::<EntryJob>()))
+            .saturating_add(each(size_of::<Entries>() + size_of::<EntryJob>()))
             .saturating_add(each(size_of::<EntrySums>()));
         self.scratch = self
             .scratch
             .saturating_add(entries.saturating_mul(8))
             .saturating_add(blocks.saturating_mul(12))
-            .saturating_add(each(size_of::<EntryBatch>()));
+            .saturating_add(each(size_of::<Batch>()));
         self
     }
 }

@@ -461,6 +461,16 @@ pub enum RuntimeError {
         /// The most.
         max: u64,
     },
+    /// Draws with a geometry shader of which only the GPU knows how many there are may be too many.
+    #[error(
+        "draws with a geometry shader may be {draws} draws in one recording; at most {max} are supported unless all are direct"
+    )]
+    TooManyDraws {
+        /// The most draws that they may be.
+        draws: u64,
+        /// The most.
+        max: u64,
+    },
     /// Some draws of a recording have a geometry shader, and others have none.
     #[error(
         "draws with a geometry shader and draws without one are in one recording: flush the capture between them"

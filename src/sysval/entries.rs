@@ -3,21 +3,11 @@
 //!
 //! An entry is a run of consecutive primitives of a draw, which one invocation takes.
 
+use super::Address;
 use super::setup::Progress;
-use super::{Address, Batch};
 
 /// The entries of a block.
 pub const ENTRIES_PER_BLOCK: u32 = 512;
-
-/// A [`Batch`], followed by where the entries of its draws are counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub struct EntryBatch {
-    /// Where the draws are, and where they are captured.
-    pub batch: Batch,
-    /// The entries.
-    pub entries: Entries,
-}
 
 /// Where the entries of a dispatch are counted, and placed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
@@ -28,14 +18,10 @@ pub struct Entries {
     pub counts: Address,
     /// The address of a dword for each block: the record that it begins with.
     pub blocks: Address,
-    /// The most primitives of an entry.
-    pub length: u32,
     /// The number of entries that there is room for, a multiple of [`ENTRIES_PER_BLOCK`].
     pub room: u32,
-    /// 1 if primitives are counted, 0 if they are stored.
-    pub is_counting: u32,
     /// Padding.
-    pub reserved: u32,
+    pub reserved: [u32; 3],
 }
 
 /// Parameters of the kernel that adds up the entries of each block.
@@ -46,12 +32,13 @@ pub struct EntrySums {
     pub counts: Address,
     /// The address of two dwords for each block: the primitives of all its entries.
     pub sums: Address,
-    /// The number of entries.
+    /// The address of the number of workgroups of the dispatch, along two axes, if only the GPU knows it;
+    /// otherwise 0.
+    pub workgroups: Address,
+    /// The number of entries; of a workgroup if there are `workgroups`.
     pub count: u32,
     /// [`Entries::room`]
     pub room: u32,
-    /// Padding.
-    pub reserved: [u32; 2],
 }
 
 /// Parameters of the kernel that places the blocks.
@@ -72,16 +59,20 @@ pub struct PlaceEntries {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct EntryJob {
-    /// The address of the [`EntryBatch`] that the dispatch counts with.
+    /// The address of the [`Batch`](super::Batch) that the dispatch counts with.
     pub counting: Address,
     /// The address at which that is written which it stores with.
     pub storing: Address,
+    /// The address of its [`Entries`].
+    pub entries: Address,
     /// [`EntrySums::sums`]
     pub sums: Address,
     /// The number of blocks.
     pub block_count: u32,
     /// The vertices of a primitive that is emitted.
     pub vertices: u32,
+    /// Padding.
+    pub reserved: [u32; 2],
     /// The address of the query that counts primitives written and needed, or 0.
     pub stream_query: Address,
     /// The address of the query that counts primitives generated, or 0.

@@ -70,6 +70,15 @@ impl Sysvals {
         self.draw.flags |= flags::HAS_BATCH;
     }
 
+    /// The draws are of a geometry shader, with [`Entries`](entries::Entries) at that address. What it emits is
+    /// counted if `is_counting`, or stored. After [`set_listed`](Self::set_listed).
+    pub const fn set_entries(&mut self, entries: Address, is_counting: bool) {
+        [self.draw.invocations, self.draw.reciprocal] = entries;
+        if is_counting {
+            self.draw.flags |= flags::COUNTING;
+        }
+    }
+
     /// The capture is fused, with parameters ([`Fused`](setup::Fused)) at that address.
     pub const fn set_fused(&mut self, parameters: Address) {
         self.source = parameters;
@@ -90,13 +99,14 @@ pub struct DrawSysvals {
     pub xfb_topology: u32,
     /// Bits of [`flags`].
     pub flags: u32,
-    /// The number of vertices that one instance writes.
+    /// The number of vertices that one instance writes; of a geometry shader the number of items of an
+    /// [entry](entries).
     pub output_count: u32,
     /// The number after that of the last record that the whole draw may write, counted like
     /// `base_record`.
     pub output_end: u32,
-    /// The number of items per instance, see [`crate::topology`]; with primitive restart the number
-    /// of indices.
+    /// The number of items per instance, see [`crate::topology`], or of a geometry shader the number of
+    /// primitives; with primitive restart the number of indices.
     pub item_count: u32,
     /// The number of instances that are captured.
     pub instance_count: u32,
@@ -150,6 +160,8 @@ pub mod flags {
     pub const FAR_ATTRIBUTES: u32 = 64;
     /// In push constants: the draws are in a [`Batch`](super::Batch).
     pub const HAS_BATCH: u32 = 128;
+    /// In push constants: what a geometry shader emits is counted, and not stored.
+    pub const COUNTING: u32 = 1024;
     /// The number of vertices that a primitive is captured as, from this bit on.
     pub const VERTICES_PER_PRIMITIVE_SHIFT: u32 = 8;
 }

@@ -123,8 +123,10 @@ pub struct Setup {
     pub workgroups_per_axis: u32,
     /// 1 if any input has a query, otherwise 0.
     pub has_queries: u32,
+    /// The most [entries](super::entries) of a draw of a geometry shader.
+    pub entries: u32,
     /// Padding.
-    pub reserved: [u32; 3],
+    pub reserved: [u32; 2],
     /// From where to where the draws capture.
     pub progress: Progress,
 }

@@ -11,9 +11,7 @@ use vkxfb::lower::compute::DEFAULT_WORKGROUP_SIZE;
 use vkxfb::lower::kernel::{ENTRY_SUMS_WIDTH, MAX_WORKGROUP_SIZE, RESUME_WIDTH};
 use vkxfb::lower::{SpecIds, WideAccesses};
 use vkxfb::sysval::draw_arguments::{CountedDraw, DrawArguments};
-use vkxfb::sysval::entries::{
-    ENTRIES_PER_BLOCK, Entries, EntryBatch, EntryJob, EntrySums, PlaceEntries,
-};
+use vkxfb::sysval::entries::{ENTRIES_PER_BLOCK, Entries, EntryJob, EntrySums, PlaceEntries};
 use vkxfb::sysval::results::{Query, RESULTS_WIDTH, Results, flags as result_flags};
 use vkxfb::sysval::setup::{
     BATCH_SIZE, DrawRestarts, Finish, Fused, GroupBatch, Input, MAX_DRAWS, Operation, Progress,
@@ -168,7 +166,7 @@ fn sysvals_have_one_layout() {
         layout("Setup"),
         expected!(Setup:
             inputs, draws, groups, batches, draw_stride, input_count, has_several,
-            workgroups_per_axis, has_queries, reserved, progress)
+            workgroups_per_axis, has_queries, entries, reserved, progress)
     );
     assert_eq!(
         layout("Progress"),
@@ -185,11 +183,8 @@ fn sysvals_have_one_layout() {
         expected!(Resume:
             known, batches, count, vertices, needed, stream_query, generated_query, progress)
     );
-    assert_eq!(
-        layout("Entries"),
-        expected!(Entries: counts, blocks, length, room, is_counting, reserved)
-    );
-    assert_eq!(layout("EntrySums"), expected!(EntrySums: counts, sums, count, room, reserved));
+    assert_eq!(layout("Entries"), expected!(Entries: counts, blocks, room, reserved));
+    assert_eq!(layout("EntrySums"), expected!(EntrySums: counts, sums, workgroups, count, room));
     assert_eq!(
         layout("PlaceEntries"),
         expected!(PlaceEntries: jobs, job_count, reserved, progress)
@@ -197,7 +192,8 @@ fn sysvals_have_one_layout() {
     assert_eq!(
         layout("EntryJob"),
         expected!(EntryJob:
-            counting, storing, sums, block_count, vertices, stream_query, generated_query)
+            counting, storing, entries, sums, block_count, vertices, reserved, stream_query,
+            generated_query)
     );
     assert_eq!(layout("Reduction"), expected!(Reduction: ranges, count, scan_count));
     assert_eq!(
@@ -257,6 +253,7 @@ fn constants_have_one_value() {
         ("INVERTED", flags::INVERTED.into()),
         ("FAR_ATTRIBUTES", flags::FAR_ATTRIBUTES.into()),
         ("HAS_BATCH", flags::HAS_BATCH.into()),
+        ("COUNTING", flags::COUNTING.into()),
         ("NARROW", WideAccesses::Narrow as u64),
         ("TESTED", WideAccesses::Tested as u64),
         ("ALIGNED", WideAccesses::Aligned as u64),
@@ -271,7 +268,6 @@ fn constants_have_one_value() {
         ("SHARED_PAIRS", size((size_of::<RestartedDraw>() + size_of::<Batch>()) / 8)),
         ("RESUME_PROGRESS", size(offset_of!(Resume, progress))),
         ("RESUME_WIDTH", RESUME_WIDTH.into()),
-        ("BATCH_ENTRIES", size(offset_of!(EntryBatch, entries))),
         ("ENTRIES_PER_BLOCK", ENTRIES_PER_BLOCK.into()),
         ("ENTRIES_PER_INVOCATION", (ENTRIES_PER_BLOCK / ENTRY_SUMS_WIDTH).into()),
         ("ENTRY_SUMS_WIDTH", ENTRY_SUMS_WIDTH.into()),
@@ -305,6 +301,7 @@ fn constants_have_one_value() {
         // Rust has no use for these.
         ("NONE", u32::MAX.into()),
         ("MOST_ITEMS", (1 << 31) - 1),
+        ("MOST_ASSEMBLED", 1 << 30),
         ("REACH", 5),
         ("STREAM_QUERY", 0),
         ("GENERATED_QUERY", 1),

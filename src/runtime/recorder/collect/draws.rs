@@ -6,7 +6,7 @@ use super::addresses::memory_of;
 use super::values::invocations_per_item;
 use super::{CollectedDraw, Collector, Predicate, State, Traits};
 use crate::counts::BoundBuffer;
-use crate::lower::{Backend, LoweredGeometry};
+use crate::lower::LoweredGeometry;
 use crate::runtime::descriptors::Purpose;
 use crate::runtime::fold::dispatch_size;
 use crate::runtime::parameters::{CounterBuffer, IndirectDraw};
@@ -93,8 +93,10 @@ impl Collector {
         self.check_used_sets()?;
         let pipeline = self.bound.pipeline.as_ref();
         check_topology(pipeline.and_then(Pipeline::fixed_topology), topology)?;
-        if let Some(geometry) = pipeline.and_then(Pipeline::geometry) {
-            self.check_geometry(geometry, topology, &arguments)?;
+        if let Some(LoweredGeometry { input, .. }) = pipeline.and_then(Pipeline::geometry)
+            && !input.takes(topology)
+        {
+            return Err(RuntimeError::GeometryInput { input, topology });
         }
         let mut input = Input { draw_index, ..self.input(topology) };
         if let Arguments::Indexed(_) | Arguments::IndexedIndirect(_) = arguments {
@@ -212,33 +214,6 @@ impl Collector {
         match end > memory {
             true => Err(RuntimeError::CommandsPastTheEnd { draw_count, end, memory }),
             false => Ok(()),
-        }
-    }
-
-    /// # Errors
-    /// [`RuntimeError::GeometryInput`]; [`RuntimeError::Unsupported`] for draws whose arguments or primitives only
-    /// the GPU knows.
-    fn check_geometry(
-        &self,
-        geometry: LoweredGeometry,
-        topology: PrimitiveTopology,
-        arguments: &Arguments<'_>,
-    ) -> Result<(), RuntimeError> {
-        if !geometry.input.takes(topology) {
-            return Err(RuntimeError::GeometryInput { input: geometry.input, topology });
-        }
-        let unsupported = |what| Err(RuntimeError::Unsupported { backend: Backend::Compute, what });
-        match arguments {
-            Arguments::Indexed(_) if self.bound.restart => {
-                unsupported("primitive restart with a geometry shader")
-            }
-            Arguments::Indirect(_) | Arguments::IndexedIndirect(_) | Arguments::ByteCount(_) => {
-                unsupported("indirect draws with a geometry shader")
-            }
-            _ if self.bound.predicate.is_some() => {
-                unsupported("conditional rendering with a geometry shader")
-            }
-            Arguments::Draw(_) | Arguments::Indexed(_) => Ok(()),
         }
     }
 

@@ -44,7 +44,7 @@ pub(in super::super) enum Scratch {
     MovedPositions,
     /// The draws that the setup kernel places.
     PlacedDraws,
-    /// The batches of the resume kernel or of the setup kernel.
+    /// The batches of the resume kernel, of the setup kernel or of the place kernel.
     Batches,
     /// What each entry of a group emits.
     EntryCounts,
@@ -52,8 +52,6 @@ pub(in super::super) enum Scratch {
     EntrySums,
     /// Where each block of entries is captured.
     EntryBlocks,
-    /// The batches that geometry shaders store with.
-    EntryBatches,
     /// The table of the restarts in a range of indices.
     RestartTable,
 }
@@ -104,13 +102,15 @@ pub(in super::super) enum Upload {
         /// Whether an indirect draw may consist of several draws.
         has_several: bool,
         has_queries: bool,
+        /// For draws of geometry shaders, which are not placed: the most entries of a draw.
+        entries: Option<u32>,
     },
-    /// The batches that geometry shaders count with, one for each [`EntryGroup`](super::EntryGroup).
-    EntryBatches,
+    /// Where the entries of each [`EntryGroup`](super::EntryGroup) are.
+    Entries,
     /// The parameters of the kernel that adds up the entries of the group with that number.
     EntrySums(usize),
     /// A job of the place kernel for each group.
-    EntryJobs { counting: BlockId, storing: BlockId },
+    EntryJobs { entries: BlockId, storing: BlockId },
     /// The parameters of the place kernel.
     PlaceEntries { jobs: BlockId, count: u32 },
     /// The ranges of indices that tables of restarts are made for.

@@ -13,7 +13,7 @@
 //! | fused.rs | one known draw of at most [8 workgroups](fused::MOST_WORKGROUPS), with a counter or a query to write, or at a position that is not known | barrier; one capture, which writes counters and queries itself |
 //! | direct.rs | position and draws are known | barrier, which is recorded where captures are played in order; captures; with counters or queries: barrier; finish kernel, which writes them |
 //! | resumed.rs | known draws at a position that is not known, with the same queries and vertices per primitive, that would all fit into empty buffers; not by descriptors | barrier; resume kernel, which writes counters and queries; barrier; captures |
-//! | geometry.rs | draws of geometry shaders | barrier; captures that count; barrier; sums kernel; barrier; place kernel, which writes counters and queries; barrier; captures that store |
+//! | geometry.rs | draws of geometry shaders | as setup.rs unless the draws are known; barrier; captures that count; barrier; sums kernel; barrier; place kernel, which writes counters and queries; barrier; captures that store |
 //! | setup.rs | otherwise | barrier; setup kernel, which writes counters and queries; barrier; captures |
 //!
 //! Primitive restart always goes by setup.rs: between the first barrier and the setup kernel stand the restart kernel,

@@ -35,6 +35,8 @@ pub(in super::super) struct Group {
     state: usize,
     /// Whether primitive restart is enabled for the draws.
     is_restarted: bool,
+    /// Of draws of geometry shaders, which share them.
+    queries: Option<Queries>,
     /// The topology of the draws, if all are decomposed alike.
     topology: Option<XfbTopology>,
     /// The most workgroups needed.
@@ -46,7 +48,7 @@ pub(in super::super) struct Group {
 impl Group {
     /// What the pipeline is compiled for. `is_known` is whether its only draw needs nothing from the setup;
     /// `small` is [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups).
-    fn key(&self, is_known: bool, small: u32) -> Key {
+    pub(super) fn key(&self, is_known: bool, small: u32) -> Key {
         let source = if is_known { Source::Pushed } else { Source::Placed };
         let topology = shared_topology(self.topology, self.most, small);
         Key { restart: self.is_restarted, topology, ..Key::of(source) }
@@ -54,7 +56,9 @@ impl Group {
 
     /// Whether a draw can be captured by the same pipeline with the same state.
     fn takes(&self, draw: &CollectedDraw) -> bool {
-        self.state == draw.state && self.is_restarted == draw.is_restarted()
+        self.state == draw.state
+            && self.is_restarted == draw.is_restarted()
+            && self.queries.is_none_or(|queries| queries == Queries::of(&draw.input))
     }
 
     /// Whether nothing is dispatched.
@@ -84,27 +88,13 @@ impl Planner<'_> {
         self.positions();
         let batches = self.plan.groups.len() as u64 * BATCH_SIZE;
         let batches = self.plan.scratch(Scratch::Batches, batches);
-        let parameters = self.setup_parameters(batches, restarts.is_some());
-
+        let parameters = self.setup_parameters(batches, restarts.is_some(), None);
+        let kernel = match restarts {
+            Some(_) => Kernel::RestartedSetup,
+            None => Kernel::Setup,
+        };
+        self.push_setup(kernel, parameters, restarts, known.is_some())?;
         let barrier = |which, then| Step::Barrier { which, when: When::Always, then };
-        self.plan.steps.push(barrier(Barrier::BeforeSetup, Touched::Unknown));
-        let mut kernel = Kernel::Setup;
-        if let Some(parameters) = restarts {
-            kernel = Kernel::RestartedSetup;
-            let per_axis = self.limits.workgroups_per_axis;
-            let [restart, scan] = self.plan.restarts.workgroups();
-            let kernel = |kernel, workgroups| Step::Kernel { kernel, parameters, workgroups };
-            let steps = &mut self.plan.steps;
-            steps.push(kernel(Kernel::Restart, fold(restart, per_axis)?));
-            if scan > 0 {
-                steps.push(barrier(Barrier::RestartToScan, Touched::Unknown));
-                steps.push(kernel(Kernel::RestartScan, fold(scan, per_axis)?));
-            }
-            // Of a known draw, the captures behind the setup kernel need nothing that it writes.
-            let then = if known.is_some() { Touched::CapturedAndCounted } else { Touched::Unknown };
-            steps.push(barrier(Barrier::RestartToSetup, then));
-        }
-        self.plan.steps.push(Step::Kernel { kernel, parameters, workgroups: [1, 1] });
         if !self.collected.has_targets() || self.plan.groups.iter().all(Group::is_empty) {
             return Ok(());
         }
@@ -130,24 +120,90 @@ impl Planner<'_> {
         Ok(())
     }
 
+    /// Plans a setup kernel that finds out what is drawn with geometry shaders, without placing it. A draw has
+    /// `entries` entries at most. Returns the block of the batches, one for each group of draws.
+    ///
+    /// # Errors
+    /// [`RuntimeError::DispatchTooLarge`].
+    pub(super) fn plan_assembly(&mut self, entries: u32) -> Result<BlockId, RuntimeError> {
+        self.make_groups();
+        let restarts = self.plan_restarts();
+        let batches = self.plan.groups.len() as u64 * BATCH_SIZE;
+        let batches = self.plan.scratch(Scratch::Batches, batches);
+        let parameters = self.setup_parameters(batches, restarts.is_some(), Some(entries));
+        self.push_setup(Kernel::Assemble, parameters, restarts, false)?;
+        Ok(batches)
+    }
+
+    /// Adds a setup kernel, and before it the kernels that find restarts. `is_known` is whether the captures
+    /// behind it need nothing that it writes.
+    ///
+    /// # Errors
+    /// [`RuntimeError::DispatchTooLarge`].
+    fn push_setup(
+        &mut self,
+        kernel: Kernel,
+        parameters: BlockId,
+        restarts: Option<BlockId>,
+        is_known: bool,
+    ) -> Result<(), RuntimeError> {
+        let barrier = |which, then| Step::Barrier { which, when: When::Always, then };
+        self.plan.steps.push(barrier(Barrier::BeforeSetup, Touched::Unknown));
+        if let Some(parameters) = restarts {
+            let per_axis = self.limits.workgroups_per_axis;
+            let [restart, scan] = self.plan.restarts.workgroups();
+            let kernel = |kernel, workgroups| Step::Kernel { kernel, parameters, workgroups };
+            let steps = &mut self.plan.steps;
+            steps.push(kernel(Kernel::Restart, fold(restart, per_axis)?));
+            if scan > 0 {
+                steps.push(barrier(Barrier::RestartToScan, Touched::Unknown));
+                steps.push(kernel(Kernel::RestartScan, fold(scan, per_axis)?));
+            }
+            let then = if is_known { Touched::CapturedAndCounted } else { Touched::Unknown };
+            steps.push(barrier(Barrier::RestartToSetup, then));
+        }
+        self.plan.steps.push(Step::Kernel { kernel, parameters, workgroups: [1, 1] });
+        Ok(())
+    }
+
     /// A block for the parameters of the setup kernel, and those for what it reads and writes.
-    fn setup_parameters(&mut self, batches: BlockId, has_restarts: bool) -> BlockId {
+    ///
+    /// Draws of geometry shaders have `entries` entries at most. They are counted for queries later.
+    fn setup_parameters(
+        &mut self,
+        batches: BlockId,
+        has_restarts: bool,
+        entries: Option<u32>,
+    ) -> BlockId {
         let Collected { draws: inputs, .. } = self.collected;
         let has_several = inputs.iter().any(|draw| draw.count() > 1);
-        let has_queries = inputs.iter().any(|draw| !Queries::of(&draw.input).is_none());
+        let has_queries =
+            entries.is_none() && inputs.iter().any(|draw| !Queries::of(&draw.input).is_none());
         let draw_stride = match has_restarts {
             true => size_of::<RestartedDraw>(),
             false => size_of::<DrawSysvals>(),
         };
-        let placed = self.most_placed_draws(has_several) * draw_stride as u64;
+        let most = match entries {
+            Some(_) => inputs.iter().map(CollectedDraw::count).sum(),
+            None => self.most_placed_draws(has_several),
+        };
+        let placed = most * draw_stride as u64;
         let plan = &mut *self.plan;
         let draws = plan.scratch(Scratch::PlacedDraws, placed);
         let inputs = plan.upload(Upload::Inputs, inputs.len() * size_of::<Input>());
         let groups = plan.groups.len() * size_of::<u32>();
         let groups = plan.upload(Upload::WorkgroupSizes, groups);
         let draw_stride = draw_stride as u32;
-        let setup =
-            Upload::Setup { inputs, draws, groups, batches, draw_stride, has_several, has_queries };
+        let setup = Upload::Setup {
+            inputs,
+            draws,
+            groups,
+            batches,
+            draw_stride,
+            has_several,
+            has_queries,
+            entries,
+        };
         plan.upload(setup, size_of::<Setup>())
     }
 
@@ -157,7 +213,9 @@ impl Planner<'_> {
         let per_axis = u64::from(self.limits.workgroups_per_axis);
         let groups = &mut self.plan.groups;
         for draw in &self.collected.draws {
-            let size = self.collected.traits_of(draw).workgroup_size(&draw.any_key());
+            let traits = self.collected.traits_of(draw);
+            let size = traits.workgroup_size(&draw.any_key());
+            let queries = traits.geometry.map(|_| Queries::of(&draw.input));
             let is_indirect = !draw.is_known() && self.limits.indirect_dispatch;
             let most = draw.most_workgroups(size);
             let last = groups.last_mut().filter(|last| {
@@ -175,6 +233,7 @@ impl Planner<'_> {
                     draws: 1,
                     state: draw.state,
                     is_restarted: draw.is_restarted(),
+                    queries,
                     topology: Some(draw.topology.xfb_topology()),
                     most,
                     is_indirect,

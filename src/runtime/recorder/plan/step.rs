@@ -71,8 +71,9 @@ pub(in super::super) struct CaptureStep {
 /// | `Pushed` | `Pushed`; `Placed` if the draw is small and needs checks, or where accesses may be unaligned or far |
 /// | `Restarted` | `Pushed`, with `restart` |
 /// | `Listed` | `Listed` |
-/// | `Resumed`, `Counted` | `Listed`; `Placed` of one draw |
+/// | `Resumed` | `Listed`; `Placed` of one draw |
 /// | `Batch` | `Placed` |
+/// | `Emitted` | `Listed`; `Placed` of one draw, or of those of the setup kernel |
 /// | `Fused` | `Fused` |
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in super::super) enum Draws {
@@ -80,11 +81,17 @@ pub(in super::super) enum Draws {
     Pushed(DrawSysvals),
     /// So many, at least two, which the CPU placed, in a block of [`Upload::Listed`](super::Upload::Listed).
     Listed(BlockId, usize),
-    /// The same, of one draw or several, and a batch of the resume kernel or of the place kernel says where they
-    /// are captured.
+    /// The same, of one draw or several, and a batch of the resume kernel says where they are captured.
     Resumed(BlockId, usize, BatchId),
-    /// The same, of draws of geometry shaders whose primitives are counted, and not stored.
-    Counted(BlockId, usize, BatchId),
+    /// Draws of a geometry shader: so many, which the CPU listed, or those of the batch, which the setup kernel
+    /// found out. The batch of the place kernel says where they are captured.
+    Emitted {
+        listed: Option<(BlockId, usize)>,
+        batch: BatchId,
+        entries: BatchId,
+        /// Whether primitives are counted, and not stored.
+        is_counting: bool,
+    },
     /// In a batch, whose draws the setup kernel placed.
     Batch(BatchId),
     /// In push constants: one draw, which is not clamped. Its workgroups place it, with [`Upload::Fused`](super::Upload::Fused).

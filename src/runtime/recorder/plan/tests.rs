@@ -97,11 +97,12 @@ fn check(plan: &Plan) {
     let is_listed = |id, count| {
         assert!(matches!(upload(id), Upload::Listed { draws, .. } if draws.len() == count));
     };
-    let is_batch = |batch: BatchId| {
-        let contents = &plan.blocks[batch.block.0].contents;
-        let batches = [Scratch::Batches, Scratch::EntryBatches].map(Contents::Scratch);
-        assert!(batches.contains(contents) || *contents == Contents::Upload(Upload::EntryBatches));
+    let is_within = |batch: BatchId| {
         assert!((batch.number as u64 + 1) * batch.size <= plan.blocks[batch.block.0].size);
+    };
+    let is_batch = |batch: BatchId| {
+        is_scratch(batch.block, Scratch::Batches);
+        is_within(batch);
     };
     for (number, block) in plan.blocks.iter().enumerate() {
         let Contents::Upload(contents) = &block.contents else { continue };
@@ -136,9 +137,9 @@ fn check(plan: &Plan) {
                 assert_eq!(upload(ranges), &Upload::RestartRanges);
                 vec![ranges]
             }
-            Upload::EntryBatches => {
+            Upload::Entries => {
                 let groups = plan.entry_groups.iter();
-                groups.flat_map(|group| [group.listed, group.counts, group.blocks]).collect()
+                groups.flat_map(|group| [group.counts, group.blocks]).collect()
             }
             Upload::EntrySums(group) => {
                 let group = plan.entry_groups[group];
@@ -146,10 +147,10 @@ fn check(plan: &Plan) {
                 is_scratch(group.sums, Scratch::EntrySums);
                 vec![group.counts, group.sums]
             }
-            Upload::EntryJobs { counting, storing } => {
-                assert_eq!(upload(counting), &Upload::EntryBatches);
-                is_scratch(storing, Scratch::EntryBatches);
-                vec![counting, storing]
+            Upload::EntryJobs { entries, storing } => {
+                assert_eq!(upload(entries), &Upload::Entries);
+                is_scratch(storing, Scratch::Batches);
+                vec![entries, storing]
             }
             Upload::PlaceEntries { jobs, .. } => {
                 assert!(matches!(upload(jobs), Upload::EntryJobs { .. }));
@@ -172,7 +173,8 @@ fn check(plan: &Plan) {
                 (kernel, upload(parameters)),
                 (Kernel::Finish, Upload::Finish { .. })
                     | (Kernel::Resume, Upload::Resume { .. })
-                    | (Kernel::Setup | Kernel::RestartedSetup, Upload::Setup { .. })
+                    | (Kernel::Setup | Kernel::RestartedSetup, Upload::Setup { entries: None, .. })
+                    | (Kernel::Assemble, Upload::Setup { entries: Some(_), .. })
                     | (Kernel::EntrySums, Upload::EntrySums(_))
                     | (Kernel::PlaceEntries, Upload::PlaceEntries { .. })
                     | (Kernel::Restart | Kernel::RestartScan, Upload::Reduction { .. })
@@ -181,7 +183,18 @@ fn check(plan: &Plan) {
                 match draws {
                     Draws::Pushed(_) => {}
                     Draws::Listed(block, count) => is_listed(block, count),
-                    Draws::Resumed(block, count, batch) | Draws::Counted(block, count, batch) => {
+                    Draws::Emitted { listed, batch, entries, is_counting } => {
+                        listed.into_iter().for_each(|(block, count)| is_listed(block, count));
+                        // The CPU wrote that which listed draws count with.
+                        match listed.is_some() && is_counting {
+                            true => assert!(matches!(upload(batch.block), Upload::Batches { .. })),
+                            false => is_batch(batch),
+                        }
+                        is_within(batch);
+                        assert_eq!(upload(entries.block), &Upload::Entries);
+                        is_within(entries);
+                    }
+                    Draws::Resumed(block, count, batch) => {
                         is_listed(block, count);
                         is_batch(batch);
                     }
@@ -192,7 +205,9 @@ fn check(plan: &Plan) {
                     Draws::Restarted(_, block) => is_scratch(block, Scratch::RestartTable),
                 }
                 if let Size::Indirect(batch) = size {
-                    assert_eq!(draws, Draws::Batch(batch));
+                    let is_emitted = matches!(draws, Draws::Emitted { .. });
+                    assert!(is_emitted || draws == Draws::Batch(batch));
+                    is_batch(batch);
                 }
             }
         }
@@ -209,7 +224,13 @@ fn described(step: &Step) -> String {
                 Draws::Pushed(_) => "one pushed".to_owned(),
                 Draws::Listed(_, count) => format!("{count} listed"),
                 Draws::Resumed(_, count, _) => format!("{count} resumed"),
-                Draws::Counted(_, count, _) => format!("{count} counted"),
+                Draws::Emitted { listed, batch, is_counting, .. } => {
+                    let draws = match listed {
+                        Some((_, count)) => format!("{count} listed"),
+                        None => format!("batch {}", batch.number),
+                    };
+                    format!("{draws} {}", if *is_counting { "counted" } else { "emitted" })
+                }
                 Draws::Batch(batch) => format!("batch {}", batch.number),
                 Draws::Fused(..) => "one fused".to_owned(),
                 Draws::Restarted(..) => "one restarted".to_owned(),
@@ -419,7 +440,7 @@ fn with_geometry(draws: &[CollectedDraw]) -> Collected {
 fn geometry_shaders_count_before_they_store() {
     let counting = [
         "barrier BeforeCounting Always Unknown",
-        "capture 3 counted, workgroups 8: Listed, indexed, checked",
+        "capture 3 listed counted, workgroups 8: Listed, indexed, checked",
         "barrier CountsToSums Always Unknown",
         "EntrySums 1 x 1",
         "barrier SumsToPlace Always Unknown",
@@ -427,7 +448,7 @@ fn geometry_shaders_count_before_they_store() {
     ];
     let storing = [
         "barrier PlaceToCapture Always Captured",
-        "capture 3 resumed, workgroups 8: Listed, indexed, checked",
+        "capture 3 listed emitted, workgroups 8: Listed, indexed, checked",
     ];
     let draws = [draw(LIST, 300), draw(STRIP, 130), draw(LIST, 2), indexed(draw(LIST, 600), false)];
     let collected = with_geometry(&draws);
@@ -441,7 +462,7 @@ fn geometry_shaders_count_before_they_store() {
     // Draws of other queries have a dispatch of their own.
     let mut queried = with_geometry(&[draw(LIST, 3); 2]);
     queried.draws[1].input.generated_query = [32, 0];
-    assert_eq!(plan(&ADDRESSES, &queried, &NO_COUNTERS).len(), 10);
+    assert_eq!(plan(&ADDRESSES, &queried, &NO_COUNTERS).len(), 11);
 }
 
 /// However large the draws are, a dispatch has as many entries as the limit says, and those that fill workgroups.
@@ -452,16 +473,50 @@ fn large_draws_have_long_entries() {
     plan.make(&ADDRESSES, &with_geometry(&draws), &NO_COUNTERS, true).unwrap();
     let [group] = plan.entry_groups[..] else { panic!("{:?}", plan.entry_groups) };
     let length = ((1u64 << 20) + 1 + (1 << 30)).div_ceil(1 << 10) as u32;
-    assert_eq!(group.length, length);
+    assert!(plan.placed.iter().all(|draw| draw.output_count == length));
     let entries: Vec<u32> = plan.placed.iter().map(|draw| draw.invocations).collect();
     assert_eq!(entries, [1, 1, (1 << 30) / length + 1]);
-    assert!(group.entries <= (1 << 10) + 3 * 64, "{group:?}");
+    assert!(group.room <= (1 << 10) + 3 * 64 + 512, "{group:?}");
     let (_, scratch) = plan.memory();
     assert!(scratch < 16 << 10, "{scratch} bytes");
 
     let huge = with_geometry(&[draw(STRIP, u32::MAX)]);
     let refused = plan.make(&ADDRESSES, &huge, &NO_COUNTERS, true);
     assert!(matches!(refused, Err(RuntimeError::TooManyPrimitives { .. })));
+}
+
+#[test]
+fn what_geometry_shaders_draw_indirectly_is_assembled_by_the_gpu() {
+    let draws = [
+        indirect(draw(LIST, 0), 7),
+        indirect(indexed(draw(STRIP, 0), true), 1),
+        indexed(draw(STRIP, 50), true),
+    ];
+    assert_eq!(
+        plan(&ADDRESSES, &with_geometry(&draws), &NO_COUNTERS),
+        [
+            "barrier BeforeSetup Always Unknown",
+            "Restart 34 x 1",
+            "barrier RestartToScan Always Unknown",
+            "RestartScan 1 x 1",
+            "barrier RestartToSetup Always Unknown",
+            "Assemble 1 x 1",
+            "barrier SetupToCapture Always Unknown",
+            "capture batch 0 counted, workgroups indirect: Placed, indexed, checked, List",
+            "capture batch 1 counted, workgroups indirect: Placed, indexed, restart, checked, TriStrip",
+            "barrier CountsToSums Always Unknown",
+            "EntrySums 2 x 1",
+            "EntrySums 1 x 1",
+            "barrier SumsToPlace Always Unknown",
+            "PlaceEntries 1 x 1",
+            "barrier PlaceToCapture Always Captured",
+            "capture batch 0 emitted, workgroups indirect: Placed, indexed, checked, List",
+            "capture batch 1 emitted, workgroups indirect: Placed, indexed, restart, checked, TriStrip",
+        ]
+    );
+    let many = with_geometry(&[indirect(draw(LIST, 0), 1 << 17)]);
+    let refused = Plan::default().make(&ADDRESSES, &many, &NO_COUNTERS, true);
+    assert!(matches!(refused, Err(RuntimeError::TooManyDraws { .. })));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use ash::vk;
 use self::order::Accesses;
 pub use self::order::CaptureOrder;
 use super::collect::{Bindings, Collected, Position, RecordedSets, resolve};
-use super::plan::{BlockId, CaptureStep, Draws, Limits, Plan, Step};
+use super::plan::{BatchId, BlockId, CaptureStep, Draws, Limits, Plan, Step};
 use super::{Captured, Recorded};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::runtime::arena::Suballocation;
@@ -125,6 +125,11 @@ impl Places {
     /// The address of a block for shaders.
     fn address_of(&self, block: BlockId) -> u64 {
         self.blocks.get(block.0).map_or(0, |place| place.address)
+    }
+
+    /// The same of one of the structures in a block.
+    fn address_in(&self, BatchId { block, number, size }: BatchId) -> u64 {
+        self.address_of(block) + number as u64 * size
     }
 
     /// The address of the table of a state.
@@ -245,11 +250,11 @@ impl Player<'_> {
         let user = self.plan.capture_steps().find_map(|capture| match capture.draws {
             Draws::Pushed(_) | Draws::Listed(..) => Some(User::DirectCaptures),
             Draws::Fused(..) => Some(User::FusedCaptures),
-            Draws::Resumed(..) | Draws::Batch(_) | Draws::Restarted(..) => {
+            // These have the set of the kernels.
+            Draws::Emitted { is_counting: true, .. } => None,
+            Draws::Resumed(..) | Draws::Batch(_) | Draws::Emitted { .. } | Draws::Restarted(..) => {
                 Some(User::CapturesBySetup)
             }
-            // These have the set of the kernels.
-            Draws::Counted(..) => None,
         });
         // SAFETY: the caller's contract.
         unsafe {

@@ -1,15 +1,18 @@
 //! Writes the blocks of a plan.
 
 use super::super::collect::{Collected, Position, Target};
-use super::super::plan::{Block, BlockId, Contents, ListedNumber, Plan, Scratch, Step, Upload};
+use super::super::plan::{
+    BatchId, Block, BlockId, Contents, ListedNumber, Plan, Scratch, Step, Upload,
+};
 use super::{Playback, Player};
 use crate::capture::MAX_XFB_BUFFERS;
 use crate::counts::MAX_BUFFER_SIZE;
 use crate::runtime::RuntimeError;
 use crate::runtime::arena::{Part, Suballocation, aligned};
-use crate::sysval::entries::{Entries, EntryBatch, EntryJob, EntrySums, PlaceEntries};
+use crate::sysval::entries::{Entries, EntryJob, EntrySums, PlaceEntries};
 use crate::sysval::setup::{
-    Finish, Fused, Input, Operation, Progress, Reduction, RestartRange, Resume, Setup, operation,
+    Finish, Fused, Input, Operation, Progress, Reduction, RestartRange, Resume, Setup,
+    WORKGROUPS_OFFSET, operation,
 };
 use crate::sysval::{Address, Batch, DrawSysvals, split};
 
@@ -91,6 +94,7 @@ impl Player<'_> {
                 draw_stride,
                 has_several,
                 has_queries,
+                entries,
             } => part.push_one(Setup {
                 inputs: at(inputs),
                 draws: at(draws),
@@ -101,45 +105,41 @@ impl Player<'_> {
                 has_several: has_several.into(),
                 workgroups_per_axis: self.ctx.max_workgroups_per_axis(),
                 has_queries: has_queries.into(),
-                reserved: [0; 3],
-                progress: self.progress(),
+                entries: entries.unwrap_or_default(),
+                reserved: [0; 2],
+                // Draws of geometry shaders are placed later.
+                progress: entries.map_or_else(|| self.progress(), |_| Progress::default()),
             }),
-            Upload::EntryBatches => part.push(entry_groups.iter().map(|group| EntryBatch {
-                batch: Batch {
-                    draws: at(group.listed),
-                    draw_count: group.draw_count() as u32,
-                    ..Default::default()
-                },
-                entries: Entries {
-                    counts: at(group.counts),
-                    blocks: at(group.blocks),
-                    length: group.length,
-                    room: group.room,
-                    is_counting: 1,
-                    reserved: 0,
-                },
+            Upload::Entries => part.push(entry_groups.iter().map(|group| Entries {
+                counts: at(group.counts),
+                blocks: at(group.blocks),
+                room: group.room,
+                reserved: [0; 3],
             })),
             Upload::EntrySums(number) => {
                 let sums = entry_groups.get(number).map(|group| EntrySums {
                     counts: at(group.counts),
                     sums: at(group.sums),
-                    count: group.entries,
+                    workgroups: group.workgroups().map_or([0; 2], |batch| {
+                        split(self.places.address_in(batch) + WORKGROUPS_OFFSET)
+                    }),
+                    count: group.count,
                     room: group.room,
-                    reserved: [0; 2],
                 });
                 part.push_one(sums.unwrap_or_default())
             }
-            Upload::EntryJobs { counting, storing } => {
-                let of = |block, number: usize| {
-                    let batch = (number * size_of::<EntryBatch>()) as u64;
-                    split(self.places.address_of(block) + batch)
+            Upload::EntryJobs { entries, storing } => {
+                let of = |block, number, size: usize| {
+                    split(self.places.address_in(BatchId { block, number, size: size as u64 }))
                 };
                 part.push(entry_groups.iter().enumerate().map(|(number, group)| EntryJob {
-                    counting: of(counting, number),
-                    storing: of(storing, number),
+                    counting: split(self.places.address_in(group.counting)),
+                    storing: of(storing, number, size_of::<Batch>()),
+                    entries: of(entries, number, size_of::<Entries>()),
                     sums: at(group.sums),
                     block_count: group.block_count(),
                     vertices: group.vertices,
+                    reserved: [0; 2],
                     stream_query: self.resolve(group.queries.stream),
                     generated_query: self.resolve(group.queries.generated),
                 }))
@@ -208,7 +208,9 @@ impl Player<'_> {
 
     /// Writes the draws as the setup kernel reads them.
     fn write_inputs(&self, part: &mut Part) -> Result<Suballocation, RuntimeError> {
-        let Plan { groups, restarts, .. } = &*self.plan;
+        let Plan { groups, entry_groups, restarts, .. } = &*self.plan;
+        // What geometry shaders emit is counted later.
+        let is_counted = entry_groups.is_empty();
         let mut groups = (0..).zip(groups);
         let (mut group, mut left) = (0, 0);
         let mut restarted = 0;
@@ -220,6 +222,9 @@ impl Player<'_> {
             }
             left -= 1;
             let mut input = Input { group, ..draw.input };
+            if !is_counted {
+                (input.stream_query, input.generated_query) = Default::default();
+            }
             for address in input.buffers_mut() {
                 *address = self.resolve(*address);
             }

@@ -162,7 +162,7 @@ impl Player<'_> {
             let raw = pipeline.recorded(self.ctx, key)?;
             // What counts writes scratch memory, as kernels do, and no capture buffer.
             let set = match draws {
-                Draws::Counted(..) => self.places.kernel_set,
+                Draws::Emitted { is_counting: true, .. } => self.places.kernel_set,
                 _ => self.places.capture_set,
             };
             self.bind(playback, state, &pipeline, raw, set, &sysvals);
@@ -189,14 +189,19 @@ impl Player<'_> {
     /// The sysvals of a dispatch.
     fn sysvals_of(&self, state: usize, draws: Draws) -> Sysvals {
         let at = |block| split(self.places.address_of(block));
-        let batch_at = |batch: BatchId| {
-            split(self.places.address_of(batch.block) + batch.number as u64 * batch.size)
-        };
+        let batch_at = |batch| split(self.places.address_in(batch));
         let mut sysvals = self.sysvals_of_state(state);
         match draws {
             Draws::Pushed(draw) => sysvals.draw = self.resolved_draw(draw),
             Draws::Listed(block, count) => sysvals.set_listed(at(block), count as u32),
-            Draws::Resumed(block, count, batch) | Draws::Counted(block, count, batch) => {
+            Draws::Emitted { listed, batch, entries, is_counting } => {
+                if let Some((block, count)) = listed.filter(|(_, count)| *count > 1) {
+                    sysvals.set_listed(at(block), count as u32);
+                }
+                sysvals.set_batch(batch_at(batch));
+                sysvals.set_entries(batch_at(entries), is_counting);
+            }
+            Draws::Resumed(block, count, batch) => {
                 if count > 1 {
                     sysvals.set_listed(at(block), count as u32);
                 }
