@@ -1,0 +1,71 @@
+//! Input assembly: which vertices the geometry shader is given for each primitive, as the specification lists
+//! them ([primitive topologies](https://docs.vulkan.org/spec/latest/chapters/drawing.html#drawing-primitive-topologies),
+//! [geometry shader input primitives](https://docs.vulkan.org/spec/latest/chapters/geometry.html#geometry-input)).
+
+use vkxfb::topology::PrimitiveTopology;
+
+/// The vertices of each primitive of `count` vertices in a row, in the order of `gl_in`.
+pub fn primitives(topology: PrimitiveTopology, count: usize) -> Vec<Vec<usize>> {
+    use PrimitiveTopology as T;
+    // What primitives advance by, and the vertices that one takes.
+    let (step, size) = match topology {
+        T::PointList => (1, 1),
+        T::LineList => (2, 2),
+        T::LineStrip => (1, 2),
+        T::TriangleList => (3, 3),
+        T::TriangleStrip | T::TriangleFan => (1, 3),
+        T::LineListWithAdjacency => (4, 4),
+        T::LineStripWithAdjacency => (1, 4),
+        T::TriangleListWithAdjacency => (6, 6),
+        T::TriangleStripWithAdjacency => (2, 6),
+    };
+    if count < size {
+        return Vec::new();
+    }
+    let number = (count - size) / step + 1;
+    let vertices = |i: usize| match topology {
+        T::TriangleStrip if i % 2 == 1 => vec![i, i + 2, i + 1],
+        T::TriangleFan => vec![i + 1, i + 2, 0],
+        T::TriangleStripWithAdjacency => strip_with_adjacency(i, i + 1 == number),
+        _ => (step * i..step * i + size).collect(),
+    };
+    (0..number).map(vertices).collect()
+}
+
+/// The triangle is of every other vertex. Beyond each edge that it shares with another triangle of the strip is
+/// the vertex of that triangle which is not on the edge, and beyond the others a vertex of their own.
+fn strip_with_adjacency(i: usize, is_last: bool) -> Vec<usize> {
+    let [a, b, c] = [2 * i, 2 * i + 2, 2 * i + 4];
+    let beyond_ab = if i == 0 { 1 } else { a - 2 };
+    let beyond_bc = if is_last { 2 * i + 5 } else { c + 2 };
+    let beyond_ca = 2 * i + 3;
+    match i % 2 {
+        0 => vec![a, beyond_ab, b, beyond_bc, c, beyond_ca],
+        _ => vec![a, beyond_ca, c, beyond_bc, b, beyond_ab],
+    }
+}
+
+/// The primitives of an instance, of the vertices that a draw takes; `None` restarts.
+pub fn of_instance(topology: PrimitiveTopology, vertices: &[Option<u32>]) -> Vec<Vec<u32>> {
+    let of_segment = |segment: &[Option<u32>]| {
+        let segment: Vec<u32> = segment.iter().flatten().copied().collect();
+        let primitives = primitives(topology, segment.len()).into_iter();
+        let vertices = move |slots: Vec<usize>| slots.iter().map(|slot| segment[*slot]).collect();
+        primitives.map(vertices).collect::<Vec<_>>()
+    };
+    vertices.split(Option::is_none).flat_map(of_segment).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strips_with_adjacency_share_their_triangles() {
+        let of = |count| primitives(PrimitiveTopology::TriangleStripWithAdjacency, count);
+        assert!(of(5).is_empty());
+        assert_eq!(of(7), [[0, 1, 2, 5, 4, 3]]);
+        assert_eq!(of(8), [[0, 1, 2, 6, 4, 3], [2, 5, 6, 7, 4, 0]]);
+        assert_eq!(of(10)[1..], [[2, 5, 6, 8, 4, 0], [4, 2, 6, 9, 8, 7]]);
+    }
+}

@@ -1,0 +1,145 @@
+//! A program with its draws, and the memory that they use.
+
+use std::ops::Range;
+
+use vkxfb::runtime::IndexType;
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
+
+use crate::glsl;
+use crate::model::Primitive;
+use crate::program::{Attribute, Program};
+
+/// A range of the memory of a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bound {
+    pub offset: u64,
+    pub size: u64,
+}
+
+/// A draw, whose first vertex is an index in the index buffer if it is indexed.
+#[derive(Debug, Clone)]
+pub struct Draw {
+    pub indexed: bool,
+    pub first: u32,
+    pub count: u32,
+    /// Of indexed draws alone.
+    pub vertex_offset: i32,
+    pub first_instance: u32,
+    pub instance_count: u32,
+}
+
+/// What is between Begin and End.
+#[derive(Debug)]
+pub struct Section {
+    /// By buffer, whether Begin reads its counter, and whether End writes it.
+    pub begin: [bool; 4],
+    pub end: [bool; 4],
+    pub draws: Vec<Draw>,
+    /// What each draw emits.
+    pub emitted: Vec<Vec<Primitive>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`
+    Stream,
+    /// `VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT`
+    Generated,
+}
+
+/// When a query is active.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Span {
+    /// From before the first to behind the last capture.
+    Whole,
+    /// For some draws of a section.
+    Draws { section: usize, draws: Range<usize> },
+}
+
+#[derive(Debug, Clone)]
+pub struct Query {
+    pub kind: Kind,
+    pub span: Span,
+}
+
+#[derive(Debug)]
+pub struct Case {
+    pub seed: u64,
+    pub program: Program,
+    pub topology: PrimitiveTopology,
+    pub provoking: ProvokingVertex,
+    pub restart: bool,
+    /// Everything that the device reads and writes: vertices, indices, counters, captures.
+    pub image: Vec<u8>,
+    /// By the number of the binding, which is that of the attribute.
+    pub vertices: Vec<Bound>,
+    pub indices: Bound,
+    pub index_type: IndexType,
+    /// Where the counters of the four buffers are.
+    pub counters: u64,
+    pub captures: [Option<Bound>; 4],
+    pub sections: Vec<Section>,
+    pub queries: Vec<Query>,
+}
+
+impl Case {
+    /// Where the counter of a buffer is.
+    pub const fn counter(&self, buffer: usize) -> u64 {
+        self.counters + 4 * buffer as u64
+    }
+
+    /// The counters that Begin or End is given.
+    pub fn counters_of(&self, given: &[bool; 4]) -> [Option<u64>; 4] {
+        std::array::from_fn(|buffer| given[buffer].then(|| self.counter(buffer)))
+    }
+
+    pub fn vertex_input(&self) -> VertexInput {
+        let attributes = || (0u32..).zip(&self.program.attributes);
+        let binding = |(binding, attribute): (u32, &Attribute)| VertexBinding {
+            binding,
+            stride: 4 * attribute.components,
+            input_rate: match attribute.per_instance {
+                true => InputRate::INSTANCE,
+                false => InputRate::Vertex,
+            },
+        };
+        let attribute = |(location, attribute): (u32, &Attribute)| VertexAttribute {
+            location,
+            binding: location,
+            format: [
+                VertexFormat::R32Uint,
+                VertexFormat::R32G32Uint,
+                VertexFormat::R32G32B32Uint,
+                VertexFormat::R32G32B32A32Uint,
+            ][attribute.components as usize - 1],
+            offset: 0,
+        };
+        VertexInput {
+            bindings: attributes().map(binding).collect(),
+            attributes: attributes().map(attribute).collect(),
+        }
+    }
+
+    /// Everything that a reader needs to see what went wrong.
+    pub fn describe(&self) -> String {
+        let mut text = format!(
+            "{:?}, provoking vertex {:?}, restart {}, indices {:?} at {:?}\n",
+            self.topology, self.provoking, self.restart, self.index_type, self.indices
+        );
+        text += &format!("strides {:?}, captures {:?}\n", self.program.strides, self.captures);
+        text += &format!("counters at {}, queries {:?}\n", self.counters, self.queries);
+        for section in &self.sections {
+            text += &format!("begin {:?}\n", section.begin);
+            for (draw, emitted) in section.draws.iter().zip(&section.emitted) {
+                text += &format!("  {draw:?}: {} primitives\n", emitted.len());
+            }
+            text += &format!("end {:?}\n", section.end);
+        }
+        format!(
+            "{text}// vertex shader\n{}// geometry shader\n{}",
+            glsl::vertex(&self.program),
+            glsl::geometry(&self.program)
+        )
+    }
+}

@@ -1,0 +1,295 @@
+//! The bodies of shaders.
+
+use crate::common::rng::Rng;
+use crate::program::{
+    Attribute, BuiltIn, Code, Condition, Expr, Op, Outputs, Place, Source, Statement,
+};
+
+/// What expressions may depend on.
+struct Scope<'a> {
+    vertex: &'a Outputs,
+    /// The outputs of the stage.
+    outputs: &'a Outputs,
+    /// But for those of the vertex shader.
+    sources: Vec<Source>,
+    reads_inputs: bool,
+    globals: usize,
+    argument: bool,
+    /// Loops around.
+    counters: usize,
+    /// Helper functions that may be called, with the most vertices that each emits.
+    helpers: Vec<u32>,
+}
+
+pub fn vertex(rng: &mut Rng, attributes: &[Attribute], outputs: &Outputs) -> Code {
+    let mut sources = vec![Source::VertexIndex, Source::InstanceIndex];
+    for (location, attribute) in attributes.iter().enumerate() {
+        sources.extend((0..attribute.components).map(|c| Source::Attribute(location, c)));
+    }
+    let globals = rng.range(1, 3) as usize;
+    let mut scope = Scope {
+        vertex: outputs,
+        outputs,
+        sources,
+        reads_inputs: false,
+        globals,
+        argument: false,
+        counters: 0,
+        helpers: Vec::new(),
+    };
+    let mut main = Vec::new();
+    for _ in 0..rng.below(4) {
+        main.push(scope.quiet(rng));
+    }
+    let mut items: Vec<usize> = (0..outputs.items.len()).collect();
+    rng.shuffle(&mut items);
+    main.extend(items.into_iter().map(|item| scope.write(rng, item)));
+    Code { globals: (0..globals).map(|_| rng.below(100)).collect(), helpers: Vec::new(), main }
+}
+
+/// The code, and the most vertices that it emits: at most `most`.
+pub fn geometry(rng: &mut Rng, vertex: &Outputs, outputs: &Outputs, most: u32) -> (Code, u32) {
+    let globals = rng.range(1, 4) as usize;
+    let mut scope = Scope {
+        vertex,
+        outputs,
+        sources: vec![Source::PrimitiveId, Source::InvocationId],
+        reads_inputs: true,
+        globals,
+        argument: true,
+        counters: 0,
+        helpers: Vec::new(),
+    };
+    let mut helpers = Vec::new();
+    for _ in 0..rng.below(3) {
+        let budget = rng.range(1, 4).min(most);
+        let (code, emissions) = scope.block(rng, budget, 2);
+        helpers.push(code);
+        scope.helpers.push(emissions);
+    }
+    scope.argument = false;
+    let (mut main, mut emissions) = scope.block(rng, most, 3);
+    // A shader that emits nothing is as rare as one that emits a strip at once.
+    while emissions < most && rng.percent(70) {
+        let (more, emitted) = scope.block(rng, most - emissions, 3);
+        main.extend(more);
+        emissions += emitted;
+    }
+    let globals = (0..globals).map(|_| rng.below(100)).collect();
+    (Code { globals, helpers, main }, emissions)
+}
+
+impl Scope<'_> {
+    /// Some statements, with the most vertices that they emit: at most `budget`.
+    fn block(&mut self, rng: &mut Rng, budget: u32, depth: u32) -> (Vec<Statement>, u32) {
+        let mut statements = Vec::new();
+        let mut emitted = 0;
+        for _ in 0..rng.range(1, 4) {
+            emitted += self.add(rng, &mut statements, budget - emitted, depth);
+        }
+        (statements, emitted)
+    }
+
+    /// Adds something, and returns the most vertices that it emits.
+    fn add(&mut self, rng: &mut Rng, to: &mut Vec<Statement>, budget: u32, depth: u32) -> u32 {
+        match rng.below(100) {
+            0..=34 if budget > 0 => {
+                self.vertex(rng, to);
+                1
+            }
+            35..=44 => {
+                to.push(Statement::End);
+                0
+            }
+            45..=64 if depth > 0 && budget > 0 => {
+                let most = rng.range(1, 6.min(budget));
+                let trips = match rng.percent(40) {
+                    true => Expr::Const(most),
+                    false => modulo(self.expr(rng, 2), most),
+                };
+                self.counters += 1;
+                let (mut body, emitted) = self.block(rng, budget / most, depth - 1);
+                if rng.percent(50) && emitted < budget / most {
+                    self.vertex(rng, &mut body);
+                    self.counters -= 1;
+                    to.push(Statement::Loop { counter: self.counters, trips, body });
+                    return (emitted + 1) * most;
+                }
+                if rng.percent(20) {
+                    let condition = self.condition(rng);
+                    let at = rng.below(body.len() as u32 + 1) as usize;
+                    let exit = match rng.percent(50) {
+                        true => Statement::Break(condition),
+                        false => Statement::Continue(condition),
+                    };
+                    body.insert(at, exit);
+                }
+                self.counters -= 1;
+                to.push(Statement::Loop { counter: self.counters, trips, body });
+                emitted * most
+            }
+            65..=74 if depth > 0 => {
+                let condition = self.condition(rng);
+                let (then, a) = self.block(rng, budget, depth - 1);
+                let (otherwise, b) = match rng.percent(50) {
+                    true => self.block(rng, budget, depth - 1),
+                    false => (Vec::new(), 0),
+                };
+                to.push(Statement::If(condition, then, otherwise));
+                a.max(b)
+            }
+            75..=84 => {
+                let fits = |(_, emitted): &(usize, &u32)| **emitted <= budget;
+                let callable: Vec<_> = self.helpers.iter().enumerate().filter(fits).collect();
+                if callable.is_empty() {
+                    return 0;
+                }
+                let (helper, &emitted) = rng.pick(&callable);
+                to.push(Statement::Call(helper, self.expr(rng, 2)));
+                emitted
+            }
+            85..=89 => {
+                to.push(Statement::Return(self.condition(rng)));
+                0
+            }
+            _ => {
+                to.push(self.quiet(rng));
+                0
+            }
+        }
+    }
+
+    /// Emits a vertex, of which most outputs are written.
+    fn vertex(&mut self, rng: &mut Rng, to: &mut Vec<Statement>) {
+        let unwritten = if rng.percent(15) { 30 } else { 0 };
+        for item in 0..self.outputs.items.len() {
+            if !rng.percent(unwritten) {
+                to.push(self.write(rng, item));
+            }
+        }
+        to.push(Statement::Emit);
+    }
+
+    /// A statement that emits nothing, and writes no output but in a geometry shader.
+    fn quiet(&mut self, rng: &mut Rng) -> Statement {
+        match rng.below(10) {
+            0..=1 => {
+                let condition = self.condition(rng);
+                let global = rng.below(self.globals as u32) as usize;
+                let value = self.expr(rng, 2);
+                Statement::If(condition, vec![Statement::Set(global, value)], Vec::new())
+            }
+            2 => {
+                let trips = modulo(self.expr(rng, 2), rng.range(1, 5));
+                let global = rng.below(self.globals as u32) as usize;
+                self.counters += 1;
+                let value = self.expr(rng, 2);
+                self.counters -= 1;
+                let body = vec![Statement::Set(global, value)];
+                Statement::Loop { counter: self.counters, trips, body }
+            }
+            3 if self.reads_inputs => {
+                let item = rng.below(self.outputs.items.len() as u32) as usize;
+                self.write(rng, item)
+            }
+            _ => Statement::Set(rng.below(self.globals as u32) as usize, self.expr(rng, 3)),
+        }
+    }
+
+    fn write(&self, rng: &mut Rng, item: usize) -> Statement {
+        let place = self.outputs.items[item].place;
+        let leaves = self.outputs.items[item].ty.leaves().len();
+        let value = |_| {
+            let value = self.expr(rng, 2);
+            match place {
+                // What is beyond the layers and the viewports has no meaning.
+                Place::BuiltIn(BuiltIn::Layer | BuiltIn::ViewportIndex) => {
+                    binary(Op::And, value, Expr::Const(3))
+                }
+                Place::BuiltIn(BuiltIn::PointSize) => {
+                    let small = binary(Op::And, value, Expr::Const(31));
+                    binary(Op::Or, small, Expr::Const(1))
+                }
+                _ => value,
+            }
+        };
+        let values = (0..leaves).map(value).collect();
+        Statement::Write { item, values, whole: rng.percent(70) }
+    }
+
+    fn condition(&self, rng: &mut Rng) -> Condition {
+        let most = rng.range(1, 5);
+        let value = modulo(self.expr(rng, 2), most);
+        match rng.percent(70) {
+            true => Condition(value, Expr::Const(rng.range(1, most))),
+            false => Condition(value, modulo(self.expr(rng, 1), rng.range(1, 5))),
+        }
+    }
+
+    fn expr(&self, rng: &mut Rng, depth: u32) -> Expr {
+        if depth == 0 || rng.percent(20) {
+            return self.leaf(rng);
+        }
+        if rng.percent(10) {
+            let condition = Box::new(self.condition_of_leaves(rng));
+            let (a, b) = (self.expr(rng, depth - 1), self.expr(rng, depth - 1));
+            return Expr::Select(condition, Box::new(a), Box::new(b));
+        }
+        let op = rng.pick(&[Op::Add, Op::Add, Op::Sub, Op::Mul, Op::Xor, Op::And, Op::Or]);
+        let a = self.expr(rng, depth - 1);
+        match rng.below(10) {
+            0 => binary(Op::Shift, a, Expr::Const(rng.below(8))),
+            1 => modulo(a, rng.range(1, 999)),
+            _ => binary(op, a, self.expr(rng, depth - 1)),
+        }
+    }
+
+    fn condition_of_leaves(&self, rng: &mut Rng) -> Condition {
+        Condition(modulo(self.leaf(rng), 3), Expr::Const(rng.range(1, 3)))
+    }
+
+    fn leaf(&self, rng: &mut Rng) -> Expr {
+        match rng.below(100) {
+            0..=14 => {
+                let end = if rng.percent(80) { 16 } else { u32::MAX };
+                Expr::Const(rng.below(end))
+            }
+            15..=24 => Expr::Global(rng.below(self.globals as u32) as usize),
+            25..=34 if self.argument => Expr::Argument,
+            35..=54 if self.counters > 0 => Expr::Counter(rng.below(self.counters as u32) as usize),
+            55..=84 if self.reads_inputs => {
+                let items = &self.vertex.items;
+                if items.is_empty() {
+                    return Expr::Const(1);
+                }
+                let item = rng.below(items.len() as u32) as usize;
+                let leaf = rng.below(items[item].ty.leaves().len() as u32) as usize;
+                let vertex = self.vertex_number(rng);
+                Expr::Source(Source::Input(item, leaf, Box::new(vertex)))
+            }
+            _ => Expr::Source(rng.pick(&self.sources)),
+        }
+    }
+
+    /// Which vertex of the primitive is read.
+    fn vertex_number(&self, rng: &mut Rng) -> Expr {
+        match rng.below(10) {
+            0..=5 => Expr::Const(rng.below(6)),
+            6..=7 if self.counters > 0 => Expr::Counter(self.counters - 1),
+            8 => Expr::Global(rng.below(self.globals as u32) as usize),
+            _ => {
+                let source = Expr::Source(rng.pick(&self.sources));
+                binary(Op::Add, source, Expr::Const(rng.below(6)))
+            }
+        }
+    }
+}
+
+fn binary(op: Op, a: Expr, b: Expr) -> Expr {
+    Expr::Binary(op, Box::new(a), Box::new(b))
+}
+
+/// From 0 to `most`.
+fn modulo(value: Expr, most: u32) -> Expr {
+    binary(Op::Mod, value, Expr::Const(most))
+}

@@ -1,0 +1,227 @@
+//! Draws of a program, and their memory.
+
+use vkxfb::runtime::IndexType;
+use vkxfb::topology::ProvokingVertex;
+
+use super::{Draws, Space, program};
+use crate::case::{Bound, Case, Draw, Kind, Query, Section, Span};
+use crate::common::rng::Rng;
+use crate::model;
+use crate::program::Program;
+
+/// Elements of vertex buffers: vertices and instances that draws reach are below.
+const ELEMENTS: u32 = 24;
+/// Indices.
+const INDICES: u32 = 32;
+
+/// The case of a seed.
+pub fn case(seed: u64, space: &Space) -> Case {
+    let rng = &mut Rng::new(seed);
+    let Draws::Direct = space.draws;
+    let program = program(rng, space);
+    let topology = rng.pick(program.input.topologies());
+    let provoking = match space.last_vertex && rng.percent(35) {
+        true => ProvokingVertex::Last,
+        false => ProvokingVertex::First,
+    };
+    let index_type = rng.pick(&[IndexType::Uint16, IndexType::Uint32]);
+    let indices: Vec<u32> = (0..INDICES).map(|_| rng.range(4, ELEMENTS - 5)).collect();
+    let draws: Vec<Vec<Draw>> = (0..if rng.percent(60) { 1 } else { rng.range(2, 3) })
+        .map(|_| {
+            (0..if rng.percent(50) { 1 } else { rng.range(0, 4) }).map(|_| draw(rng)).collect()
+        })
+        .collect();
+    let section = |draws: Vec<Draw>| {
+        let vertices = |draw: &Draw| vertices(draw, &indices);
+        let emitted = |draw| model::emitted(&program, topology, provoking, draw, &vertices(draw));
+        let emitted = draws.iter().map(emitted).collect();
+        Section { begin: [false; 4], end: [false; 4], draws, emitted }
+    };
+    let sections = draws.into_iter().map(section).collect();
+    let mut case = Case {
+        seed,
+        program,
+        topology,
+        provoking,
+        restart: false,
+        image: Vec::new(),
+        vertices: Vec::new(),
+        indices: Bound { offset: 0, size: 0 },
+        index_type,
+        counters: 0,
+        captures: [None; 4],
+        sections,
+        queries: Vec::new(),
+    };
+    place(rng, &mut case, &indices);
+    counters(rng, &mut case);
+    queries(rng, &mut case);
+    case
+}
+
+fn draw(rng: &mut Rng) -> Draw {
+    let indexed = rng.percent(50);
+    let count = if rng.percent(10) { rng.below(3) } else { rng.range(1, 14) };
+    Draw {
+        indexed,
+        first: rng.below(if indexed { INDICES - count + 1 } else { 6 }),
+        count,
+        vertex_offset: if indexed { rng.range(0, 8) as i32 - 4 } else { 0 },
+        first_instance: if rng.percent(50) { 0 } else { rng.below(6) },
+        instance_count: if rng.percent(60) { 1 } else { rng.below(4) },
+    }
+}
+
+/// The numbers of the vertices that a draw takes.
+fn vertices(draw: &Draw, indices: &[u32]) -> Vec<Option<u32>> {
+    let vertices = draw.first..draw.first + draw.count;
+    let vertex = |number: u32| match draw.indexed {
+        true => indices[number as usize].wrapping_add_signed(draw.vertex_offset),
+        false => number,
+    };
+    vertices.map(|number| Some(vertex(number))).collect()
+}
+
+/// A memory that grows.
+struct Image<'a> {
+    rng: &'a mut Rng,
+    bytes: Vec<u8>,
+}
+
+impl Image<'_> {
+    /// Bytes that nothing writes.
+    fn gap(&mut self) {
+        let dwords = self.rng.range(4, 12);
+        for _ in 0..dwords {
+            self.bytes.extend(self.rng.u32().to_le_bytes());
+        }
+    }
+
+    fn add(&mut self, bytes: &[u8]) -> Bound {
+        let bound = Bound { offset: self.bytes.len() as u64, size: bytes.len() as u64 };
+        self.bytes.extend(bytes);
+        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
+        self.gap();
+        bound
+    }
+}
+
+/// Gives everything its place in the memory.
+fn place(rng: &mut Rng, case: &mut Case, indices: &[u32]) {
+    let sizes = sizes(rng, case);
+    let mut image = Image { rng, bytes: Vec::new() };
+    image.gap();
+    for (location, attribute) in case.program.attributes.iter().enumerate() {
+        let components = attribute.components;
+        let words = (0..ELEMENTS).flat_map(|e| (0..components).map(move |c| (e, c)));
+        let bytes = words.flat_map(|(e, c)| model::attribute(location, e, c).to_le_bytes());
+        case.vertices.push(image.add(&bytes.collect::<Vec<_>>()));
+    }
+    let bytes = indices
+        .iter()
+        .flat_map(|index| index.to_le_bytes().into_iter().take(case.index_type.size() as usize));
+    case.indices = image.add(&bytes.collect::<Vec<_>>());
+    let strides = case.program.strides;
+    let counters: Vec<u8> = (0..4)
+        .flat_map(|buffer| counter(image.rng, strides[buffer], sizes[buffer]).to_le_bytes())
+        .collect();
+    case.counters = image.add(&counters).offset;
+    for (capture, size) in case.captures.iter_mut().zip(sizes) {
+        if let Some(size) = size {
+            let bytes: Vec<u8> = (0..size).map(|_| image.rng.u32() as u8).collect();
+            *capture = Some(image.add(&bytes));
+        }
+    }
+    case.image = image.bytes;
+}
+
+/// A counter before the first capture: of a multiple of records, which may be beyond the end.
+fn counter(rng: &mut Rng, stride: Option<u32>, size: Option<u64>) -> u32 {
+    match (stride, size) {
+        (Some(stride), Some(size)) if rng.percent(40) => {
+            stride * rng.below((size as u32).div_ceil(stride) + 2)
+        }
+        (Some(_), _) => 0,
+        _ => rng.u32(),
+    }
+}
+
+/// The sizes of capture buffers. Half of the time there is room for everything, if no counter skips it, and
+/// else for some of the primitives; what is over may be less than a primitive.
+fn sizes(rng: &mut Rng, case: &Case) -> [Option<u64>; 4] {
+    let primitives = |section: &Section| section.emitted.iter().map(Vec::len).sum::<usize>() as u32;
+    let all: u32 = case.sections.iter().map(primitives).sum();
+    let fits = rng.percent(50);
+    let bound = |strides: &[Option<u32>; 4]| strides.iter().flatten().count();
+    // One of several buffers is left out now and then.
+    let left_out = (bound(&case.program.strides) > 1 && rng.percent(8)).then(|| rng.below(4));
+    std::array::from_fn(|buffer| {
+        let stride = u64::from(case.program.strides[buffer]?);
+        if left_out == Some(buffer as u32) {
+            return None;
+        }
+        let size = stride * case.program.emitted.vertices() as u64;
+        let room = if fits || rng.percent(30) { all } else { rng.below(all + 1) };
+        let over = match rng.percent(40) {
+            true => 4 * u64::from(rng.below((size / 4) as u32)),
+            false => 0,
+        };
+        Some((u64::from(room) * size + over).max(4))
+    })
+}
+
+fn counters(rng: &mut Rng, case: &mut Case) {
+    let resumes = rng.percent(75);
+    for (number, section) in case.sections.iter_mut().enumerate() {
+        for buffer in 0..4 {
+            if case.captures[buffer].is_none() {
+                continue;
+            }
+            section.end[buffer] = rng.percent(if resumes { 95 } else { 40 });
+            section.begin[buffer] = match number {
+                0 => rng.percent(30),
+                _ => rng.percent(if resumes { 95 } else { 40 }),
+            };
+        }
+    }
+}
+
+fn queries(rng: &mut Rng, case: &mut Case) {
+    for kind in [Kind::Stream, Kind::Generated] {
+        if rng.percent(40) {
+            case.queries.push(Query { kind, span: Span::Whole });
+            continue;
+        }
+        for (number, section) in case.sections.iter().enumerate() {
+            let draws = section.draws.len() as u32;
+            if draws > 0 && rng.percent(60) {
+                let first = rng.below(draws);
+                let last = rng.range(first, draws - 1);
+                let draws = first as usize..last as usize + 1;
+                case.queries.push(Query { kind, span: Span::Draws { section: number, draws } });
+            }
+        }
+    }
+}
+
+/// Whether the draws of a program reach its vertex buffers alone.
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vertices_and_instances_have_elements() {
+        for seed in 0..300 {
+            let case = case(seed, &Space::whole(Draws::Direct));
+            let Program { attributes, .. } = &case.program;
+            assert_eq!(attributes.len(), case.vertices.len());
+            for draw in case.sections.iter().flat_map(|section| &section.draws) {
+                assert!(draw.first_instance + draw.instance_count <= ELEMENTS);
+                let indices = [4, ELEMENTS - 5].repeat(INDICES as usize / 2);
+                for vertex in vertices(draw, &indices).into_iter().flatten() {
+                    assert!(vertex < ELEMENTS, "seed {seed}: {draw:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Makes up shaders and draws, from a seed alone.
+
+mod code;
+pub mod draws;
+mod interface;
+
+use crate::common::rng::Rng;
+use crate::program::{Attribute, Emitted, Input, Program};
+
+/// What the device has, and which draws are made up.
+#[derive(Debug, Clone, Copy)]
+pub struct Space {
+    pub float64: bool,
+    pub int64: bool,
+    /// Whether odd primitives of strips may be written in another order.
+    pub last_vertex: bool,
+    pub draws: Draws,
+}
+
+impl Space {
+    /// All that there is.
+    pub const fn whole(draws: Draws) -> Self {
+        Self { float64: true, int64: true, last_vertex: true, draws }
+    }
+}
+
+/// Which draws are made up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Draws {
+    /// `vkCmdDraw` and `vkCmdDrawIndexed`.
+    Direct,
+}
+
+/// Shaders of a seed.
+pub fn program(rng: &mut Rng, space: &Space) -> Program {
+    let input = rng.pick(&Input::ALL);
+    let emitted = rng.pick(&Emitted::ALL);
+    let invocations = if rng.percent(60) { 1 } else { rng.range(2, 4) };
+    let attribute =
+        |rng: &mut Rng| Attribute { components: rng.range(1, 4), per_instance: rng.percent(30) };
+    let attributes: Vec<_> = (0..rng.below(3)).map(|_| attribute(rng)).collect();
+    let vertex_outputs = interface::vertex_outputs(rng, space);
+    let (outputs, strides) = interface::geometry_outputs(rng, space, emitted);
+    let vertex = code::vertex(rng, &attributes, &vertex_outputs);
+    let most = most_vertices(rng, interface::components(&outputs));
+    let (geometry, emissions) = code::geometry(rng, &vertex_outputs, &outputs, most);
+    let slack = if rng.percent(30) { rng.below(4) } else { 0 };
+    Program {
+        attributes,
+        vertex_outputs,
+        vertex,
+        input,
+        emitted,
+        invocations,
+        max_vertices: (emissions + slack).clamp(1, most),
+        outputs,
+        geometry,
+        strides,
+    }
+}
+
+/// The least that the specification allows as `maxGeometryTotalOutputComponents`.
+const MIN_TOTAL_COMPONENTS: u32 = 1024;
+
+/// How many vertices may be emitted.
+fn most_vertices(rng: &mut Rng, components: u32) -> u32 {
+    let most = if rng.percent(15) { rng.range(13, 40) } else { rng.range(2, 12) };
+    most.min(MIN_TOTAL_COMPONENTS / components.max(1))
+}

@@ -1,0 +1,156 @@
+//! Runs the abstract shaders on the CPU.
+
+use crate::program::{Code, Condition, Expr, Op, Outputs, Source, Statement};
+
+/// The value of each scalar of each output; `None` where it is undefined.
+pub type Values = Vec<Vec<Option<u64>>>;
+
+/// What a geometry shader does, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    Vertex(Values),
+    EndPrimitive,
+}
+
+/// What an invocation reads.
+pub trait Inputs {
+    /// The vertex is 0 but for [`Source::Input`].
+    fn read(&self, source: &Source, vertex: u32) -> u32;
+}
+
+enum Flow {
+    Next,
+    Break,
+    Continue,
+    Return,
+}
+
+/// What expressions depend on within a function.
+#[derive(Default)]
+struct Frame {
+    argument: u32,
+    /// By number, of all loops that were entered.
+    counters: Vec<u32>,
+}
+
+struct Machine<'a> {
+    code: &'a Code,
+    inputs: &'a dyn Inputs,
+    outputs: &'a Outputs,
+    globals: Vec<u32>,
+    values: Values,
+    events: Vec<Event>,
+}
+
+/// Runs an invocation: what it emitted, and its outputs at the end.
+pub fn run(code: &Code, inputs: &dyn Inputs, outputs: &Outputs) -> (Vec<Event>, Values) {
+    let globals = code.globals.clone();
+    let mut machine =
+        Machine { code, inputs, outputs, globals, values: undefined(outputs), events: Vec::new() };
+    machine.block(&code.main, &mut Frame::default());
+    (machine.events, machine.values)
+}
+
+fn undefined(outputs: &Outputs) -> Values {
+    outputs.items.iter().map(|item| vec![None; item.ty.leaves().len()]).collect()
+}
+
+impl Machine<'_> {
+    fn block(&mut self, statements: &[Statement], frame: &mut Frame) -> Flow {
+        for statement in statements {
+            match self.statement(statement, frame) {
+                Flow::Next => {}
+                flow => return flow,
+            }
+        }
+        Flow::Next
+    }
+
+    fn statement(&mut self, statement: &Statement, frame: &mut Frame) -> Flow {
+        match statement {
+            Statement::Set(global, value) => self.globals[*global] = self.value(value, frame),
+            Statement::Write { item, values, .. } => {
+                for (number, leaf) in self.outputs.items[*item].ty.leaves().iter().enumerate() {
+                    let value = self.value(&values[number], frame);
+                    self.values[*item][number] = Some(leaf.scalar.store(value));
+                }
+            }
+            Statement::Emit => {
+                // What outputs are after a vertex the specification leaves undefined.
+                let values = std::mem::replace(&mut self.values, undefined(self.outputs));
+                self.events.push(Event::Vertex(values));
+            }
+            Statement::End => self.events.push(Event::EndPrimitive),
+            Statement::If(condition, then, otherwise) => {
+                return match self.holds(condition, frame) {
+                    true => self.block(then, frame),
+                    false => self.block(otherwise, frame),
+                };
+            }
+            Statement::Loop { counter, trips, body } => {
+                let trips = self.value(trips, frame);
+                if frame.counters.len() <= *counter {
+                    frame.counters.resize(counter + 1, 0);
+                }
+                for trip in 0..trips {
+                    frame.counters[*counter] = trip;
+                    match self.block(body, frame) {
+                        Flow::Next | Flow::Continue => {}
+                        Flow::Break => break,
+                        Flow::Return => return Flow::Return,
+                    }
+                }
+            }
+            Statement::Break(condition) if self.holds(condition, frame) => return Flow::Break,
+            Statement::Continue(condition) if self.holds(condition, frame) => {
+                return Flow::Continue;
+            }
+            Statement::Return(condition) if self.holds(condition, frame) => return Flow::Return,
+            Statement::Break(_) | Statement::Continue(_) | Statement::Return(_) => {}
+            Statement::Call(helper, argument) => {
+                let argument = self.value(argument, frame);
+                let code = self.code;
+                let mut frame = Frame { argument, counters: Vec::new() };
+                self.block(&code.helpers[*helper], &mut frame);
+            }
+        }
+        Flow::Next
+    }
+
+    fn holds(&self, Condition(a, b): &Condition, frame: &Frame) -> bool {
+        self.value(a, frame) < self.value(b, frame)
+    }
+
+    fn value(&self, expr: &Expr, frame: &Frame) -> u32 {
+        match expr {
+            Expr::Const(value) => *value,
+            Expr::Global(global) => self.globals[*global],
+            Expr::Argument => frame.argument,
+            Expr::Counter(counter) => frame.counters[*counter],
+            Expr::Source(source) => {
+                let vertex = match source {
+                    Source::Input(_, _, vertex) => self.value(vertex, frame),
+                    _ => 0,
+                };
+                self.inputs.read(source, vertex)
+            }
+            Expr::Select(condition, a, b) => match self.holds(condition, frame) {
+                true => self.value(a, frame),
+                false => self.value(b, frame),
+            },
+            Expr::Binary(op, a, b) => {
+                let (a, b) = (self.value(a, frame), self.value(b, frame));
+                match op {
+                    Op::Add => a.wrapping_add(b),
+                    Op::Sub => a.wrapping_sub(b),
+                    Op::Mul => a.wrapping_mul(b),
+                    Op::Xor => a ^ b,
+                    Op::And => a & b,
+                    Op::Or => a | b,
+                    Op::Shift => a >> (b & 31),
+                    Op::Mod => a % (b + 1),
+                }
+            }
+        }
+    }
+}

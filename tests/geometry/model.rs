@@ -1,0 +1,292 @@
+//! What a case captures, by the specification, on the CPU.
+
+use std::collections::BTreeSet;
+
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+
+use crate::assembly;
+use crate::case::{Case, Draw, Kind, Span};
+use crate::interpret::{self, Event, Inputs, Values};
+use crate::program::{Emitted, Program, Source};
+
+/// A primitive that a geometry shader emitted: its vertices, in the order in which they are captured.
+pub type Primitive = Vec<Values>;
+
+/// What a case shows, on which drivers differ from the specification.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fact {
+    /// A captured buffer is not bound.
+    Unbound,
+    /// A primitive does not fit, but would without the gap behind its last vertex.
+    OutputsFit,
+}
+
+/// Memory and queries after a case.
+pub struct Expected {
+    pub image: Vec<u8>,
+    /// By byte of the image, whether its value is defined.
+    pub defined: Vec<bool>,
+    /// By the number of the query; generated primitives are the first of two.
+    pub queries: Vec<[u64; 2]>,
+    pub facts: BTreeSet<Fact>,
+}
+
+/// Attribute data: the component of an element.
+pub const fn attribute(location: usize, element: u32, component: u32) -> u32 {
+    let mixed = (element * 4 + component + 1).wrapping_mul(0x9e37_79b9) >> (3 + 5 * location);
+    mixed ^ location as u32
+}
+
+struct VertexInputs {
+    vertex: u32,
+    instance: u32,
+    per_instance: Vec<bool>,
+}
+
+impl Inputs for VertexInputs {
+    fn read(&self, source: &Source, _vertex: u32) -> u32 {
+        match source {
+            Source::VertexIndex => self.vertex,
+            Source::InstanceIndex => self.instance,
+            Source::Attribute(location, component) => {
+                let element = match self.per_instance[*location] {
+                    true => self.instance,
+                    false => self.vertex,
+                };
+                attribute(*location, element, *component)
+            }
+            source => panic!("a vertex shader reads {source:?}"),
+        }
+    }
+}
+
+struct GeometryInputs<'a> {
+    program: &'a Program,
+    /// The outputs of the vertex shader, by the vertex of the primitive.
+    vertices: &'a [Values],
+    primitive: u32,
+    invocation: u32,
+}
+
+impl Inputs for GeometryInputs<'_> {
+    fn read(&self, source: &Source, vertex: u32) -> u32 {
+        match source {
+            Source::PrimitiveId => self.primitive,
+            Source::InvocationId => self.invocation,
+            Source::Input(item, leaf, _) => {
+                let vertex = vertex as usize % self.vertices.len();
+                let scalar = self.program.vertex_outputs.items[*item].ty.leaves()[*leaf].scalar;
+                scalar.load(self.vertices[vertex][*item][*leaf].unwrap())
+            }
+            source => panic!("a geometry shader reads {source:?}"),
+        }
+    }
+}
+
+/// What a draw emits, with the vertices that it takes.
+pub fn emitted(
+    program: &Program,
+    topology: PrimitiveTopology,
+    provoking: ProvokingVertex,
+    draw: &Draw,
+    vertices: &[Option<u32>],
+) -> Vec<Primitive> {
+    let per_instance: Vec<bool> = program.attributes.iter().map(|a| a.per_instance).collect();
+    let primitives = assembly::of_instance(topology, vertices);
+    let mut emitted = Vec::new();
+    for instance in (0..draw.instance_count).map(|i| draw.first_instance + i) {
+        let shade = |vertex: &u32| {
+            let per_instance = per_instance.clone();
+            let inputs = VertexInputs { vertex: *vertex, instance, per_instance };
+            interpret::run(&program.vertex, &inputs, &program.vertex_outputs).1
+        };
+        for (primitive, vertices) in (0..).zip(&primitives) {
+            let vertices: Vec<Values> = vertices.iter().map(shade).collect();
+            for invocation in 0..program.invocations {
+                let inputs = GeometryInputs { program, vertices: &vertices, primitive, invocation };
+                let (events, _) = interpret::run(&program.geometry, &inputs, &program.outputs);
+                emitted.extend(assembled(program.emitted, provoking, events));
+            }
+        }
+    }
+    emitted
+}
+
+/// The primitives of the strips that an invocation emits. What a strip leaves incomplete is none.
+fn assembled(emitted: Emitted, provoking: ProvokingVertex, events: Vec<Event>) -> Vec<Primitive> {
+    let mut primitives = Vec::new();
+    let mut strip: Vec<Values> = Vec::new();
+    for event in events {
+        match event {
+            Event::EndPrimitive => strip.clear(),
+            Event::Vertex(values) => {
+                strip.push(values);
+                let Some(first) = strip.len().checked_sub(emitted.vertices()) else { continue };
+                let order: &[usize] = match (emitted, provoking) {
+                    (Emitted::TriangleStrip, ProvokingVertex::First) if first % 2 == 1 => {
+                        &[0, 2, 1]
+                    }
+                    (Emitted::TriangleStrip, ProvokingVertex::Last) if first % 2 == 1 => &[1, 0, 2],
+                    _ => &[0, 1, 2][..emitted.vertices()],
+                };
+                primitives.push(order.iter().map(|slot| strip[first + slot].clone()).collect());
+            }
+        }
+    }
+    primitives
+}
+
+/// A capture that goes on.
+struct Run<'a> {
+    case: &'a Case,
+    /// The ends of the outputs in a record, by buffer.
+    ends: [u64; 4],
+    positions: [u64; 4],
+    result: Expected,
+}
+
+pub fn expected(case: &Case) -> Expected {
+    let mut ends = [0; 4];
+    for item in &case.program.outputs.items {
+        if let Some((buffer, offset)) = item.captured {
+            ends[buffer] = u64::from(offset + item.ty.bytes()).max(ends[buffer]);
+        }
+    }
+    let image = case.image.clone();
+    let result = Expected {
+        defined: vec![true; image.len()],
+        image,
+        queries: vec![[0; 2]; case.queries.len()],
+        facts: BTreeSet::new(),
+    };
+    let mut run = Run { case, ends, positions: [0; 4], result };
+    for number in 0..case.sections.len() {
+        run.section(number);
+    }
+    let unbound = |b: usize| case.program.strides[b].is_some() && case.captures[b].is_none();
+    if (0..4).any(unbound) {
+        run.result.facts.insert(Fact::Unbound);
+    }
+    run.result
+}
+
+impl Run<'_> {
+    fn section(&mut self, number: usize) {
+        let section = &self.case.sections[number];
+        for buffer in 0..4 {
+            self.positions[buffer] = match section.begin[buffer] {
+                true => self.counter(buffer).into(),
+                false => 0,
+            };
+        }
+        for (draw, primitives) in section.emitted.iter().enumerate() {
+            let written = primitives.iter().filter(|primitive| self.primitive(primitive)).count();
+            let (written, needed) = (written as u64, primitives.len() as u64);
+            for (query, result) in self.case.queries.iter().zip(&mut self.result.queries) {
+                let counts = match &query.span {
+                    Span::Whole => true,
+                    Span::Draws { section, draws } => *section == number && draws.contains(&draw),
+                };
+                if counts {
+                    match query.kind {
+                        Kind::Stream => {
+                            result[0] += written;
+                            result[1] += needed;
+                        }
+                        Kind::Generated => result[0] += needed,
+                    }
+                }
+            }
+        }
+        for buffer in (0..4).filter(|buffer| section.end[*buffer]) {
+            let at = self.case.counter(buffer) as usize;
+            // A buffer to which nothing is captured keeps its counter.
+            if self.is_captured(buffer) {
+                let position = self.positions[buffer] as u32;
+                self.result.image[at..at + 4].copy_from_slice(&position.to_le_bytes());
+            }
+        }
+    }
+
+    fn is_captured(&self, buffer: usize) -> bool {
+        self.case.program.strides[buffer].is_some() && self.case.captures[buffer].is_some()
+    }
+
+    fn counter(&self, buffer: usize) -> u32 {
+        let at = self.case.counter(buffer) as usize;
+        u32::from_le_bytes(self.result.image[at..at + 4].try_into().unwrap())
+    }
+
+    /// Captures a primitive to all buffers, or to none.
+    fn primitive(&mut self, vertices: &Primitive) -> bool {
+        let bound = |b: usize| {
+            let stride = self.case.program.strides[b]?;
+            Some((b, self.case.captures[b]?, u64::from(stride)))
+        };
+        let bound: Vec<_> = (0..4).filter_map(bound).collect();
+        let number = vertices.len() as u64;
+        let fits = |end_of: &dyn Fn(usize, u64) -> u64| {
+            bound.iter().all(|(b, range, stride)| {
+                self.positions[*b] + (number - 1) * stride + end_of(*b, *stride) <= range.size
+            })
+        };
+        if !fits(&|_, stride| stride) {
+            if fits(&|buffer, _| self.ends[buffer]) {
+                self.result.facts.insert(Fact::OutputsFit);
+            }
+            return false;
+        }
+        for values in vertices {
+            for (item, values) in self.case.program.outputs.items.iter().zip(values) {
+                let Some((buffer, offset)) = item.captured else { continue };
+                let Some((_, range, _)) = bound.iter().find(|(b, ..)| *b == buffer) else {
+                    continue;
+                };
+                let mut at = (range.offset + self.positions[buffer] + u64::from(offset)) as usize;
+                for (leaf, value) in item.ty.leaves().iter().zip(values) {
+                    let bytes = leaf.scalar.bytes() as usize;
+                    let place = at..at + bytes;
+                    self.result.defined[place.clone()].fill(value.is_some());
+                    let value = value.unwrap_or(0).to_le_bytes();
+                    self.result.image[place].copy_from_slice(&value[..bytes]);
+                    at += bytes;
+                }
+            }
+            for (buffer, _, stride) in &bound {
+                self.positions[*buffer] += stride;
+            }
+        }
+        true
+    }
+}
+
+impl Expected {
+    /// Makes the smallest possible error: flips one bit that is defined.
+    pub fn perturb(&mut self) {
+        let middle = self.image.len() / 2;
+        let at = (middle..self.image.len()).find(|at| self.defined[*at]).unwrap();
+        self.image[at] ^= 1;
+    }
+
+    /// The first difference of what was found.
+    pub fn compare(&self, image: &[u8], queries: &[[u64; 2]]) -> Result<(), String> {
+        if *queries != self.queries {
+            return Err(format!("queries {queries:?} instead of {:?}", self.queries));
+        }
+        assert_eq!(image.len(), self.image.len());
+        let differs = |at: &usize| self.defined[*at] && image[*at] != self.image[*at];
+        match (0..image.len()).find(differs) {
+            None => Ok(()),
+            Some(at) => {
+                let at = at / 4 * 4;
+                let range = at..(at + 16).min(image.len());
+                Err(format!(
+                    "byte {at}: {:02x?} instead of {:02x?}, of which are defined {:?}",
+                    &image[range.clone()],
+                    &self.image[range.clone()],
+                    &self.defined[range],
+                ))
+            }
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! Captures by the device's own transform feedback, recorded command by command, without the crate.
+
+mod pipeline;
+
+use ash::{ext, vk};
+
+use crate::case::{Case, Draw, Kind, Query, Section, Span};
+use crate::common::attachment::area;
+use crate::common::bare::{BareDevice, BareInstance};
+use crate::compile::Modules;
+use vkxfb::runtime::IndexType;
+
+pub struct Native {
+    device: BareDevice,
+    xfb: ext::transform_feedback::Device,
+    pass: vk::RenderPass,
+    framebuffer: vk::Framebuffer,
+    layout: vk::PipelineLayout,
+    pub float64: bool,
+    pub int64: bool,
+}
+
+/// Memory and queries after a case.
+pub struct Found {
+    pub image: Vec<u8>,
+    pub queries: Vec<[u64; 2]>,
+}
+
+/// What transform feedback writes, and where.
+const WRITES: (vk::PipelineStageFlags, vk::AccessFlags) = (
+    vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT,
+    vk::AccessFlags::from_raw(
+        vk::AccessFlags::TRANSFORM_FEEDBACK_WRITE_EXT.as_raw()
+            | vk::AccessFlags::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT.as_raw(),
+    ),
+);
+
+impl Native {
+    /// The first device, or why it cannot capture what the tests do.
+    pub fn open() -> Result<Self, &'static str> {
+        let instance = BareInstance::open();
+        let mut xfb = vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default();
+        let mut provoking = vk::PhysicalDeviceProvokingVertexFeaturesEXT::default();
+        let mut generated = vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT::default();
+        let mut has = vk::PhysicalDeviceFeatures2::default()
+            .push_next(&mut xfb)
+            .push_next(&mut provoking)
+            .push_next(&mut generated);
+        // SAFETY: the instance is live.
+        unsafe { instance.raw.get_physical_device_features2(instance.physical_device(), &mut has) };
+        let core = has.features;
+        let needed = [
+            core.geometry_shader,
+            core.multi_viewport,
+            core.shader_clip_distance,
+            core.shader_cull_distance,
+            core.shader_tessellation_and_geometry_point_size,
+            xfb.transform_feedback,
+            provoking.provoking_vertex_last,
+            provoking.transform_feedback_preserves_provoking_vertex,
+            generated.primitives_generated_query,
+            generated.primitives_generated_query_with_rasterizer_discard,
+        ];
+        if needed.contains(&vk::FALSE) {
+            instance.close();
+            return Err("the device lacks features");
+        }
+        let enabled = vk::PhysicalDeviceFeatures::default()
+            .geometry_shader(true)
+            .multi_viewport(true)
+            .shader_clip_distance(true)
+            .shader_cull_distance(true)
+            .shader_tessellation_and_geometry_point_size(true)
+            .shader_float64(core.shader_float64 == vk::TRUE)
+            .shader_int64(core.shader_int64 == vk::TRUE);
+        let mut xfb =
+            vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
+        let mut provoking = vk::PhysicalDeviceProvokingVertexFeaturesEXT::default()
+            .provoking_vertex_last(true)
+            .transform_feedback_preserves_provoking_vertex(true);
+        let mut generated = vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT::default()
+            .primitives_generated_query(true)
+            .primitives_generated_query_with_rasterizer_discard(true);
+        let mut features = vk::PhysicalDeviceFeatures2::default()
+            .features(enabled)
+            .push_next(&mut xfb)
+            .push_next(&mut provoking)
+            .push_next(&mut generated);
+        let extensions = [
+            ext::transform_feedback::NAME.as_ptr(),
+            ext::provoking_vertex::NAME.as_ptr(),
+            ext::primitives_generated_query::NAME.as_ptr(),
+        ];
+        let device = instance.into_device(&mut features, &extensions);
+        let xfb = ext::transform_feedback::Device::new(device.instance(), &device.raw);
+        let subpasses = [vk::SubpassDescription::default()];
+        let pass = vk::RenderPassCreateInfo::default().subpasses(&subpasses);
+        // SAFETY: the device is live.
+        let (pass, framebuffer, layout) = unsafe {
+            let pass = device.raw.create_render_pass(&pass, None).unwrap();
+            let info =
+                vk::FramebufferCreateInfo::default().render_pass(pass).width(1).height(1).layers(1);
+            let framebuffer = device.raw.create_framebuffer(&info, None).unwrap();
+            let layout = device.raw.create_pipeline_layout(&Default::default(), None).unwrap();
+            (pass, framebuffer, layout)
+        };
+        let float64 = core.shader_float64 == vk::TRUE;
+        let int64 = core.shader_int64 == vk::TRUE;
+        Ok(Self { device, xfb, pass, framebuffer, layout, float64, int64 })
+    }
+
+    /// Destroys everything; one message of the validation layer fails the test.
+    pub fn close(self) {
+        // SAFETY: every submission was waited for.
+        unsafe {
+            self.device.raw.destroy_pipeline_layout(self.layout, None);
+            self.device.raw.destroy_framebuffer(self.framebuffer, None);
+            self.device.raw.destroy_render_pass(self.pass, None);
+        }
+        self.device.close();
+    }
+
+    pub fn take_messages(&self) -> Vec<String> {
+        self.device.take_messages()
+    }
+
+    pub fn run(&self, case: &Case, modules: &Modules) -> Found {
+        use vk::BufferUsageFlags as Usage;
+        let device = &self.device.raw;
+        let usage = Usage::VERTEX_BUFFER
+            | Usage::INDEX_BUFFER
+            | Usage::TRANSFORM_FEEDBACK_BUFFER_EXT
+            | Usage::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT;
+        let (buffer, memory) = self.device.host_buffer(case.image.len() as u64, usage);
+        // SAFETY: every handle is of the device, and lives until the submission is done; the memory holds the image.
+        unsafe {
+            let flags = vk::MemoryMapFlags::empty();
+            let mapped = device.map_memory(memory, 0, vk::WHOLE_SIZE, flags).unwrap();
+            let image = std::slice::from_raw_parts_mut(mapped.cast::<u8>(), case.image.len());
+            image.copy_from_slice(&case.image);
+            let pipeline = self.pipeline(case, modules);
+            let pools = [Kind::Stream, Kind::Generated].map(|kind| self.pool(case, kind));
+            self.device.submit(WRITES, |cmd| {
+                for pool in pools {
+                    device.cmd_reset_query_pool(cmd, pool, 0, case.queries.len().max(1) as u32);
+                }
+                let recording = Recording { native: self, case, cmd, buffer, pipeline, pools };
+                recording.record();
+            });
+            let image = image.to_vec();
+            let queries = self.results(case, pools);
+            for pool in pools {
+                device.destroy_query_pool(pool, None);
+            }
+            device.destroy_pipeline(pipeline, None);
+            device.destroy_buffer(buffer, None);
+            device.free_memory(memory, None);
+            Found { image, queries }
+        }
+    }
+
+    /// Has a place for each query of the case, whatever its kind.
+    unsafe fn pool(&self, case: &Case, kind: Kind) -> vk::QueryPool {
+        let query_type = match kind {
+            Kind::Stream => vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT,
+            Kind::Generated => vk::QueryType::PRIMITIVES_GENERATED_EXT,
+        };
+        let info = vk::QueryPoolCreateInfo::default()
+            .query_type(query_type)
+            .query_count(case.queries.len().max(1) as u32);
+        // SAFETY: the device is live and has queries of that type.
+        unsafe { self.device.raw.create_query_pool(&info, None) }.unwrap()
+    }
+
+    /// # Safety
+    /// The submission of the case was waited for.
+    unsafe fn results(&self, case: &Case, pools: [vk::QueryPool; 2]) -> Vec<[u64; 2]> {
+        let device = &self.device.raw;
+        let result = |(place, query): (u32, &Query)| {
+            let pool = pools[query.kind as usize];
+            let flags = vk::QueryResultFlags::TYPE_64;
+            let (mut two, mut one) = ([[0u64; 2]], [0u64]);
+            // SAFETY: the caller's contract: it is available.
+            unsafe {
+                match query.kind {
+                    Kind::Stream => {
+                        device.get_query_pool_results(pool, place, &mut two, flags).unwrap();
+                    }
+                    Kind::Generated => {
+                        device.get_query_pool_results(pool, place, &mut one, flags).unwrap();
+                        two[0][0] = one[0];
+                    }
+                }
+            }
+            two[0]
+        };
+        (0..).zip(&case.queries).map(result).collect()
+    }
+}
+
+/// The command buffer of a case.
+struct Recording<'a> {
+    native: &'a Native,
+    case: &'a Case,
+    cmd: vk::CommandBuffer,
+    buffer: vk::Buffer,
+    pipeline: vk::Pipeline,
+    /// By kind.
+    pools: [vk::QueryPool; 2],
+}
+
+impl Recording<'_> {
+    /// # Safety
+    /// The command buffer is being recorded, and the handles live until it was executed.
+    unsafe fn record(&self) {
+        let device = &self.native.device.raw;
+        // SAFETY: the caller's contract.
+        unsafe {
+            self.queries(|span| *span == Span::Whole, true);
+            for (number, section) in self.case.sections.iter().enumerate() {
+                if number > 0 {
+                    let access = WRITES.1 | vk::AccessFlags::TRANSFORM_FEEDBACK_COUNTER_READ_EXT;
+                    let barrier = vk::MemoryBarrier::default()
+                        .src_access_mask(WRITES.1)
+                        .dst_access_mask(access);
+                    let none = vk::DependencyFlags::empty();
+                    let cmd = self.cmd;
+                    device.cmd_pipeline_barrier(
+                        cmd,
+                        WRITES.0,
+                        WRITES.0,
+                        none,
+                        &[barrier],
+                        &[],
+                        &[],
+                    );
+                }
+                let begin = vk::RenderPassBeginInfo::default()
+                    .render_pass(self.native.pass)
+                    .framebuffer(self.native.framebuffer)
+                    .render_area(area(1));
+                device.cmd_begin_render_pass(self.cmd, &begin, vk::SubpassContents::INLINE);
+                self.section(number, section);
+                device.cmd_end_render_pass(self.cmd);
+            }
+            self.queries(|span| *span == Span::Whole, false);
+        }
+    }
+
+    /// # Safety
+    /// As [`record`](Self::record).
+    unsafe fn section(&self, number: usize, section: &Section) {
+        let (device, cmd, case) = (&self.native.device.raw, self.cmd, self.case);
+        let xfb = self.native.xfb.fp();
+        let graphics = vk::PipelineBindPoint::GRAPHICS;
+        // SAFETY: the caller's contract.
+        unsafe {
+            device.cmd_bind_pipeline(cmd, graphics, self.pipeline);
+            for (binding, vertices) in (0..).zip(&case.vertices) {
+                device.cmd_bind_vertex_buffers(cmd, binding, &[self.buffer], &[vertices.offset]);
+            }
+            let index_type = match case.index_type {
+                IndexType::Uint16 => vk::IndexType::UINT16,
+                IndexType::Uint32 => vk::IndexType::UINT32,
+                other => panic!("{other:?} needs an extension"),
+            };
+            device.cmd_bind_index_buffer(cmd, self.buffer, case.indices.offset, index_type);
+            for (number, capture) in (0..).zip(&case.captures) {
+                let Some(capture) = capture else { continue };
+                (xfb.cmd_bind_transform_feedback_buffers_ext)(
+                    cmd,
+                    number,
+                    1,
+                    &self.buffer,
+                    &capture.offset,
+                    &capture.size,
+                );
+            }
+            let (buffers, offsets) = self.counters(&section.begin);
+            (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 4, buffers.as_ptr(), offsets.as_ptr());
+            for (place, draw) in section.draws.iter().enumerate() {
+                let is_at = |span: &Span, end: fn(&std::ops::Range<usize>) -> usize| {
+                    matches!(span, Span::Draws { section, draws }
+                        if *section == number && end(draws) == place)
+                };
+                self.queries(|span| is_at(span, |draws| draws.start), true);
+                self.draw(draw);
+                self.queries(|span| is_at(span, |draws| draws.end - 1), false);
+            }
+            let (buffers, offsets) = self.counters(&section.end);
+            (xfb.cmd_end_transform_feedback_ext)(cmd, 0, 4, buffers.as_ptr(), offsets.as_ptr());
+        }
+    }
+
+    unsafe fn draw(&self, draw: &Draw) {
+        let (device, cmd) = (&self.native.device.raw, self.cmd);
+        let Draw { first, count, vertex_offset, first_instance, instance_count, .. } = *draw;
+        // SAFETY: the caller's contract.
+        unsafe {
+            match draw.indexed {
+                false => device.cmd_draw(cmd, count, instance_count, first, first_instance),
+                true => device.cmd_draw_indexed(
+                    cmd,
+                    count,
+                    instance_count,
+                    first,
+                    vertex_offset,
+                    first_instance,
+                ),
+            }
+        }
+    }
+
+    fn counters(&self, given: &[bool; 4]) -> ([vk::Buffer; 4], [u64; 4]) {
+        let counters = self.case.counters_of(given);
+        let buffer = |counter: Option<u64>| counter.map_or(vk::Buffer::null(), |_| self.buffer);
+        (counters.map(buffer), counters.map(Option::unwrap_or_default))
+    }
+
+    /// Begins or ends some queries.
+    ///
+    /// # Safety
+    /// As [`record`](Self::record).
+    unsafe fn queries(&self, which: impl Fn(&Span) -> bool, begin: bool) {
+        let (device, cmd) = (&self.native.device.raw, self.cmd);
+        for (place, query) in (0..).zip(&self.case.queries) {
+            if !which(&query.span) {
+                continue;
+            }
+            let pool = self.pools[query.kind as usize];
+            // SAFETY: the caller's contract.
+            unsafe {
+                match begin {
+                    true => {
+                        let flags = vk::QueryControlFlags::empty();
+                        device.cmd_begin_query(cmd, pool, place, flags);
+                    }
+                    false => device.cmd_end_query(cmd, pool, place),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! What the generator makes up: a vertex and a geometry shader as abstract programs, which become GLSL in
+//! `glsl.rs` and run on the CPU in `interpret.rs`.
+//!
+//! All arithmetic is on `uint`, modulo 2^32. A value takes another type only where an output is written or an
+//! input is read, by conversions that are exact.
+
+use vkxfb::topology::PrimitiveTopology;
+
+/// The component type of an interface variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scalar {
+    Uint,
+    Int,
+    /// Holds the low 16 bits of a value.
+    Float,
+    Double,
+    /// Holds a value in both of its halves.
+    Uint64,
+}
+
+impl Scalar {
+    pub const fn bytes(self) -> u32 {
+        match self {
+            Self::Uint | Self::Int | Self::Float => 4,
+            Self::Double | Self::Uint64 => 8,
+        }
+    }
+
+    /// The bits of a value that is written.
+    pub fn store(self, value: u32) -> u64 {
+        match self {
+            Self::Uint | Self::Int => value.into(),
+            Self::Float => f32::from(value as u16).to_bits().into(),
+            Self::Double => f64::from(value).to_bits(),
+            Self::Uint64 => u64::from(value) << 32 | u64::from(value),
+        }
+    }
+
+    /// The value of bits that are read.
+    pub fn load(self, bits: u64) -> u32 {
+        match self {
+            Self::Uint | Self::Int | Self::Uint64 => bits as u32,
+            Self::Float => f32::from_bits(bits as u32) as u32,
+            Self::Double => f64::from_bits(bits) as u32,
+        }
+    }
+}
+
+/// The type of an interface variable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Type {
+    /// Of 1 to 4 components: one is a scalar.
+    Vector(Scalar, u32),
+    Array(Box<Type>, u32),
+    Struct(Vec<Type>),
+}
+
+/// A scalar in a type, by its path from the variable in GLSL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leaf {
+    pub path: String,
+    pub scalar: Scalar,
+}
+
+impl Type {
+    /// The scalars, in the order of memory.
+    pub fn leaves(&self) -> Vec<Leaf> {
+        let mut leaves = Vec::new();
+        self.add_leaves(String::new(), &mut leaves);
+        leaves
+    }
+
+    fn add_leaves(&self, path: String, leaves: &mut Vec<Leaf>) {
+        match self {
+            Self::Vector(scalar, 1) => leaves.push(Leaf { path, scalar: *scalar }),
+            Self::Vector(scalar, components) => {
+                leaves.extend("xyzw".chars().take(*components as usize).map(|component| Leaf {
+                    path: format!("{path}.{component}"),
+                    scalar: *scalar,
+                }));
+            }
+            Self::Array(element, length) => {
+                for i in 0..*length {
+                    element.add_leaves(format!("{path}[{i}]"), leaves);
+                }
+            }
+            Self::Struct(members) => {
+                for (i, member) in members.iter().enumerate() {
+                    member.add_leaves(format!("{path}.m{i}"), leaves);
+                }
+            }
+        }
+    }
+
+    /// Bytes in a record. No structure of the generator holds 64-bit components, so nothing is padded.
+    pub fn bytes(&self) -> u32 {
+        self.leaves().iter().map(|leaf| leaf.scalar.bytes()).sum()
+    }
+
+    /// What an offset in a record is a multiple of.
+    pub fn alignment(&self) -> u32 {
+        self.leaves().iter().map(|leaf| leaf.scalar.bytes()).max().unwrap_or(4)
+    }
+
+    pub fn locations(&self) -> u32 {
+        match self {
+            Self::Vector(scalar, components) => (components * scalar.bytes()).div_ceil(16),
+            Self::Array(element, length) => length * element.locations(),
+            Self::Struct(members) => members.iter().map(Self::locations).sum(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum BuiltIn {
+    Position,
+    PointSize,
+    ClipDistance,
+    CullDistance,
+    PrimitiveId,
+    Layer,
+    ViewportIndex,
+}
+
+impl BuiltIn {
+    /// Whether it is a member of `gl_PerVertex`.
+    pub fn is_per_vertex(self) -> bool {
+        self <= Self::CullDistance
+    }
+}
+
+/// Where an output is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// A variable of its own.
+    Location(u32),
+    /// A member of the block of that number.
+    Block(usize),
+    BuiltIn(BuiltIn),
+}
+
+/// A variable or a member of a block.
+#[derive(Debug, Clone)]
+pub struct Item {
+    pub place: Place,
+    pub ty: Type,
+    pub flat: bool,
+    /// Buffer and offset.
+    pub captured: Option<(usize, u32)>,
+}
+
+/// The outputs of a stage.
+#[derive(Debug, Clone, Default)]
+pub struct Outputs {
+    pub items: Vec<Item>,
+    /// The locations of the blocks.
+    pub blocks: Vec<u32>,
+}
+
+impl Outputs {
+    pub fn built_in(&self, which: BuiltIn) -> Option<usize> {
+        self.items.iter().position(|item| item.place == Place::BuiltIn(which))
+    }
+}
+
+/// What the vertices of a geometry shader read, and what the vertex shader reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    VertexIndex,
+    InstanceIndex,
+    /// A component of the attribute at a location.
+    Attribute(usize, u32),
+    PrimitiveId,
+    InvocationId,
+    /// A scalar of an output of the vertex shader: item and leaf, of the vertex that the expression numbers modulo
+    /// the vertices of the primitive.
+    Input(usize, usize, Box<Expr>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Op {
+    Add,
+    Sub,
+    Mul,
+    Xor,
+    And,
+    Or,
+    /// By the low 5 bits of the other.
+    Shift,
+    /// By the other plus 1, which the generator keeps from overflowing.
+    Mod,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Expr {
+    Const(u32),
+    /// A variable of the module.
+    Global(usize),
+    /// The argument of the function.
+    Argument,
+    /// The counter of an enclosing loop.
+    Counter(usize),
+    Source(Source),
+    Binary(Op, Box<Expr>, Box<Expr>),
+    Select(Box<Condition>, Box<Expr>, Box<Expr>),
+}
+
+/// Whether one is less than the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Condition(pub Expr, pub Expr);
+
+#[derive(Debug, Clone)]
+pub enum Statement {
+    Set(usize, Expr),
+    /// Writes an item, scalar by scalar, or at once.
+    Write {
+        item: usize,
+        values: Vec<Expr>,
+        whole: bool,
+    },
+    Emit,
+    End,
+    If(Condition, Vec<Statement>, Vec<Statement>),
+    /// Counts from 0 to an expression that is evaluated once.
+    Loop {
+        counter: usize,
+        trips: Expr,
+        body: Vec<Statement>,
+    },
+    Break(Condition),
+    Continue(Condition),
+    Return(Condition),
+    /// The helper function of that number.
+    Call(usize, Expr),
+}
+
+/// The code of a stage.
+#[derive(Debug, Clone, Default)]
+pub struct Code {
+    /// Initial values of the variables of the module.
+    pub globals: Vec<u32>,
+    /// Each calls earlier ones alone.
+    pub helpers: Vec<Vec<Statement>>,
+    pub main: Vec<Statement>,
+}
+
+/// A vertex attribute: components of unsigned integers.
+#[derive(Debug, Clone, Copy)]
+pub struct Attribute {
+    pub components: u32,
+    pub per_instance: bool,
+}
+
+/// The primitives that a geometry shader takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Input {
+    Points,
+    Lines,
+    LinesAdjacency,
+    Triangles,
+    TrianglesAdjacency,
+}
+
+impl Input {
+    pub const ALL: [Self; 5] = [
+        Self::Points,
+        Self::Lines,
+        Self::LinesAdjacency,
+        Self::Triangles,
+        Self::TrianglesAdjacency,
+    ];
+
+    pub const fn vertices(self) -> u32 {
+        match self {
+            Self::Points => 1,
+            Self::Lines => 2,
+            Self::LinesAdjacency => 4,
+            Self::Triangles => 3,
+            Self::TrianglesAdjacency => 6,
+        }
+    }
+
+    pub fn topologies(self) -> &'static [PrimitiveTopology] {
+        use PrimitiveTopology::*;
+        match self {
+            Self::Points => &[PointList],
+            Self::Lines => &[LineList, LineStrip],
+            Self::LinesAdjacency => &[LineListWithAdjacency, LineStripWithAdjacency],
+            Self::Triangles => &[TriangleList, TriangleStrip, TriangleFan],
+            Self::TrianglesAdjacency => &[TriangleListWithAdjacency, TriangleStripWithAdjacency],
+        }
+    }
+}
+
+/// What a geometry shader emits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Emitted {
+    Points,
+    LineStrip,
+    TriangleStrip,
+}
+
+impl Emitted {
+    pub const ALL: [Self; 3] = [Self::Points, Self::LineStrip, Self::TriangleStrip];
+
+    pub const fn vertices(self) -> usize {
+        match self {
+            Self::Points => 1,
+            Self::LineStrip => 2,
+            Self::TriangleStrip => 3,
+        }
+    }
+}
+
+/// Both shaders.
+#[derive(Debug, Clone)]
+pub struct Program {
+    pub attributes: Vec<Attribute>,
+    pub vertex_outputs: Outputs,
+    pub vertex: Code,
+    pub input: Input,
+    pub emitted: Emitted,
+    pub invocations: u32,
+    pub max_vertices: u32,
+    pub outputs: Outputs,
+    pub geometry: Code,
+    /// By the number of the capture buffer.
+    pub strides: [Option<u32>; 4],
+}

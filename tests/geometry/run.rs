@@ -1,0 +1,133 @@
+//! Runs cases natively and by compute, and compares both with the model.
+
+use vkxfb::lower::Backend;
+use vkxfb_probe::gpu::{Gpu, OpenOptions, Resources};
+
+use crate::case::Case;
+use crate::common::batches::{Report, Worker};
+use crate::common::device;
+use crate::compile::{Modules, compile};
+use crate::compute;
+use crate::generate::draws::case;
+use crate::generate::{Draws, Space};
+use crate::known;
+use crate::model::{self, Expected};
+use crate::native::Native;
+
+/// Devices, and what was done with them.
+pub struct GeometryWorker {
+    gpu: Gpu,
+    native: Result<Native, &'static str>,
+    space: Space,
+    /// Makes the model wrong.
+    pub perturb: bool,
+    pub report: Report,
+}
+
+impl Worker for GeometryWorker {
+    fn batch(&mut self, seeds: &[u64]) {
+        for seed in seeds {
+            self.case(*seed);
+        }
+    }
+
+    fn report(&mut self) -> &mut Report {
+        &mut self.report
+    }
+
+    fn finish(mut self) -> Report {
+        if let Ok(native) = self.native {
+            native.close();
+        }
+        let messages = device::messages_at_close(self.gpu);
+        self.report.failures.extend(messages.iter().map(|m| format!("at the end: {m}")));
+        self.report
+    }
+}
+
+impl GeometryWorker {
+    pub fn new(draws: Draws, resources: Resources) -> Self {
+        let gpu = device::open_with(OpenOptions { resources, ..Default::default() });
+        let native = Native::open();
+        let mut space = Space::whole(draws);
+        let caps = gpu.capabilities();
+        space.float64 = caps.shader_float64;
+        space.int64 = caps.shader_int64;
+        Self { gpu, native, space, perturb: false, report: Report::default() }
+    }
+
+    fn case(&mut self, seed: u64) {
+        let case = self.timed("generate", |worker| case(seed, &worker.space));
+        let mut expected = self.timed("model", |_| model::expected(&case));
+        self.count(&case, &expected);
+        if self.perturb {
+            expected.perturb();
+        }
+        let modules = self.timed("glslang", |_| compile(&case.program));
+        self.native(&case, &modules, &expected);
+        self.compute(&case, &modules, &expected);
+    }
+
+    fn count(&mut self, case: &Case, expected: &Expected) {
+        let emitted = case.sections.iter().flat_map(|section| &section.emitted);
+        let primitives = emitted.map(|draw| draw.len() as u64).sum();
+        self.report.count("cases", 1);
+        self.report.count("primitives", primitives);
+        self.report.count("cases without a primitive", u64::from(primitives == 0));
+        let undefined = expected.defined.iter().any(|defined| !defined);
+        self.report.count("cases with undefined values", u64::from(undefined));
+    }
+
+    fn native(&mut self, case: &Case, modules: &Modules, expected: &Expected) {
+        let found = self.timed("native", |worker| {
+            let native = worker.native.as_ref().map_err(|reason| *reason)?;
+            let found = native.run(case, modules);
+            Ok((found, native.take_messages()))
+        });
+        let (found, messages) = match found {
+            Ok(found) => found,
+            Err(reason) => return self.report.exclude(Backend::Native, reason),
+        };
+        for message in messages {
+            self.fail(case, "native", &message);
+        }
+        let compared = expected.compare(&found.image, &found.queries);
+        let driver = &self.gpu.capabilities().driver_name;
+        if let Some(fault) = known::fault(driver, case, expected) {
+            self.report.fault(fault.reason, compared.is_err());
+            return;
+        }
+        *self.report.compared.entry(Backend::Native).or_default() += 1;
+        if let Err(error) = compared {
+            self.fail(case, "native", &error);
+        }
+    }
+
+    fn compute(&mut self, case: &Case, modules: &Modules, expected: &Expected) {
+        let found = self.timed("compute", |worker| {
+            let lowered = compute::lower(&worker.gpu, case, modules)?;
+            compute::run(&mut worker.gpu, case, &lowered)
+        });
+        for message in self.gpu.take_messages() {
+            self.fail(case, "compute", &message.to_string());
+        }
+        match found {
+            Err(failure) if compute::is_missing(&failure) => {
+                let reason = "geometry shaders are not lowered yet";
+                self.report.exclude(Backend::Compute, reason);
+            }
+            Err(failure) => self.fail(case, "compute", &format!("{failure:?}")),
+            Ok(found) => {
+                *self.report.compared.entry(Backend::Compute).or_default() += 1;
+                if let Err(error) = expected.compare(&found.image, &found.queries) {
+                    self.fail(case, "compute", &error);
+                }
+            }
+        }
+    }
+
+    fn fail(&mut self, case: &Case, who: &str, error: &str) {
+        let failure = format!("seed {}, {who}: {error}\n{}", case.seed, case.describe());
+        self.report.failures.push(failure);
+    }
+}
