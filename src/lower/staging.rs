@@ -134,8 +134,8 @@ impl Staging {
         stub: &Stub,
     ) -> Result<Code, LinkError> {
         Ok(match name {
-            StagingStub::StagedVertices => constant(linker, self.vertices),
-            StagingStub::StagedUnits => constant(linker, self.most_units()),
+            StagingStub::StagedVertices => Code::returning(linker.builder.constant(self.vertices)),
+            StagingStub::StagedUnits => Code::returning(linker.builder.constant(self.most_units())),
             StagingStub::StageRecord => {
                 let [slot] = stub.parameters()?;
                 self.stage_record(&mut linker.builder, outputs, slot)
