@@ -198,15 +198,7 @@ impl Define for CaptureStubs<'_> {
     }
 }
 
-/// The body of a stub that returns a number which is fixed when the shader is lowered.
-pub(super) fn constant(linker: &mut Linker<'_, '_>, value: u32) -> Code {
-    let mut code = Code::default();
-    let value = linker.builder.constant(value);
-    code.push(Op::ReturnValue, &[value.0]);
-    code
-}
-
-/// The same for a boolean.
+/// The body of a stub whose answer is fixed when the shader is lowered.
 fn fixed(linker: &mut Linker<'_, '_>, value: bool) -> Code {
     Code::returning(linker.builder.constant_bool(value))
 }

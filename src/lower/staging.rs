@@ -7,7 +7,6 @@ use spirv::{MemoryModel, Op, StorageClass};
 
 use super::compute::Target;
 use super::functions::{Function, StagingStub};
-use super::library::constant;
 use super::resources::ResourcePlan;
 use super::store::{Store, StoredOutputs, store_tested};
 use crate::capture::{Layout, MAX_XFB_BUFFERS};

@@ -6,8 +6,8 @@
 
 use spirv::Decoration;
 
+use crate::lower::LowerError;
 use crate::lower::inputs::parts::{Constituents, constituents};
-use crate::lower::{LowerError, interface};
 use crate::spirv::Id;
 use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::types::{MAX_STEPS, numeric_vector};
@@ -100,7 +100,7 @@ struct Walk<'d> {
 impl Walk<'_> {
     fn unsupported(&self) -> LowerError {
         LowerError::PassedType {
-            variable: interface::label(self.declarations, self.variable.id),
+            variable: self.declarations.label(self.variable.id),
             ty: self.declarations.type_name(self.variable.pointee),
         }
     }
@@ -121,7 +121,7 @@ impl Walk<'_> {
         let declarations = self.declarations;
         if let Some((_, bits, count)) = numeric_vector(declarations, ty) {
             let place = place.ok_or_else(|| LowerError::NoLocation {
-                variable: interface::label(declarations, self.variable.id),
+                variable: declarations.label(self.variable.id),
             })?;
             let (variable, path) = (self.variable.id, self.path.clone());
             self.leaves.push(Leaf { variable, path, ty, bits, count, place });

@@ -21,7 +21,6 @@ use self::resets::Resets;
 use super::compute::Options;
 use super::functions::StubName;
 use super::inputs::Inputs;
-use super::library::constant;
 use super::store::StoredOutputs;
 use super::undefined::Undefined;
 use super::{LowerError, Shader};
@@ -174,9 +173,15 @@ impl<'a> Geometry<'a> {
         outputs: &StoredOutputs<'_>,
     ) -> Result<Option<Code>, LowerError> {
         Ok(Some(match name {
-            StubName::InputVertices => constant(linker, self.modes.input.vertices()),
-            StubName::OutputVertices => constant(linker, self.modes.output_vertices),
-            StubName::GeometryInvocations => constant(linker, self.modes.invocations),
+            StubName::InputVertices => {
+                Code::returning(linker.builder.constant(self.modes.input.vertices()))
+            }
+            StubName::OutputVertices => {
+                Code::returning(linker.builder.constant(self.modes.output_vertices))
+            }
+            StubName::GeometryInvocations => {
+                Code::returning(linker.builder.constant(self.modes.invocations))
+            }
             StubName::PassVertex => {
                 let [slot] = stub.parameters()?;
                 self.passing.pass_vertex(&mut linker.builder, self.declarations, slot)

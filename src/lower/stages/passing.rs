@@ -159,10 +159,7 @@ impl Copy<'_, '_> {
             }
         });
         let scalars: Vec<u32> = scalars.collect();
-        match scalars[..] {
-            [scalar] => Id(scalar),
-            _ => self.code.value(self.builder, Op::CompositeConstruct, input.ty, &scalars),
-        }
+        self.code.construct(self.builder, input.ty, &scalars)
     }
 
     fn component_type(&self, leaf: &Leaf) -> Id {
