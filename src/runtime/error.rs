@@ -471,11 +471,6 @@ pub enum RuntimeError {
         /// The most.
         max: u64,
     },
-    /// Some draws of a recording have a geometry shader, and others have none.
-    #[error(
-        "draws with a geometry shader and draws without one are in one recording: flush the capture between them"
-    )]
-    MixedStages,
     /// Primitive restart was enabled with a pipeline that was created without it.
     #[error(
         "primitive restart is enabled for a pipeline that was made without `primitive_restart`"

@@ -161,7 +161,8 @@ impl Capture {
     /// [growing](crate::runtime::Arena::growing)), [`RuntimeError::NoAddress`],
     /// [`RuntimeError::Limit`], [`RuntimeError::DispatchTooLarge`],
     /// [`RuntimeError::DescriptorSetUnknown`], a failed allocation. In case of an error nothing is
-    /// recorded, and nothing is lost.
+    /// recorded, and nothing is lost. Only if some draws have a geometry shader and others have none, what
+    /// comes before the draws that fail may be recorded.
     ///
     /// # Safety
     /// As [`Recorder::begin`]. The arena that draws were flushed with has not been reset or
@@ -277,6 +278,50 @@ impl Capture {
         counters: [Address; MAX_XFB_BUFFERS],
     ) -> Result<After, RuntimeError> {
         self.collector.check_begun()?;
+        let parts = self.collector.collected.parts();
+        if parts.len() < 2 {
+            // SAFETY: the caller's contract.
+            return unsafe { self.record_part(playback, counters) };
+        }
+        // Each part goes on where the one before it ended, as after a flush.
+        let (flushed, collected) = (self.flushed, &mut self.collector.collected);
+        let (position, captured) = (collected.position, collected.captured);
+        let (ends, draws) = (std::mem::take(&mut collected.ends), collected.draws.clone());
+        let last = parts.len() - 1;
+        let mut result = Err(RuntimeError::NotBegun);
+        for (number, part) in parts.into_iter().enumerate() {
+            let collected = &mut self.collector.collected;
+            collected.draws.clear();
+            collected.draws.extend_from_slice(draws.get(part).unwrap_or_default());
+            if number == last {
+                collected.ends.clone_from(&ends);
+            }
+            let counters = if number == last { counters } else { Default::default() };
+            // SAFETY: the caller's contract.
+            result = unsafe { self.record_part(playback, counters) };
+            let Ok(after) = &result else { break };
+            let Playback { cmd, recorded, sets_disturbed, layout, .. } = *playback;
+            let positions = after.positions;
+            self.flushed = Some(Flushed { cmd, recorded, sets_disturbed, layout, positions });
+            let collected = &mut self.collector.collected;
+            (collected.position, collected.captured) = (after.position, after.captured);
+        }
+        self.flushed = flushed;
+        let collected = &mut self.collector.collected;
+        (collected.draws, collected.ends) = (draws, ends);
+        (collected.position, collected.captured) = (position, captured);
+        result
+    }
+
+    /// Records the draws of one [part](super::collect::Collected::parts).
+    ///
+    /// # Safety
+    /// As [`play`](Self::play).
+    unsafe fn record_part(
+        &mut self,
+        playback: &mut Playback<'_>,
+        counters: [Address; MAX_XFB_BUFFERS],
+    ) -> Result<After, RuntimeError> {
         let Self { collector, plan, places, kernels, flushed, .. } = self;
         let Collector { ctx, collected, bindings, table, .. } = collector;
         let earlier = flushed.and_then(|flushed| flushed.positions);

@@ -2,6 +2,8 @@
 
 #![forbid(unsafe_code)]
 
+use std::ops::Range;
+
 use super::super::Captured;
 use super::super::ranges::Ranges;
 use crate::capture::MAX_XFB_BUFFERS;
@@ -165,6 +167,25 @@ impl Collected {
         let mut last = None;
         let numbers = self.draws.iter().filter(is_used).map(|draw| draw.state);
         numbers.filter(move |number| last.replace(*number) != Some(*number))
+    }
+
+    /// The draws in parts that are planned each by itself: consecutive draws with a geometry shader, or
+    /// without one.
+    pub(in super::super) fn parts(&self) -> Vec<Range<usize>> {
+        if self.states.iter().all(|state| state.traits.geometry.is_none()) {
+            return Vec::new();
+        }
+        let mut parts: Vec<Range<usize>> = Vec::new();
+        let mut last = None;
+        for (number, draw) in self.draws.iter().enumerate() {
+            let kind = self.traits_of(draw).geometry.is_some();
+            match parts.last_mut().filter(|_| last == Some(kind)) {
+                Some(part) => part.end = number + 1,
+                None => parts.push(number..number + 1),
+            }
+            last = Some(kind);
+        }
+        parts
     }
 
     /// A descriptor set that draws read and that the recorder did not bind.

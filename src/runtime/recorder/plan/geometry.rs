@@ -80,17 +80,11 @@ impl EntryGroup {
 }
 
 impl Planner<'_> {
-    /// Whether draws are of geometry shaders.
-    ///
-    /// # Errors
-    /// [`RuntimeError::MixedStages`] if only some of them are.
-    pub(super) fn has_geometry(&self) -> Result<bool, RuntimeError> {
-        let mut draws = self.collected.draws.iter().map(|draw| self.geometry_of(draw).is_some());
-        let Some(first) = draws.next() else { return Ok(false) };
-        match draws.all(|other| other == first) {
-            true => Ok(first),
-            false => Err(RuntimeError::MixedStages),
-        }
+    /// Whether the draws are of geometry shaders, as all draws of a [part](super::super::collect::Collected::parts)
+    /// are, or none.
+    pub(super) fn has_geometry(&self) -> bool {
+        let first = self.collected.draws.first();
+        first.is_some_and(|draw| self.geometry_of(draw).is_some())
     }
 
     fn geometry_of(&self, draw: &CollectedDraw) -> Option<LoweredGeometry> {

@@ -132,8 +132,8 @@ impl Plan {
     /// made where `may_fuse` is false.
     ///
     /// # Errors
-    /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::DescriptorSetUnknown`], [`RuntimeError::MixedStages`],
-    /// [`RuntimeError::TooManyPrimitives`].
+    /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::DescriptorSetUnknown`],
+    /// [`RuntimeError::TooManyPrimitives`], [`RuntimeError::TooManyDraws`].
     pub(super) fn make(
         &mut self,
         limits: &Limits,
@@ -197,7 +197,7 @@ impl Plan {
 
 impl Planner<'_> {
     fn plan_draws(&mut self, may_fuse: bool) -> Result<(), RuntimeError> {
-        if self.has_geometry()? {
+        if self.has_geometry() {
             return self.plan_geometry();
         }
         let fusible = self.fusible().filter(|_| may_fuse);

@@ -521,13 +521,16 @@ fn what_geometry_shaders_draw_indirectly_is_assembled_by_the_gpu() {
 
 #[test]
 fn draws_with_and_without_geometry_shaders_are_parted() {
-    let mut collected = with_geometry(&[draw(LIST, 3); 2]);
+    let mut collected = with_geometry(&[draw(LIST, 3); 5]);
+    assert_eq!(collected.parts(), [0..5]);
     let mut other = collected.states[0];
     other.traits.geometry = None;
     collected.states.push(other);
-    collected.draws[1].state = 1;
-    let refused = Plan::default().make(&ADDRESSES, &collected, &NO_COUNTERS, true);
-    assert!(matches!(refused, Err(RuntimeError::MixedStages)));
+    for number in [1, 4] {
+        collected.draws[number].state = 1;
+    }
+    assert_eq!(collected.parts(), [0..1, 1..2, 2..4, 4..5]);
+    assert_eq!(captured(&[draw(LIST, 3); 2]).parts(), []);
 }
 
 #[test]
