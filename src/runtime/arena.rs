@@ -17,6 +17,8 @@ mod ring;
 
 use std::fmt;
 
+use ash::vk;
+
 use super::context::ContextId;
 use super::descriptors::{Sets, Window};
 use super::recorder::{LISTED_BYTES, MAX_ENTRIES};
@@ -177,6 +179,8 @@ pub struct Arena {
     scratch: Part,
     /// Pools of descriptor sets. Empty if no capture uses any.
     sets: Vec<Sets>,
+    /// Scratch memory that the captures in one command buffer use one after the other.
+    reused: Option<Reused>,
     context: ContextId,
 }
 
@@ -189,9 +193,18 @@ pub struct ArenaAccess<'a> {
     allocator: Option<&'a mut (dyn MemoryAllocator + Send + Sync + 'a)>,
 }
 
+/// Scratch memory that captures in a command buffer use one after the other.
+#[derive(Debug, Clone, Copy)]
+struct Reused {
+    cmd: vk::CommandBuffer,
+    place: Suballocation,
+    size: u64,
+}
+
 /// How much of an arena is taken.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mark {
+    reused: Option<Reused>,
     upload: Level,
     scratch: Level,
     sets: u32,
@@ -225,7 +238,8 @@ impl Arena {
                 return Err(error);
             }
         };
-        let mut this = Self { upload, scratch, sets: Vec::new(), context: ctx.id() };
+        let context = ctx.id();
+        let mut this = Self { upload, scratch, sets: Vec::new(), reused: None, context };
         // SAFETY: as above.
         match unsafe { this.add_sets(ctx, desc.descriptor_sets) } {
             Ok(()) => Ok(this),
@@ -292,10 +306,12 @@ impl Arena {
     pub unsafe fn reset(&mut self) {
         self.upload.was_reset = true;
         self.scratch.was_reset = true;
-        self.rewind(Mark { upload: Level::default(), scratch: Level::default(), sets: 0 });
+        let (upload, scratch) = (Level::default(), Level::default());
+        self.rewind(Mark { reused: None, upload, scratch, sets: 0 });
     }
 
     fn rewind(&mut self, mark: Mark) {
+        self.reused = mark.reused;
         self.upload.rewind(mark.upload);
         self.scratch.rewind(mark.scratch);
         let mut left = mark.sets;
@@ -353,6 +369,7 @@ impl ArenaAccess<'_> {
             upload: self.arena.upload.level(),
             scratch: self.arena.scratch.level(),
             sets: self.arena.used().descriptor_sets,
+            reused: self.arena.reused,
         }
     }
 
@@ -393,6 +410,29 @@ impl ArenaAccess<'_> {
         &mut self.arena.scratch
     }
 
+    /// Takes scratch memory that every recording into `cmd` may take again. It is part of the block that other
+    /// scratch memory is taken from. The recording orders its accesses after earlier ones.
+    ///
+    /// # Errors
+    /// [`RuntimeError::ArenaFull`], unless the memory is reserved.
+    pub(super) fn take_reused(
+        &mut self,
+        cmd: vk::CommandBuffer,
+        size: u64,
+    ) -> Result<Suballocation, RuntimeError> {
+        let Arena { scratch, reused, .. } = &mut *self.arena;
+        let block = scratch.window().buffer;
+        let found = reused.filter(|reused| {
+            reused.cmd == cmd && reused.size >= size && reused.place.buffer == block
+        });
+        if let Some(Reused { place, .. }) = found {
+            return Ok(place);
+        }
+        let place = scratch.take(size)?;
+        *reused = Some(Reused { cmd, place, size });
+        Ok(place)
+    }
+
     /// The blocks that upload and scratch memory are taken from.
     pub(super) fn windows(&self) -> [Window; 2] {
         [self.arena.upload.window(), self.arena.scratch.window()]
@@ -413,7 +453,7 @@ impl ArenaAccess<'_> {
     pub(super) unsafe fn take_set(
         &mut self,
         ctx: &Context,
-    ) -> Result<ash::vk::DescriptorSet, RuntimeError> {
+    ) -> Result<vk::DescriptorSet, RuntimeError> {
         let Self { arena, allocator } = self;
         let mut set = arena.sets.iter_mut().find_map(Sets::take);
         if set.is_none() && allocator.is_some() {

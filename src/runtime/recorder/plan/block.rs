@@ -46,12 +46,9 @@ pub(in super::super) enum Scratch {
     PlacedDraws,
     /// The batches of the resume kernel, of the setup kernel or of the place kernel.
     Batches,
-    /// What each entry of a group emits.
+    /// What the entries of all [`EntryGroup`](super::EntryGroup)s emit, and where. Recordings into one command
+    /// buffer use the same memory for it.
     EntryCounts,
-    /// What each block of entries emits.
-    EntrySums,
-    /// Where each block of entries is captured.
-    EntryBlocks,
     /// The table of the restarts in a range of indices.
     RestartTable,
 }
@@ -106,11 +103,11 @@ pub(in super::super) enum Upload {
         entries: Option<u32>,
     },
     /// Where the entries of each [`EntryGroup`](super::EntryGroup) are.
-    Entries,
+    Entries { counts: BlockId },
     /// The parameters of the kernel that adds up the entries of the group with that number.
-    EntrySums(usize),
+    EntrySums { counts: BlockId, number: usize },
     /// A job of the place kernel for each group.
-    EntryJobs { entries: BlockId, storing: BlockId },
+    EntryJobs { counts: BlockId, entries: BlockId, storing: BlockId },
     /// The parameters of the place kernel.
     PlaceEntries { jobs: BlockId, count: u32 },
     /// The ranges of indices that tables of restarts are made for.

@@ -24,6 +24,7 @@ use super::{
 };
 use crate::lower::LoweredGeometry;
 use crate::lower::kernel::Kernel;
+use crate::runtime::arena::aligned;
 use crate::runtime::fold::fold;
 use crate::runtime::pipeline::{Key, Source};
 use crate::runtime::{Barrier, RuntimeError};
@@ -58,10 +59,11 @@ pub(in super::super) struct EntryGroup {
     pub(in super::super) count: u32,
     /// How many entries there is room for.
     pub(in super::super) room: u32,
-    /// What the entries emit, and the sums and the places of their blocks.
-    pub(in super::super) counts: BlockId,
-    pub(in super::super) sums: BlockId,
-    pub(in super::super) blocks: BlockId,
+    /// Bytes from the start of [`Scratch::EntryCounts`]: what the entries emit, and the sums and the places of
+    /// their blocks.
+    pub(in super::super) counts: u64,
+    pub(in super::super) sums: u64,
+    pub(in super::super) blocks: u64,
 }
 
 impl EntryGroup {
@@ -106,9 +108,10 @@ impl Planner<'_> {
         self.positions();
         let groups = self.plan.entry_groups.len();
         let sized = |size: usize| groups * size;
-        let entries = self.plan.upload(Upload::Entries, sized(size_of::<Entries>()));
+        let counts = self.plan.scratch(Scratch::EntryCounts, self.plan.entry_memory);
+        let entries = self.plan.upload(Upload::Entries { counts }, sized(size_of::<Entries>()));
         let storing = self.plan.scratch(Scratch::Batches, sized(size_of::<Batch>()) as u64);
-        let jobs = Upload::EntryJobs { entries, storing };
+        let jobs = Upload::EntryJobs { counts, entries, storing };
         let jobs = self.plan.upload(jobs, sized(size_of::<EntryJob>()));
         let place = Upload::PlaceEntries { jobs, count: groups as u32 };
         let place = self.plan.upload(place, size_of::<PlaceEntries>());
@@ -116,7 +119,8 @@ impl Planner<'_> {
         self.push_captures(entries, None);
         self.push_barrier(Barrier::CountsToSums, Touched::Unknown);
         for number in 0..groups {
-            let parameters = self.plan.upload(Upload::EntrySums(number), size_of::<EntrySums>());
+            let parameters =
+                self.plan.upload(Upload::EntrySums { counts, number }, size_of::<EntrySums>());
             let blocks = self.plan.entry_groups[number].block_count();
             let workgroups = fold(blocks.into(), self.limits.workgroups_per_axis)?;
             let kernel = Kernel::EntrySums;
@@ -281,10 +285,11 @@ impl Planner<'_> {
             size,
             count,
             room: room as u32,
-            counts: self.plan.scratch(Scratch::EntryCounts, 8 * room),
-            sums: self.plan.scratch(Scratch::EntrySums, 8 * blocks),
-            blocks: self.plan.scratch(Scratch::EntryBlocks, 4 * blocks),
+            counts: self.plan.entry_memory,
+            sums: self.plan.entry_memory + 8 * room,
+            blocks: self.plan.entry_memory + 8 * room + 8 * blocks,
         };
+        self.plan.entry_memory = aligned(group.blocks + 4 * blocks);
         self.plan.entry_groups.push(group);
     }
 }

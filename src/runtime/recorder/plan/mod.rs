@@ -89,6 +89,8 @@ pub(super) struct Plan {
     pub(super) groups: Vec<Group>,
     /// The draws of each dispatch of geometry shaders.
     pub(super) entry_groups: Vec<EntryGroup>,
+    /// Bytes that their entries need.
+    entry_memory: u64,
     pub(super) restarts: RestartTables,
     /// Where the next capture begins.
     pub(super) after: Position,
@@ -155,6 +157,7 @@ impl Plan {
         self.operations.clear();
         self.groups.clear();
         self.entry_groups.clear();
+        self.entry_memory = 0;
         self.restarts.clear();
     }
 

@@ -137,20 +137,21 @@ fn check(plan: &Plan) {
                 assert_eq!(upload(ranges), &Upload::RestartRanges);
                 vec![ranges]
             }
-            Upload::Entries => {
-                let groups = plan.entry_groups.iter();
-                groups.flat_map(|group| [group.counts, group.blocks]).collect()
+            Upload::Entries { counts } => {
+                is_scratch(counts, Scratch::EntryCounts);
+                vec![counts]
             }
-            Upload::EntrySums(group) => {
-                let group = plan.entry_groups[group];
-                is_scratch(group.counts, Scratch::EntryCounts);
-                is_scratch(group.sums, Scratch::EntrySums);
-                vec![group.counts, group.sums]
+            Upload::EntrySums { counts, number } => {
+                is_scratch(counts, Scratch::EntryCounts);
+                let group = plan.entry_groups[number];
+                let end = group.blocks + 4 * u64::from(group.block_count());
+                assert!(end <= plan.blocks[counts.0].size);
+                vec![counts]
             }
-            Upload::EntryJobs { entries, storing } => {
-                assert_eq!(upload(entries), &Upload::Entries);
+            Upload::EntryJobs { counts, entries, storing } => {
+                assert_eq!(upload(entries), &Upload::Entries { counts });
                 is_scratch(storing, Scratch::Batches);
-                vec![entries, storing]
+                vec![counts, entries, storing]
             }
             Upload::PlaceEntries { jobs, .. } => {
                 assert!(matches!(upload(jobs), Upload::EntryJobs { .. }));
@@ -175,7 +176,7 @@ fn check(plan: &Plan) {
                     | (Kernel::Resume, Upload::Resume { .. })
                     | (Kernel::Setup | Kernel::RestartedSetup, Upload::Setup { entries: None, .. })
                     | (Kernel::Assemble, Upload::Setup { entries: Some(_), .. })
-                    | (Kernel::EntrySums, Upload::EntrySums(_))
+                    | (Kernel::EntrySums, Upload::EntrySums { .. })
                     | (Kernel::PlaceEntries, Upload::PlaceEntries { .. })
                     | (Kernel::Restart | Kernel::RestartScan, Upload::Reduction { .. })
             )),
@@ -191,7 +192,7 @@ fn check(plan: &Plan) {
                             false => is_batch(batch),
                         }
                         is_within(batch);
-                        assert_eq!(upload(entries.block), &Upload::Entries);
+                        assert!(matches!(upload(entries.block), Upload::Entries { .. }));
                         is_within(entries);
                     }
                     Draws::Resumed(block, count, batch) => {

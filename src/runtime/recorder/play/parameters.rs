@@ -25,6 +25,9 @@ impl Player<'_> {
         for number in 0..self.plan.blocks.len() {
             let Block { contents, size } = &self.plan.blocks[number];
             let place = match contents {
+                Contents::Scratch(Scratch::EntryCounts) => {
+                    playback.arena.take_reused(playback.cmd, *size)?
+                }
                 Contents::Scratch(_) => playback.arena.scratch().take(*size)?,
                 Contents::Upload(upload) => {
                     let part = playback.arena.upload();
@@ -45,6 +48,7 @@ impl Player<'_> {
     fn write(&self, part: &mut Part, upload: &Upload) -> Result<Suballocation, RuntimeError> {
         let Plan { placed, operations, groups, entry_groups, restarts, .. } = &*self.plan;
         let at = |block: BlockId| split(self.places.address_of(block));
+        let behind = |block, bytes| split(self.places.address_of(block) + bytes);
         match *upload {
             Upload::Listed { ref draws, workgroups } => {
                 let draws = placed.get(draws.clone()).unwrap_or_default();
@@ -110,16 +114,16 @@ impl Player<'_> {
                 // Draws of geometry shaders are placed later.
                 progress: entries.map_or_else(|| self.progress(), |_| Progress::default()),
             }),
-            Upload::Entries => part.push(entry_groups.iter().map(|group| Entries {
-                counts: at(group.counts),
-                blocks: at(group.blocks),
+            Upload::Entries { counts } => part.push(entry_groups.iter().map(|group| Entries {
+                counts: behind(counts, group.counts),
+                blocks: behind(counts, group.blocks),
                 room: group.room,
                 reserved: [0; 3],
             })),
-            Upload::EntrySums(number) => {
+            Upload::EntrySums { counts, number } => {
                 let sums = entry_groups.get(number).map(|group| EntrySums {
-                    counts: at(group.counts),
-                    sums: at(group.sums),
+                    counts: behind(counts, group.counts),
+                    sums: behind(counts, group.sums),
                     workgroups: group.workgroups().map_or([0; 2], |batch| {
                         split(self.places.address_in(batch) + WORKGROUPS_OFFSET)
                     }),
@@ -128,7 +132,7 @@ impl Player<'_> {
                 });
                 part.push_one(sums.unwrap_or_default())
             }
-            Upload::EntryJobs { entries, storing } => {
+            Upload::EntryJobs { counts, entries, storing } => {
                 let of = |block, number, size: usize| {
                     split(self.places.address_in(BatchId { block, number, size: size as u64 }))
                 };
@@ -136,7 +140,7 @@ impl Player<'_> {
                     counting: split(self.places.address_in(group.counting)),
                     storing: of(storing, number, size_of::<Batch>()),
                     entries: of(entries, number, size_of::<Entries>()),
-                    sums: at(group.sums),
+                    sums: behind(counts, group.sums),
                     block_count: group.block_count(),
                     vertices: group.vertices,
                     reserved: [0; 2],
