@@ -1,11 +1,19 @@
 //! Input assembly: which vertices the geometry shader is given for each primitive, as the specification lists
 //! them ([primitive topologies](https://docs.vulkan.org/spec/latest/chapters/drawing.html#drawing-primitive-topologies),
 //! [geometry shader input primitives](https://docs.vulkan.org/spec/latest/chapters/geometry.html#geometry-input)).
+//! Those lists are for the mode in which the first vertex is the provoking one. In the other mode the provoking
+//! vertex is the last that is not adjacent in the list of a primitive's vertices
+//! ([modes](https://docs.vulkan.org/refpages/latest/refpages/source/VkProvokingVertexModeEXT.html)), so that where it
+//! is not already, the list is turned.
 
-use vkxfb::topology::PrimitiveTopology;
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 /// The vertices of each primitive of `count` vertices in a row, in the order of `gl_in`.
-pub fn primitives(topology: PrimitiveTopology, count: usize) -> Vec<Vec<usize>> {
+pub fn primitives(
+    topology: PrimitiveTopology,
+    provoking: ProvokingVertex,
+    count: usize,
+) -> Vec<Vec<usize>> {
     use PrimitiveTopology as T;
     // What primitives advance by, and the vertices that one takes.
     let (step, size) = match topology {
@@ -29,7 +37,22 @@ pub fn primitives(topology: PrimitiveTopology, count: usize) -> Vec<Vec<usize>> 
         T::TriangleStripWithAdjacency => strip_with_adjacency(i, i + 1 == number),
         _ => (step * i..step * i + size).collect(),
     };
-    (0..number).map(vertices).collect()
+    let turned = |i: usize| {
+        let mut vertices = vertices(i);
+        // What is between two of the corners of a triangle goes with them.
+        let corner = vertices.len() / 3;
+        match topology {
+            T::TriangleFan if provoking == ProvokingVertex::Last => vertices.rotate_right(corner),
+            T::TriangleStrip | T::TriangleStripWithAdjacency
+                if provoking == ProvokingVertex::Last && i % 2 == 1 =>
+            {
+                vertices.rotate_right(corner);
+            }
+            _ => {}
+        }
+        vertices
+    };
+    (0..number).map(turned).collect()
 }
 
 /// The triangle is of every other vertex. Beyond each edge that it shares with another triangle of the strip is
@@ -46,10 +69,14 @@ fn strip_with_adjacency(i: usize, is_last: bool) -> Vec<usize> {
 }
 
 /// The primitives of an instance, of the vertices that a draw takes; `None` restarts.
-pub fn of_instance(topology: PrimitiveTopology, vertices: &[Option<u32>]) -> Vec<Vec<u32>> {
+pub fn of_instance(
+    topology: PrimitiveTopology,
+    provoking: ProvokingVertex,
+    vertices: &[Option<u32>],
+) -> Vec<Vec<u32>> {
     let of_segment = |segment: &[Option<u32>]| {
         let segment: Vec<u32> = segment.iter().flatten().copied().collect();
-        let primitives = primitives(topology, segment.len()).into_iter();
+        let primitives = primitives(topology, provoking, segment.len()).into_iter();
         let vertices = move |slots: Vec<usize>| slots.iter().map(|slot| segment[*slot]).collect();
         primitives.map(vertices).collect::<Vec<_>>()
     };
@@ -62,10 +89,13 @@ mod tests {
 
     #[test]
     fn strips_with_adjacency_share_their_triangles() {
-        let of = |count| primitives(PrimitiveTopology::TriangleStripWithAdjacency, count);
+        let topology = PrimitiveTopology::TriangleStripWithAdjacency;
+        let of = |count| primitives(topology, ProvokingVertex::First, count);
         assert!(of(5).is_empty());
         assert_eq!(of(7), [[0, 1, 2, 5, 4, 3]]);
         assert_eq!(of(8), [[0, 1, 2, 6, 4, 3], [2, 5, 6, 7, 4, 0]]);
         assert_eq!(of(10)[1..], [[2, 5, 6, 8, 4, 0], [4, 2, 6, 9, 8, 7]]);
+        let last = primitives(topology, ProvokingVertex::Last, 8);
+        assert_eq!(last, [[0, 1, 2, 6, 4, 3], [4, 0, 2, 5, 6, 7]]);
     }
 }

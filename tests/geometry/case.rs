@@ -7,7 +7,7 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
 
 use crate::glsl;
-use crate::model::Primitive;
+use crate::model::Emissions;
 use crate::program::{Attribute, Program};
 
 /// A range of the memory of a case.
@@ -37,7 +37,7 @@ pub struct Section {
     pub end: [bool; 4],
     pub draws: Vec<Draw>,
     /// What each draw emits.
-    pub emitted: Vec<Vec<Primitive>>,
+    pub emitted: Vec<Emissions>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,7 +132,7 @@ impl Case {
         for section in &self.sections {
             text += &format!("begin {:?}\n", section.begin);
             for (draw, emitted) in section.draws.iter().zip(&section.emitted) {
-                text += &format!("  {draw:?}: {} primitives\n", emitted.len());
+                text += &format!("  {draw:?}: {} primitives\n", emitted.primitives.len());
             }
             text += &format!("end {:?}\n", section.end);
         }

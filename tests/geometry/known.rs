@@ -29,3 +29,17 @@ const FAULTS: &[Fault] = &[
 pub fn fault(driver: &str, case: &Case, expected: &Expected) -> Option<&'static Fault> {
     FAULTS.iter().find(|fault| fault.driver == driver && (fault.applies)(case, expected))
 }
+
+/// Faults that affect more than their own case: driver, fact, reason.
+const HARMS: &[(&str, Fact, &str)] = &[(
+    "llvmpipe",
+    Fact::ShortStrips,
+    "lavapipe crashes by more strips than max_vertices vertices are primitives, in one strip",
+)];
+
+/// Why a case must not run natively.
+pub fn excluded(driver: &str, expected: &Expected) -> Option<&'static str> {
+    let harms =
+        |(of, fact, _): &&(&str, Fact, &str)| *of == driver && expected.facts.contains(fact);
+    HARMS.iter().find(harms).map(|(_, _, reason)| *reason)
+}

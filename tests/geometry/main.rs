@@ -4,6 +4,7 @@
 //! | variable | |
 //! |---|---|
 //! | `VKXFB_GEOMETRY` | how many cases: by default 600 with `VKXFB_FULL=1`, and 120 without |
+//! | `VKXFB_PRINT=1` | prints each case before it runs, for crashes of drivers |
 //! | `VKXFB_TEST_VALIDATION=0` | without the validation layer |
 //!
 //! A failure names its seed: `VKXFB_SEED=<seed> VKXFB_GEOMETRY=1` repeats it. For seeds, threads, and crashes of

@@ -19,6 +19,17 @@ pub enum Fact {
     Unbound,
     /// A primitive does not fit, but would without the gap behind its last vertex.
     OutputsFit,
+    /// There cannot be a primitive, or an invocation begins more strips than `max_vertices` vertices in one strip are
+    /// primitives.
+    ShortStrips,
+}
+
+/// What the geometry shaders of a draw emit.
+#[derive(Debug, Default)]
+pub struct Emissions {
+    pub primitives: Vec<Primitive>,
+    /// The most strips of an invocation, complete or not.
+    pub strips: usize,
 }
 
 /// Memory and queries after a case.
@@ -90,10 +101,10 @@ pub fn emitted(
     provoking: ProvokingVertex,
     draw: &Draw,
     vertices: &[Option<u32>],
-) -> Vec<Primitive> {
+) -> Emissions {
     let per_instance: Vec<bool> = program.attributes.iter().map(|a| a.per_instance).collect();
-    let primitives = assembly::of_instance(topology, vertices);
-    let mut emitted = Vec::new();
+    let primitives = assembly::of_instance(topology, provoking, vertices);
+    let mut emitted = Emissions::default();
     for instance in (0..draw.instance_count).map(|i| draw.first_instance + i) {
         let shade = |vertex: &u32| {
             let per_instance = per_instance.clone();
@@ -105,11 +116,19 @@ pub fn emitted(
             for invocation in 0..program.invocations {
                 let inputs = GeometryInputs { program, vertices: &vertices, primitive, invocation };
                 let (events, _) = interpret::run(&program.geometry, &inputs, &program.outputs);
-                emitted.extend(assembled(program.emitted, provoking, events));
+                emitted.strips = emitted.strips.max(strips(&events));
+                let primitives = assembled(program.emitted, provoking, events);
+                emitted.primitives.extend(primitives);
             }
         }
     }
     emitted
+}
+
+/// How many strips have a vertex.
+fn strips(events: &[Event]) -> usize {
+    let strips = events.split(|event| *event == Event::EndPrimitive);
+    strips.filter(|strip| !strip.is_empty()).count()
 }
 
 /// The primitives of the strips that an invocation emits. What a strip leaves incomplete is none.
@@ -179,7 +198,11 @@ impl Run<'_> {
                 false => 0,
             };
         }
-        for (draw, primitives) in section.emitted.iter().enumerate() {
+        for (draw, Emissions { primitives, strips }) in section.emitted.iter().enumerate() {
+            let program = &self.case.program;
+            if (*strips).max(1) + program.emitted.vertices() > program.max_vertices as usize + 1 {
+                self.result.facts.insert(Fact::ShortStrips);
+            }
             let written = primitives.iter().filter(|primitive| self.primitive(primitive)).count();
             let (written, needed) = (written as u64, primitives.len() as u64);
             for (query, result) in self.case.queries.iter().zip(&mut self.result.queries) {

@@ -6,6 +6,7 @@ use vkxfb_probe::gpu::{Gpu, OpenOptions, Resources};
 use crate::case::Case;
 use crate::common::batches::{Report, Worker};
 use crate::common::device;
+use crate::common::settings::number;
 use crate::compile::{Modules, compile};
 use crate::compute;
 use crate::generate::draws::case;
@@ -58,6 +59,9 @@ impl GeometryWorker {
 
     fn case(&mut self, seed: u64) {
         let case = self.timed("generate", |worker| case(seed, &worker.space));
+        if number("VKXFB_PRINT", 0) != 0 {
+            eprintln!("seed {seed}\n{}", case.describe());
+        }
         let mut expected = self.timed("model", |_| model::expected(&case));
         self.count(&case, &expected);
         if self.perturb {
@@ -70,7 +74,7 @@ impl GeometryWorker {
 
     fn count(&mut self, case: &Case, expected: &Expected) {
         let emitted = case.sections.iter().flat_map(|section| &section.emitted);
-        let primitives = emitted.map(|draw| draw.len() as u64).sum();
+        let primitives = emitted.map(|draw| draw.primitives.len() as u64).sum();
         self.report.count("cases", 1);
         self.report.count("primitives", primitives);
         self.report.count("cases without a primitive", u64::from(primitives == 0));
@@ -79,6 +83,10 @@ impl GeometryWorker {
     }
 
     fn native(&mut self, case: &Case, modules: &Modules, expected: &Expected) {
+        let driver = self.gpu.capabilities().driver_name.clone();
+        if let Some(reason) = known::excluded(&driver, expected) {
+            return self.report.exclude(Backend::Native, reason);
+        }
         let found = self.timed("native", |worker| {
             let native = worker.native.as_ref().map_err(|reason| *reason)?;
             let found = native.run(case, modules);
@@ -92,8 +100,7 @@ impl GeometryWorker {
             self.fail(case, "native", &message);
         }
         let compared = expected.compare(&found.image, &found.queries);
-        let driver = &self.gpu.capabilities().driver_name;
-        if let Some(fault) = known::fault(driver, case, expected) {
+        if let Some(fault) = known::fault(&driver, case, expected) {
             self.report.fault(fault.reason, compared.is_err());
             return;
         }

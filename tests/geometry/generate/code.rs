@@ -47,8 +47,14 @@ pub fn vertex(rng: &mut Rng, attributes: &[Attribute], outputs: &Outputs) -> Cod
     Code { globals: (0..globals).map(|_| rng.below(100)).collect(), helpers: Vec::new(), main }
 }
 
-/// The code, and the most vertices that it emits: at most `most`.
-pub fn geometry(rng: &mut Rng, vertex: &Outputs, outputs: &Outputs, most: u32) -> (Code, u32) {
+/// The code, and the most vertices that it emits: at most `most`. A primitive takes `size` of them.
+pub fn geometry(
+    rng: &mut Rng,
+    vertex: &Outputs,
+    outputs: &Outputs,
+    size: u32,
+    most: u32,
+) -> (Code, u32) {
     let globals = rng.range(1, 4) as usize;
     let mut scope = Scope {
         vertex,
@@ -68,18 +74,62 @@ pub fn geometry(rng: &mut Rng, vertex: &Outputs, outputs: &Outputs, most: u32) -
         scope.helpers.push(emissions);
     }
     scope.argument = false;
-    let (mut main, mut emissions) = scope.block(rng, most, 3);
-    // A shader that emits nothing is as rare as one that emits a strip at once.
-    while emissions < most && rng.percent(70) {
+    let (mut main, mut emissions) = (Vec::new(), 0);
+    // Without it most strips would end too early.
+    if most >= size && rng.percent(75) {
+        let length = rng.range(size, most);
+        main.push(scope.strip(rng, length));
+        emissions = length;
+    }
+    while emissions < most && rng.percent(75) {
         let (more, emitted) = scope.block(rng, most - emissions, 3);
-        main.extend(more);
         emissions += emitted;
+        match rng.percent(50) {
+            true => main.extend(more),
+            false => drop(main.splice(0..0, more)),
+        }
+    }
+    // An output that no code writes may be left out by a compiler, with its captures.
+    let mut written = vec![false; outputs.items.len()];
+    mark_written(&main, &helpers, &mut written);
+    for item in (0..written.len()).filter(|item| !written[*item]) {
+        let write = scope.write(rng, item);
+        main.insert(0, write);
     }
     let globals = (0..globals).map(|_| rng.below(100)).collect();
     (Code { globals, helpers, main }, emissions)
 }
 
+/// Marks the items that statements write.
+fn mark_written(statements: &[Statement], helpers: &[Vec<Statement>], written: &mut [bool]) {
+    for statement in statements {
+        match statement {
+            Statement::Write { item, .. } => written[*item] = true,
+            Statement::If(_, then, otherwise) => {
+                mark_written(then, helpers, written);
+                mark_written(otherwise, helpers, written);
+            }
+            Statement::Loop { body, .. } => mark_written(body, helpers, written),
+            Statement::Call(helper, _) => mark_written(&helpers[*helper], helpers, written),
+            _ => {}
+        }
+    }
+}
+
 impl Scope<'_> {
+    /// A strip of so many vertices, or of fewer where that depends on data.
+    fn strip(&mut self, rng: &mut Rng, length: u32) -> Statement {
+        let trips = match rng.percent(60) {
+            true => Expr::Const(length),
+            false => modulo(self.expr(rng, 2), length),
+        };
+        self.counters += 1;
+        let mut body = Vec::new();
+        self.vertex(rng, &mut body);
+        self.counters -= 1;
+        Statement::Loop { counter: self.counters, trips, body }
+    }
+
     /// Some statements, with the most vertices that they emit: at most `budget`.
     fn block(&mut self, rng: &mut Rng, budget: u32, depth: u32) -> (Vec<Statement>, u32) {
         let mut statements = Vec::new();
@@ -97,7 +147,7 @@ impl Scope<'_> {
                 self.vertex(rng, to);
                 1
             }
-            35..=44 => {
+            35..=41 => {
                 to.push(Statement::End);
                 0
             }
@@ -148,7 +198,7 @@ impl Scope<'_> {
                 to.push(Statement::Call(helper, self.expr(rng, 2)));
                 emitted
             }
-            85..=89 => {
+            85..=87 => {
                 to.push(Statement::Return(self.condition(rng)));
                 0
             }

@@ -149,8 +149,9 @@ fn counter(rng: &mut Rng, stride: Option<u32>, size: Option<u64>) -> u32 {
 /// The sizes of capture buffers. Half of the time there is room for everything, if no counter skips it, and
 /// else for some of the primitives; what is over may be less than a primitive.
 fn sizes(rng: &mut Rng, case: &Case) -> [Option<u64>; 4] {
-    let primitives = |section: &Section| section.emitted.iter().map(Vec::len).sum::<usize>() as u32;
-    let all: u32 = case.sections.iter().map(primitives).sum();
+    let primitives =
+        |section: &Section| section.emitted.iter().map(|draw| draw.primitives.len()).sum::<usize>();
+    let all = case.sections.iter().map(primitives).sum::<usize>() as u32;
     let fits = rng.percent(50);
     let bound = |strides: &[Option<u32>; 4]| strides.iter().flatten().count();
     // One of several buffers is left out now and then.

@@ -43,8 +43,11 @@ pub fn program(rng: &mut Rng, space: &Space) -> Program {
     let (outputs, strides) = interface::geometry_outputs(rng, space, emitted);
     let vertex = code::vertex(rng, &attributes, &vertex_outputs);
     let most = most_vertices(rng, interface::components(&outputs));
-    let (geometry, emissions) = code::geometry(rng, &vertex_outputs, &outputs, most);
-    let slack = if rng.percent(30) { rng.below(4) } else { 0 };
+    // As many strips as there are vertices are no more than what drivers expect, with so many vertices over.
+    let over = if rng.percent(85) { emitted.vertices() as u32 - 1 } else { 0 };
+    let (size, budget) = (emitted.vertices() as u32, most.saturating_sub(over).max(1));
+    let (geometry, emissions) = code::geometry(rng, &vertex_outputs, &outputs, size, budget);
+    let slack = over + if rng.percent(20) { rng.below(4) } else { 0 };
     Program {
         attributes,
         vertex_outputs,
@@ -64,6 +67,6 @@ const MIN_TOTAL_COMPONENTS: u32 = 1024;
 
 /// How many vertices may be emitted.
 fn most_vertices(rng: &mut Rng, components: u32) -> u32 {
-    let most = if rng.percent(15) { rng.range(13, 40) } else { rng.range(2, 12) };
+    let most = if rng.percent(15) { rng.range(13, 40) } else { rng.range(3, 12) };
     most.min(MIN_TOTAL_COMPONENTS / components.max(1))
 }
