@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
+use spirv::ExecutionModel;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use super::{Context, Pipeline, PipelineDesc, RuntimeError};
@@ -21,8 +22,11 @@ use crate::vertex_input::VertexInput;
 #[non_exhaustive]
 #[must_use]
 pub struct VariantDesc<'a> {
-    /// The vertex shader and the values of its specialisation constants.
+    /// The shader that is captured, a vertex shader or a geometry shader, and the values of its specialisation
+    /// constants.
     pub shader: Shader<'a>,
+    /// The vertex shader before it, if it is a geometry shader.
+    pub vertex_shader: Option<Shader<'a>>,
     /// Vertex input state: that of the pipeline, or the dynamic state at a draw.
     pub vertex_input: &'a VertexInput,
     /// The set layouts of the pipeline layout. Bindings that the shader uses must be visible to the
@@ -78,13 +82,21 @@ enum Made {
     Forgotten,
 }
 
+/// A [`Shader`] that owns its data, without what is captured.
+#[derive(Debug)]
+struct Stage {
+    words: Box<[u32]>,
+    stage: Option<ExecutionModel>,
+    entry_point: Option<String>,
+    constants: Vec<(u32, Vec<u8>)>,
+}
+
 /// A [`VariantDesc`] that owns its data.
 #[derive(Debug)]
 struct Key {
-    words: Box<[u32]>,
-    entry_point: Option<String>,
+    shader: Stage,
+    vertex_shader: Option<Stage>,
     captures: Option<CaptureList>,
-    constants: Vec<(u32, Vec<u8>)>,
     vertex_input: VertexInput,
     set_layouts: Vec<vk::DescriptorSetLayout>,
     states: (Option<PrimitiveTopology>, ProvokingVertex, bool),
@@ -96,6 +108,7 @@ impl<'a> VariantDesc<'a> {
     pub const fn new(shader: Shader<'a>, vertex_input: &'a VertexInput) -> Self {
         Self {
             shader,
+            vertex_shader: None,
             vertex_input,
             set_layouts: &[],
             topology: None,
@@ -105,6 +118,7 @@ impl<'a> VariantDesc<'a> {
     }
 
     setters! {
+        vertex_shader?: Shader<'a>,
         set_layouts: &'a [vk::DescriptorSetLayout],
         topology?: PrimitiveTopology,
         provoking_vertex: ProvokingVertex,
@@ -125,21 +139,21 @@ impl<'a> VariantDesc<'a> {
     /// A hash of the words and the constants. Other differences are found by comparison.
     fn digest(&self) -> u128 {
         let mut hash = Xxh3Default::new();
-        hash.update(bytemuck::cast_slice(self.shader.words));
-        for constant in self.shader.specialization {
-            hash.update(&constant.constant_id.to_ne_bytes());
-            hash.update(constant.data);
+        for shader in std::iter::once(&self.shader).chain(&self.vertex_shader) {
+            hash.update(bytemuck::cast_slice(shader.words));
+            for constant in shader.specialization {
+                hash.update(&constant.constant_id.to_ne_bytes());
+                hash.update(constant.data);
+            }
         }
         hash.digest128()
     }
 
     fn key(&self) -> Key {
-        let constants = self.shader.specialization.iter();
         Key {
-            words: self.shader.words.into(),
-            entry_point: self.shader.entry_point.map(str::to_owned),
+            shader: Stage::of(&self.shader),
+            vertex_shader: self.vertex_shader.as_ref().map(Stage::of),
             captures: self.captures().cloned(),
-            constants: constants.map(|c| (c.constant_id, c.data.to_vec())).collect(),
             vertex_input: self.vertex_input.clone(),
             set_layouts: self.set_layouts.to_vec(),
             states: self.states(),
@@ -157,8 +171,11 @@ impl<'a> VariantDesc<'a> {
         cache: vk::PipelineCache,
     ) -> Result<Pipeline, VariantError> {
         let target = ctx.compute_target()?;
-        let options = compute::Options::new(self.vertex_input).target(target);
-        let shader = compute::lower(&self.shader, &options)?;
+        let options = compute::Options {
+            vertex_shader: self.vertex_shader.as_ref(),
+            ..compute::Options::new(self.vertex_input)
+        };
+        let shader = compute::lower(&self.shader, &options.target(target))?;
         let desc = PipelineDesc::new(&shader)
             .provoking_vertex(self.provoking_vertex)
             .primitive_restart(self.primitive_restart)
@@ -170,13 +187,36 @@ impl<'a> VariantDesc<'a> {
     }
 }
 
+impl Stage {
+    fn of(shader: &Shader<'_>) -> Self {
+        let constants = shader.specialization.iter();
+        Self {
+            words: shader.words.into(),
+            stage: shader.stage,
+            entry_point: shader.entry_point.map(str::to_owned),
+            constants: constants.map(|c| (c.constant_id, c.data.to_vec())).collect(),
+        }
+    }
+
+    fn is_of(&self, shader: &Shader<'_>) -> bool {
+        let constants = shader.specialization.iter().map(|c| (c.constant_id, c.data));
+        *self.words == *shader.words
+            && self.stage == shader.stage
+            && self.entry_point.as_deref() == shader.entry_point
+            && self.constants.iter().map(|(id, data)| (*id, &**data)).eq(constants)
+    }
+}
+
 impl Key {
     fn is_of(&self, desc: &VariantDesc<'_>) -> bool {
-        let constants = desc.shader.specialization.iter().map(|c| (c.constant_id, c.data));
-        *self.words == *desc.shader.words
-            && self.entry_point.as_deref() == desc.shader.entry_point
+        let is_same_vertex_shader = match (&self.vertex_shader, &desc.vertex_shader) {
+            (Some(known), Some(shader)) => known.is_of(shader),
+            (None, None) => true,
+            _ => false,
+        };
+        self.shader.is_of(&desc.shader)
+            && is_same_vertex_shader
             && self.captures.as_ref() == desc.captures()
-            && self.constants.iter().map(|(id, data)| (*id, &**data)).eq(constants)
             && self.vertex_input == *desc.vertex_input
             && self.set_layouts == desc.set_layouts
             && self.states == desc.states()

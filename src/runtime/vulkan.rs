@@ -137,11 +137,12 @@ pub unsafe fn specialization<'a>(
     entries.iter().map(constant).collect()
 }
 
-/// The stages of a descriptor set layout binding for compute captures: if they include the vertex
-/// stage, the compute stage is added. [`SetLayoutInfo::with_compute`] does this for all bindings of
+/// The stages of a descriptor set layout binding for compute captures: if they include the vertex or
+/// the geometry stage, the compute stage is added. [`SetLayoutInfo::with_compute`] does this for all bindings of
 /// a set layout. Push constant ranges need no change, see [`PipelineLayoutDesc`].
 pub const fn with_compute(stages: vk::ShaderStageFlags) -> vk::ShaderStageFlags {
-    match stages.as_raw() & vk::ShaderStageFlags::VERTEX.as_raw() {
+    let captured = vk::ShaderStageFlags::VERTEX.as_raw() | vk::ShaderStageFlags::GEOMETRY.as_raw();
+    match stages.as_raw() & captured {
         0 => stages,
         _ => {
             vk::ShaderStageFlags::from_raw(stages.as_raw() | vk::ShaderStageFlags::COMPUTE.as_raw())

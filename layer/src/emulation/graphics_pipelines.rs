@@ -8,7 +8,10 @@ use ash::vk::GraphicsPipelineLibraryFlagsEXT as Has;
 use vkxfb::lower::strip::strip_xfb;
 
 use super::Emulation;
-use super::pipelines::{InputPart, Parts, Pipeline, PipelineError, ShaderPart};
+use super::objects::ShaderModule;
+use super::pipelines::{
+    CapturedStages, InputPart, Parts, Pipeline, PipelineError, ShaderPart, StagePart,
+};
 use crate::chain::copy::Chain;
 use crate::chain::{all_of, slice};
 
@@ -115,11 +118,11 @@ pub(super) unsafe fn capturing(
         if has.contains(Has::PRE_RASTERIZATION_SHADERS)
             && let Some(vertex) = stage_of(stages, vk::ShaderStageFlags::VERTEX)
         {
-            let words = captured_words(emulation, stages, vertex)?;
-            if words.is_none() && !is_library {
+            let captured = captured_stages(emulation, stages, vertex)?;
+            if captured.is_none() && !is_library {
                 return Ok(Own::Nothing);
             }
-            parts.shader = Some(Arc::new(ShaderPart::new(info, vertex, words, layout())?));
+            parts.shader = Some(Arc::new(ShaderPart::new(info, captured, layout())));
         }
         for library in libraries {
             if let Some(library) = objects.libraries.get(*library) {
@@ -196,42 +199,52 @@ fn stage_of<'a>(
     stages.iter().find(|found| found.stage == stage)
 }
 
-/// Returns the words of the vertex shader, if it may capture.
+/// Returns the stages that run for a capture: the vertex shader, and the geometry shader if there is one. `None`
+/// if the last stage before rasterization has no transform feedback.
 ///
 /// # Errors
-/// [`PipelineError::Stage`] if another stage captures.
+/// [`PipelineError::Stage`] with tessellation, [`PipelineError::Module`], [`PipelineError::EntryPoint`], values of
+/// specialisation constants that are outside of their data.
 ///
 /// # Safety
 /// The structures are valid for `vkCreateGraphicsPipelines`.
-unsafe fn captured_words(
+unsafe fn captured_stages(
     emulation: &Emulation,
     stages: &[vk::PipelineShaderStageCreateInfo<'_>],
     vertex: &vk::PipelineShaderStageCreateInfo<'_>,
-) -> Result<Option<Arc<[u32]>>, PipelineError> {
+) -> Result<Option<CapturedStages>, PipelineError> {
     use vk::ShaderStageFlags as Stage;
+    let geometry = stage_of(stages, Stage::GEOMETRY);
+    let tessellation = stage_of(stages, Stage::TESSELLATION_EVALUATION);
     // SAFETY: the caller's contract.
-    let words = |stage| unsafe { words_of(emulation, stage) };
-    for (stage, name) in
-        [(Stage::GEOMETRY, "geometry"), (Stage::TESSELLATION_EVALUATION, "tessellation evaluation")]
-    {
-        if let Some(last) = stage_of(stages, stage) {
-            return match words(last) {
-                Some(_) => Err(PipelineError::Stage(name)),
-                None => Ok(None),
-            };
+    unsafe {
+        let last = geometry.or(tessellation).unwrap_or(vertex);
+        let Some(words) = module_of(emulation, last).filter(|module| module.captures) else {
+            return Ok(None);
+        };
+        if tessellation.is_some() {
+            return Err(PipelineError::Stage("tessellation evaluation"));
         }
+        let captured = StagePart::new(last, words.words)?;
+        let vertex = match geometry {
+            Some(_) => {
+                let module = module_of(emulation, vertex).ok_or(PipelineError::Module)?;
+                Some(StagePart::new(vertex, module.words)?)
+            }
+            None => None,
+        };
+        Ok(Some(CapturedStages { captured, vertex }))
     }
-    Ok(words(vertex))
 }
 
-/// Returns the words of a stage as the application gave them, if its module has transform feedback.
+/// Returns the module of a stage as the application gave it, if it is one that the layer keeps.
 ///
 /// # Safety
 /// The structure is valid for `vkCreateGraphicsPipelines`.
-unsafe fn words_of(
+unsafe fn module_of(
     emulation: &Emulation,
     stage: &vk::PipelineShaderStageCreateInfo<'_>,
-) -> Option<Arc<[u32]>> {
+) -> Option<ShaderModule> {
     if stage.module != vk::ShaderModule::null() {
         return emulation.objects().shader_modules.get(stage.module);
     }
@@ -239,6 +252,7 @@ unsafe fn words_of(
     unsafe {
         let module = all_of::<vk::ShaderModuleCreateInfo<'_>>(stage.p_next).next()?;
         let words = slice(module.p_code, (module.code_size / 4) as u32);
-        matches!(strip_xfb(words), Ok(Cow::Owned(_))).then(|| words.into())
+        let captures = matches!(strip_xfb(words), Ok(Cow::Owned(_)));
+        Some(ShaderModule { words: words.into(), captures })
     }
 }

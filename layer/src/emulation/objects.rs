@@ -52,8 +52,8 @@ pub(crate) struct Objects {
     side_effects: AtomicBool,
     pub(crate) set_layouts: Table<vk::DescriptorSetLayout, Arc<SetLayout>>,
     pub(crate) pipeline_layouts: Table<vk::PipelineLayout, Arc<PipelineLayout>>,
-    /// The words of modules with transform feedback, as the application gave them.
-    pub(crate) shader_modules: Table<vk::ShaderModule, Arc<[u32]>>,
+    /// Modules with transform feedback, and modules with vertex shaders.
+    pub(crate) shader_modules: Table<vk::ShaderModule, ShaderModule>,
     /// Libraries of graphics pipelines.
     pub(super) libraries: Table<vk::Pipeline, Parts>,
     /// Graphics pipelines that capture.
@@ -69,6 +69,15 @@ pub(crate) struct Buffer {
     pub(crate) size: u64,
     /// Whether it has indirect usage.
     pub(crate) is_indirect: bool,
+}
+
+/// A shader module.
+#[derive(Debug, Clone)]
+pub(crate) struct ShaderModule {
+    /// The words as the application gave them.
+    pub(crate) words: Arc<[u32]>,
+    /// Whether it has transform feedback.
+    pub(crate) captures: bool,
 }
 
 /// The key in `set_layouts` for sets that are unknown or not used.

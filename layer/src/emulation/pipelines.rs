@@ -23,10 +23,12 @@ use crate::chain::{all_of, slice};
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PipelineError {
     #[error(
-        "transform feedback of the {0} shader is not supported: only vertex shaders are captured"
+        "transform feedback of the {0} shader is not supported: only vertex and geometry shaders are captured"
     )]
     Stage(&'static str),
-    #[error("the name of the vertex shader's entry point is not UTF-8")]
+    #[error("the module of the vertex shader is unknown to the layer")]
+    Module,
+    #[error("the name of a shader's entry point is not UTF-8")]
     EntryPoint,
     #[error("the pipeline layout is unknown to the layer")]
     Layout,
@@ -86,14 +88,29 @@ pub(super) struct InputPart {
     dynamic: Dynamic,
 }
 
+/// A shader of a graphics pipeline or library.
+#[derive(Clone)]
+pub(super) struct StagePart {
+    words: Arc<[u32]>,
+    model: spirv::ExecutionModel,
+    entry_point: String,
+    specialization: Vec<(u32, Vec<u8>)>,
+}
+
+/// The stages that run for a capture.
+#[derive(Clone)]
+pub(super) struct CapturedStages {
+    /// The last stage before rasterization: a vertex or a geometry shader, whose module has transform feedback.
+    pub(super) captured: StagePart,
+    /// The vertex shader before a geometry shader.
+    pub(super) vertex: Option<StagePart>,
+}
+
 /// The pre-rasterization shader state of a graphics pipeline or library.
 #[derive(Clone)]
 pub(super) struct ShaderPart {
-    /// The words of the vertex shader, if its module has transform feedback and it is the last
-    /// stage before rasterization.
-    words: Option<Arc<[u32]>>,
-    entry_point: String,
-    specialization: Vec<(u32, Vec<u8>)>,
+    /// `None` if nothing captures.
+    stages: Option<CapturedStages>,
     layout: Option<Arc<PipelineLayout>>,
     provoking_vertex: ProvokingVertex,
     discard: bool,
@@ -140,27 +157,23 @@ impl InputPart {
     }
 }
 
-impl ShaderPart {
+impl StagePart {
     /// # Errors
-    /// The name of the entry point is not UTF-8.
+    /// The name of the entry point is not UTF-8; values of specialisation constants are outside of their data.
     ///
     /// # Safety
-    /// As [`InputPart::new`]; the words are those of the vertex stage.
+    /// As [`InputPart::new`]; the words are those of the stage.
     pub(super) unsafe fn new(
-        info: &vk::GraphicsPipelineCreateInfo<'_>,
         stage: &vk::PipelineShaderStageCreateInfo<'_>,
-        words: Option<Arc<[u32]>>,
-        layout: Option<Arc<PipelineLayout>>,
+        words: Arc<[u32]>,
     ) -> Result<Self, PipelineError> {
-        type Mode<'a> = vk::PipelineRasterizationProvokingVertexStateCreateInfoEXT<'a>;
+        let model = match stage.stage {
+            vk::ShaderStageFlags::GEOMETRY => spirv::ExecutionModel::Geometry,
+            _ => spirv::ExecutionModel::Vertex,
+        };
         // SAFETY: the caller's contract.
         unsafe {
-            let rasterization = info.p_rasterization_state.as_ref();
-            let provoking_vertex = rasterization
-                .and_then(|state| all_of::<Mode<'_>>(state.p_next).next())
-                .map_or(ProvokingVertex::First, |state| state.provoking_vertex_mode.into());
-            let captures = words.is_some();
-            let specialization = match stage.p_specialization_info.as_ref().filter(|_| captures) {
+            let specialization = match stage.p_specialization_info.as_ref() {
                 None => Vec::new(),
                 Some(info) => vulkan::specialization(info)?
                     .into_iter()
@@ -168,22 +181,55 @@ impl ShaderPart {
                     .collect(),
             };
             let entry_point = CStr::from_ptr(stage.p_name).to_str();
-            Ok(Self {
-                words,
-                entry_point: entry_point.map_err(|_| PipelineError::EntryPoint)?.to_owned(),
-                specialization,
+            let entry_point = entry_point.map_err(|_| PipelineError::EntryPoint)?.to_owned();
+            Ok(Self { words, model, entry_point, specialization })
+        }
+    }
+
+    fn constants(&self) -> Vec<SpecializationConstant<'_>> {
+        self.specialization
+            .iter()
+            .map(|(constant_id, data)| SpecializationConstant { constant_id: *constant_id, data })
+            .collect()
+    }
+
+    fn shader<'a>(&'a self, constants: &'a [SpecializationConstant<'a>]) -> Shader<'a> {
+        Shader::new(&self.words)
+            .stage(self.model)
+            .entry_point(self.entry_point.as_str())
+            .specialization(constants)
+    }
+}
+
+impl ShaderPart {
+    /// # Safety
+    /// As [`InputPart::new`].
+    pub(super) unsafe fn new(
+        info: &vk::GraphicsPipelineCreateInfo<'_>,
+        stages: Option<CapturedStages>,
+        layout: Option<Arc<PipelineLayout>>,
+    ) -> Self {
+        type Mode<'a> = vk::PipelineRasterizationProvokingVertexStateCreateInfoEXT<'a>;
+        // SAFETY: the caller's contract.
+        unsafe {
+            let rasterization = info.p_rasterization_state.as_ref();
+            let provoking_vertex = rasterization
+                .and_then(|state| all_of::<Mode<'_>>(state.p_next).next())
+                .map_or(ProvokingVertex::First, |state| state.provoking_vertex_mode.into());
+            Self {
+                stages,
                 layout,
                 provoking_vertex,
                 discard: rasterization.is_some_and(|r| r.rasterizer_discard_enable == vk::TRUE),
                 dynamic: dynamic_of(info),
-            })
+            }
         }
     }
 }
 
-/// A graphics pipeline whose vertex shader captures.
+/// A graphics pipeline that captures.
 pub(super) struct Pipeline {
-    words: Arc<[u32]>,
+    stages: CapturedStages,
     shader: Arc<ShaderPart>,
     layout: Arc<PipelineLayout>,
     pub(super) vertex_input: VertexInput,
@@ -209,12 +255,12 @@ impl Pipeline {
         layout: Option<Arc<PipelineLayout>>,
     ) -> Result<Option<Self>, PipelineError> {
         let Some(shader) = &parts.shader else { return Ok(None) };
-        let Some(words) = shader.words.clone() else { return Ok(None) };
+        let Some(stages) = shader.stages.clone() else { return Ok(None) };
         let Some(input) = parts.input.clone() else { return Ok(None) };
         let vertex_input = input.vertex_input.clone().map_err(PipelineError::VertexInput)?;
         let layout = layout.or_else(|| shader.layout.clone()).ok_or(PipelineError::Layout)?;
         Ok(Some(Self {
-            words,
+            stages,
             shader: Arc::clone(shader),
             layout,
             vertex_input,
@@ -311,8 +357,8 @@ impl Pipeline {
 
     /// Checks that the outputs that the shader captures can be captured.
     fn layout_of_captures(&self) -> Result<(), PipelineError> {
-        let specialization = self.specialization();
-        let shader = self.shader(&specialization);
+        let constants = self.stages.captured.constants();
+        let shader = self.stages.captured.shader(&constants);
         let check = || {
             let module = shader.module()?;
             let entry = shader.find(&module)?;
@@ -324,7 +370,7 @@ impl Pipeline {
 
     /// The entry point of the shader.
     pub(super) fn entry_point(&self) -> &str {
-        &self.shader.entry_point
+        &self.stages.captured.entry_point
     }
 
     /// What the shader does beyond its outputs, if captured draws also run it in the driver.
@@ -335,24 +381,18 @@ impl Pipeline {
         if self.discard && !self.dynamic.discard {
             return Ok(Effects::default());
         }
-        let specialization = self.specialization();
-        let found = self.shader(&specialization).effects();
-        found.map_err(|error| PipelineError::Variant(error.into()))
-    }
-
-    fn specialization(&self) -> Vec<SpecializationConstant<'_>> {
-        self.shader
-            .specialization
-            .iter()
-            .map(|(constant_id, data)| SpecializationConstant { constant_id: *constant_id, data })
-            .collect()
-    }
-
-    fn shader<'a>(&'a self, specialization: &'a [SpecializationConstant<'a>]) -> Shader<'a> {
-        Shader::new(&self.words)
-            .stage(spirv::ExecutionModel::Vertex)
-            .entry_point(self.shader.entry_point.as_str())
-            .specialization(specialization)
+        let of = |stage: &StagePart| {
+            let found = stage.shader(&stage.constants()).effects();
+            found.map_err(|error| PipelineError::Variant(error.into()))
+        };
+        let mut effects = of(&self.stages.captured)?;
+        if let Some(vertex) = &self.stages.vertex {
+            let before = of(vertex)?;
+            effects.side_effects |= before.side_effects;
+            effects.atomic_results |= before.atomic_results;
+            effects.subgroup_operations |= before.subgroup_operations;
+        }
+        Ok(effects)
     }
 
     /// Returns the variant for a vertex input state, and makes it if necessary.
@@ -367,13 +407,16 @@ impl Pipeline {
         vertex_input: &VertexInput,
         cache: vk::PipelineCache,
     ) -> Result<vkxfb::runtime::Pipeline, PipelineError> {
-        let specialization = self.specialization();
+        let CapturedStages { captured, vertex } = &self.stages;
+        let constants = captured.constants();
+        let vertex_constants = vertex.as_ref().map(StagePart::constants).unwrap_or_default();
         let sets: Vec<vk::DescriptorSetLayout> =
             self.layout.sets.iter().map(|set| set.raw).collect();
-        let mut desc = VariantDesc::new(self.shader(&specialization), vertex_input)
+        let mut desc = VariantDesc::new(captured.shader(&constants), vertex_input)
             .set_layouts(&sets)
             .provoking_vertex(self.shader.provoking_vertex)
             .primitive_restart(self.restart || self.dynamic.restart);
+        desc.vertex_shader = vertex.as_ref().map(|vertex| vertex.shader(&vertex_constants));
         if !self.dynamic.topology {
             desc.topology = PrimitiveTopology::try_from(self.topology).ok();
         }

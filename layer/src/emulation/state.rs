@@ -122,9 +122,9 @@ impl Tracked {
         &mut self.now
     }
 
-    /// Returns the push constants of the vertex stage.
-    pub(super) fn vertex_constants(&self) -> Vec<u8> {
-        self.now.vertex_constants()
+    /// Returns the push constants of the stages that run for captures.
+    pub(super) fn captured_constants(&self) -> Vec<u8> {
+        self.now.captured_constants()
     }
 
     /// Returns the state that is in effect where captures are recorded.
@@ -289,11 +289,15 @@ impl State {
 }
 
 impl Disturbed {
-    /// Returns the push constants of the vertex stage.
-    fn vertex_constants(&self) -> Vec<u8> {
+    /// Returns the push constants of the stages that run for captures. A byte that both read has one value: a
+    /// push to it names both.
+    fn captured_constants(&self) -> Vec<u8> {
+        const STAGES: vk::ShaderStageFlags = vk::ShaderStageFlags::from_raw(
+            vk::ShaderStageFlags::VERTEX.as_raw() | vk::ShaderStageFlags::GEOMETRY.as_raw(),
+        );
         let mut constants = Vec::new();
         for push in &self.pushes {
-            if push.stages.contains(vk::ShaderStageFlags::VERTEX) {
+            if push.stages.intersects(STAGES) {
                 let (start, end) = (push.offset as usize, push.offset as usize + push.bytes.len());
                 constants.resize(constants.len().max(end), 0);
                 constants[start..end].copy_from_slice(&push.bytes);

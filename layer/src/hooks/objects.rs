@@ -4,12 +4,13 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use ash::vk;
+use spirv::{ExecutionModel, Op};
 use vkxfb::lower::strip::strip_xfb;
 
 use super::entry::{FAILED, emulated, hooks, with_device};
 use crate::chain::slice;
 use crate::emulation::layouts::{PipelineLayout, SetLayout};
-use crate::emulation::objects::Buffer;
+use crate::emulation::objects::{Buffer, ShaderModule};
 use crate::emulation::queries::kind_of;
 use crate::translate::usages::usage_of_buffer;
 use crate::translate::{Arena, Kind, OUT_OF_MEMORY, passes, usages};
@@ -253,7 +254,17 @@ unsafe extern "system" fn create_shader_module(
                     below.code_size = size_of_val(&stripped[..]);
                     let result = next(device, &raw const below, allocator, module);
                     if result == vk::Result::SUCCESS {
-                        _ = emulation.objects().shader_modules.insert(*module, words.into());
+                        let known = ShaderModule { words: words.into(), captures: true };
+                        _ = emulation.objects().shader_modules.insert(*module, known);
+                    }
+                    result
+                }
+                // A vertex shader may come before a geometry shader that captures.
+                Ok(Cow::Borrowed(words)) if has_vertex_shader(words) => {
+                    let result = next(device, info, allocator, module);
+                    if result == vk::Result::SUCCESS {
+                        let known = ShaderModule { words: words.into(), captures: false };
+                        _ = emulation.objects().shader_modules.insert(*module, known);
                     }
                     result
                 }
@@ -262,6 +273,22 @@ unsafe extern "system" fn create_shader_module(
             }
         })
     }
+}
+
+/// Whether a module has a vertex shader. Its instructions are not checked.
+fn has_vertex_shader(words: &[u32]) -> bool {
+    let mut rest = words.get(5..).unwrap_or_default();
+    while let Some((head, operands)) = rest.split_first()
+        && *head & 0xffff != Op::Function as u32
+    {
+        let is_entry_point = *head & 0xffff == Op::EntryPoint as u32;
+        if is_entry_point && operands.first() == Some(&(ExecutionModel::Vertex as u32)) {
+            return true;
+        }
+        let length = (*head >> 16) as usize;
+        rest = rest.get(length.max(1)..).unwrap_or_default();
+    }
+    false
 }
 
 /// A command that destroys an object. The layer forgets the object first, because another thread

@@ -278,7 +278,7 @@ impl Captures {
                 }
             }
             if changed.constants {
-                let constants = state.disturbed.vertex_constants();
+                let constants = state.disturbed.captured_constants();
                 if !constants.is_empty() {
                     recorder.push_constants(0, &constants)?;
                 }
