@@ -35,7 +35,7 @@ impl Means {
         let identity = self.capabilities.identity();
         let mut workarounds = identity.workarounds();
         vk::PhysicalDeviceTransformFeedbackPropertiesEXT::default()
-            // Only geometry shaders can write to streams other than 0, and they are not captured.
+            // Of geometry shaders stream 0 is captured.
             .max_transform_feedback_streams(1)
             .transform_feedback_streams_lines_triangles(false)
             .transform_feedback_rasterization_stream_select(false)

@@ -6,11 +6,11 @@
 //!   so that native captures need no additional outputs.
 //! * [`vertex`] makes the vertex shader store its captured outputs itself, while it still
 //!   rasterizes.
-//! * [`compute`] turns the vertex shader into a compute shader.
+//! * [`compute`] turns the vertex shader, or it and a geometry shader, into a compute shader.
 //! * [`strip`] removes transform feedback, for a driver that must not capture.
 //!
-//! [`native`] supports vertex, tessellation evaluation and geometry shaders,
-//! the other backends only vertex shaders. [`vertex`] and [`compute`] link in the functions of
+//! [`native`] supports vertex, tessellation evaluation and geometry shaders, [`compute`] vertex shaders
+//! and geometry shaders with the vertex shader before them, [`vertex`] only vertex shaders. [`vertex`] and [`compute`] link in the functions of
 //! `shaders/*.wgsl`, which implement primitive decomposition; `library` generates the bodies of the
 //! stubs there.
 

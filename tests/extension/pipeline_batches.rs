@@ -1,5 +1,5 @@
 //! Several graphics pipelines that are created at once, natively and on the Vulkan layer, which
-//! refuses those that capture in a geometry shader. The others are made.
+//! refuses those that capture in a tessellation shader. The others are made.
 
 use std::ffi::CStr;
 
@@ -19,21 +19,30 @@ const VERTEX: &str = "#version 450
         gl_PointSize = 1.0;
     }";
 
-const GEOMETRY: &str = "#version 450
-    layout(points) in;
-    layout(points, max_vertices = 1) out;
-    layout(location = 0) in flat uint value[1];
+const CONTROL: &str = "#version 450
+    layout(vertices = 1) out;
+    layout(location = 0) in flat uint value[];
+    layout(location = 0) out uint passed[];
+    void main() {
+        passed[0] = value[0];
+        gl_TessLevelOuter[0] = 1.0;
+        gl_TessLevelOuter[1] = 1.0;
+    }";
+
+const EVALUATION: &str = "#version 450
+    layout(isolines, point_mode) in;
+    layout(location = 0) in uint passed[];
     layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out flat uint captured;
     void main() {
-        captured = value[0];
+        captured = passed[0];
         gl_Position = vec4(0.0);
-        EmitVertex();
+        gl_PointSize = 1.0;
     }";
 
 /// A pipeline.
 #[derive(Debug, Clone, Copy)]
 struct Element {
-    /// Whether it captures in a geometry shader.
+    /// Whether it captures in a tessellation shader.
     is_refused: bool,
     flags: Flags,
     /// The number of the pipeline that it is derived from.
@@ -78,7 +87,7 @@ const BATCHES: [&[Element]; 10] = [
 /// The modules and the layout are of the device.
 unsafe fn create(
     device: &ash::Device,
-    [vertex, geometry]: [vk::ShaderModule; 2],
+    [vertex, control, evaluation]: [vk::ShaderModule; 3],
     layout: vk::PipelineLayout,
     batch: &[Element],
 ) -> (Vec<vk::Pipeline>, vk::Result) {
@@ -97,13 +106,15 @@ unsafe fn create(
             };
             [
                 stage(vk::ShaderStageFlags::VERTEX, vertex).specialization_info(specialization),
-                stage(vk::ShaderStageFlags::GEOMETRY, geometry),
+                stage(vk::ShaderStageFlags::TESSELLATION_CONTROL, control),
+                stage(vk::ShaderStageFlags::TESSELLATION_EVALUATION, evaluation),
             ]
         })
         .collect();
     let input = vk::PipelineVertexInputStateCreateInfo::default();
-    let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
-        .topology(vk::PrimitiveTopology::POINT_LIST);
+    let assemblies = [vk::PrimitiveTopology::POINT_LIST, vk::PrimitiveTopology::PATCH_LIST]
+        .map(|topology| vk::PipelineInputAssemblyStateCreateInfo::default().topology(topology));
+    let tessellation = vk::PipelineTessellationStateCreateInfo::default().patch_control_points(1);
     let rasterization = vk::PipelineRasterizationStateCreateInfo::default()
         .rasterizer_discard_enable(true)
         .line_width(1.0);
@@ -114,9 +125,10 @@ unsafe fn create(
         .map(|(element, stages)| {
             let mut info = vk::GraphicsPipelineCreateInfo::default()
                 .flags(element.flags)
-                .stages(&stages[..if element.is_refused { 2 } else { 1 }])
+                .stages(&stages[..if element.is_refused { 3 } else { 1 }])
+                .tessellation_state(&tessellation)
                 .vertex_input_state(&input)
-                .input_assembly_state(&assembly)
+                .input_assembly_state(&assemblies[usize::from(element.is_refused)])
                 .rasterization_state(&rasterization)
                 .layout(layout)
                 .base_pipeline_index(element.base.unwrap_or(-1));
@@ -174,7 +186,7 @@ fn pipelines_are_made_beside_those_that_are_refused() {
     let mut vulkan13 = vk::PhysicalDeviceVulkan13Features::default()
         .dynamic_rendering(true)
         .pipeline_creation_cache_control(true);
-    let core = vk::PhysicalDeviceFeatures::default().geometry_shader(true);
+    let core = vk::PhysicalDeviceFeatures::default().tessellation_shader(true);
     let mut features = vk::PhysicalDeviceFeatures2::default()
         .features(core)
         .push_next(&mut feedback)
@@ -189,7 +201,7 @@ fn pipelines_are_made_beside_those_that_are_refused() {
         let flags = vk::MemoryMapFlags::empty();
         let mapped = raw.map_memory(memory, 0, vk::WHOLE_SIZE, flags).unwrap().cast::<u32>();
         let layout = raw.create_pipeline_layout(&Default::default(), None).unwrap();
-        let modules = [("vert", VERTEX), ("geom", GEOMETRY)];
+        let modules = [("vert", VERTEX), ("tesc", CONTROL), ("tese", EVALUATION)];
         let modules = modules.map(|(stage, source)| {
             attachment::shader_module(raw, &common::compile_stage(stage, source, &[]))
         });
