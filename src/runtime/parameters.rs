@@ -2,6 +2,7 @@
 
 use ash::vk;
 
+use crate::setters::setters;
 use crate::sysval::flags;
 
 /// The range that a capture buffer is bound with:
@@ -23,10 +24,8 @@ impl CaptureBuffer {
         Self { buffer, offset: 0, size }
     }
 
-    /// Sets [`offset`](field@Self::offset).
-    pub const fn offset(mut self, offset: u64) -> Self {
-        self.offset = offset;
-        self
+    setters! {
+        offset: u64,
     }
 }
 
@@ -46,10 +45,8 @@ impl CounterBuffer {
         Self { buffer, offset: 0 }
     }
 
-    /// Sets [`offset`](field@Self::offset).
-    pub const fn offset(mut self, offset: u64) -> Self {
-        self.offset = offset;
-        self
+    setters! {
+        offset: u64,
     }
 }
 
@@ -86,16 +83,9 @@ impl VertexBuffer {
         Self { binding, buffer, offset: 0, size, stride: None }
     }
 
-    /// Sets [`offset`](field@Self::offset).
-    pub const fn offset(mut self, offset: u64) -> Self {
-        self.offset = offset;
-        self
-    }
-
-    /// Sets [`stride`](field@Self::stride).
-    pub const fn stride(mut self, stride: u32) -> Self {
-        self.stride = Some(stride);
-        self
+    setters! {
+        offset: u64,
+        stride?: u32,
     }
 }
 
@@ -168,10 +158,8 @@ impl IndexBuffer {
         Self { buffer, offset: 0, size, index_type }
     }
 
-    /// Sets [`offset`](field@Self::offset).
-    pub const fn offset(mut self, offset: u64) -> Self {
-        self.offset = offset;
-        self
+    setters! {
+        offset: u64,
     }
 }
 
@@ -194,22 +182,10 @@ impl Draw {
         Self { vertex_count, instance_count: 1, first_vertex: 0, first_instance: 0 }
     }
 
-    /// Sets [`instance_count`](field@Self::instance_count).
-    pub const fn instance_count(mut self, instance_count: u32) -> Self {
-        self.instance_count = instance_count;
-        self
-    }
-
-    /// Sets [`first_vertex`](field@Self::first_vertex).
-    pub const fn first_vertex(mut self, first_vertex: u32) -> Self {
-        self.first_vertex = first_vertex;
-        self
-    }
-
-    /// Sets [`first_instance`](field@Self::first_instance).
-    pub const fn first_instance(mut self, first_instance: u32) -> Self {
-        self.first_instance = first_instance;
-        self
+    setters! {
+        instance_count: u32,
+        first_vertex: u32,
+        first_instance: u32,
     }
 }
 
@@ -249,28 +225,11 @@ impl DrawIndexed {
         Self { index_count, instance_count: 1, first_index: 0, vertex_offset: 0, first_instance: 0 }
     }
 
-    /// Sets [`instance_count`](field@Self::instance_count).
-    pub const fn instance_count(mut self, instance_count: u32) -> Self {
-        self.instance_count = instance_count;
-        self
-    }
-
-    /// Sets [`first_index`](field@Self::first_index).
-    pub const fn first_index(mut self, first_index: u32) -> Self {
-        self.first_index = first_index;
-        self
-    }
-
-    /// Sets [`vertex_offset`](field@Self::vertex_offset).
-    pub const fn vertex_offset(mut self, vertex_offset: i32) -> Self {
-        self.vertex_offset = vertex_offset;
-        self
-    }
-
-    /// Sets [`first_instance`](field@Self::first_instance).
-    pub const fn first_instance(mut self, first_instance: u32) -> Self {
-        self.first_instance = first_instance;
-        self
+    setters! {
+        instance_count: u32,
+        first_index: u32,
+        vertex_offset: i32,
+        first_instance: u32,
     }
 }
 
@@ -322,10 +281,8 @@ impl IndirectDraw {
         Self { buffer, offset: 0, draw_count, stride, count: None }
     }
 
-    /// Sets [`offset`](field@Self::offset).
-    pub const fn offset(mut self, offset: u64) -> Self {
-        self.offset = offset;
-        self
+    setters! {
+        offset: u64,
     }
 
     /// Sets [`count`](field@Self::count).
@@ -362,16 +319,9 @@ impl ConditionalRendering {
         Self { buffer, offset: 0, inverted: false }
     }
 
-    /// Sets [`offset`](field@Self::offset).
-    pub const fn offset(mut self, offset: u64) -> Self {
-        self.offset = offset;
-        self
-    }
-
-    /// Sets [`inverted`](field@Self::inverted).
-    pub const fn inverted(mut self, inverted: bool) -> Self {
-        self.inverted = inverted;
-        self
+    setters! {
+        offset: u64,
+        inverted: bool,
     }
 }
 
@@ -396,21 +346,9 @@ impl ByteCountDraw {
         Self { instance_count: 1, first_instance: 0, counter, counter_offset: 0, vertex_stride }
     }
 
-    /// Sets [`instance_count`](field@Self::instance_count).
-    pub const fn instance_count(mut self, instance_count: u32) -> Self {
-        self.instance_count = instance_count;
-        self
-    }
-
-    /// Sets [`first_instance`](field@Self::first_instance).
-    pub const fn first_instance(mut self, first_instance: u32) -> Self {
-        self.first_instance = first_instance;
-        self
-    }
-
-    /// Sets [`counter_offset`](field@Self::counter_offset).
-    pub const fn counter_offset(mut self, counter_offset: u32) -> Self {
-        self.counter_offset = counter_offset;
-        self
+    setters! {
+        instance_count: u32,
+        first_instance: u32,
+        counter_offset: u32,
     }
 }

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use super::key::{Key, Source};
+use crate::setters::setters;
 use crate::topology::PrimitiveTopology;
 
 /// A kind of draws, for which [`Pipeline::prepare`](super::Pipeline::prepare) creates Vulkan pipelines.
@@ -64,51 +65,26 @@ impl ExpectedDraws {
         })
     }
 
-    /// Whether a dispatch of the draws, which have this topology, may need more than 64 workgroups:
-    /// usually for more than 4,096 vertices. Of draws whose arguments only the GPU knows, as many
-    /// count as the capture buffers have room for.
-    pub const fn large(mut self, large: bool) -> Self {
-        self.large = large;
-        self
-    }
-
-    /// Whether the draws have indices.
-    pub const fn indexed(mut self, indexed: bool) -> Self {
-        self.indexed = indexed;
-        self
-    }
-
-    /// Whether the draws have indices, and primitive restart is enabled.
-    pub const fn restart(mut self, restart: bool) -> Self {
-        self.restart = restart;
-        self
-    }
-
-    /// Whether the draws may have several instances, more workgroups than one axis has, vertex buffers of more
-    /// than 4 GiB, buffers that are not aligned to what is accessed at once, or indices and elements that do not
-    /// exist.
-    pub const fn checked(mut self, checked: bool) -> Self {
-        self.checked = checked;
-        self
-    }
-
-    /// Whether a capture has several draws.
-    pub const fn several(mut self, several: bool) -> Self {
-        self.several = several;
-        self
-    }
-
-    /// Whether captures have counters or queries, or go on after a flush of draws that only the GPU knows.
-    pub const fn counted(mut self, counted: bool) -> Self {
-        self.counted = counted;
-        self
-    }
-
-    /// Whether only the GPU knows what is drawn: indirect draws, byte counts, conditional rendering; or other
-    /// draws of the same capture are such, or have primitive restart.
-    pub const fn indirect(mut self, indirect: bool) -> Self {
-        self.indirect = indirect;
-        self
+    setters! {
+        /// Whether a dispatch of the draws, which have this topology, may need more than 64 workgroups:
+        /// usually for more than 4,096 vertices. Of draws whose arguments only the GPU knows, as many
+        /// count as the capture buffers have room for.
+        large: bool,
+        /// Whether the draws have indices.
+        indexed: bool,
+        /// Whether the draws have indices, and primitive restart is enabled.
+        restart: bool,
+        /// Whether the draws may have several instances, more workgroups than one axis has, vertex buffers of more
+        /// than 4 GiB, buffers that are not aligned to what is accessed at once, or indices and elements that do not
+        /// exist.
+        checked: bool,
+        /// Whether a capture has several draws.
+        several: bool,
+        /// Whether captures have counters or queries, or go on after a flush of draws that only the GPU knows.
+        counted: bool,
+        /// Whether only the GPU knows what is drawn: indirect draws, byte counts, conditional rendering; or other
+        /// draws of the same capture are such, or have primitive restart.
+        indirect: bool,
     }
 
     /// The same draws where primitive restart cannot be enabled.
