@@ -246,63 +246,7 @@ impl Capabilities {
     ) -> Result<Self, RuntimeError> {
         let version = instance_api_version.max(vk::API_VERSION_1_0);
         // SAFETY: the caller's contract.
-        let q = unsafe { extensions::query(entry, instance, version, physical_device) }?;
-        let (p, limits) = (&q.properties, &q.properties.limits);
-        let capabilities = Self {
-            device_name: p
-                .device_name_as_c_str()
-                .map(|name| name.to_string_lossy().into_owned())
-                .unwrap_or_default(),
-            driver_id: q.driver_id,
-            driver_name: q.driver_name,
-            driver_info: q.driver_info,
-            api_version: q.api_version,
-            device_api_version: p.api_version,
-            driver_version: p.driver_version,
-            vendor_id: p.vendor_id,
-            device_id: p.device_id,
-            device_type: p.device_type,
-            extensions: q.extensions,
-            transform_feedback: q.transform_feedback,
-            provoking_vertex: q.provoking_vertex,
-            vertex_divisor: q.vertex_divisor,
-            buffer_device_address: q.buffer_device_address,
-            storage_buffer_indexing: q.features.shader_storage_buffer_array_dynamic_indexing
-                == vk::TRUE,
-            multi_draw_indirect: q.features.multi_draw_indirect == vk::TRUE,
-            geometry_shader: q.features.geometry_shader == vk::TRUE,
-            vertex_stores: q.features.vertex_pipeline_stores_and_atomics == vk::TRUE,
-            shader_int64: q.features.shader_int64 == vk::TRUE,
-            byte_loads: q.byte_loads,
-            shader_float64: q.features.shader_float64 == vk::TRUE,
-            shader_clip_distance: q.features.shader_clip_distance == vk::TRUE,
-            shader_cull_distance: q.features.shader_cull_distance == vk::TRUE,
-            shader_draw_parameters: q.shader_draw_parameters,
-            dynamic_rendering: q.dynamic_rendering,
-            synchronization2: q.synchronization2,
-            restricted: false,
-            limits: Limits {
-                max_workgroups: limits.max_compute_work_group_count,
-                max_workgroup_size: limits.max_compute_work_group_size,
-                max_workgroup_invocations: limits.max_compute_work_group_invocations,
-                max_shared_memory: limits.max_compute_shared_memory_size,
-                max_push_constants: limits.max_push_constants_size,
-                max_descriptor_sets: limits.max_bound_descriptor_sets,
-                max_vertex_attributes: limits.max_vertex_input_attributes,
-                max_vertex_bindings: limits.max_vertex_input_bindings,
-                max_vertex_attribute_offset: limits.max_vertex_input_attribute_offset,
-                max_vertex_binding_stride: limits.max_vertex_input_binding_stride,
-                max_vertex_output_components: limits.max_vertex_output_components,
-                non_coherent_atom: limits.non_coherent_atom_size,
-                max_storage_buffers: limits
-                    .max_per_stage_descriptor_storage_buffers
-                    .min(limits.max_descriptor_set_storage_buffers)
-                    .min(limits.max_per_stage_resources),
-                max_storage_buffer_range: limits.max_storage_buffer_range.into(),
-                min_storage_buffer_offset_alignment: limits.min_storage_buffer_offset_alignment,
-                max_draw_indirect_count: limits.max_draw_indirect_count,
-            },
-        };
+        let capabilities = unsafe { extensions::query(entry, instance, version, physical_device) }?;
         tracing::debug!(
             device = capabilities.device_name,
             driver = capabilities.driver_info,
@@ -384,15 +328,8 @@ pub(super) mod tests {
         ];
         Capabilities {
             device_name: "Test".to_owned(),
-            driver_id: vk::DriverId::from_raw(0),
-            driver_name: String::new(),
-            driver_info: String::new(),
             api_version: vk::API_VERSION_1_3,
             device_api_version: vk::make_api_version(0, 1, 3, 230),
-            driver_version: 0,
-            vendor_id: 0,
-            device_id: 0,
-            device_type: vk::PhysicalDeviceType::OTHER,
             extensions: names.into_iter().map(CStr::to_owned).collect(),
             transform_feedback: Some(TransformFeedbackSupport {
                 geometry_streams: true,
@@ -427,7 +364,6 @@ pub(super) mod tests {
             shader_draw_parameters: true,
             dynamic_rendering: true,
             synchronization2: true,
-            restricted: false,
             limits: Limits {
                 max_workgroups: [u32::MAX, 65535, 65535],
                 max_workgroup_size: [1024, 1024, 64],
@@ -446,6 +382,7 @@ pub(super) mod tests {
                 min_storage_buffer_offset_alignment: 16,
                 max_draw_indirect_count: u32::MAX,
             },
+            ..Capabilities::default()
         }
     }
 

@@ -13,7 +13,7 @@ use std::fmt;
 
 use ash::vk;
 
-pub(super) use self::chain::{ChainedFeature, core_features, extension_names};
+pub(super) use self::chain::{ChainedFeature, core_features, extension_names, find_structure};
 pub(super) use self::functions::{AddressFn, DrawIndirectCountFn, TransformFeedbackFn};
 pub(super) use self::query::query;
 use crate::topology::ProvokingVertex;
@@ -135,61 +135,27 @@ impl CreateInfoAdditions {
         // SAFETY: as above.
         let is_missing = |feature: &&ChainedFeature| !unsafe { feature.enable(info.p_next) };
         let missing: Vec<ChainedFeature> = features.iter().filter(is_missing).copied().collect();
-        let has = |feature| missing.contains(&feature);
 
         let structures = &mut *self.structures;
+        // All are made anew: one that an earlier call chained still points into that chain.
+        *structures = Structures { core: *core, ..Structures::default() };
         match chained_core {
             // SAFETY: as above.
             Some(chained) => unsafe { *chained = *core },
-            None => {
-                structures.core = *core;
-                info = info.enabled_features(&structures.core);
-            }
+            None => info = info.enabled_features(&structures.core),
         }
-        // Each is made anew: one that an earlier call chained still points into that chain.
-        if has(ChainedFeature::TransformFeedback) {
-            structures.transform_feedback =
-                vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
-            info = info.push_next(&mut structures.transform_feedback);
+        macro_rules! chain {
+            ($($structure:ident)*) => {
+                $(if missing.iter().any(|feature| feature.is_in(structures.$structure.s_type)) {
+                    info = info.push_next(&mut structures.$structure);
+                })*
+            };
         }
-        if has(ChainedFeature::BufferDeviceAddress) {
-            structures.buffer_device_address =
-                vk::PhysicalDeviceBufferDeviceAddressFeatures::default()
-                    .buffer_device_address(true);
-            info = info.push_next(&mut structures.buffer_device_address);
-        }
-        let (last, preserved) = (
-            has(ChainedFeature::ProvokingVertexLast),
-            has(ChainedFeature::PreserveProvokingVertex),
-        );
-        if last || preserved {
-            structures.provoking_vertex = vk::PhysicalDeviceProvokingVertexFeaturesEXT::default()
-                .provoking_vertex_last(last)
-                .transform_feedback_preserves_provoking_vertex(preserved);
-            info = info.push_next(&mut structures.provoking_vertex);
-        }
-        if has(ChainedFeature::ShaderDrawParameters) {
-            structures.draw_parameters = vk::PhysicalDeviceShaderDrawParametersFeatures::default()
-                .shader_draw_parameters(true);
-            info = info.push_next(&mut structures.draw_parameters);
-        }
-        if has(ChainedFeature::StorageBuffer8BitAccess) {
-            structures.storage_8bit =
-                vk::PhysicalDevice8BitStorageFeatures::default().storage_buffer8_bit_access(true);
-            info = info.push_next(&mut structures.storage_8bit);
-        }
-        if has(ChainedFeature::ShaderInt8) {
-            structures.int8 =
-                vk::PhysicalDeviceShaderFloat16Int8Features::default().shader_int8(true);
-            info = info.push_next(&mut structures.int8);
-        }
-        if has(ChainedFeature::VertexDivisor) {
-            let zero = has(ChainedFeature::VertexZeroDivisor);
-            structures.vertex_divisor =
-                vk::PhysicalDeviceVertexAttributeDivisorFeaturesKHR::default()
-                    .vertex_attribute_instance_rate_divisor(true)
-                    .vertex_attribute_instance_rate_zero_divisor(zero);
-            info = info.push_next(&mut structures.vertex_divisor);
+        chain! { transform_feedback buffer_device_address provoking_vertex draw_parameters }
+        chain! { storage_8bit int8 vertex_divisor }
+        for feature in missing {
+            // SAFETY: as above; the structures that were missing may be written, too.
+            unsafe { feature.enable(info.p_next) };
         }
         info
     }

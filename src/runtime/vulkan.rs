@@ -19,6 +19,7 @@ pub use self::layout::{
     PipelineLayoutDesc, PipelineLayoutError, SetLayoutInfo, push_constant_ranges, sysvals_place,
 };
 use super::RuntimeError;
+use super::extensions::find_structure;
 use crate::spirv::specialization::SpecializationConstant;
 use crate::vertex_input::{VertexAttribute, VertexBinding, VertexInput};
 
@@ -155,23 +156,13 @@ pub const fn with_compute(stages: vk::ShaderStageFlags) -> vk::ShaderStageFlags 
 unsafe fn divisors<'a>(
     chain: *const std::ffi::c_void,
 ) -> &'a [vk::VertexInputBindingDivisorDescriptionKHR] {
-    let mut next = chain.cast::<vk::BaseInStructure<'_>>();
-    // SAFETY: the caller's contract; each structure of a chain begins with these members.
+    let s_type = vk::StructureType::PIPELINE_VERTEX_INPUT_DIVISOR_STATE_CREATE_INFO_KHR;
+    // SAFETY: the caller's contract; the structure is of that type.
     unsafe {
-        while let Some(base) = next.as_ref() {
-            if base.s_type == vk::StructureType::PIPELINE_VERTEX_INPUT_DIVISOR_STATE_CREATE_INFO_KHR
-            {
-                let divisors =
-                    &*next.cast::<vk::PipelineVertexInputDivisorStateCreateInfoKHR<'_>>();
-                return slice(
-                    divisors.p_vertex_binding_divisors,
-                    divisors.vertex_binding_divisor_count,
-                );
-            }
-            next = base.p_next;
-        }
+        let Some(found) = find_structure(chain, s_type) else { return &[] };
+        let divisors = &*found.cast::<vk::PipelineVertexInputDivisorStateCreateInfoKHR<'_>>();
+        slice(divisors.p_vertex_binding_divisors, divisors.vertex_binding_divisor_count)
     }
-    &[]
 }
 
 /// A Vulkan array as a slice. The pointer of an empty array may be invalid.

@@ -34,10 +34,18 @@ pub(in crate::runtime) enum ChainedFeature {
 /// in it.
 type FeaturePosition = (vk::StructureType, usize);
 
-/// Makes a [`FeaturePosition`].
-macro_rules! position {
-    ($s_type:ident, $structure:ident, $member:ident) => {
-        (vk::StructureType::$s_type, offset_of!(vk::$structure<'static>, $member))
+/// The [`FeaturePosition`]s of members, each `Structure.member`, or `Vulkan14 number`.
+macro_rules! positions {
+    ($($structure:ident.$member:ident),+ $(; Vulkan14 $number:literal)?) => {
+        const {
+            &[
+                $((
+                    <vk::$structure<'static> as vk::TaggedStructure>::STRUCTURE_TYPE,
+                    offset_of!(vk::$structure<'static>, $member),
+                ),)+
+                $(position_in_vulkan14($number))?
+            ]
+        }
     };
 }
 
@@ -73,161 +81,48 @@ impl ChainedFeature {
     const fn positions(self) -> &'static [FeaturePosition] {
         match self {
             Self::TransformFeedback => {
-                const {
-                    &[position!(
-                        PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_FEATURES_EXT,
-                        PhysicalDeviceTransformFeedbackFeaturesEXT,
-                        transform_feedback
-                    )]
-                }
+                positions!(PhysicalDeviceTransformFeedbackFeaturesEXT.transform_feedback)
             }
-            Self::BufferDeviceAddress => {
-                const {
-                    &[
-                        position!(
-                            PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES,
-                            PhysicalDeviceBufferDeviceAddressFeatures,
-                            buffer_device_address
-                        ),
-                        position!(
-                            PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
-                            PhysicalDeviceVulkan12Features,
-                            buffer_device_address
-                        ),
-                    ]
-                }
-            }
+            Self::BufferDeviceAddress => positions!(
+                PhysicalDeviceBufferDeviceAddressFeatures.buffer_device_address,
+                PhysicalDeviceVulkan12Features.buffer_device_address
+            ),
             Self::ProvokingVertexLast => {
-                const {
-                    &[position!(
-                        PHYSICAL_DEVICE_PROVOKING_VERTEX_FEATURES_EXT,
-                        PhysicalDeviceProvokingVertexFeaturesEXT,
-                        provoking_vertex_last
-                    )]
-                }
+                positions!(PhysicalDeviceProvokingVertexFeaturesEXT.provoking_vertex_last)
             }
-            Self::PreserveProvokingVertex => {
-                const {
-                    &[position!(
-                        PHYSICAL_DEVICE_PROVOKING_VERTEX_FEATURES_EXT,
-                        PhysicalDeviceProvokingVertexFeaturesEXT,
-                        transform_feedback_preserves_provoking_vertex
-                    )]
-                }
-            }
-            Self::ShaderDrawParameters => {
-                const {
-                    &[
-                        position!(
-                            PHYSICAL_DEVICE_SHADER_DRAW_PARAMETERS_FEATURES,
-                            PhysicalDeviceShaderDrawParametersFeatures,
-                            shader_draw_parameters
-                        ),
-                        position!(
-                            PHYSICAL_DEVICE_VULKAN_1_1_FEATURES,
-                            PhysicalDeviceVulkan11Features,
-                            shader_draw_parameters
-                        ),
-                    ]
-                }
-            }
-            Self::VertexDivisor => {
-                const {
-                    &[
-                        position!(
-                            PHYSICAL_DEVICE_VERTEX_ATTRIBUTE_DIVISOR_FEATURES_KHR,
-                            PhysicalDeviceVertexAttributeDivisorFeaturesKHR,
-                            vertex_attribute_instance_rate_divisor
-                        ),
-                        position_in_vulkan14(11),
-                    ]
-                }
-            }
-            Self::VertexZeroDivisor => {
-                const {
-                    &[
-                        position!(
-                            PHYSICAL_DEVICE_VERTEX_ATTRIBUTE_DIVISOR_FEATURES_KHR,
-                            PhysicalDeviceVertexAttributeDivisorFeaturesKHR,
-                            vertex_attribute_instance_rate_zero_divisor
-                        ),
-                        position_in_vulkan14(12),
-                    ]
-                }
-            }
+            Self::PreserveProvokingVertex => positions!(
+                PhysicalDeviceProvokingVertexFeaturesEXT
+                    .transform_feedback_preserves_provoking_vertex
+            ),
+            Self::ShaderDrawParameters => positions!(
+                PhysicalDeviceShaderDrawParametersFeatures.shader_draw_parameters,
+                PhysicalDeviceVulkan11Features.shader_draw_parameters
+            ),
+            Self::VertexDivisor => positions!(
+                PhysicalDeviceVertexAttributeDivisorFeaturesKHR.vertex_attribute_instance_rate_divisor; Vulkan14 11
+            ),
+            Self::VertexZeroDivisor => positions!(
+                PhysicalDeviceVertexAttributeDivisorFeaturesKHR.vertex_attribute_instance_rate_zero_divisor; Vulkan14 12
+            ),
             Self::DrawIndirectCount => {
-                const {
-                    &[position!(
-                        PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
-                        PhysicalDeviceVulkan12Features,
-                        draw_indirect_count
-                    )]
-                }
+                positions!(PhysicalDeviceVulkan12Features.draw_indirect_count)
             }
-            Self::StorageBuffer8BitAccess => {
-                const {
-                    &[
-                        position!(
-                            PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES,
-                            PhysicalDevice8BitStorageFeatures,
-                            storage_buffer8_bit_access
-                        ),
-                        position!(
-                            PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
-                            PhysicalDeviceVulkan12Features,
-                            storage_buffer8_bit_access
-                        ),
-                    ]
-                }
-            }
-            Self::ShaderInt8 => {
-                const {
-                    &[
-                        position!(
-                            PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES,
-                            PhysicalDeviceShaderFloat16Int8Features,
-                            shader_int8
-                        ),
-                        position!(
-                            PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
-                            PhysicalDeviceVulkan12Features,
-                            shader_int8
-                        ),
-                    ]
-                }
-            }
-            Self::DynamicRendering => {
-                const {
-                    &[
-                        position!(
-                            PHYSICAL_DEVICE_DYNAMIC_RENDERING_FEATURES,
-                            PhysicalDeviceDynamicRenderingFeatures,
-                            dynamic_rendering
-                        ),
-                        position!(
-                            PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
-                            PhysicalDeviceVulkan13Features,
-                            dynamic_rendering
-                        ),
-                    ]
-                }
-            }
-            Self::Synchronization2 => {
-                const {
-                    &[
-                        position!(
-                            PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES,
-                            PhysicalDeviceSynchronization2Features,
-                            synchronization2
-                        ),
-                        position!(
-                            PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
-                            PhysicalDeviceVulkan13Features,
-                            synchronization2
-                        ),
-                    ]
-                }
-            }
+            Self::StorageBuffer8BitAccess => positions!(
+                PhysicalDevice8BitStorageFeatures.storage_buffer8_bit_access,
+                PhysicalDeviceVulkan12Features.storage_buffer8_bit_access
+            ),
+            Self::ShaderInt8 => positions!(
+                PhysicalDeviceShaderFloat16Int8Features.shader_int8,
+                PhysicalDeviceVulkan12Features.shader_int8
+            ),
+            Self::DynamicRendering => positions!(
+                PhysicalDeviceDynamicRenderingFeatures.dynamic_rendering,
+                PhysicalDeviceVulkan13Features.dynamic_rendering
+            ),
+            Self::Synchronization2 => positions!(
+                PhysicalDeviceSynchronization2Features.synchronization2,
+                PhysicalDeviceVulkan13Features.synchronization2
+            ),
         }
     }
 
@@ -239,12 +134,17 @@ impl ChainedFeature {
     unsafe fn find(self, chain: *const c_void) -> Option<*mut vk::Bool32> {
         for &(s_type, offset) in self.positions() {
             // SAFETY: the caller's contract.
-            if let Some(structure) = unsafe { find(chain, s_type) } {
+            if let Some(structure) = unsafe { find_structure(chain, s_type) } {
                 // SAFETY: a structure of that type has the member there.
                 return Some(unsafe { structure.byte_add(offset) }.cast());
             }
         }
         None
+    }
+
+    /// Whether a structure of that type contains the feature.
+    pub(super) fn is_in(self, s_type: vk::StructureType) -> bool {
+        self.positions().iter().any(|(found, _)| *found == s_type)
     }
 
     /// Whether a chain enables the feature.
@@ -276,7 +176,10 @@ impl ChainedFeature {
 ///
 /// # Safety
 /// The chain is valid.
-unsafe fn find(chain: *const c_void, s_type: vk::StructureType) -> Option<*mut c_void> {
+pub(in crate::runtime) unsafe fn find_structure(
+    chain: *const c_void,
+    s_type: vk::StructureType,
+) -> Option<*mut c_void> {
     let mut next = chain.cast::<vk::BaseInStructure<'_>>();
     // SAFETY: the caller's contract; each structure of a chain begins with these members.
     while let Some(base) = unsafe { next.as_ref() } {
@@ -297,7 +200,7 @@ pub(super) unsafe fn find_core_features(
 ) -> Option<*mut vk::PhysicalDeviceFeatures> {
     // SAFETY: the caller's contract; the structure is of that type.
     unsafe {
-        let structure = find(chain, vk::StructureType::PHYSICAL_DEVICE_FEATURES_2)?;
+        let structure = find_structure(chain, vk::StructureType::PHYSICAL_DEVICE_FEATURES_2)?;
         Some(&raw mut (*structure.cast::<vk::PhysicalDeviceFeatures2<'_>>()).features)
     }
 }

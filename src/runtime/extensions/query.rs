@@ -8,26 +8,15 @@ use ash::{ext, khr, vk};
 use super::{
     AddressSource, ProvokingVertexSupport, TransformFeedbackSupport, VertexDivisorSupport,
 };
-use crate::runtime::RuntimeError;
+use crate::runtime::{Capabilities, Limits, RuntimeError};
 
-/// The structures that the queries return.
-#[derive(Debug, Clone)]
-pub(in crate::runtime) struct Queried {
-    pub(in crate::runtime) api_version: u32,
-    pub(in crate::runtime) properties: vk::PhysicalDeviceProperties,
-    pub(in crate::runtime) features: vk::PhysicalDeviceFeatures,
-    pub(in crate::runtime) extensions: BTreeSet<CString>,
-    pub(in crate::runtime) driver_id: vk::DriverId,
-    pub(in crate::runtime) driver_name: String,
-    pub(in crate::runtime) driver_info: String,
-    pub(in crate::runtime) transform_feedback: Option<TransformFeedbackSupport>,
-    pub(in crate::runtime) provoking_vertex: Option<ProvokingVertexSupport>,
-    pub(in crate::runtime) vertex_divisor: Option<VertexDivisorSupport>,
-    pub(in crate::runtime) buffer_device_address: Option<AddressSource>,
-    pub(in crate::runtime) byte_loads: bool,
-    pub(in crate::runtime) shader_draw_parameters: bool,
-    pub(in crate::runtime) dynamic_rendering: bool,
-    pub(in crate::runtime) synchronization2: bool,
+/// Adds structures to a chain, each where its condition holds.
+macro_rules! chain {
+    ($head:ident, $($has:expr => $structure:ident,)*) => {
+        $(if $has {
+            $head = $head.push_next(&mut $structure);
+        })*
+    };
 }
 
 /// Converts a fixed array of C characters to a string. Invalid arrays give an empty string.
@@ -109,7 +98,7 @@ pub(in crate::runtime) unsafe fn query(
     instance: &ash::Instance,
     instance_api_version: u32,
     pd: vk::PhysicalDevice,
-) -> Result<Queried, RuntimeError> {
+) -> Result<Capabilities, RuntimeError> {
     // SAFETY: `pd` belongs to `instance`.
     let properties = unsafe { instance.get_physical_device_properties(pd) };
     let api_version = properties.api_version.min(instance_api_version);
@@ -144,32 +133,16 @@ pub(in crate::runtime) unsafe fn query(
     let mut rendering = vk::PhysicalDeviceDynamicRenderingFeatures::default();
     let mut sync2 = vk::PhysicalDeviceSynchronization2Features::default();
     let mut features = vk::PhysicalDeviceFeatures2::default();
-    if has_xfb {
-        features = features.push_next(&mut xfb);
-    }
-    if has_provoking {
-        features = features.push_next(&mut provoking);
-    }
-    if has_divisor {
-        features = features.push_next(&mut divisor);
-    }
-    if has_bda {
-        features = features.push_next(&mut bda);
-    }
-    if api_version >= vk::API_VERSION_1_1 {
-        features = features.push_next(&mut draw_parameters);
-    }
-    if has_8bit_storage {
-        features = features.push_next(&mut storage_8bit);
-    }
-    if has_int8 {
-        features = features.push_next(&mut int8);
-    }
-    if has_rendering {
-        features = features.push_next(&mut rendering);
-    }
-    if has_sync2 {
-        features = features.push_next(&mut sync2);
+    chain! { features,
+        has_xfb => xfb,
+        has_provoking => provoking,
+        has_divisor => divisor,
+        has_bda => bda,
+        api_version >= vk::API_VERSION_1_1 => draw_parameters,
+        has_8bit_storage => storage_8bit,
+        has_int8 => int8,
+        has_rendering => rendering,
+        has_sync2 => sync2,
     }
     // SAFETY: the chain contains only structures of extensions and versions that the device has.
     unsafe { query2.features(pd, &mut features) };
@@ -180,25 +153,24 @@ pub(in crate::runtime) unsafe fn query(
     let mut divisor_limits = vk::PhysicalDeviceVertexAttributeDivisorPropertiesEXT::default();
     let mut driver = vk::PhysicalDeviceDriverProperties::default();
     let mut properties2 = vk::PhysicalDeviceProperties2::default();
-    if has_xfb {
-        properties2 = properties2.push_next(&mut xfb_limits);
-    }
-    if has_provoking {
-        properties2 = properties2.push_next(&mut provoking_limits);
-    }
-    if has_divisor {
-        properties2 = properties2.push_next(&mut divisor_limits);
-    }
-    if has_driver {
-        properties2 = properties2.push_next(&mut driver);
+    chain! { properties2,
+        has_xfb => xfb_limits,
+        has_provoking => provoking_limits,
+        has_divisor => divisor_limits,
+        has_driver => driver,
     }
     // SAFETY: as above.
     unsafe { query2.properties(pd, &mut properties2) };
 
-    Ok(Queried {
+    let limits = &properties.limits;
+    Ok(Capabilities {
+        device_name: text(properties.device_name_as_c_str()),
         api_version,
-        properties,
-        features,
+        device_api_version: properties.api_version,
+        driver_version: properties.driver_version,
+        vendor_id: properties.vendor_id,
+        device_id: properties.device_id,
+        device_type: properties.device_type,
         driver_id: driver.driver_id,
         driver_name: text(driver.driver_name_as_c_str()),
         driver_info: text(driver.driver_info_as_c_str()),
@@ -248,5 +220,35 @@ pub(in crate::runtime) unsafe fn query(
         dynamic_rendering: rendering.dynamic_rendering == vk::TRUE,
         synchronization2: sync2.synchronization2 == vk::TRUE,
         extensions,
+        storage_buffer_indexing: features.shader_storage_buffer_array_dynamic_indexing == vk::TRUE,
+        multi_draw_indirect: features.multi_draw_indirect == vk::TRUE,
+        geometry_shader: features.geometry_shader == vk::TRUE,
+        vertex_stores: features.vertex_pipeline_stores_and_atomics == vk::TRUE,
+        shader_int64: features.shader_int64 == vk::TRUE,
+        shader_float64: features.shader_float64 == vk::TRUE,
+        shader_clip_distance: features.shader_clip_distance == vk::TRUE,
+        shader_cull_distance: features.shader_cull_distance == vk::TRUE,
+        restricted: false,
+        limits: Limits {
+            max_workgroups: limits.max_compute_work_group_count,
+            max_workgroup_size: limits.max_compute_work_group_size,
+            max_workgroup_invocations: limits.max_compute_work_group_invocations,
+            max_shared_memory: limits.max_compute_shared_memory_size,
+            max_push_constants: limits.max_push_constants_size,
+            max_descriptor_sets: limits.max_bound_descriptor_sets,
+            max_vertex_attributes: limits.max_vertex_input_attributes,
+            max_vertex_bindings: limits.max_vertex_input_bindings,
+            max_vertex_attribute_offset: limits.max_vertex_input_attribute_offset,
+            max_vertex_binding_stride: limits.max_vertex_input_binding_stride,
+            max_vertex_output_components: limits.max_vertex_output_components,
+            non_coherent_atom: limits.non_coherent_atom_size,
+            max_storage_buffers: limits
+                .max_per_stage_descriptor_storage_buffers
+                .min(limits.max_descriptor_set_storage_buffers)
+                .min(limits.max_per_stage_resources),
+            max_storage_buffer_range: limits.max_storage_buffer_range.into(),
+            min_storage_buffer_offset_alignment: limits.min_storage_buffer_offset_alignment,
+            max_draw_indirect_count: limits.max_draw_indirect_count,
+        },
     })
 }
