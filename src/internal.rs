@@ -35,32 +35,20 @@ pub trait HasContext {
     fn context_id(&self) -> ContextId;
 }
 
-impl HasContext for Context {
-    fn context_id(&self) -> ContextId {
-        self.id()
-    }
+macro_rules! has_context {
+    ($($object:ident: $id:ident,)*) => {
+        $(impl HasContext for $object {
+            fn context_id(&self) -> ContextId {
+                self.$id()
+            }
+        })*
+    };
 }
 
-impl HasContext for Arena {
-    fn context_id(&self) -> ContextId {
-        self.context()
-    }
-}
-
-impl HasContext for Buffer {
-    fn context_id(&self) -> ContextId {
-        self.context()
-    }
-}
-
-impl HasContext for Pipeline {
-    fn context_id(&self) -> ContextId {
-        self.context()
-    }
-}
-
-impl HasContext for QueryPool {
-    fn context_id(&self) -> ContextId {
-        self.context()
-    }
+has_context! {
+    Context: id,
+    Arena: context,
+    Buffer: context,
+    Pipeline: context,
+    QueryPool: context,
 }
