@@ -10,7 +10,7 @@ use spirv::{BuiltIn, Decoration, Op, StorageClass};
 
 use self::parts::{Constituents, Part, constituents, parts};
 use super::functions::Function;
-use super::interface::{built_in, label};
+use super::interface::built_in;
 use super::{LowerError, LoweredAttribute};
 use crate::spirv::Id;
 use crate::spirv::declarations::{Declarations, Type, Variable};
@@ -88,7 +88,7 @@ impl<'a> Inputs<'a> {
     }
 
     fn label(&self, variable: &Variable) -> String {
-        label(self.declarations, variable.id)
+        self.declarations.label(variable.id)
     }
 
     fn built_in(
@@ -153,7 +153,7 @@ impl<'a> Inputs<'a> {
         parts: &mut impl Iterator<Item = Part<'v>>,
     ) -> Result<Id, LowerError> {
         let unsupported = || LowerError::InputType {
-            variable: label(self.declarations, variable.id),
+            variable: self.declarations.label(variable.id),
             ty: self.declarations.type_name(ty),
         };
         if numeric_vector(self.declarations, ty).is_some() {

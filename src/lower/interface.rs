@@ -10,11 +10,6 @@ use crate::spirv::entry_point::{EntryPoint, remove_annotations, remove_debug_inf
 use crate::spirv::static_use::StaticUse;
 use crate::spirv::{Id, Instruction, Module, Section, ids_of, string_words};
 
-/// The name of a variable in messages.
-pub(crate) fn label(declarations: &Declarations, variable: Id) -> String {
-    declarations.label(variable)
-}
-
 /// The built-in of a variable, if it has one.
 pub(crate) fn built_in(declarations: &Declarations, variable: Id) -> Option<u32> {
     declarations.decoration_value(variable, Decoration::BuiltIn)

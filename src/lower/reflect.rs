@@ -11,7 +11,7 @@ pub use self::resources::{
     DescriptorCount, DescriptorUse, ResourceInterface, ResourceType, resource_interface,
 };
 use super::inputs::parts::{Part, parts};
-use super::interface::{built_in, label};
+use super::interface::built_in;
 use super::uses::DESCRIPTORS;
 use super::widen::{INTERFACE, widen};
 use super::{LowerError, Shader, push_constants};
@@ -154,7 +154,7 @@ fn resources(declarations: &Declarations, used: &StaticUse) -> Vec<String> {
     let variables =
         |storage| declarations.variables(storage).filter(|variable| used.contains(variable.id));
     let mut resources: Vec<String> = variables(StorageClass::PushConstant)
-        .map(|v| format!("push constants ({})", label(declarations, v.id)))
+        .map(|v| format!("push constants ({})", declarations.label(v.id)))
         .collect();
     for storage in DESCRIPTORS {
         for variable in variables(storage) {
@@ -167,7 +167,7 @@ fn resources(declarations: &Declarations, used: &StaticUse) -> Vec<String> {
                 "descriptor set {} binding {} ({})",
                 number(Decoration::DescriptorSet),
                 number(Decoration::Binding),
-                label(declarations, variable.id)
+                declarations.label(variable.id)
             ));
         }
     }

@@ -1,13 +1,13 @@
 //! How generated code reaches memory: the resource plans, and the stubs of `shaders/stubs.wgsl`
 //! that depend on them.
 
-use spirv::{Capability, Decoration, Op, StorageClass};
+use spirv::{Capability, Decoration, Op};
 
 use super::LowerError;
 use super::descriptors::{self, Descriptors};
 use super::device_address::{self, DeviceAddress};
 use super::functions::MemoryStub;
-use super::interface::label;
+use super::uses::DESCRIPTORS;
 use crate::spirv::declarations::Declarations;
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::link::{LinkError, Stub};
@@ -74,7 +74,7 @@ impl ResourcePlan {
         match used.checked_add(1) {
             Some(set) => Ok(Some(set)),
             None => {
-                let variable = label(declarations, variable);
+                let variable = declarations.label(variable);
                 Err(LowerError::DescriptorSet { variable, used, set: used })
             }
         }
@@ -82,15 +82,12 @@ impl ResourcePlan {
 }
 
 /// The variables of a module that are in descriptor sets, each with the number of its set.
-fn descriptor_sets(declarations: &Declarations) -> impl Iterator<Item = (Id, u32)> {
-    let storages =
-        [StorageClass::UniformConstant, StorageClass::Uniform, StorageClass::StorageBuffer];
-    storages.into_iter().flat_map(|storage| declarations.variables(storage)).filter_map(
-        |variable| {
-            let set = declarations.decoration_value(variable.id, Decoration::DescriptorSet)?;
-            Some((variable.id, set))
-        },
-    )
+pub(super) fn descriptor_sets(declarations: &Declarations) -> impl Iterator<Item = (Id, u32)> {
+    let variables = DESCRIPTORS.iter().flat_map(|storage| declarations.variables(*storage));
+    variables.filter_map(|variable| {
+        let set = declarations.decoration_value(variable.id, Decoration::DescriptorSet)?;
+        Some((variable.id, set))
+    })
 }
 
 /// Gives the descriptor set `from` of a module the number `to`.
@@ -113,7 +110,7 @@ pub(super) fn check_sets_before(module: &Module, but: u32, to: u32) -> Result<()
     match in_the_way {
         None => Ok(()),
         Some((variable, used)) => {
-            let variable = label(&declarations, variable);
+            let variable = declarations.label(variable);
             Err(LowerError::DescriptorSet { variable, used, set: to })
         }
     }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use spirv::{Decoration, StorageClass};
+use spirv::StorageClass;
 
 use super::effects::Effects;
+use super::resources::descriptor_sets;
 use crate::spirv::Module;
 use crate::spirv::declarations::Declarations;
 use crate::spirv::static_use::StaticUse;
@@ -18,27 +19,17 @@ pub(super) const DESCRIPTORS: [StorageClass; 3] =
 pub(super) struct Uses {
     /// [`Lowered::effects`](super::Lowered::effects)
     pub(super) effects: Effects,
-    /// [`Lowered::descriptor_sets`](super::Lowered::descriptor_sets)
+    /// [`Lowered::descriptor_sets`](super::Lowered::descriptor_sets), ascending.
     pub(super) descriptor_sets: Vec<u32>,
 }
 
 impl Uses {
     pub(super) fn of(module: &Module, declarations: &Declarations, used: &StaticUse) -> Self {
+        let sets = descriptor_sets(declarations).filter(|(variable, _)| used.contains(*variable));
+        let sets: BTreeSet<u32> = sets.map(|(_, set)| set).collect();
         Self {
             effects: Effects::of(module, declarations, used),
-            descriptor_sets: descriptor_sets(declarations, used),
+            descriptor_sets: sets.into_iter().collect(),
         }
     }
-}
-
-/// The numbers of the descriptor sets that the entry point uses, ascending.
-fn descriptor_sets(declarations: &Declarations, used: &StaticUse) -> Vec<u32> {
-    let variables = DESCRIPTORS.iter().flat_map(|storage| declarations.variables(*storage));
-    let sets: BTreeSet<u32> = variables
-        .filter(|variable| used.contains(variable.id))
-        .filter_map(|variable| {
-            declarations.decoration_value(variable.id, Decoration::DescriptorSet)
-        })
-        .collect();
-    sets.into_iter().collect()
 }

@@ -261,7 +261,7 @@ fn colors(
     entry: &EntryPoint,
     options: &BroadcastOptions<'_>,
 ) -> Result<Vec<Color>, BroadcastError> {
-    let label = |variable: &Variable| interface::label(declarations, variable.id);
+    let label = |variable: &Variable| declarations.label(variable.id);
     let mut colors = Vec::new();
     let outputs = declarations
         .variables(StorageClass::Output)

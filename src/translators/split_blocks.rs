@@ -25,7 +25,6 @@ pub use error::SplitError;
 use spirv::{Decoration, ExecutionModel, Op, StorageClass};
 
 use crate::capture::{CaptureError, Layout};
-use crate::lower::interface;
 use crate::setters::setters;
 use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::emit::Builder;
@@ -151,7 +150,7 @@ fn is_split(declarations: &Declarations, variable: &Variable) -> Result<bool, Sp
         return Ok(false);
     }
     if block_type(declarations, variable.pointee).is_some_and(|block| block.length.is_some()) {
-        let variable = interface::label(declarations, variable.id);
+        let variable = declarations.label(variable.id);
         return Err(SplitError::ArrayOfBlocks { variable });
     }
     Ok(true)
@@ -270,7 +269,7 @@ impl Walk<'_> {
             return Err(self.member_type(ty, &path));
         }
         let Some(location) = location else {
-            let variable = interface::label(self.declarations, self.variable.id);
+            let variable = self.declarations.label(self.variable.id);
             return Err(SplitError::NoLocation { variable, path });
         };
         let mut decorations = inherited.clone();
@@ -348,7 +347,7 @@ impl Walk<'_> {
             constant = match parts.get(2 + *index as usize) {
                 Some(part) => Id(*part),
                 None => {
-                    let variable = interface::label(self.declarations, self.variable.id);
+                    let variable = self.declarations.label(self.variable.id);
                     return Err(SplitError::Initializer { variable, initializer });
                 }
             };
@@ -358,7 +357,7 @@ impl Walk<'_> {
 
     fn member_type(&self, ty: Id, path: &[u32]) -> SplitError {
         SplitError::MemberType {
-            variable: interface::label(self.declarations, self.variable.id),
+            variable: self.declarations.label(self.variable.id),
             path: path.to_vec(),
             ty: self.declarations.type_name(ty),
         }

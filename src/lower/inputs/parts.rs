@@ -8,7 +8,6 @@
 
 use spirv::Decoration;
 
-use crate::lower::interface::label;
 use crate::lower::{LowerError, MAX_INPUT_LOCATIONS};
 use crate::spirv::Id;
 use crate::spirv::NumericClass;
@@ -107,7 +106,7 @@ struct Walk<'d, 'v> {
 
 impl Walk<'_, '_> {
     fn label(&self) -> String {
-        label(self.declarations, self.variable.id)
+        self.declarations.label(self.variable.id)
     }
 
     fn unsupported(&self) -> LowerError {

@@ -8,7 +8,6 @@ use rustc_hash::FxHashSet;
 use spirv::StorageClass;
 
 use crate::lower::LowerError;
-use crate::lower::interface::label;
 use crate::lower::widen::{arithmetic, has_capability};
 use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::{Id, Module};
@@ -44,7 +43,7 @@ pub(in crate::lower) fn place_label(
         name.push_str(&part);
         ty = declarations.type_at(ty, &[*index]).unwrap_or(ty);
     }
-    let variable = label(declarations, variable.id);
+    let variable = declarations.label(variable.id);
     if name.is_empty() { variable } else { format!("'{name}' of {variable}") }
 }
 

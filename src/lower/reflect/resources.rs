@@ -7,7 +7,6 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 use spirv::{Decoration, Dim, Op, StorageClass};
 
-use crate::lower::interface::label;
 use crate::lower::uses::DESCRIPTORS;
 use crate::lower::{LowerError, Shader, push_constants};
 use crate::spirv::declarations::{Declarations, Type, Variable};
@@ -139,7 +138,7 @@ fn descriptor(declarations: &Declarations, opaque: &Opaque, variable: &Variable)
         binding: number(Decoration::Binding),
         resource: resource(declarations, opaque, variable.storage, ty),
         count,
-        variable: label(declarations, variable.id),
+        variable: declarations.label(variable.id),
     }
 }
 

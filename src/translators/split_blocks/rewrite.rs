@@ -9,7 +9,6 @@ use rustc_hash::FxHashMap;
 use spirv::Op;
 
 use super::{Node, SplitError, SplitOutput};
-use crate::lower::interface;
 use crate::spirv::declarations::{Declarations, Type};
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::entry_point::{remove_annotations, remove_debug_info};
@@ -183,7 +182,7 @@ impl<'a> Rewriter<'_, 'a> {
         Pointee { output, mut node }: Pointee<'a>,
     ) -> Result<(), SplitError> {
         let instruction = i.id(1);
-        let label = || interface::label(self.declarations, output.variable.id);
+        let label = || self.declarations.label(output.variable.id);
         let mut indices = i.operands().get(3..).unwrap_or_default();
         while let (Node::Inner(ty, parts), Some((index, rest))) = (node, indices.split_first()) {
             let Some(index) = self.declarations.constant(Id(*index)) else {
@@ -256,7 +255,7 @@ impl<'a> Rewriter<'_, 'a> {
         match found {
             None => Ok(()),
             Some((pointer, output)) => Err(SplitError::PointerUse {
-                variable: interface::label(self.declarations, output.variable.id),
+                variable: self.declarations.label(output.variable.id),
                 pointer,
                 opcode: i.opcode(),
             }),
