@@ -110,31 +110,44 @@ impl<'s> Walk<'s, '_> {
         condition: Id,
         terminator: Instruction<'_>,
     ) -> Result<Step, Stop> {
+        match self.branch(frame, label, condition, terminator)?[..] {
+            [] => Ok(Step::Ended),
+            [(to, place)] => {
+                let edge = self.edge(label, place);
+                self.begin_block(Some(place));
+                Ok(Step::At(to, vec![edge]))
+            }
+            // Neither leaves a construct.
+            _ => Err(frame.refuse()),
+        }
+    }
+
+    /// Writes a conditional branch. Returns where it stays inside, and where the label of that is to
+    /// be written.
+    fn branch(
+        &mut self,
+        frame: &Frame<'s>,
+        label: Id,
+        condition: Id,
+        terminator: Instruction<'_>,
+    ) -> Result<Vec<(Id, usize)>, Stop> {
         let at = self.values.words.len() + 1;
         let mut operands = terminator.operands().to_vec();
         operands[0] = condition.0;
         self.values.push(Op::BranchConditional, &operands);
-        let mut inside = None;
+        let mut inside = Vec::new();
         for number in [1, 2] {
-            let to = terminator.id(number);
-            let place = at + number;
+            let (to, place) = (terminator.id(number), at + number);
             match self.target(frame, to) {
                 Some(target) => {
                     self.check_exit(frame, target)?;
                     self.values.words[place] = self.targets[target].out.0;
                     self.reach(target, label, place);
                 }
-                None => inside = inside.xor(Some((to, place))),
+                None => inside.push((to, place)),
             }
         }
-        if self.target(frame, terminator.id(1)).is_none() && inside.is_none() {
-            // Neither leaves a construct.
-            return Err(frame.refuse());
-        }
-        let Some((to, place)) = inside else { return Ok(Step::Ended) };
-        let edge = self.edge(label, place);
-        self.begin_block(Some(place));
-        Ok(Step::At(to, vec![edge]))
+        Ok(inside)
     }
 
     /// Begins a block, whose label is written to that place.
@@ -160,23 +173,8 @@ impl<'s> Walk<'s, '_> {
     ) -> Result<Step, Stop> {
         let begin = self.values.words.len();
         self.open(block, merge, Kind::If(Vec::new()))?;
-        let at = self.values.words.len() + 1;
-        let mut operands = terminator.operands().to_vec();
-        operands[0] = condition.0;
-        self.values.push(Op::BranchConditional, &operands);
+        let arms = self.branch(frame, label, condition, terminator)?;
         let (header, state) = (self.block, self.state.clone());
-        let mut arms = Vec::new();
-        for number in [1, 2] {
-            let (to, place) = (terminator.id(number), at + number);
-            match self.target(frame, to) {
-                Some(target) => {
-                    self.check_exit(frame, target)?;
-                    self.values.words[place] = self.targets[target].out.0;
-                    self.reach(target, label, place);
-                }
-                None => arms.push((to, place)),
-            }
-        }
         let is_direct_no = arms.len() == 1 && arms[0].0 == terminator.id(1);
         let empty = self.values.words.len() + 4 * arms.len();
         for (to, place) in arms {

@@ -223,11 +223,13 @@ fn push_leaves(values: &Values<'_>, ty: Id, leaves: &mut Vec<Id>, most: usize) -
                 && length as usize <= MAX_LEAVES
                 && (0..length).all(|_| push_leaves(values, *element, leaves, most))
         }
-        Some(Type::Int { .. } | Type::Float { .. } | Type::Vector { .. } | Type::Matrix { .. }) => {
-            leaves.push(ty);
-            leaves.len() <= most
-        }
-        Some(Type::Other(Op::TypeBool)) => {
+        Some(
+            Type::Int { .. }
+            | Type::Float { .. }
+            | Type::Vector { .. }
+            | Type::Matrix { .. }
+            | Type::Other(Op::TypeBool),
+        ) => {
             leaves.push(ty);
             leaves.len() <= most
         }
