@@ -68,12 +68,6 @@ const DWORD: u32 = 4;
 const PAIR: u32 = 8;
 const VECTOR: u32 = 16;
 
-/// A value, and the block that it comes from.
-struct Case {
-    value: Id,
-    label: Id,
-}
-
 impl Descriptors {
     pub(super) fn new(user: User, set: u32, [reads, writes]: [u32; 2], int64: bool) -> Self {
         Self {
@@ -192,17 +186,10 @@ impl Descriptors {
         let dword = element_index(builder, code, address, DWORD);
         let count = builder.constant(self.writes.count);
         let is_written = code.value(builder, Op::ULessThan, bool_type, &[buffer.0, count.0]);
-        let [written, other, merge] = [(); 3].map(|()| builder.module.fresh_id());
-        code.push(Op::SelectionMerge, &[merge.0, 0]);
-        code.push(Op::BranchConditional, &[is_written.0, written.0, other.0]);
-        let cases = [written, other].into_iter().zip(arrays).map(|(label, array)| {
-            code.label(label);
-            let value = load(builder, code, array, buffer, dword, components);
-            code.push(Op::Branch, &[merge.0]);
-            Case { value, label }
+        let (values, _) = select(builder, code, is_written, arrays, |builder, code, array| {
+            (load(builder, code, array, buffer, dword, components), None)
         });
-        let cases: Vec<Case> = cases.collect();
-        join(builder, code, merge, components, &cases)
+        join(builder, code, components, values)
     }
 
     /// If invocations load from different buffers, they must not index an array by a non-uniform
@@ -214,13 +201,12 @@ impl Descriptors {
         address: Id,
         components: u32,
     ) -> Id {
-        let ty = builder.uvec(components);
         let [writes, reads] = self.views_of_dwords(builder);
         let written = match self.user {
             User::Kernel => self.writes.count,
             User::Capture => 0,
         };
-        let number = extract(builder, code, address, 1);
+        let number = code.extract(builder, address, 1);
         let dword = element_index(builder, code, address, DWORD);
         let buffers = 0..self.reads.count;
         let value = |builder: &mut Builder<'_>, code: &mut Code, index| {
@@ -228,9 +214,8 @@ impl Descriptors {
             let buffer = builder.constant(index);
             load(builder, code, array, buffer, dword, components)
         };
-        let join = |builder: &mut Builder<'_>, code: &mut Code, values: [(Id, Id); 2]| {
-            let operands = values.map(|(value, block)| [value.0, block.0]);
-            code.value(builder, Op::Phi, ty, operands.as_flattened())
+        let join = |builder: &mut Builder<'_>, code: &mut Code, values| {
+            join(builder, code, components, values)
         };
         for_each_buffer(builder, code, number, buffers, &value, &join).0
     }
@@ -255,18 +240,37 @@ fn for_each_buffer<T>(
     // Numbers count from 1.
     let (bool_type, bound) = (builder.bool(), builder.constant(middle));
     let is_low = code.value(builder, Op::ULessThanEqual, bool_type, &[number.0, bound.0]);
-    let [low, high, merge] = [(); 3].map(|()| builder.module.fresh_id());
+    let arms = [buffers.start..middle, middle..buffers.end];
+    let (values, merge) = select(builder, code, is_low, arms, |builder, code, buffers| {
+        for_each_buffer(builder, code, number, buffers, one, join)
+    });
+    (join(builder, code, values), Some(merge))
+}
+
+/// A selection between two arms, of which `value` makes the code: with the block that the value
+/// comes from, unless that is the arm's first one. Returns the values with their blocks, and the
+/// block behind the selection, which is the current one then.
+fn select<A, T>(
+    builder: &mut Builder<'_>,
+    code: &mut Code,
+    condition: Id,
+    arms: [A; 2],
+    mut value: impl FnMut(&mut Builder<'_>, &mut Code, A) -> (T, Option<Id>),
+) -> ([(T, Id); 2], Id) {
+    let labels @ [yes, no] = [(); 2].map(|()| builder.module.fresh_id());
+    let merge = builder.module.fresh_id();
     code.push(Op::SelectionMerge, &[merge.0, 0]);
-    code.push(Op::BranchConditional, &[is_low.0, low.0, high.0]);
-    let arms = [(low, buffers.start..middle), (high, middle..buffers.end)];
-    let values = arms.map(|(label, buffers)| {
+    code.push(Op::BranchConditional, &[condition.0, yes.0, no.0]);
+    let mut labels = labels.into_iter();
+    let values = arms.map(|arm| {
+        let label = labels.next().unwrap_or(merge);
         code.label(label);
-        let (value, block) = for_each_buffer(builder, code, number, buffers, one, join);
+        let (value, block) = value(builder, code, arm);
         code.push(Op::Branch, &[merge.0]);
         (value, block.unwrap_or(label))
     });
     code.label(merge);
-    (join(builder, code, values), Some(merge))
+    (values, merge)
 }
 
 impl Array {
@@ -316,29 +320,17 @@ impl Array {
     }
 }
 
-/// The merge block of a selection.
-fn join(
-    builder: &mut Builder<'_>,
-    code: &mut Code,
-    merge: Id,
-    components: u32,
-    cases: &[Case],
-) -> Id {
+/// The value behind a selection.
+fn join(builder: &mut Builder<'_>, code: &mut Code, components: u32, values: [(Id, Id); 2]) -> Id {
     let ty = builder.uvec(components);
-    code.label(merge);
-    let operands: Vec<u32> = cases.iter().flat_map(|c| [c.value.0, c.label.0]).collect();
-    code.value(builder, Op::Phi, ty, &operands)
-}
-
-fn extract(builder: &mut Builder<'_>, code: &mut Code, composite: Id, index: u32) -> Id {
-    let uint = builder.uint();
-    code.value(builder, Op::CompositeExtract, uint, &[composite.0, index])
+    let operands = values.map(|(value, block)| [value.0, block.0]);
+    code.value(builder, Op::Phi, ty, operands.as_flattened())
 }
 
 /// The address that many bytes after another one, in the same buffer.
 fn add_bytes(builder: &mut Builder<'_>, code: &mut Code, address: Id, bytes: Id) -> Id {
     let (uint, uvec2) = (builder.uint(), builder.uvec(2));
-    let offset = extract(builder, code, address, 0);
+    let offset = code.extract(builder, address, 0);
     let sum = code.value(builder, Op::IAdd, uint, &[offset.0, bytes.0]);
     code.value(builder, Op::CompositeInsert, uvec2, &[sum.0, address.0, 0])
 }
@@ -346,14 +338,14 @@ fn add_bytes(builder: &mut Builder<'_>, code: &mut Code, address: Id, bytes: Id)
 /// The index of the buffer in the array.
 fn buffer_index(builder: &mut Builder<'_>, code: &mut Code, address: Id) -> Id {
     let (uint, one) = (builder.uint(), builder.constant(1));
-    let number = extract(builder, code, address, 1);
+    let number = code.extract(builder, address, 1);
     code.value(builder, Op::ISub, uint, &[number.0, one.0])
 }
 
 /// The index of the element of `size` bytes in the buffer.
 fn element_index(builder: &mut Builder<'_>, code: &mut Code, address: Id, size: u32) -> Id {
     let (uint, bits) = (builder.uint(), builder.constant(size.ilog2()));
-    let offset = extract(builder, code, address, 0);
+    let offset = code.extract(builder, address, 0);
     code.value(builder, Op::ShiftRightLogical, uint, &[offset.0, bits.0])
 }
 
@@ -419,7 +411,7 @@ fn store(
                 code.value(builder, Op::Bitcast, buffers.element, &[value.0])
             }
             true => value,
-            false => extract(builder, code, value, number),
+            false => code.extract(builder, value, number),
         };
         let pointer = element(builder, code, buffers, buffer, first, number);
         code.push(Op::Store, &[pointer.0, part.0]);
@@ -434,7 +426,7 @@ fn store_to_any(
     [address, first, value]: [Id; 3],
     components: u32,
 ) {
-    let number = extract(builder, code, address, 1);
+    let number = code.extract(builder, address, 1);
     let store = |builder: &mut Builder<'_>, code: &mut Code, index| {
         let buffer = builder.constant(index);
         store(builder, code, buffers, buffer, [first, value], components);

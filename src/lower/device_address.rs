@@ -163,7 +163,7 @@ fn multiply_add(builder: &mut Builder<'_>, code: &mut Code, address: Id, [a, b]:
     let uint = builder.uint();
     let pair = builder.declare(Op::TypeStruct, &[uint.0, uint.0]);
     let product = code.value(builder, Op::UMulExtended, pair, &[a.0, b.0]);
-    let halves = [0, 1].map(|half| extract(builder, code, product, half));
+    let halves = [0, 1].map(|half| code.extract(builder, product, half));
     add(builder, code, address, halves)
 }
 
@@ -171,17 +171,12 @@ fn multiply_add(builder: &mut Builder<'_>, code: &mut Code, address: Id, [a, b]:
 fn add(builder: &mut Builder<'_>, code: &mut Code, address: Id, [low, high]: [Id; 2]) -> Id {
     let (uint, uvec2) = (builder.uint(), builder.uvec(2));
     let pair = builder.declare(Op::TypeStruct, &[uint.0, uint.0]);
-    let [address_low, address_high] = [0, 1].map(|half| extract(builder, code, address, half));
+    let [address_low, address_high] = [0, 1].map(|half| code.extract(builder, address, half));
     let sum = code.value(builder, Op::IAddCarry, pair, &[address_low.0, low.0]);
-    let [sum_low, carry] = [0, 1].map(|half| extract(builder, code, sum, half));
+    let [sum_low, carry] = [0, 1].map(|half| code.extract(builder, sum, half));
     let sum_high = code.value(builder, Op::IAdd, uint, &[address_high.0, high.0]);
     let sum_high = code.value(builder, Op::IAdd, uint, &[sum_high.0, carry.0]);
     code.value(builder, Op::CompositeConstruct, uvec2, &[sum_low.0, sum_high.0])
-}
-
-fn extract(builder: &mut Builder<'_>, code: &mut Code, composite: Id, index: u32) -> Id {
-    let uint = builder.uint();
-    code.value(builder, Op::CompositeExtract, uint, &[composite.0, index])
 }
 
 fn dword_array_pointer(builder: &mut Builder<'_>) -> Id {

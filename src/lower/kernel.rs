@@ -230,8 +230,6 @@ impl Define for KernelStubs {
             | StubName::WideStores
             | StubName::WorkgroupSize => return Ok(None),
         };
-        let mut code = Code::default();
-        code.push(Op::ReturnValue, &[value.0]);
-        Ok(Some(code))
+        Ok(Some(Code::returning(value)))
     }
 }

@@ -136,11 +136,7 @@ impl Define for CaptureStubs<'_> {
                 code.push(Op::Return, &[]);
                 code
             }
-            (StubName::WorkgroupSize, Some(shading)) => {
-                let mut code = Code::default();
-                code.push(Op::ReturnValue, &[shading.workgroup_size.0]);
-                code
-            }
+            (StubName::WorkgroupSize, Some(shading)) => Code::returning(shading.workgroup_size),
             (StubName::MayLoadBytes, _) => fixed(linker, self.memory.loads_bytes()),
             (StubName::SharesDraws, Some(shading)) => fixed(linker, shading.shares_draws),
             (StubName::ShadesExistingOnly, Some(shading)) => fixed(linker, shading.existing_only),
@@ -181,9 +177,7 @@ impl Define for CaptureStubs<'_> {
 
 /// The body of a stub whose answer is fixed when the shader is lowered.
 fn fixed(linker: &mut Linker<'_, '_>, value: bool) -> Code {
-    let mut code = Code::default();
-    code.push(Op::ReturnValue, &[linker.builder.constant_bool(value).0]);
-    code
+    Code::returning(linker.builder.constant_bool(value))
 }
 
 /// A boolean specialisation constant, true by default, that the pipeline may set to false.
@@ -225,10 +219,7 @@ fn spec_constant(
     default: &[u32],
     spec_id: u32,
 ) -> Code {
-    let id = declare_spec_constant(&mut linker.builder, op, ty, default, spec_id);
-    let mut code = Code::default();
-    code.push(Op::ReturnValue, &[id.0]);
-    code
+    Code::returning(declare_spec_constant(&mut linker.builder, op, ty, default, spec_id))
 }
 
 /// Declares a specialisation constant.

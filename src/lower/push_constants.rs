@@ -341,7 +341,7 @@ impl Emit<'_, '_, '_> {
                 let scalars: Vec<u32> = scalars
                     .map(|offset| scalar(builder, code, loaded, (*component, *bits), *offset).0)
                     .collect();
-                construct(builder, code, *ty, &scalars)
+                code.construct(builder, *ty, &scalars)
             }
             Value::Pointer { ty, offset } => {
                 // Allows OpBitcast of two dwords to a pointer. A conversion from a 64-bit integer
@@ -377,7 +377,7 @@ impl Emit<'_, '_, '_> {
             let scalars = scalars
                 .map(|offset| Ok(self.widened((component, component), (bits, class), offset)?.0));
             let scalars: Vec<u32> = scalars.collect::<Result<_, LinkError>>()?;
-            return Ok(construct(&mut self.linker.builder, self.code, ty, &scalars));
+            return Ok(self.code.construct(&mut self.linker.builder, ty, &scalars));
         }
         let convert = match class {
             NumericClass::Uint => Function::ConvertUint,
@@ -406,7 +406,7 @@ impl Emit<'_, '_, '_> {
         let count = offsets.len() as u32;
         let uvec = builder.uvec(count);
         let value = match count {
-            1 => code.value(builder, Op::CompositeExtract, uvec, &[all.0, 0]),
+            1 => code.extract(builder, all, 0),
             4 => all,
             _ => {
                 let operands: Vec<u32> = [all.0, all.0].into_iter().chain(0..count).collect();
@@ -420,14 +420,6 @@ impl Emit<'_, '_, '_> {
 /// The type that replaces `ty` of the block, if there is one.
 fn wide_type(wide: &WideTypes, ty: Id) -> Option<Id> {
     wide.get(&ty).copied().flatten()
-}
-
-/// Generates a scalar, or a vector of several.
-fn construct(builder: &mut Builder<'_>, code: &mut Code, ty: Id, scalars: &[u32]) -> Id {
-    match scalars {
-        [scalar] => Id(*scalar),
-        _ => code.value(builder, Op::CompositeConstruct, ty, scalars),
-    }
 }
 
 /// Generates a scalar of a type with `bits` bits.

@@ -320,8 +320,7 @@ fn product(builder: &mut Builder<'_>, [a, b]: [Id; 2]) -> Code {
     let (uint, uvec2) = (builder.uint(), builder.uvec(2));
     let pair = builder.declare(Op::TypeStruct, &[uint.0, uint.0]);
     let product = code.value(builder, Op::UMulExtended, pair, &[a.0, b.0]);
-    let halves =
-        [0, 1].map(|half| code.value(builder, Op::CompositeExtract, uint, &[product.0, half]).0);
+    let halves = [0, 1].map(|half| code.extract(builder, product, half).0);
     let result = code.value(builder, Op::CompositeConstruct, uvec2, &halves);
     code.push(Op::ReturnValue, &[result.0]);
     code

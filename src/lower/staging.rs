@@ -133,8 +133,8 @@ impl Staging {
         stub: &Stub,
     ) -> Result<Code, LinkError> {
         Ok(match name {
-            StagingStub::StagedVertices => constant(linker, self.vertices),
-            StagingStub::StagedUnits => constant(linker, self.most_units()),
+            StagingStub::StagedVertices => Code::returning(linker.builder.constant(self.vertices)),
+            StagingStub::StagedUnits => Code::returning(linker.builder.constant(self.most_units())),
             StagingStub::StageRecord => {
                 let [slot] = stub.parameters()?;
                 self.stage_record(&mut linker.builder, outputs, slot)
@@ -318,13 +318,6 @@ impl StagedBuffer {
         let pointer = builder.pointer(StorageClass::Workgroup, vector);
         code.value(builder, Op::AccessChain, pointer, &[self.variable.0, index.0])
     }
-}
-
-fn constant(linker: &mut Linker<'_, '_>, value: u32) -> Code {
-    let mut code = Code::default();
-    let value = linker.builder.constant(value);
-    code.push(Op::ReturnValue, &[value.0]);
-    code
 }
 
 #[cfg(test)]

@@ -65,18 +65,9 @@ pub(super) struct Store {
     pub(super) may_be_aligned: bool,
 }
 
-/// Generates stores after an address. Whether that is aligned is tested once for all of them: it is
-/// the same for all records, so that all invocations take the same branch.
-fn store_all(
-    linker: &mut Linker<'_, '_>,
-    code: &mut Code,
-    address: Id,
-    stores: &[Store],
-) -> Result<(), LinkError> {
-    store_tested(linker, code, address, address, stores)
-}
-
-/// The same where another address is aligned like this one.
+/// Generates stores after an address. Whether that is aligned is tested once for all of them, of
+/// `tested`, which is aligned like it: it is the same for all records, so that all invocations take
+/// the same branch.
 pub(super) fn store_tested(
     linker: &mut Linker<'_, '_>,
     code: &mut Code,
@@ -157,7 +148,7 @@ impl StoredOutputs<'_> {
                     }
                 });
                 let stores: Vec<Store> = stores.collect();
-                store_all(linker, code, address, &stores)
+                store_tested(linker, code, address, address, &stores)
             })?;
         }
         code.push(Op::Return, &[]);
@@ -333,7 +324,6 @@ pub(super) fn gather(
     if let (true, Some(piece)) = (is_of_one, whole) {
         return piece.bits;
     }
-    let uint = builder.uint();
     let scalars: Vec<u32> = parts
         .iter()
         .filter_map(|(output, dword)| {
@@ -341,20 +331,12 @@ pub(super) fn gather(
             let piece = values[*output].pieces.iter().find(within)?;
             Some(match piece.dwords {
                 1 => piece.bits.0,
-                _ => {
-                    let operands = [piece.bits.0, dword - piece.first];
-                    code.value(builder, Op::CompositeExtract, uint, &operands).0
-                }
+                _ => code.extract(builder, piece.bits, dword - piece.first).0,
             })
         })
         .collect();
-    match scalars.as_slice() {
-        [scalar] => Id(*scalar),
-        _ => {
-            let vector = builder.uvec(scalars.len() as u32);
-            code.value(builder, Op::CompositeConstruct, vector, &scalars)
-        }
-    }
+    let vector = builder.uvec(scalars.len() as u32);
+    code.construct(builder, vector, &scalars)
 }
 
 #[cfg(test)]

@@ -144,7 +144,7 @@ impl<'m> Builder<'m> {
 }
 
 /// The index of the result among the operands, for declarations that may be reused.
-fn result_index(op: Op) -> Option<usize> {
+pub(super) fn result_index(op: Op) -> Option<usize> {
     match op {
         Op::TypeVoid
         | Op::TypeBool
@@ -188,6 +188,27 @@ impl Code {
         words.extend_from_slice(operands);
         self.push(op, &words);
         id
+    }
+
+    /// The body of a function that returns a value which is known already.
+    pub(crate) fn returning(value: Id) -> Self {
+        let mut code = Self::default();
+        code.push(Op::ReturnValue, &[value.0]);
+        code
+    }
+
+    /// `OpCompositeExtract` of a `u32`.
+    pub(crate) fn extract(&mut self, builder: &mut Builder<'_>, composite: Id, index: u32) -> Id {
+        let uint = builder.uint();
+        self.value(builder, Op::CompositeExtract, uint, &[composite.0, index])
+    }
+
+    /// A value of its parts: `OpCompositeConstruct`, or the only part of a scalar.
+    pub(crate) fn construct(&mut self, builder: &mut Builder<'_>, ty: Id, parts: &[u32]) -> Id {
+        match parts {
+            [part] => Id(*part),
+            _ => self.value(builder, Op::CompositeConstruct, ty, parts),
+        }
     }
 
     /// Begins a function without parameters and result, up to its first instruction. Returns its

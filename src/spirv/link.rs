@@ -10,7 +10,7 @@
 use rustc_hash::FxHashMap;
 use spirv::Op;
 
-use super::emit::{Builder, Code};
+use super::emit::{Builder, Code, result_index};
 use super::id_set::{IdMap, IdSet};
 use super::module::encode;
 use super::{Id, Instruction, Module, Section, grammar, read_string, result_of, string_words};
@@ -330,24 +330,6 @@ impl<'l, 'm> Linker<'l, 'm> {
             Instruction::new(words).op().ok_or(LinkError::UnknownInstruction(words[0] as u16))?;
         let new = match op {
             Op::ExtInstImport => self.import_instruction_set(&words[2..]),
-            Op::TypeVoid
-            | Op::TypeBool
-            | Op::TypeInt
-            | Op::TypeFloat
-            | Op::TypeVector
-            | Op::TypePointer
-            | Op::TypeFunction => {
-                let operands = self.renumber_operands(words, 0)?;
-                self.builder.declare(op, &operands)
-            }
-            Op::Constant
-            | Op::ConstantTrue
-            | Op::ConstantFalse
-            | Op::ConstantNull
-            | Op::ConstantComposite => {
-                let operands = self.renumber_operands(words, 1)?;
-                self.builder.declare(op, &operands)
-            }
             Op::TypeStruct | Op::TypeArray | Op::TypeRuntimeArray => {
                 let operands = self.renumber_operands(words, 0)?;
                 let new = self.builder.declare_new(op, &operands);
@@ -355,15 +337,20 @@ impl<'l, 'm> Linker<'l, 'm> {
                 new
             }
             Op::Variable => {
-                let operands = self.renumber_operands(words, 1)?;
+                let mut operands = self.renumber_operands(words, 1)?;
                 let new = self.builder.module.fresh_id();
-                let mut with_result = operands;
-                with_result.insert(1, new.0);
-                self.builder.module.push(Section::Declarations, op, &with_result);
+                operands.insert(1, new.0);
+                self.builder.module.push(Section::Declarations, op, &operands);
                 self.copy_annotations(id, new);
                 new
             }
-            _ => return Err(LinkError::UnknownInstruction(words[0] as u16)),
+            _ => match result_index(op) {
+                Some(result) => {
+                    let operands = self.renumber_operands(words, result)?;
+                    self.builder.declare(op, &operands)
+                }
+                None => return Err(LinkError::UnknownInstruction(words[0] as u16)),
+            },
         };
         self.ids.insert(id, new);
         Ok(new)

@@ -183,10 +183,7 @@ impl Inputs<'_> {
             };
             values.push(code.value(&mut linker.builder, Op::Bitcast, component_type, &[pair.0]).0);
         }
-        Ok(match values.as_slice() {
-            [one] => Id(*one),
-            _ => code.value(&mut linker.builder, Op::CompositeConstruct, part.ty, &values),
-        })
+        Ok(code.construct(&mut linker.builder, part.ty, &values))
     }
 }
 
@@ -259,20 +256,14 @@ fn components(
         operands.extend(wanted);
         return code.value(builder, Op::VectorShuffle, ty, &operands);
     }
-    let uint = builder.uint();
     let mut value = |i: u32| match i {
         _ if i < format.components() && width == 1 => all,
-        _ if i < format.components() => {
-            code.value(builder, Op::CompositeExtract, uint, &[all.0, i])
-        }
+        _ if i < format.components() => code.extract(builder, all, i),
         3 => builder.constant(format.one()),
         _ => builder.constant(0),
     };
     let values: Vec<u32> = wanted.map(|i| value(i).0).collect();
-    match values.as_slice() {
-        [one] => Id(*one),
-        _ => code.value(builder, Op::CompositeConstruct, ty, &values),
-    }
+    code.construct(builder, ty, &values)
 }
 
 /// Calls a function of `shaders/fetch.wgsl` that returns `dwords` dwords.
