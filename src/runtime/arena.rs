@@ -105,9 +105,7 @@ impl ArenaDesc {
             descriptor_sets: if sets > u32::MAX as u64 { u32::MAX } else { sets as u32 },
         }
     }
-}
 
-impl ArenaDesc {
     setters! {
         upload: u64,
         scratch: u64,
@@ -266,14 +264,6 @@ impl Arena {
         self.rewind(Mark { upload: Level::default(), scratch: Level::default(), sets: 0 });
     }
 
-    fn mark(&self) -> Mark {
-        Mark {
-            upload: self.upload.level(),
-            scratch: self.scratch.level(),
-            sets: self.used().descriptor_sets,
-        }
-    }
-
     fn rewind(&mut self, mark: Mark) {
         self.upload.rewind(mark.upload);
         self.scratch.rewind(mark.scratch);
@@ -328,7 +318,11 @@ impl<'a> From<&'a mut ArenaAccess<'_>> for ArenaAccess<'a> {
 impl ArenaAccess<'_> {
     /// The current state, for [`rewind`](Self::rewind).
     pub(super) fn mark(&self) -> Mark {
-        self.arena.mark()
+        Mark {
+            upload: self.arena.upload.level(),
+            scratch: self.arena.scratch.level(),
+            sets: self.arena.used().descriptor_sets,
+        }
     }
 
     /// Returns what was taken since `mark`. No recorded command may use it.

@@ -146,12 +146,11 @@ impl Part {
     /// Bytes that are taken, including the unused ends of full blocks.
     pub(super) fn used(&self) -> u64 {
         let full = self.blocks.iter().take(self.current).map(|block| block.buffer.size());
-        full.sum::<u64>() + self.blocks.get(self.current).map_or(0, |block| block.used)
+        full.sum::<u64>() + self.taken()
     }
 
     pub(super) fn level(&self) -> Level {
-        let used = self.blocks.get(self.current).map_or(0, |block| block.used);
-        Level { current: self.current, used }
+        Level { current: self.current, used: self.taken() }
     }
 
     /// Returns what was taken since `level` was read.
@@ -230,10 +229,7 @@ impl Part {
     pub(in crate::runtime) fn take(&mut self, bytes: u64) -> Result<Suballocation, RuntimeError> {
         let needed = aligned(bytes);
         let left = self.blocks.get(self.current).map_or(0, Block::left);
-        if needed > left {
-            return Err(self.full(needed, left));
-        }
-        let Some(block) = self.blocks.get_mut(self.current) else {
+        let Some(block) = self.blocks.get_mut(self.current).filter(|_| needed <= left) else {
             return Err(self.full(needed, left));
         };
         if block.address == 0 {
