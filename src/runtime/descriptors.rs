@@ -40,6 +40,7 @@ use ash::vk;
 pub(super) use self::sets::{Sets, with_layout};
 pub(super) use self::windows::Window;
 use self::windows::{Range, cover};
+use super::recorder::BufferRange;
 use super::{ArenaAccess, Context, RuntimeError};
 use crate::lower::ResourcePlan;
 
@@ -195,7 +196,7 @@ impl Table {
         (self.upload, self.scratch) = (upload, scratch);
     }
 
-    /// A provisional address of `size` bytes at `offset`.
+    /// A provisional address of a range.
     ///
     /// # Errors
     /// [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`].
@@ -204,9 +205,7 @@ impl Table {
         limits: &TableLimits,
         purpose: Purpose,
         what: fmt::Arguments<'_>,
-        buffer: vk::Buffer,
-        offset: u64,
-        size: u64,
+        (buffer, offset, size): BufferRange,
     ) -> Result<u64, RuntimeError> {
         // Nothing is accessed there. The address must not be 0, which means that nothing is bound.
         if size == 0 {

@@ -94,12 +94,12 @@ impl Kernels {
         unsafe {
             let mut job = Job::begin(ctx, arena.into(), self, cmd)?;
             let what = format_args!("the draw commands");
-            let target = job.address(Purpose::State, what, buffer, offset, all)?;
+            let target = job.address(Purpose::State, what, (buffer, offset, all))?;
             let mut reached = vec![target];
             for draw in draws {
                 let what = format_args!("the counter of a draw");
-                let (buffer, offset) = (draw.counter.buffer, draw.counter.offset);
-                reached.push(job.address(Purpose::State, what, buffer, offset, 4)?);
+                let range = (draw.counter.buffer, draw.counter.offset, 4);
+                reached.push(job.address(Purpose::State, what, range)?);
             }
             let place = |placing: &mut Placing<'_, '_>| {
                 let commands = join(placing.resolve(target));

@@ -9,7 +9,7 @@ use super::arena::{Suballocation, aligned};
 use super::descriptors::{LastSets, Purpose, Table, User};
 use super::fold::fold;
 use super::kernels::Pipelines;
-use super::recorder::{address, resolve};
+use super::recorder::{BufferRange, address, resolve};
 use super::{ArenaAccess, Barrier, Context, Kernels, RuntimeError};
 use crate::lower::kernel::Kernel;
 use crate::sysval::{Address, join, split};
@@ -68,8 +68,7 @@ impl<'a> Job<'a> {
         Ok(Self { ctx, arena, kernels, cmd, table: Table::default() })
     }
 
-    /// The address of `size` bytes at `offset` of a buffer, which must be
-    /// [resolved](Placing::resolve).
+    /// The address of a range of a buffer, which must be [resolved](Placing::resolve).
     ///
     /// # Errors
     /// Those of [`address`].
@@ -80,11 +79,8 @@ impl<'a> Job<'a> {
         &mut self,
         purpose: Purpose,
         what: fmt::Arguments<'_>,
-        buffer: vk::Buffer,
-        offset: u64,
-        size: u64,
+        range: BufferRange,
     ) -> Result<Address, RuntimeError> {
-        let range = (buffer, offset, size);
         // SAFETY: the caller's contract.
         unsafe { address(self.ctx, &mut self.table, purpose, what, range) }.map(split)
     }

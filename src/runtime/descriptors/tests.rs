@@ -42,7 +42,7 @@ fn assigned(table: &mut Table, addresses: &[u64]) -> Vec<u64> {
 fn windows_are_what_is_used_while_there_is_room() {
     let mut table = table();
     let mut at = |purpose, b, offset, size| {
-        table.address(&limits(), purpose, format_args!("it"), buffer(b), offset, size).unwrap()
+        table.address(&limits(), purpose, format_args!("it"), (buffer(b), offset, size)).unwrap()
     };
     // Windows are aligned.
     let read =
@@ -64,7 +64,7 @@ fn windows_are_what_is_used_while_there_is_room() {
     );
     assert!(!table.is_scarce());
     // Another set of draws: the nearest two of its four ranges share a window.
-    let far = table.address(&limits(), Read, format_args!("it"), buffer(3), 500, 4).unwrap();
+    let far = table.address(&limits(), Read, format_args!("it"), (buffer(3), 500, 4)).unwrap();
     let found = assigned(&mut table, &[read[0], read[2], read[3], far, captured]);
     assert_eq!(
         found,
@@ -80,7 +80,7 @@ fn windows_are_what_is_used_while_there_is_room() {
 fn equal_ranges_are_one() {
     let mut table = table();
     let mut at = |purpose, offset| {
-        table.address(&limits(), purpose, format_args!("it"), buffer(3), offset, 4).unwrap()
+        table.address(&limits(), purpose, format_args!("it"), (buffer(3), offset, 4)).unwrap()
     };
     // Two addresses in one aligned window, one in its neighbour, one for another purpose.
     let all = [at(Read, 64), at(Read, 64), at(Read, 128), at(State, 64)];
@@ -100,7 +100,7 @@ fn equal_ranges_are_one() {
 fn gaps_that_are_captured_to_are_closed_last() {
     let mut table = table();
     let mut at = |purpose, offset, size| {
-        table.address(&limits(), purpose, format_args!("it"), buffer(3), offset, size).unwrap()
+        table.address(&limits(), purpose, format_args!("it"), (buffer(3), offset, size)).unwrap()
     };
     let read = [at(Read, 0, 4), at(Read, 128, 4), at(Read, 512, 4), at(Read, 896, 4)];
     let captured = [at(Capture, 64, 64), at(Capture, 640, 64), at(Capture, 900, 4)];
@@ -125,7 +125,7 @@ fn gaps_that_are_captured_to_are_closed_last() {
 fn what_lies_far_off_has_a_window_of_its_own() {
     let mut table = table();
     let mut at = |offset, size| {
-        table.address(&limits(), Capture, format_args!("it"), buffer(3), offset, size).unwrap()
+        table.address(&limits(), Capture, format_args!("it"), (buffer(3), offset, size)).unwrap()
     };
     let far = 0x1_0000_0040;
     let all = [at(far + 6, 800), at(far + 900, 100), at(16, 16)];
@@ -139,15 +139,9 @@ fn what_lies_far_off_has_a_window_of_its_own() {
 fn limits_are_named() {
     let mut table = table();
     let mut at = |purpose, b, offset, size| {
-        let table = table.address(
-            &limits(),
-            purpose,
-            format_args!("vertex buffer 7"),
-            buffer(b),
-            offset,
-            size,
-        );
-        table.map_err(|error| error.to_string())
+        let what = format_args!("vertex buffer 7");
+        let address = table.address(&limits(), purpose, what, (buffer(b), offset, size));
+        address.map_err(|error| error.to_string())
     };
     let too_large = |size: u64| {
         let what = "the size of vertex buffer 7 in bytes";

@@ -288,9 +288,10 @@ impl QueryPool {
             let mut job = Job::begin(ctx, arena.into(), kernels, cmd)?;
             let (raw, all) = (self.buffer.raw(), self.buffer.size());
             let what = format_args!("the buffer of queries");
-            let queries = job.address(Purpose::State, what, raw, 0, all)?;
+            let queries = job.address(Purpose::State, what, (raw, 0, all))?;
             let what = format_args!("the buffer for query results");
-            let copies = job.address(Purpose::State, what, target.buffer, target.offset, size)?;
+            let range = (target.buffer, target.offset, size);
+            let copies = job.address(Purpose::State, what, range)?;
             let place = |placing: &mut Placing<'_, '_>| {
                 placing.push(&[Results {
                     queries: offset(placing.resolve(queries), start),

@@ -37,7 +37,7 @@ mod state;
 
 pub use self::capture::Capture;
 pub(super) use self::checks::check_byte_count;
-pub(super) use self::collect::{address, resolve};
+pub(super) use self::collect::{BufferRange, address, resolve};
 use self::graphics::Graphics;
 pub(super) use self::plan::{LISTED_BYTES, SMALL};
 pub use self::play::CaptureOrder;

@@ -14,7 +14,7 @@ use crate::sysval::{Address, join, split};
 const DWORD: u64 = 4;
 
 /// A range of a buffer: its offset and size in bytes.
-type BufferRange = (vk::Buffer, u64, u64);
+pub(in crate::runtime) type BufferRange = (vk::Buffer, u64, u64);
 
 /// The bytes of memory that a buffer needs: an upper bound of its size, which a handle does not tell.
 ///
@@ -78,12 +78,13 @@ unsafe fn exact_address(
     table: &mut Table,
     purpose: Purpose,
     what: fmt::Arguments<'_>,
-    (buffer, offset, size): BufferRange,
+    range: BufferRange,
 ) -> Result<u64, RuntimeError> {
+    let (buffer, offset, size) = range;
     let past_the_end = || RuntimeError::PastTheEnd { what: what.to_string(), offset, size };
     offset.checked_add(size).ok_or_else(past_the_end)?;
     if let Some(limits) = ctx.table() {
-        return table.address(limits, purpose, what, buffer, offset, size);
+        return table.address(limits, purpose, what, range);
     }
     // SAFETY: the caller's contract.
     let start = unsafe { ctx.buffer_address(buffer) }?;
@@ -112,14 +113,11 @@ impl Collector {
         &mut self,
         purpose: Purpose,
         what: fmt::Arguments<'_>,
-        buffer: vk::Buffer,
-        offset: u64,
-        size: u64,
+        range: BufferRange,
     ) -> Result<u64, RuntimeError> {
-        let range = (buffer, offset, size);
         // SAFETY: the caller's contract.
         let start = unsafe { address(&self.ctx, &mut self.table, purpose, what, range) }?;
-        self.note_reached(purpose, start, size);
+        self.note_reached(purpose, start, range);
         Ok(start)
     }
 
@@ -133,19 +131,17 @@ impl Collector {
     /// As [`address()`]; where single bytes are loaded, the buffer contains the range alone.
     pub(super) unsafe fn index_address(
         &mut self,
-        buffer: vk::Buffer,
-        offset: u64,
-        size: u64,
+        range: BufferRange,
     ) -> Result<(u64, Option<(u64, u64)>), RuntimeError> {
         let (what, purpose) = (format_args!("the index buffer"), Purpose::Read);
         if !self.ctx.enabled().byte_loads {
             // SAFETY: the caller's contract.
-            return Ok((unsafe { self.address(purpose, what, buffer, offset, size) }?, None));
+            return Ok((unsafe { self.address(purpose, what, range) }?, None));
         }
-        let range = (buffer, offset, size);
         // SAFETY: the caller's contract.
         let start = unsafe { exact_address(&self.ctx, &mut self.table, purpose, what, range) }?;
-        self.note_reached(purpose, start, size);
+        self.note_reached(purpose, start, range);
+        let (buffer, offset, size) = range;
         let whole = size_of_whole_dwords(offset, size);
         if whole == Some(size) {
             return Ok((start, None));
@@ -159,7 +155,7 @@ impl Collector {
     }
 
     /// Notes that captures read a range of addresses, if they are device addresses.
-    fn note_reached(&mut self, purpose: Purpose, start: u64, size: u64) {
+    fn note_reached(&mut self, purpose: Purpose, start: u64, (.., size): BufferRange) {
         if purpose == Purpose::Read && self.ctx.table().is_none() {
             self.collected.reached.add(start..start.saturating_add(size));
         }

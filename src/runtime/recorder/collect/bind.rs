@@ -104,7 +104,7 @@ impl Collector {
             let VertexBuffer { binding, buffer, offset, size, .. } = *b;
             let what = format_args!("the vertex buffer of binding {binding}");
             // SAFETY: the usage and the memory are the caller's contract.
-            unsafe { self.address(Purpose::Read, what, buffer, offset, size) }
+            unsafe { self.address(Purpose::Read, what, (buffer, offset, size)) }
         });
         let found = all.into_iter().try_for_each(|descriptor| {
             descriptors.push(descriptor?);
@@ -199,7 +199,7 @@ impl Collector {
         let (address, partial_end) = match raw == vk::Buffer::null() && self.ctx.table().is_none() {
             true => (0, None),
             // SAFETY: the usage and the memory are the caller's contract.
-            false => unsafe { self.index_address(raw, offset, bytes) }?,
+            false => unsafe { self.index_address((raw, offset, bytes)) }?,
         };
         let size = index_type.size();
         self.bound.indices = Some(BoundIndices {
@@ -249,9 +249,9 @@ impl Collector {
             return Err(RuntimeError::ConditionalRenderingActive);
         }
         multiple_of_4(|| "the offset of a predicate".to_owned(), offset)?;
+        let (what, range) = (format_args!("a predicate"), (buffer, offset, 4));
         // SAFETY: the caller's contract.
-        let address =
-            unsafe { self.address(Purpose::Read, format_args!("a predicate"), buffer, offset, 4) }?;
+        let address = unsafe { self.address(Purpose::Read, what, range) }?;
         self.bound.predicate = Some(Predicate { address: split(address), inverted });
         Ok(())
     }

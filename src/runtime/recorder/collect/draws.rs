@@ -128,16 +128,9 @@ impl Collector {
             },
             Arguments::ByteCount(draw) => {
                 let CounterBuffer { buffer, offset } = draw.counter;
+                let (what, range) = (format_args!("the counter of a draw"), (buffer, offset, 4));
                 // SAFETY: the usage and the memory are the caller's contract.
-                let counter = unsafe {
-                    self.address(
-                        Purpose::State,
-                        format_args!("the counter of a draw"),
-                        buffer,
-                        offset,
-                        4,
-                    )
-                }?;
+                let counter = unsafe { self.address(Purpose::State, what, range) }?;
                 input.kind = kind::BYTE_COUNT;
                 input.arguments = split(counter);
                 input.count = u32::MAX / draw.vertex_stride;
@@ -165,21 +158,13 @@ impl Collector {
         let size = u64::from(last) * u64::from(draw.stride) + u64::from(command);
         // SAFETY: the caller's contract.
         unsafe { self.check_commands(draw, size) }?;
+        let (what, range) = (format_args!("indirect arguments"), (draw.buffer, draw.offset, size));
         // SAFETY: the usage and the memory are the caller's contract.
-        let first = unsafe {
-            self.address(
-                Purpose::Read,
-                format_args!("indirect arguments"),
-                draw.buffer,
-                draw.offset,
-                size,
-            )
-        }?;
+        let first = unsafe { self.address(Purpose::Read, what, range) }?;
         if let Some((buffer, offset)) = draw.count {
+            let (what, range) = (format_args!("a draw count"), (buffer, offset, 4));
             // SAFETY: as above.
-            let address = unsafe {
-                self.address(Purpose::Read, format_args!("a draw count"), buffer, offset, 4)
-            }?;
+            let address = unsafe { self.address(Purpose::Read, what, range) }?;
             input.count_address = split(address);
         }
         input.arguments = split(first);

@@ -15,7 +15,7 @@ mod values;
 
 use std::collections::HashSet;
 
-pub(in crate::runtime) use self::addresses::{address, resolve};
+pub(in crate::runtime) use self::addresses::{BufferRange, address, resolve};
 pub(super) use self::constants::Constants;
 #[cfg(test)]
 pub(super) use self::draws::most_invocations;
@@ -155,8 +155,9 @@ impl Collector {
             // Records consist of whole dwords.
             let size = bound.size / 4 * 4;
             // SAFETY: the usage and the memory are the caller's contract.
-            let address =
-                unsafe { self.address(Purpose::Capture, what, bound.buffer, bound.offset, size) }?;
+            let address = unsafe {
+                self.address(Purpose::Capture, what, (bound.buffer, bound.offset, size))
+            }?;
             let buffer = BoundBuffer { size: bound.size, position: 0, stride };
             self.collected.targets[number] = Some(Target { buffer, address: split(address) });
         }
@@ -253,10 +254,9 @@ impl Collector {
         for (number, (address, counter)) in addresses.iter_mut().zip(counters).enumerate() {
             if let Some(counter) = counter {
                 let what = format_args!("counter {number}");
+                let range = (counter.buffer, counter.offset, 4);
                 // SAFETY: the caller's contract.
-                let start = unsafe {
-                    self.address(Purpose::State, what, counter.buffer, counter.offset, 4)
-                }?;
+                let start = unsafe { self.address(Purpose::State, what, range) }?;
                 *address = split(start);
             }
         }

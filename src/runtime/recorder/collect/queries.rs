@@ -38,7 +38,7 @@ impl Collector {
         let what = format_args!("the buffer of queries");
         let (buffer, size) = (pool.buffer().raw(), pool.buffer().size());
         // SAFETY: the pool's buffer has the usage, and lives by the caller's contract.
-        let start = unsafe { self.address(Purpose::State, what, buffer, 0, size) }?;
+        let start = unsafe { self.address(Purpose::State, what, (buffer, 0, size)) }?;
         let place = pool.place(query);
         if self.ended_queries.contains(&(start + place.query)) {
             return Err(RuntimeError::QueryUsed { query });
