@@ -207,6 +207,17 @@ impl Context {
         self.shared.id
     }
 
+    /// Checks that an object with that id was made with this context or a clone of it.
+    ///
+    /// # Errors
+    /// [`RuntimeError::OtherContext`].
+    pub(super) fn check_made(&self, id: ContextId, what: &'static str) -> Result<(), RuntimeError> {
+        match id == self.id() {
+            true => Ok(()),
+            false => Err(RuntimeError::OtherContext { what }),
+        }
+    }
+
     /// The device.
     pub fn device(&self) -> &ash::Device {
         &self.shared.device

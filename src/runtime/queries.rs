@@ -178,10 +178,7 @@ impl QueryPool {
 
     /// Checks that the pool was made with `ctx` or a clone of it.
     pub(super) fn check_context(&self, ctx: &Context) -> Result<(), RuntimeError> {
-        match self.buffer.context() == ctx.id() {
-            true => Ok(()),
-            false => Err(RuntimeError::OtherContext { what: "the query pool" }),
-        }
+        ctx.check_made(self.context(), "the query pool")
     }
 
     /// Sets queries to zero and makes them unavailable:

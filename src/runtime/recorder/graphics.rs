@@ -58,9 +58,7 @@ impl<'a> Graphics<'a> {
         let pipeline = desc.pipeline.clone();
         check_capture_buffers(ctx, &pipeline, desc.buffers)?;
         check_counters(ctx, pipeline.backend(), desc.counters)?;
-        if pipeline.context() != ctx.id() {
-            return Err(RuntimeError::OtherContext { what: "the pipeline" });
-        }
+        ctx.check_made(pipeline.context(), "the pipeline")?;
         let native = native(ctx, &pipeline)?;
         let mut targets = [None; MAX_XFB_BUFFERS];
         for ((target, bound), stride) in
@@ -127,9 +125,7 @@ impl<'a> Graphics<'a> {
     /// # Safety
     /// As [`Recorder::bind_pipeline`](super::Recorder::bind_pipeline).
     pub(super) unsafe fn bind_pipeline(&mut self, pipeline: &Pipeline) -> Result<(), RuntimeError> {
-        if pipeline.context() != self.ctx.id() {
-            return Err(RuntimeError::OtherContext { what: "the pipeline" });
-        }
+        self.ctx.check_made(pipeline.context(), "the pipeline")?;
         let is_other = pipeline.backend() != self.pipeline.backend();
         if is_other || pipeline.backend() == Backend::Native {
             return Err(self.unsupported("another pipeline between Begin and End"));

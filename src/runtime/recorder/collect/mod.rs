@@ -231,9 +231,7 @@ impl Collector {
     /// # Errors
     /// [`RuntimeError::Unsupported`], [`RuntimeError::OtherContext`].
     fn check_pipeline(&self, pipeline: &Pipeline) -> Result<(), RuntimeError> {
-        if pipeline.context() != self.ctx.id() {
-            return Err(RuntimeError::OtherContext { what: "the pipeline" });
-        }
+        self.ctx.check_made(pipeline.context(), "the pipeline")?;
         match pipeline.backend() {
             Backend::Compute => Ok(()),
             backend => {
