@@ -133,7 +133,7 @@ impl Collector {
         }
     }
 
-    /// Begins a capture. Forgets what was collected before.
+    /// Begins a capture, where nothing is collected.
     ///
     /// # Errors
     /// As [`Recorder::begin`](super::Recorder::begin); [`RuntimeError::Unsupported`] for pipelines of other
@@ -173,9 +173,8 @@ impl Collector {
         unsafe { self.find_attributes() }
     }
 
-    /// Begins counting draws that are not captured. Forgets what was collected before.
-    pub(super) fn begin_inactive(&mut self) {
-        self.clear();
+    /// Begins counting draws that are not captured, where nothing is collected.
+    pub(super) const fn begin_inactive(&mut self) {
         self.begun = true;
     }
 

@@ -87,7 +87,9 @@ impl Player<'_> {
         when: When,
         then: Touched,
     ) {
-        self.find_touched(then);
+        if playback.order.is_some() {
+            self.find_touched(then);
+        }
         // SAFETY: the caller's contract.
         unsafe {
             match when {
