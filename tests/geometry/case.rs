@@ -17,16 +17,45 @@ pub struct Bound {
     pub size: u64,
 }
 
-/// A draw, whose first vertex is an index in the index buffer if it is indexed.
+/// What a draw command takes, or one of the commands in memory.
 #[derive(Debug, Clone)]
-pub struct Draw {
-    pub indexed: bool,
+pub struct Call {
+    /// The first vertex, or the first index.
     pub first: u32,
     pub count: u32,
     /// Of indexed draws alone.
     pub vertex_offset: i32,
     pub first_instance: u32,
     pub instance_count: u32,
+}
+
+/// Where a draw has its arguments from.
+#[derive(Debug, Clone)]
+pub enum How {
+    Direct,
+    /// Commands in memory, of which those that `calls` has are drawn.
+    Indirect {
+        offset: u64,
+        stride: u32,
+        /// `drawCount` or `maxDrawCount`.
+        most: u32,
+        /// Where the number of draws is.
+        count: Option<u64>,
+    },
+    /// The number of vertices is that of the bytes that a counter has, beyond an offset.
+    ByteCount {
+        counter: u64,
+        counter_offset: u32,
+        stride: u32,
+    },
+}
+
+/// A draw command, with the draws that it makes.
+#[derive(Debug, Clone)]
+pub struct Draw {
+    pub indexed: bool,
+    pub calls: Vec<Call>,
+    pub how: How,
 }
 
 /// What is between Begin and End.

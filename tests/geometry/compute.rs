@@ -1,17 +1,19 @@
 //! Captures by compute, through the crate's interface.
 
+use std::fmt;
 use std::ops::Range;
 
 use ash::vk;
 use vkxfb::lower::{Backend, LowerError, Lowered, Shader, compute};
 use vkxfb::runtime::{
-    Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, Context,
-    CounterBuffer, Draw as Direct, DrawIndexed, IndexBuffer, Kernels, MemoryLocation, Pipeline,
-    PipelineDesc, QueryKind, QueryPool, Recorder, RuntimeError, VertexBuffer,
+    Arena, ArenaDesc, Buffer, ByteCountDraw, Capture, CaptureBuffer, CaptureDesc, ConsumerScope,
+    Context, CounterBuffer, Draw as Direct, DrawIndexed, IndexBuffer, IndirectDraw, Kernels,
+    MemoryLocation, Pipeline, PipelineDesc, QueryKind, QueryPool, Recorder, RuntimeError,
+    VertexBuffer,
 };
 use vkxfb_probe::gpu::{Gpu, GpuError};
 
-use crate::case::{Bound, Case, Draw, Kind, Query, Section, Span};
+use crate::case::{Bound, Call, Case, Draw, How, Kind, Query, Section, Span};
 use crate::compile::Modules;
 use crate::native::Found;
 
@@ -19,10 +21,18 @@ use crate::native::Found;
 const ARENA: ArenaDesc = ArenaDesc::new(4 << 20, 16 << 20).descriptor_sets(256);
 
 /// Why there is no result.
-#[derive(Debug)]
 pub enum Failure {
     Lower(LowerError),
     Gpu(GpuError),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lower(error) => error.fmt(f),
+            Self::Gpu(error) => write!(f, "{error:?}"),
+        }
+    }
 }
 
 impl From<GpuError> for Failure {
@@ -200,30 +210,51 @@ impl Recording<'_> {
     /// # Safety
     /// As [`record`](Self::record).
     unsafe fn draw(&self, recorder: &mut Recorder<'_>, draw: &Draw) -> Result<(), RuntimeError> {
-        let Draw { first, count, vertex_offset, first_instance, instance_count, .. } = *draw;
-        let topology = self.case.topology;
+        let (topology, buffer) = (self.case.topology, self.memory);
         // SAFETY: the caller's contract.
         unsafe {
-            match draw.indexed {
-                false => recorder.draw(
-                    topology,
-                    &Direct {
+            match (&draw.how, draw.indexed) {
+                (How::Direct, false) => {
+                    let Call { first, count, first_instance, instance_count, .. } = draw.calls[0];
+                    let draw = Direct {
                         vertex_count: count,
                         instance_count,
                         first_vertex: first,
                         first_instance,
-                    },
-                ),
-                true => recorder.draw_indexed(
-                    topology,
-                    &DrawIndexed {
+                    };
+                    recorder.draw(topology, &draw)
+                }
+                (How::Direct, true) => {
+                    let Call { first, count, vertex_offset, first_instance, instance_count } =
+                        draw.calls[0];
+                    let draw = DrawIndexed {
                         index_count: count,
                         instance_count,
                         first_index: first,
                         vertex_offset,
                         first_instance,
-                    },
-                ),
+                    };
+                    recorder.draw_indexed(topology, &draw)
+                }
+                (&How::Indirect { offset, stride, most, count }, indexed) => {
+                    let count = count.map(|offset| (buffer, offset));
+                    let draw = IndirectDraw { buffer, offset, draw_count: most, stride, count };
+                    match indexed {
+                        false => recorder.draw_indirect(topology, &draw),
+                        true => recorder.draw_indexed_indirect(topology, &draw),
+                    }
+                }
+                (&How::ByteCount { counter, counter_offset, stride }, _) => {
+                    let Call { first_instance, instance_count, .. } = draw.calls[0];
+                    let draw = ByteCountDraw {
+                        instance_count,
+                        first_instance,
+                        counter: CounterBuffer { buffer, offset: counter },
+                        counter_offset,
+                        vertex_stride: stride,
+                    };
+                    recorder.draw_indirect_byte_count(topology, &draw)
+                }
             }
         }
     }

@@ -3,6 +3,7 @@
 
 use crate::case::Case;
 use crate::model::{Expected, Fact};
+use crate::program::{BuiltIn, Outputs};
 
 /// A fault of a driver: cases to which it applies may differ from the model.
 pub struct Fault {
@@ -23,6 +24,46 @@ const FAULTS: &[Fault] = &[
         applies: |_, expected| expected.facts.contains(&Fact::OutputsFit),
         reason: "lavapipe goes by OpenGL's rule of overflow: outputs have to fit, not strides",
     },
+    Fault {
+        driver: "llvmpipe",
+        applies: |_, expected| expected.facts.contains(&Fact::IndirectIndexOffset),
+        reason: "lavapipe ignores the offset of the index buffer of indirect draws",
+    },
+    Fault {
+        driver: "llvmpipe",
+        applies: |_, expected| expected.facts.contains(&Fact::IndirectRestart),
+        reason: "lavapipe restarts indirect draws by the index that an earlier draw left behind",
+    },
+    Fault {
+        driver: "llvmpipe",
+        applies: |_, expected| expected.facts.contains(&Fact::IndirectBehindCount),
+        reason: "lavapipe goes by the last draw count of the command buffer where a draw has none",
+    },
+    Fault {
+        driver: "llvmpipe",
+        applies: |_, expected| expected.facts.contains(&Fact::ByteCountOffset),
+        reason: "lavapipe fails the byte-count draw with a counterOffset other than 0",
+    },
+    Fault {
+        driver: "llvmpipe",
+        applies: |_, expected| expected.facts.contains(&Fact::ByteCountBehindIndirect),
+        reason: "lavapipe repeats the last indirect draw in place of a byte-count draw",
+    },
+    Fault {
+        driver: "llvmpipe",
+        applies: |case, _| {
+            let is_wrong = |outputs: &Outputs| {
+                let count = |which| {
+                    let item = outputs.built_in(which);
+                    item.map_or(0, |item| outputs.items[item].ty.leaves().len())
+                };
+                let (clip, cull) = (count(BuiltIn::ClipDistance), count(BuiltIn::CullDistance));
+                clip > 0 && clip % 4 + cull > 4
+            };
+            is_wrong(&case.program.vertex_outputs) || is_wrong(&case.program.outputs)
+        },
+        reason: "lavapipe 22.3 mixes up cull distances that begin and end in different vectors",
+    },
 ];
 
 /// The fault that a native capture may show.
@@ -31,11 +72,18 @@ pub fn fault(driver: &str, case: &Case, expected: &Expected) -> Option<&'static 
 }
 
 /// Faults that affect more than their own case: driver, fact, reason.
-const HARMS: &[(&str, Fact, &str)] = &[(
-    "llvmpipe",
-    Fact::ShortStrips,
-    "lavapipe crashes by more strips than max_vertices vertices are primitives, in one strip",
-)];
+const HARMS: &[(&str, Fact, &str)] = &[
+    (
+        "llvmpipe",
+        Fact::ShortStrips,
+        "lavapipe crashes by more strips than max_vertices vertices are primitives, in one strip",
+    ),
+    (
+        "llvmpipe",
+        Fact::NeverEmits,
+        "lavapipe crashes by a geometry shader that emits nothing, whatever it reads",
+    ),
+];
 
 /// Why a case must not run natively.
 pub fn excluded(driver: &str, expected: &Expected) -> Option<&'static str> {

@@ -44,6 +44,14 @@ fn random_geometry_shaders_capture_what_the_model_says() {
     batches::run("geometry", count, BATCH, open).check();
 }
 
+/// With primitive restart, and with draws whose arguments are in memory.
+#[test]
+fn random_draws_of_geometry_shaders_capture_what_the_model_says() {
+    let count = cases("VKXFB_GEOMETRY", 300);
+    let open = || GeometryWorker::new(Draws::All, Resources::Best);
+    batches::run("geometry-draws", count, BATCH, open).check();
+}
+
 /// A wrong model is noticed.
 #[test]
 fn a_wrong_model_is_found_out() {

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use crate::assembly;
-use crate::case::{Case, Draw, Kind, Span};
+use crate::case::{Call, Case, How, Kind, Span};
 use crate::interpret::{self, Event, Inputs, Values};
-use crate::program::{Emitted, Program, Source};
+use crate::program::{Emitted, Program, Source, Statement};
 
 /// A primitive that a geometry shader emitted: its vertices, in the order in which they are captured.
 pub type Primitive = Vec<Values>;
@@ -19,9 +19,20 @@ pub enum Fact {
     Unbound,
     /// A primitive does not fit, but would without the gap behind its last vertex.
     OutputsFit,
-    /// There cannot be a primitive, or an invocation begins more strips than `max_vertices` vertices in one strip are
-    /// primitives.
+    /// An invocation begins more strips than `max_vertices` vertices in one strip are primitives.
     ShortStrips,
+    /// The geometry shader has no code that emits.
+    NeverEmits,
+    /// Indirect draws by indices that do not lie at the start of their buffer.
+    IndirectIndexOffset,
+    /// Indirect draws with primitive restart.
+    IndirectRestart,
+    /// Indirect draws without a count behind some that have one.
+    IndirectBehindCount,
+    /// A byte-count draw with a counter offset.
+    ByteCountOffset,
+    /// A byte-count draw behind an indirect one.
+    ByteCountBehindIndirect,
 }
 
 /// What the geometry shaders of a draw emit.
@@ -30,6 +41,15 @@ pub struct Emissions {
     pub primitives: Vec<Primitive>,
     /// The most strips of an invocation, complete or not.
     pub strips: usize,
+}
+
+impl Emissions {
+    /// Those of a draw, and of another behind it.
+    pub fn and(mut self, other: Self) -> Self {
+        self.primitives.extend(other.primitives);
+        self.strips = self.strips.max(other.strips);
+        self
+    }
 }
 
 /// Memory and queries after a case.
@@ -99,13 +119,13 @@ pub fn emitted(
     program: &Program,
     topology: PrimitiveTopology,
     provoking: ProvokingVertex,
-    draw: &Draw,
+    call: &Call,
     vertices: &[Option<u32>],
 ) -> Emissions {
     let per_instance: Vec<bool> = program.attributes.iter().map(|a| a.per_instance).collect();
     let primitives = assembly::of_instance(topology, provoking, vertices);
     let mut emitted = Emissions::default();
-    for instance in (0..draw.instance_count).map(|i| draw.first_instance + i) {
+    for instance in (0..call.instance_count).map(|i| call.first_instance + i) {
         let shade = |vertex: &u32| {
             let per_instance = per_instance.clone();
             let inputs = VertexInputs { vertex: *vertex, instance, per_instance };
@@ -182,11 +202,58 @@ pub fn expected(case: &Case) -> Expected {
     for number in 0..case.sections.len() {
         run.section(number);
     }
+    run.result.facts.extend(draw_facts(case));
+    if !emits(&case.program.geometry.main, &case.program.geometry.helpers) {
+        run.result.facts.insert(Fact::NeverEmits);
+    }
     let unbound = |b: usize| case.program.strides[b].is_some() && case.captures[b].is_none();
     if (0..4).any(unbound) {
         run.result.facts.insert(Fact::Unbound);
     }
     run.result
+}
+
+/// Whether statements may emit a vertex.
+fn emits(statements: &[Statement], helpers: &[Vec<Statement>]) -> bool {
+    statements.iter().any(|statement| match statement {
+        Statement::Emit => true,
+        Statement::If(_, then, otherwise) => emits(then, helpers) || emits(otherwise, helpers),
+        Statement::Loop { body, .. } => emits(body, helpers),
+        Statement::Call(helper, _) => emits(&helpers[*helper], helpers),
+        _ => false,
+    })
+}
+
+fn draw_facts(case: &Case) -> BTreeSet<Fact> {
+    let mut facts = BTreeSet::new();
+    let (mut indirect, mut counted) = (false, false);
+    for draw in case.sections.iter().flat_map(|section| &section.draws) {
+        match draw.how {
+            How::Direct => {}
+            How::Indirect { count, .. } => {
+                if draw.indexed && case.indices.offset > 0 {
+                    facts.insert(Fact::IndirectIndexOffset);
+                }
+                if draw.indexed && case.restart {
+                    facts.insert(Fact::IndirectRestart);
+                }
+                if count.is_none() && counted {
+                    facts.insert(Fact::IndirectBehindCount);
+                }
+                indirect = true;
+                counted |= count.is_some();
+            }
+            How::ByteCount { counter_offset, .. } => {
+                if counter_offset > 0 {
+                    facts.insert(Fact::ByteCountOffset);
+                }
+                if indirect {
+                    facts.insert(Fact::ByteCountBehindIndirect);
+                }
+            }
+        }
+    }
+    facts
 }
 
 impl Run<'_> {
@@ -200,7 +267,7 @@ impl Run<'_> {
         }
         for (draw, Emissions { primitives, strips }) in section.emitted.iter().enumerate() {
             let program = &self.case.program;
-            if (*strips).max(1) + program.emitted.vertices() > program.max_vertices as usize + 1 {
+            if strips + program.emitted.vertices() > program.max_vertices as usize + 1 {
                 self.result.facts.insert(Fact::ShortStrips);
             }
             let written = primitives.iter().filter(|primitive| self.primitive(primitive)).count();

@@ -2,9 +2,9 @@
 
 mod pipeline;
 
-use ash::{ext, vk};
+use ash::{ext, khr, vk};
 
-use crate::case::{Case, Draw, Kind, Query, Section, Span};
+use crate::case::{Call, Case, Draw, How, Kind, Query, Section, Span};
 use crate::common::attachment::area;
 use crate::common::bare::{BareDevice, BareInstance};
 use crate::compile::Modules;
@@ -13,6 +13,7 @@ use vkxfb::runtime::IndexType;
 pub struct Native {
     device: BareDevice,
     xfb: ext::transform_feedback::Device,
+    indirect_count: khr::draw_indirect_count::Device,
     pass: vk::RenderPass,
     framebuffer: vk::Framebuffer,
     layout: vk::PipelineLayout,
@@ -55,6 +56,8 @@ impl Native {
             core.shader_clip_distance,
             core.shader_cull_distance,
             core.shader_tessellation_and_geometry_point_size,
+            core.multi_draw_indirect,
+            core.draw_indirect_first_instance,
             xfb.transform_feedback,
             provoking.provoking_vertex_last,
             provoking.transform_feedback_preserves_provoking_vertex,
@@ -71,6 +74,8 @@ impl Native {
             .shader_clip_distance(true)
             .shader_cull_distance(true)
             .shader_tessellation_and_geometry_point_size(true)
+            .multi_draw_indirect(true)
+            .draw_indirect_first_instance(true)
             .shader_float64(core.shader_float64 == vk::TRUE)
             .shader_int64(core.shader_int64 == vk::TRUE);
         let mut xfb =
@@ -90,9 +95,11 @@ impl Native {
             ext::transform_feedback::NAME.as_ptr(),
             ext::provoking_vertex::NAME.as_ptr(),
             ext::primitives_generated_query::NAME.as_ptr(),
+            khr::draw_indirect_count::NAME.as_ptr(),
         ];
         let device = instance.into_device(&mut features, &extensions);
         let xfb = ext::transform_feedback::Device::new(device.instance(), &device.raw);
+        let indirect_count = khr::draw_indirect_count::Device::new(device.instance(), &device.raw);
         let subpasses = [vk::SubpassDescription::default()];
         let pass = vk::RenderPassCreateInfo::default().subpasses(&subpasses);
         // SAFETY: the device is live.
@@ -106,7 +113,7 @@ impl Native {
         };
         let float64 = core.shader_float64 == vk::TRUE;
         let int64 = core.shader_int64 == vk::TRUE;
-        Ok(Self { device, xfb, pass, framebuffer, layout, float64, int64 })
+        Ok(Self { device, xfb, indirect_count, pass, framebuffer, layout, float64, int64 })
     }
 
     /// Destroys everything; one message of the validation layer fails the test.
@@ -129,6 +136,7 @@ impl Native {
         let device = &self.device.raw;
         let usage = Usage::VERTEX_BUFFER
             | Usage::INDEX_BUFFER
+            | Usage::INDIRECT_BUFFER
             | Usage::TRANSFORM_FEEDBACK_BUFFER_EXT
             | Usage::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT;
         let (buffer, memory) = self.device.host_buffer(case.image.len() as u64, usage);
@@ -293,20 +301,55 @@ impl Recording<'_> {
     }
 
     unsafe fn draw(&self, draw: &Draw) {
-        let (device, cmd) = (&self.native.device.raw, self.cmd);
-        let Draw { first, count, vertex_offset, first_instance, instance_count, .. } = *draw;
+        let (device, cmd, buffer) = (&self.native.device.raw, self.cmd, self.buffer);
         // SAFETY: the caller's contract.
         unsafe {
-            match draw.indexed {
-                false => device.cmd_draw(cmd, count, instance_count, first, first_instance),
-                true => device.cmd_draw_indexed(
-                    cmd,
-                    count,
-                    instance_count,
-                    first,
-                    vertex_offset,
-                    first_instance,
-                ),
+            match (&draw.how, draw.indexed) {
+                (How::Direct, indexed) => {
+                    let call = &draw.calls[0];
+                    let Call { first, count, vertex_offset, first_instance, .. } = *call;
+                    let instances = call.instance_count;
+                    match indexed {
+                        false => device.cmd_draw(cmd, count, instances, first, first_instance),
+                        true => device.cmd_draw_indexed(
+                            cmd,
+                            count,
+                            instances,
+                            first,
+                            vertex_offset,
+                            first_instance,
+                        ),
+                    }
+                }
+                (&How::Indirect { offset, stride, most, count: None }, false) => {
+                    device.cmd_draw_indirect(cmd, buffer, offset, most, stride);
+                }
+                (&How::Indirect { offset, stride, most, count: None }, true) => {
+                    device.cmd_draw_indexed_indirect(cmd, buffer, offset, most, stride);
+                }
+                (&How::Indirect { offset, stride, most, count: Some(count) }, false) => {
+                    let with_count = &self.native.indirect_count;
+                    with_count
+                        .cmd_draw_indirect_count(cmd, buffer, offset, buffer, count, most, stride);
+                }
+                (&How::Indirect { offset, stride, most, count: Some(count) }, true) => {
+                    let with_count = &self.native.indirect_count;
+                    with_count.cmd_draw_indexed_indirect_count(
+                        cmd, buffer, offset, buffer, count, most, stride,
+                    );
+                }
+                (&How::ByteCount { counter, counter_offset, stride }, _) => {
+                    let Call { first_instance, instance_count, .. } = draw.calls[0];
+                    (self.native.xfb.fp().cmd_draw_indirect_byte_count_ext)(
+                        cmd,
+                        instance_count,
+                        first_instance,
+                        buffer,
+                        counter,
+                        counter_offset,
+                        stride,
+                    );
+                }
             }
         }
     }

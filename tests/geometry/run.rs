@@ -52,8 +52,9 @@ impl GeometryWorker {
         let native = Native::open();
         let mut space = Space::whole(draws);
         let caps = gpu.capabilities();
-        space.float64 = caps.shader_float64;
-        space.int64 = caps.shader_int64;
+        let has = |of: fn(&Native) -> bool| native.as_ref().map_or(true, of);
+        space.float64 = caps.shader_float64 && has(|native| native.float64);
+        space.int64 = caps.shader_int64 && has(|native| native.int64);
         Self { gpu, native, space, perturb: false, report: Report::default() }
     }
 
@@ -123,7 +124,7 @@ impl GeometryWorker {
                 let reason = "geometry shaders are not lowered yet";
                 self.report.exclude(Backend::Compute, reason);
             }
-            Err(failure) => self.fail(case, "compute", &format!("{failure:?}")),
+            Err(failure) => self.fail(case, "compute", &failure.to_string()),
             Ok(found) => {
                 *self.report.compared.entry(Backend::Compute).or_default() += 1;
                 if let Err(error) = expected.compare(&found.image, &found.queries) {

@@ -1,23 +1,21 @@
 //! Draws of a program, and their memory.
 
 use vkxfb::runtime::IndexType;
-use vkxfb::topology::ProvokingVertex;
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
-use super::{Draws, Space, program};
-use crate::case::{Bound, Case, Draw, Kind, Query, Section, Span};
+use super::{Draws, Space, commands, program};
+use crate::case::{Bound, Call, Case, Draw, Kind, Query, Section, Span};
 use crate::common::rng::Rng;
-use crate::model;
-use crate::program::Program;
+use crate::model::{self, Emissions};
 
 /// Elements of vertex buffers: vertices and instances that draws reach are below.
 const ELEMENTS: u32 = 24;
 /// Indices.
-const INDICES: u32 = 32;
+pub(super) const INDICES: u32 = 32;
 
 /// The case of a seed.
 pub fn case(seed: u64, space: &Space) -> Case {
     let rng = &mut Rng::new(seed);
-    let Draws::Direct = space.draws;
     let program = program(rng, space);
     let topology = rng.pick(program.input.topologies());
     let provoking = match space.last_vertex && rng.percent(35) {
@@ -25,16 +23,29 @@ pub fn case(seed: u64, space: &Space) -> Case {
         false => ProvokingVertex::First,
     };
     let index_type = rng.pick(&[IndexType::Uint16, IndexType::Uint32]);
-    let indices: Vec<u32> = (0..INDICES).map(|_| rng.range(4, ELEMENTS - 5)).collect();
+    // Lists are not restarted without a feature.
+    let restart = space.draws == Draws::All && !is_list(topology) && rng.percent(60);
+    let restart_index = restart.then(|| index_type.restart_index());
+    let index = |rng: &mut Rng| match restart_index.filter(|_| rng.percent(15)) {
+        Some(restart) => restart,
+        None => rng.range(4, ELEMENTS - 5),
+    };
+    let indices: Vec<u32> = (0..INDICES).map(|_| index(rng)).collect();
     let draws: Vec<Vec<Draw>> = (0..if rng.percent(60) { 1 } else { rng.range(2, 3) })
         .map(|_| {
-            (0..if rng.percent(50) { 1 } else { rng.range(0, 4) }).map(|_| draw(rng)).collect()
+            let draws = if rng.percent(50) { 1 } else { rng.range(0, 4) };
+            (0..draws).map(|_| commands::draw(rng, space.draws)).collect()
         })
         .collect();
     let section = |draws: Vec<Draw>| {
-        let vertices = |draw: &Draw| vertices(draw, &indices);
-        let emitted = |draw| model::emitted(&program, topology, provoking, draw, &vertices(draw));
-        let emitted = draws.iter().map(emitted).collect();
+        let of_draw = |draw: &Draw| {
+            let of_call = |call| {
+                let vertices = vertices(draw.indexed, call, &indices, restart_index);
+                model::emitted(&program, topology, provoking, call, &vertices)
+            };
+            draw.calls.iter().map(of_call).fold(Emissions::default(), Emissions::and)
+        };
+        let emitted = draws.iter().map(of_draw).collect();
         Section { begin: [false; 4], end: [false; 4], draws, emitted }
     };
     let sections = draws.into_iter().map(section).collect();
@@ -43,7 +54,7 @@ pub fn case(seed: u64, space: &Space) -> Case {
         program,
         topology,
         provoking,
-        restart: false,
+        restart,
         image: Vec::new(),
         vertices: Vec::new(),
         indices: Bound { offset: 0, size: 0 },
@@ -53,38 +64,44 @@ pub fn case(seed: u64, space: &Space) -> Case {
         sections,
         queries: Vec::new(),
     };
-    place(rng, &mut case, &indices);
+    place(rng, &mut case, &indices, space.draws);
     counters(rng, &mut case);
     queries(rng, &mut case);
     case
 }
 
-fn draw(rng: &mut Rng) -> Draw {
-    let indexed = rng.percent(50);
-    let count = if rng.percent(10) { rng.below(3) } else { rng.range(1, 14) };
-    Draw {
-        indexed,
-        first: rng.below(if indexed { INDICES - count + 1 } else { 6 }),
-        count,
-        vertex_offset: if indexed { rng.range(0, 8) as i32 - 4 } else { 0 },
-        first_instance: if rng.percent(50) { 0 } else { rng.below(6) },
-        instance_count: if rng.percent(60) { 1 } else { rng.below(4) },
-    }
+const fn is_list(topology: PrimitiveTopology) -> bool {
+    matches!(
+        topology,
+        PrimitiveTopology::PointList
+            | PrimitiveTopology::LineList
+            | PrimitiveTopology::TriangleList
+            | PrimitiveTopology::LineListWithAdjacency
+            | PrimitiveTopology::TriangleListWithAdjacency
+    )
 }
 
-/// The numbers of the vertices that a draw takes.
-fn vertices(draw: &Draw, indices: &[u32]) -> Vec<Option<u32>> {
-    let vertices = draw.first..draw.first + draw.count;
-    let vertex = |number: u32| match draw.indexed {
-        true => indices[number as usize].wrapping_add_signed(draw.vertex_offset),
-        false => number,
+/// The numbers of the vertices that a draw takes; `None` restarts.
+fn vertices(
+    indexed: bool,
+    call: &Call,
+    indices: &[u32],
+    restart_index: Option<u32>,
+) -> Vec<Option<u32>> {
+    let vertex = |number: u32| match indexed {
+        true => {
+            let index = indices[number as usize];
+            let vertex = index.wrapping_add_signed(call.vertex_offset);
+            (restart_index != Some(index)).then_some(vertex)
+        }
+        false => Some(number),
     };
-    vertices.map(|number| Some(vertex(number))).collect()
+    (call.first..call.first + call.count).map(vertex).collect()
 }
 
 /// A memory that grows.
-struct Image<'a> {
-    rng: &'a mut Rng,
+pub(super) struct Image<'a> {
+    pub(super) rng: &'a mut Rng,
     bytes: Vec<u8>,
 }
 
@@ -97,7 +114,7 @@ impl Image<'_> {
         }
     }
 
-    fn add(&mut self, bytes: &[u8]) -> Bound {
+    pub(super) fn add(&mut self, bytes: &[u8]) -> Bound {
         let bound = Bound { offset: self.bytes.len() as u64, size: bytes.len() as u64 };
         self.bytes.extend(bytes);
         self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
@@ -107,20 +124,25 @@ impl Image<'_> {
 }
 
 /// Gives everything its place in the memory.
-fn place(rng: &mut Rng, case: &mut Case, indices: &[u32]) {
+fn place(rng: &mut Rng, case: &mut Case, indices: &[u32], draws: Draws) {
     let sizes = sizes(rng, case);
     let mut image = Image { rng, bytes: Vec::new() };
-    image.gap();
+    // lavapipe reads the indices of indirect draws from the start of the buffer on.
+    if draws == Draws::Direct || image.rng.percent(40) {
+        image.gap();
+    }
+    let size = case.index_type.size() as usize;
+    let bytes = indices.iter().flat_map(|index| index.to_le_bytes().into_iter().take(size));
+    case.indices = image.add(&bytes.collect::<Vec<_>>());
     for (location, attribute) in case.program.attributes.iter().enumerate() {
         let components = attribute.components;
         let words = (0..ELEMENTS).flat_map(|e| (0..components).map(move |c| (e, c)));
         let bytes = words.flat_map(|(e, c)| model::attribute(location, e, c).to_le_bytes());
         case.vertices.push(image.add(&bytes.collect::<Vec<_>>()));
     }
-    let bytes = indices
-        .iter()
-        .flat_map(|index| index.to_le_bytes().into_iter().take(case.index_type.size() as usize));
-    case.indices = image.add(&bytes.collect::<Vec<_>>());
+    for draw in case.sections.iter_mut().flat_map(|section| &mut section.draws) {
+        commands::place(&mut image, draw);
+    }
     let strides = case.program.strides;
     let counters: Vec<u8> = (0..4)
         .flat_map(|buffer| counter(image.rng, strides[buffer], sizes[buffer]).to_le_bytes())
@@ -205,7 +227,6 @@ fn queries(rng: &mut Rng, case: &mut Case) {
     }
 }
 
-/// Whether the draws of a program reach its vertex buffers alone.
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -213,14 +234,14 @@ mod tests {
     #[test]
     fn vertices_and_instances_have_elements() {
         for seed in 0..300 {
-            let case = case(seed, &Space::whole(Draws::Direct));
-            let Program { attributes, .. } = &case.program;
-            assert_eq!(attributes.len(), case.vertices.len());
-            for draw in case.sections.iter().flat_map(|section| &section.draws) {
-                assert!(draw.first_instance + draw.instance_count <= ELEMENTS);
+            let case = case(seed, &Space::whole(Draws::All));
+            let draws = case.sections.iter().flat_map(|section| &section.draws);
+            let calls = draws.flat_map(|draw| draw.calls.iter().map(|call| (draw.indexed, call)));
+            for (indexed, call) in calls {
+                assert!(call.first_instance + call.instance_count <= ELEMENTS);
                 let indices = [4, ELEMENTS - 5].repeat(INDICES as usize / 2);
-                for vertex in vertices(draw, &indices).into_iter().flatten() {
-                    assert!(vertex < ELEMENTS, "seed {seed}: {draw:?}");
+                for vertex in vertices(indexed, call, &indices, None).into_iter().flatten() {
+                    assert!(vertex < ELEMENTS, "seed {seed}: {call:?}");
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! Makes up shaders and draws, from a seed alone.
 
 mod code;
+mod commands;
 pub mod draws;
 mod interface;
 
@@ -29,6 +30,8 @@ impl Space {
 pub enum Draws {
     /// `vkCmdDraw` and `vkCmdDrawIndexed`.
     Direct,
+    /// Also with primitive restart, indirect, with a count in memory, and by a byte count.
+    All,
 }
 
 /// Shaders of a seed.
