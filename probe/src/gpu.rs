@@ -315,6 +315,11 @@ impl Gpu {
         overrides::set_max_shared_workgroups(&mut self.context, workgroups);
     }
 
+    /// [`overrides::set_max_entries`]
+    pub fn set_max_entries(&mut self, entries: u64) {
+        overrides::set_max_entries(&mut self.context, entries);
+    }
+
     /// [`overrides::omit_barrier`]
     ///
     /// # Safety

@@ -69,6 +69,10 @@ impl Barrier {
         let both = (Stage::COMPUTE_SHADER, Access::SHADER_READ | Access::SHADER_WRITE);
         // The application's shaders may also read uniform buffers.
         let captures = (Stage::COMPUTE_SHADER, both.1 | Access::UNIFORM_READ);
+        let indirect_captures = (
+            Stage::COMPUTE_SHADER | Stage::DRAW_INDIRECT,
+            captures.1 | Access::INDIRECT_COMMAND_READ,
+        );
         match self {
             // Kernels overwrite the arguments of indirect dispatches, and queries that transfers
             // copied.
@@ -78,16 +82,14 @@ impl Barrier {
             }
             Self::BeforeCounting => {
                 let earlier = Stage::COMPUTE_SHADER | Stage::DRAW_INDIRECT | Stage::TRANSFER;
-                ((earlier, Access::SHADER_WRITE), captures)
+                ((earlier, Access::SHADER_WRITE), indirect_captures)
             }
             // Nothing that is written there is an argument of an indirect dispatch.
             Self::BeforeFused => {
                 let earlier = Stage::COMPUTE_SHADER | Stage::TRANSFER;
                 ((earlier, Access::SHADER_WRITE), captures)
             }
-            Self::BetweenCaptures | Self::RestartToSetup | Self::PlaceToCapture => {
-                (write, captures)
-            }
+            Self::BetweenCaptures | Self::RestartToSetup => (write, captures),
             Self::EndsToHost => (write, (Stage::HOST, Access::HOST_READ)),
             Self::BeforeJob => {
                 let earlier = Stage::COMPUTE_SHADER | Stage::DRAW_INDIRECT | Stage::TRANSFER;
@@ -98,13 +100,7 @@ impl Barrier {
             }
             Self::ArgumentsToDraw => (write, (Stage::DRAW_INDIRECT, Access::INDIRECT_COMMAND_READ)),
             // If descriptors are few, the window of a counter may overlap a capture buffer.
-            Self::SetupToCapture => (
-                write,
-                (
-                    Stage::COMPUTE_SHADER | Stage::DRAW_INDIRECT,
-                    captures.1 | Access::INDIRECT_COMMAND_READ,
-                ),
-            ),
+            Self::SetupToCapture | Self::PlaceToCapture => (write, indirect_captures),
             Self::BeforeMove => (
                 // The copy of an earlier execution of the command buffer may still be read, or be
                 // reading.

@@ -47,11 +47,6 @@ impl From<RuntimeError> for Failure {
     }
 }
 
-/// Whether geometry shaders are not lowered at all yet: the one place that lets a case pass without a capture.
-pub const fn is_missing(failure: &Failure) -> bool {
-    matches!(failure, Failure::Lower(LowerError::NativeOnly { .. }))
-}
-
 /// The shaders of a case for the compute backend.
 pub fn lower(gpu: &Gpu, case: &Case, modules: &Modules) -> Result<Lowered, Failure> {
     let vertex_input = case.vertex_input();

@@ -29,9 +29,10 @@ mod program;
 mod run;
 
 use common::batches::{self, Worker};
-use common::settings::cases;
+use common::settings::{cases, has_validation};
 use generate::Draws;
 use run::GeometryWorker;
+use vkxfb::internal::Barrier;
 use vkxfb_probe::gpu::Resources;
 
 /// Cases that a thread takes at a time.
@@ -50,6 +51,51 @@ fn random_draws_of_geometry_shaders_capture_what_the_model_says() {
     let count = cases("VKXFB_GEOMETRY", 300);
     let open = || GeometryWorker::new(Draws::All, Resources::Best);
     batches::run("geometry-draws", count, BATCH, open).check();
+}
+
+/// The same where captures have fewer descriptors, and not addresses.
+#[test]
+fn random_draws_of_geometry_shaders_hold_by_descriptors() {
+    let count = cases("VKXFB_GEOMETRY", 200);
+    let open = || GeometryWorker::by_compute(Resources::Descriptors);
+    batches::run("geometry-descriptors", count, BATCH, open).check();
+}
+
+/// Nothing depends on how many entries the draws are divided into.
+#[test]
+fn random_draws_of_geometry_shaders_hold_with_two_entries() {
+    let count = cases("VKXFB_GEOMETRY", 200);
+    let open = || {
+        let mut worker = GeometryWorker::by_compute(Resources::Best);
+        worker.gpu.set_max_entries(2);
+        worker
+    };
+    batches::run("geometry-entries", count, BATCH, open).check();
+}
+
+/// Synchronization validation reports each barrier of geometry captures that is left out.
+#[test]
+fn barriers_that_lack_are_reported() {
+    if !has_validation() {
+        return eprintln!("skipped: without the validation layer");
+    }
+    let mut worker = GeometryWorker::by_compute(Resources::Descriptors);
+    let barriers = [
+        Barrier::BeforeCounting,
+        Barrier::CountsToSums,
+        Barrier::SumsToPlace,
+        Barrier::PlaceToCapture,
+    ];
+    for barrier in [None].into_iter().chain(barriers.map(Some)) {
+        let mut reported = 0;
+        for seed in 0..12 {
+            let messages = worker.messages_without(barrier, seed);
+            assert!(messages.iter().all(|m| m.id.starts_with("SYNC-HAZARD")), "{messages:?}");
+            reported += messages.len();
+        }
+        assert_eq!(reported > 0, barrier.is_some(), "{barrier:?}: {reported} messages");
+    }
+    assert!(worker.finish().failures.is_empty());
 }
 
 /// A wrong model is noticed.

@@ -124,6 +124,7 @@ impl Planner<'_> {
             let blocks = self.plan.entry_groups[number].block_count();
             let workgroups = fold(blocks.into(), self.limits.workgroups_per_axis)?;
             let kernel = Kernel::EntrySums;
+            self.part_by_descriptors(number, Barrier::CountsToSums);
             self.plan.steps.push(Step::Kernel { kernel, parameters, workgroups });
         }
         self.push_barrier(Barrier::SumsToPlace, Touched::Unknown);
@@ -142,8 +143,8 @@ impl Planner<'_> {
 
     /// Captures of all groups: those that count, or those that store with batches in a block.
     fn push_captures(&mut self, entries: BlockId, storing: Option<BlockId>) {
-        let plan = &mut *self.plan;
-        plan.steps.extend(plan.entry_groups.iter().enumerate().map(|(number, group)| {
+        for number in 0..self.plan.entry_groups.len() {
+            let group = self.plan.entry_groups[number];
             let at = |block, size: usize| BatchId { block, number, size: size as u64 };
             let draws = Draws::Emitted {
                 listed: group.listed,
@@ -151,9 +152,20 @@ impl Planner<'_> {
                 entries: at(entries, size_of::<Entries>()),
                 is_counting: storing.is_none(),
             };
-            let (key, state, size) = (group.key, group.state, group.size);
-            Step::Capture(CaptureStep { key, state, draws, size })
-        }));
+            if storing.is_none() {
+                self.part_by_descriptors(number, Barrier::BeforeCounting);
+            }
+            let EntryGroup { key, state, size, .. } = group;
+            self.plan.steps.push(Step::Capture(CaptureStep { key, state, draws, size }));
+        }
+    }
+
+    /// By descriptors, what writes scratch memory may write all of it: adds a barrier before step `number` of
+    /// several that do.
+    fn part_by_descriptors(&mut self, number: usize, barrier: Barrier) {
+        if number > 0 && self.limits.by_descriptors {
+            self.push_barrier(barrier, Touched::Unknown);
+        }
     }
 
     /// Lists draws that the CPU knows, in groups with the same state and the same queries.
