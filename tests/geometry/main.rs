@@ -26,6 +26,7 @@ mod known;
 mod model;
 mod native;
 mod program;
+mod reach;
 mod run;
 
 use common::batches::{self, Worker};

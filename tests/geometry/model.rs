@@ -41,6 +41,8 @@ pub struct Emissions {
     pub primitives: Vec<Primitive>,
     /// The most strips of an invocation, complete or not.
     pub strips: usize,
+    /// Whether some strip had too few vertices for a primitive.
+    pub incomplete: bool,
 }
 
 impl Emissions {
@@ -48,6 +50,7 @@ impl Emissions {
     pub fn and(mut self, other: Self) -> Self {
         self.primitives.extend(other.primitives);
         self.strips = self.strips.max(other.strips);
+        self.incomplete |= other.incomplete;
         self
     }
 }
@@ -136,7 +139,10 @@ pub fn emitted(
             for invocation in 0..program.invocations {
                 let inputs = GeometryInputs { program, vertices: &vertices, primitive, invocation };
                 let (events, _) = interpret::run(&program.geometry, &inputs, &program.outputs);
-                emitted.strips = emitted.strips.max(strips(&events));
+                let strips = || strips(&events);
+                emitted.strips = emitted.strips.max(strips().count());
+                emitted.incomplete |=
+                    strips().any(|strip| strip.len() < program.emitted.vertices());
                 let primitives = assembled(program.emitted, provoking, events);
                 emitted.primitives.extend(primitives);
             }
@@ -145,10 +151,10 @@ pub fn emitted(
     emitted
 }
 
-/// How many strips have a vertex.
-fn strips(events: &[Event]) -> usize {
+/// The strips that have a vertex.
+fn strips(events: &[Event]) -> impl Iterator<Item = &[Event]> {
     let strips = events.split(|event| *event == Event::EndPrimitive);
-    strips.filter(|strip| !strip.is_empty()).count()
+    strips.filter(|strip| !strip.is_empty())
 }
 
 /// The primitives of the strips that an invocation emits. What a strip leaves incomplete is none.
@@ -265,7 +271,7 @@ impl Run<'_> {
                 false => 0,
             };
         }
-        for (draw, Emissions { primitives, strips }) in section.emitted.iter().enumerate() {
+        for (draw, Emissions { primitives, strips, .. }) in section.emitted.iter().enumerate() {
             let program = &self.case.program;
             if strips + program.emitted.vertices() > program.max_vertices as usize + 1 {
                 self.result.facts.insert(Fact::ShortStrips);
