@@ -17,6 +17,14 @@ pub fn sample_of(all: u64) -> u64 {
     if is_full() { all } else { all.div_ceil(SHARE) }
 }
 
+/// Two of the ways in which a compiler can be called, other ones for the next number, and all with `VKXFB_FULL=1`:
+/// what is compiled in ways that are numbered in turn is compiled in each. A call of glslang takes 0.15 s, of which all
+/// but a little goes to what it knows of the language.
+pub fn ways_of<T>(all: &[T], number: usize) -> impl Iterator<Item = &T> {
+    let (first, count) = if is_full() { (0, all.len()) } else { (2 * number, 2.min(all.len())) };
+    all.iter().cycle().skip(first % all.len()).take(count)
+}
+
 /// Whether everything is run that takes long: `VKXFB_FULL` is 1.
 pub fn is_full() -> bool {
     std::env::var_os("VKXFB_FULL").is_some_and(|value| value == "1")

@@ -9,6 +9,7 @@ use vkxfb::spirv::specialization::SpecializationConstant;
 
 use super::shaders::all_of;
 use crate::common;
+use crate::common::settings::ways_of;
 
 /// A shader that declares push constants, with what its captured value is computed from.
 fn source(extensions: &[&str], declarations: &str, value: &str) -> String {
@@ -30,20 +31,23 @@ fn source(extensions: &[&str], declarations: &str, value: &str) -> String {
 /// range of bytes that it reads.
 fn valid(source: &str) -> Range<u32> {
     let mut found = None;
+    let mut ways = Vec::new();
     for (version, target) in common::VERSIONS {
-        for debug in [&[][..], &["-gVS"]] {
-            // Its extension is not of 1.0, and glslang's debug info of pointers has ids that are 0.
-            if !debug.is_empty() && (version == "spirv1.0" || source.contains("reference")) {
-                continue;
-            }
-            let words = common::compile(source, &[&["--target-env", version], debug].concat());
-            for lowered in all_of(&Shader::new(&words)) {
-                let lowered = lowered.unwrap_or_else(|error| panic!("{version}: {error}"));
-                common::validate(&lowered.words, target);
-                assert_private(&lowered);
-                let range = found.get_or_insert_with(|| lowered.push_constants.clone());
-                assert_eq!(*range, lowered.push_constants, "{version} {}", lowered.backend());
-            }
+        ways.push((version, target, &[][..]));
+        // Its extension is not of 1.0, and glslang's debug info of pointers has ids that are 0.
+        if version != "spirv1.0" && !source.contains("reference") {
+            ways.push((version, target, &["-gVS"]));
+        }
+    }
+    // Sources that differ are compiled in other ways.
+    for (version, target, debug) in ways_of(&ways, source.len()) {
+        let words = common::compile(source, &[&["--target-env", version], *debug].concat());
+        for lowered in all_of(&Shader::new(&words)) {
+            let lowered = lowered.unwrap_or_else(|error| panic!("{version}: {error}"));
+            common::validate(&lowered.words, target);
+            assert_private(&lowered);
+            let range = found.get_or_insert_with(|| lowered.push_constants.clone());
+            assert_eq!(*range, lowered.push_constants, "{version} {}", lowered.backend());
         }
     }
     found.unwrap()

@@ -10,6 +10,7 @@ use vkxfb::spirv::{Id, Module};
 use vkxfb::translators::split_blocks::{self, split_blocks};
 
 use crate::common;
+use crate::common::settings::ways_of;
 
 /// Control flow and values that optimisers change, a block and a structure.
 const BRANCHING: &str = r#"#version 450
@@ -129,10 +130,11 @@ fn by_name(words: &[u32], entry_point: Option<&str>) -> Option<CaptureList> {
 #[test]
 fn every_version_and_amount_of_debug_information() {
     let expected = places(&layout(&common::compile(BRANCHING, &[])));
-    for (version, target) in common::VERSIONS {
-        for debug in [None, Some("-g"), Some("-gVS"), Some("-Od"), Some("-g0")] {
+    let all = [None, Some("-g"), Some("-gVS"), Some("-Od"), Some("-g0")];
+    for (number, (version, target)) in common::VERSIONS.into_iter().enumerate() {
+        for debug in ways_of(&all, number) {
             let mut arguments = vec!["--target-env", version];
-            arguments.extend(debug);
+            arguments.extend(*debug);
             let words = common::compile(BRANCHING, &arguments);
             let found = lower_all(&words, None, target, &format!("{arguments:?}"));
             assert_eq!(places(&found), expected, "{arguments:?}");

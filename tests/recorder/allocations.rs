@@ -15,9 +15,9 @@ use vkxfb_probe::subject::Subject;
 
 use crate::common::descriptor_set::DescriptorSet;
 use crate::common::device;
+use crate::common::settings::sample_of;
 
 const COMPUTE: Backend = Backend::Compute;
-const DRAWS: u32 = 1000;
 /// Indices of a draw with primitive restart: enough for two workgroups of the restart kernel.
 const INDICES: u32 = 10_000;
 /// The sizes in bytes of the buffer that is read and of the capture buffer. Each flushed draw has
@@ -26,6 +26,11 @@ const SIZES: [u64; 2] = [1 << 16, 1 << 25];
 /// Bytes between dynamic offsets: the largest alignment that Vulkan allows a device to require.
 const OFFSET: u32 = 256;
 const STRIP: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
+
+/// The most draws of a recording, which the validation layer takes long for.
+fn most_draws() -> u32 {
+    sample_of(1000) as u32
+}
 
 /// What a capture consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,7 +115,7 @@ impl Bench {
         let counter = gpu.create_buffer(16, usage, MemoryLocation::Device).unwrap();
         gpu.write(&counter, 0, &[0; 16]).unwrap();
         let pools = [QueryKind::TransformFeedbackStream, QueryKind::PrimitivesGenerated]
-            .map(|kind| gpu.create_query_pool(kind, DRAWS).unwrap());
+            .map(|kind| gpu.create_query_pool(kind, most_draws()).unwrap());
         Self { gpu, shader, pipelines, memory, counter, pools, set }
     }
 
@@ -126,8 +131,8 @@ impl Bench {
 
     fn arena(&mut self) -> Arena {
         let restart = ArenaDesc::restart_scratch(INDICES.into());
-        let desc = ArenaDesc::for_draws(4 * u64::from(DRAWS), 4 * u64::from(DRAWS));
-        let scratch = desc.scratch + u64::from(DRAWS) * restart;
+        let desc = ArenaDesc::for_draws(4 * u64::from(most_draws()), 4 * u64::from(most_draws()));
+        let scratch = desc.scratch + u64::from(most_draws()) * restart;
         self.gpu.create_arena(&desc.scratch(scratch)).unwrap()
     }
 
@@ -174,7 +179,7 @@ impl Bench {
                 // SAFETY: everything outlives the submission, which is waited for.
                 unsafe {
                     for pool in pools {
-                        pool.reset(ctx, cmd, 0, DRAWS)?;
+                        pool.reset(ctx, cmd, 0, most_draws())?;
                     }
                     let record = || {
                         let mut recorder = Recorder::begin(capture, arena, cmd, &desc)?;
@@ -284,14 +289,15 @@ fn draws_allocate_nothing_by_descriptors() {
     let mut capture = Capture::new(bench.gpu.context(), &bench.gpu.kernels());
     for kind in KINDS {
         // Few draws need another pipeline than many, which is created when it is first needed.
-        for draws in [10, DRAWS] {
+        let most = most_draws();
+        for draws in [10, most] {
             bench.allocations(&mut capture, &mut arena, kind, draws);
         }
         let few = bench.allocations(&mut capture, &mut arena, kind, 10);
-        let many = bench.allocations(&mut capture, &mut arena, kind, DRAWS);
+        let many = bench.allocations(&mut capture, &mut arena, kind, most);
         match kind {
             Kind::Flushes | Kind::FlushesOfOthers => {
-                let each = (many - few).div_ceil(u64::from(DRAWS - 10));
+                let each = (many - few).div_ceil(u64::from(most - 10));
                 assert!(each <= PER_FLUSH, "{kind:?}: {each}");
             }
             _ => assert_eq!(many, few, "{kind:?}"),
@@ -307,8 +313,8 @@ fn nothing_is_allocated_while_recording() {
     let mut arena = bench.arena();
     let mut capture = Capture::new(bench.gpu.context(), &bench.gpu.kernels());
     for kind in KINDS {
-        bench.allocations(&mut capture, &mut arena, kind, DRAWS);
-        assert_eq!(bench.allocations(&mut capture, &mut arena, kind, DRAWS), 0, "{kind:?}");
+        bench.allocations(&mut capture, &mut arena, kind, most_draws());
+        assert_eq!(bench.allocations(&mut capture, &mut arena, kind, most_draws()), 0, "{kind:?}");
     }
     bench.gpu.destroy_arena(arena);
     bench.close();

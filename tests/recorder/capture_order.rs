@@ -16,6 +16,7 @@ use vkxfb_probe::shaders::ProbeShader;
 
 use crate::common::device;
 use crate::common::rng::Rng;
+use crate::common::settings::sample_of;
 
 const COMPUTE: Backend = Backend::Compute;
 const POINTS: PrimitiveTopology = PrimitiveTopology::PointList;
@@ -311,7 +312,7 @@ fn captures_have_barriers_where_they_touch_the_same_bytes() {
         let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
         let bench = Bench::new(&mut gpu);
         let has_addresses = gpu.context().has_addresses();
-        for seed in 0..4 {
+        for seed in 0..sample_of(4) {
             let mut random = Rng::new(seed);
             let cases: Vec<Case> = (0..CASES).map(|_| Case::random(&mut random)).collect();
             let (barriers, captured) = bench.run(&mut gpu, &cases, true);

@@ -209,7 +209,7 @@ fn an_access_that_grows_serves_two_recordings() {
 /// memory that was added.
 #[test]
 fn an_arena_grows_to_what_is_drawn() {
-    let draws = common::settings::number("VKXFB_CAPTURED_DRAWS", 100_000) as u32;
+    let draws = common::settings::cases("VKXFB_CAPTURED_DRAWS", 100_000) as u32;
     for (profile, resources) in &WAYS[..2] {
         let mut bench = open(*profile, *resources, draws + 3);
         let mut capture = Capture::new(bench.gpu.context(), &bench.gpu.kernels());

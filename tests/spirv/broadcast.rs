@@ -8,6 +8,7 @@ use vkxfb::translators::broadcast::{Broadcast, BroadcastError, BroadcastOptions,
 
 use crate::common;
 use crate::common::render::{Renderer, SIZE, Scene, Texels};
+use crate::common::settings::ways_of;
 
 const FLOAT: vk::Format = vk::Format::R32G32B32A32_SFLOAT;
 
@@ -228,8 +229,8 @@ fn assert_texels(found: &[Texels], expected: &Texels, components: usize, what: &
 
 #[test]
 fn what_glslang_emits_becomes_a_valid_module() {
-    for case in CASES {
-        for (arguments, target) in TARGETS {
+    for (number, case) in CASES.iter().enumerate() {
+        for (arguments, target) in ways_of(&TARGETS, number) {
             let words = compile_for(case.source, arguments);
             let result = broadcast(&words, 8).unwrap();
             common::validate(&result.words, target);
