@@ -14,7 +14,7 @@ send_and_sync! {
     vkxfb::counts { BoundBuffer, DrawCounts }
     vkxfb::internal { Barrier, ContextId }
     vkxfb::lower {
-        Backend, Captures<'static>, Effects, LowerError, Lowered, LoweredAttribute, LoweredCompute, LoweredKind, LoweredVertex,
+        Backend, Captures<'static>, Effects, GeometryInput, LoweredGeometry, LowerError, Lowered, LoweredAttribute, LoweredCompute, LoweredKind, LoweredVertex,
         ResourcePlan, Shader<'static>, SpecIds, SysvalsPlace, WideAccesses,
     }
     vkxfb::translators::broadcast { AddedOutput, Broadcast, BroadcastError, BroadcastOptions<'static> }
@@ -46,10 +46,12 @@ send_and_sync! {
     vkxfb::spirv::declarations { Declarations, Type, Variable }
     vkxfb::spirv::emit { Builder<'static>, Code }
     vkxfb::spirv::entry_point { EntryPoint, EntryPointError }
+    vkxfb::spirv::merge { MergeError }
     vkxfb::spirv::link { Library, LinkError, Linker<'static, 'static>, Stub }
     vkxfb::spirv::specialization { DeclaredConstant, SpecializationConstant<'static>, SpecializationError }
     vkxfb::spirv::static_use { StaticUse }
     vkxfb::sysval { AttributeDescriptor, Batch, DrawSysvals, Sysvals }
+    vkxfb::sysval::entries { Entries, EntryJob, EntrySums, PlaceEntries }
     vkxfb::sysval::draw_arguments { CountedDraw, DrawArguments }
     vkxfb::sysval::results { Query, Results }
     vkxfb::sysval::setup {
