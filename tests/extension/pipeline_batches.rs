@@ -24,7 +24,7 @@ const CONTROL: &str = "#version 450
     layout(location = 0) in flat uint value[];
     layout(location = 0) out uint passed[];
     void main() {
-        passed[0] = value[0];
+        passed[gl_InvocationID] = value[gl_InvocationID];
         gl_TessLevelOuter[0] = 1.0;
         gl_TessLevelOuter[1] = 1.0;
     }";
