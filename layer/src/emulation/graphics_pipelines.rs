@@ -93,7 +93,7 @@ pub(super) unsafe fn translated(info: &mut vk::GraphicsPipelineCreateInfo<'stati
 pub(super) enum Own {
     Nothing,
     Library(Parts),
-    Pipeline(Pipeline),
+    Pipeline(Arc<Pipeline>),
 }
 
 /// Finds out what the layer has to keep for a pipeline.
@@ -143,7 +143,7 @@ pub(super) unsafe fn capturing(
         match Pipeline::new(emulation.context(), &parts, layout())? {
             Some(pipeline) if pipeline.prepare(cache, compiles)? => {
                 objects.repeat_effects(pipeline.repeated_effects()?, pipeline.entry_point());
-                Ok(Own::Pipeline(pipeline))
+                Ok(Own::Pipeline(Arc::new(pipeline)))
             }
             _ => Ok(Own::Nothing),
         }

@@ -1,8 +1,6 @@
 //! `vkCreateGraphicsPipelines`, which creates several pipelines at once. Where the layer refuses
 //! some of them, the driver creates [the others](https://docs.vulkan.org/spec/latest/chapters/pipelines.html#pipelines-multiple).
 
-use std::sync::Arc;
-
 use ash::vk;
 
 use super::Emulation;
@@ -119,7 +117,7 @@ impl Batch {
                 _ if pipeline == vk::Pipeline::null() => {}
                 Own::Nothing => {}
                 Own::Library(parts) => _ = objects.libraries.insert(pipeline, parts),
-                Own::Pipeline(own) => _ = objects.pipelines.insert(pipeline, Arc::new(own)),
+                Own::Pipeline(own) => _ = objects.pipelines.insert(pipeline, own),
             }
         }
         result

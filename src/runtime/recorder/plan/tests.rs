@@ -523,7 +523,7 @@ fn what_geometry_shaders_draw_indirectly_is_assembled_by_the_gpu() {
 #[test]
 fn draws_with_and_without_geometry_shaders_are_parted() {
     let mut collected = with_geometry(&[draw(LIST, 3); 5]);
-    assert_eq!(collected.parts(), [0..5]);
+    assert_eq!(collected.parts().len(), 1);
     let mut other = collected.states[0];
     other.traits.geometry = None;
     collected.states.push(other);
