@@ -67,7 +67,7 @@ pub fn run(gpu: &mut Gpu, case: &Case, lowered: &Lowered) -> Result<Found, Failu
     let vertex_input = case.vertex_input();
     let desc = PipelineDesc::new(lowered)
         .topology(case.topology)
-        .dynamic_topology(case.seed % 4 == 0)
+        .dynamic_topology(case.seed.is_multiple_of(4))
         .provoking_vertex(case.provoking)
         .primitive_restart(case.restart)
         .vertex_input(&vertex_input);
