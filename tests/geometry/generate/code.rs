@@ -77,8 +77,13 @@ pub fn geometry(
     let (mut main, mut emissions) = (Vec::new(), 0);
     // Without it most strips would end too early.
     if most >= size && rng.percent(75) {
-        let length = rng.range(size, most);
+        // Often with some left, for a strip that the rest of the code emits.
+        let longest = if rng.percent(50) { most.div_ceil(2).max(size) } else { most };
+        let length = rng.range(size, longest);
         main.push(scope.strip(rng, length));
+        if rng.percent(50) {
+            main.push(Statement::End);
+        }
         emissions = length;
     }
     while emissions < most && rng.percent(75) {
@@ -126,6 +131,10 @@ impl Scope<'_> {
         self.counters += 1;
         let mut body = Vec::new();
         self.vertex(rng, &mut body);
+        // Now and then it is several strips, of which some are too short.
+        if rng.percent(40) {
+            body.push(Statement::If(self.condition(rng), vec![Statement::End], Vec::new()));
+        }
         self.counters -= 1;
         Statement::Loop { counter: self.counters, trips, body }
     }

@@ -185,9 +185,10 @@ fn sizes(rng: &mut Rng, case: &Case) -> [Option<u64>; 4] {
         }
         let size = stride * case.program.emitted.vertices() as u64;
         let room = if fits || rng.percent(30) { all } else { rng.below(all + 1) };
-        let over = match rng.percent(40) {
-            true => 4 * u64::from(rng.below((size / 4) as u32)),
-            false => 0,
+        let over = match rng.below(10) {
+            0..=2 => 4 * u64::from(rng.below((size / 4) as u32)),
+            3..=5 => size.saturating_sub(4 * u64::from(rng.range(1, 3))),
+            _ => 0,
         };
         Some((u64::from(room) * size + over).max(4))
     })
