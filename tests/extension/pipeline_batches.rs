@@ -36,7 +36,6 @@ const EVALUATION: &str = "#version 450
     void main() {
         captured = passed[0];
         gl_Position = vec4(0.0);
-        gl_PointSize = 1.0;
     }";
 
 /// A pipeline.
