@@ -137,16 +137,20 @@ impl CreateInfoAdditions {
         let missing: Vec<ChainedFeature> = features.iter().filter(is_missing).copied().collect();
 
         let structures = &mut *self.structures;
-        // All are made anew: one that an earlier call chained still points into that chain.
-        *structures = Structures { core: *core, ..Structures::default() };
         match chained_core {
             // SAFETY: as above.
             Some(chained) => unsafe { *chained = *core },
-            None => info = info.enabled_features(&structures.core),
+            None => {
+                structures.core = *core;
+                info = info.enabled_features(&structures.core);
+            }
         }
         macro_rules! chain {
             ($($structure:ident)*) => {
+                // What is missing is made anew: a structure that an earlier call chained points into that
+                // chain. The others may still be part of this one.
                 $(if missing.iter().any(|feature| feature.is_in(structures.$structure.s_type)) {
+                    structures.$structure = Default::default();
                     info = info.push_next(&mut structures.$structure);
                 })*
             };

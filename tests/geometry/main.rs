@@ -41,7 +41,7 @@ const BATCH: u64 = 10;
 
 #[test]
 fn random_geometry_shaders_capture_what_the_model_says() {
-    let count = cases("VKXFB_GEOMETRY", 600);
+    let count = cases("VKXFB_GEOMETRY", 400);
     let open = || GeometryWorker::new(Draws::Direct, Resources::Best);
     batches::run("geometry", count, BATCH, open).check();
 }
@@ -49,7 +49,7 @@ fn random_geometry_shaders_capture_what_the_model_says() {
 /// With primitive restart, and with draws whose arguments are in memory.
 #[test]
 fn random_draws_of_geometry_shaders_capture_what_the_model_says() {
-    let count = cases("VKXFB_GEOMETRY", 300);
+    let count = cases("VKXFB_GEOMETRY", 200);
     let open = || GeometryWorker::new(Draws::All, Resources::Best);
     batches::run("geometry-draws", count, BATCH, open).check();
 }
@@ -57,7 +57,7 @@ fn random_draws_of_geometry_shaders_capture_what_the_model_says() {
 /// The same where captures have fewer descriptors, and not addresses.
 #[test]
 fn random_draws_of_geometry_shaders_hold_by_descriptors() {
-    let count = cases("VKXFB_GEOMETRY", 200);
+    let count = cases("VKXFB_GEOMETRY", 100);
     let open = || GeometryWorker::by_compute(Resources::Descriptors);
     batches::run("geometry-descriptors", count, BATCH, open).check();
 }
@@ -65,7 +65,7 @@ fn random_draws_of_geometry_shaders_hold_by_descriptors() {
 /// Nothing depends on how many entries the draws are divided into.
 #[test]
 fn random_draws_of_geometry_shaders_hold_with_two_entries() {
-    let count = cases("VKXFB_GEOMETRY", 200);
+    let count = cases("VKXFB_GEOMETRY", 100);
     let open = || {
         let mut worker = GeometryWorker::by_compute(Resources::Best);
         worker.gpu.set_max_entries(2);
