@@ -3,7 +3,7 @@
 //!
 //! | variable | |
 //! |---|---|
-//! | `VKXFB_GEOMETRY` | how many cases: by default 600 and 300 with `VKXFB_FULL=1`, and a fifth without |
+//! | `VKXFB_GEOMETRY` | how many cases: by default 100 to 400 with `VKXFB_FULL=1`, and a fifth without |
 //! | `VKXFB_PRINT=1` | prints each case before it runs, for crashes of drivers |
 //! | `VKXFB_TEST_VALIDATION=0` | without the validation layer |
 //!
