@@ -3,7 +3,7 @@
 #
 # Installs what the tests and the probe need on Debian 12 (or a system made of it) beside Rust, where
 # it is missing: a C linker and a C++ compiler, the Vulkan loader and headers, the software driver lavapipe, the
-# validation layer, spirv-tools and glslang. Then runs COMMAND, with cargo on PATH. Says nothing where nothing is
+# validation layer, spirv-tools, glslang and shaderc. Then runs COMMAND, with cargo on PATH. Says nothing where nothing is
 # missing. On any other system it names what is missing and installs nothing.
 #
 # With --aarch64 COMMAND also finds what builds for aarch64 Linux and runs it, which tests/aarch64.sh fetches; with
@@ -64,6 +64,7 @@ missing() {
         echo 'vulkan-validationlayers the validation layer (VkLayer_khronos_validation)'
     have_command spirv-val || echo 'spirv-tools SPIRV-Tools (spirv-val)'
     have_command glslangValidator || echo 'glslang-tools glslang (glslangValidator)'
+    have_command glslc || echo 'glslc shaderc (glslc)'
     [ "$with" != aarch64 ] || have_command pkg-config || echo 'pkgconf pkg-config'
     [ "$with" != aarch64 ] || python3 -m pip --version >/dev/null 2>&1 || echo "python3-pip pip, Python's installer of packages"
 }

@@ -1,4 +1,4 @@
-//! GLSL to SPIR-V, by glslang.
+//! GLSL to SPIR-V, by glslang in its form of many files a process: shaderc's glslc.
 
 use spirv::{BuiltIn as SpirvBuiltIn, Decoration, Op, StorageClass};
 
@@ -12,19 +12,29 @@ pub struct Modules {
     pub geometry: Vec<u32>,
 }
 
-/// Compiles both shaders, in one process, which checks that they match.
-pub fn compile(program: &Program) -> Modules {
+/// Compiles the shaders of some programs, in one process: most of the time of one for each would be its start.
+pub fn compile(programs: &[&Program]) -> Vec<Modules> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
-    std::fs::write(path.join("shader.vert"), glsl::vertex(program)).unwrap();
-    std::fs::write(path.join("shader.geom"), glsl::geometry(program)).unwrap();
-    run_tool("glslangValidator", &["-V", "shader.vert", "shader.geom"], path);
-    let words = |name| {
-        let bytes = std::fs::read(path.join(name)).unwrap();
+    let mut arguments = vec!["-c".to_owned()];
+    for (number, program) in programs.iter().enumerate() {
+        for (stage, source) in [("vert", glsl::vertex(program)), ("geom", glsl::geometry(program))]
+        {
+            let file = format!("{number}.{stage}");
+            std::fs::write(path.join(&file), source).unwrap();
+            arguments.push(file);
+        }
+    }
+    run_tool("glslc", &arguments.iter().map(String::as_str).collect::<Vec<_>>(), path);
+    let words = |number, stage| {
+        let bytes = std::fs::read(path.join(format!("{number}.{stage}.spv"))).unwrap();
         vkxfb::spirv::words_from_bytes(&bytes).unwrap()
     };
-    let geometry = captured_built_ins(&words("geom.spv"), program);
-    Modules { vertex: words("vert.spv"), geometry }
+    let modules = |(number, program): (usize, &&Program)| Modules {
+        vertex: words(number, "vert"),
+        geometry: captured_built_ins(&words(number, "geom"), program),
+    };
+    programs.iter().enumerate().map(modules).collect()
 }
 
 /// Decorates built-in variables that are captured, which GLSL cannot declare again.

@@ -28,8 +28,13 @@ pub struct GeometryWorker {
 
 impl Worker for GeometryWorker {
     fn batch(&mut self, seeds: &[u64]) {
-        for seed in seeds {
-            self.case(*seed);
+        let cases: Vec<Case> = self.timed("generate", |worker| {
+            seeds.iter().map(|seed| case(*seed, &worker.space)).collect()
+        });
+        let programs: Vec<_> = cases.iter().map(|case| &case.program).collect();
+        let modules = self.timed("glslc", |_| compile(&programs));
+        for (case, modules) in cases.iter().zip(&modules) {
+            self.case(case, modules);
         }
     }
 
@@ -73,25 +78,24 @@ impl GeometryWorker {
         // SAFETY: what is captured is not read.
         unsafe { self.gpu.omit_barrier(barrier) };
         let case = case(seed, &self.space);
-        let modules = compile(&case.program);
-        let lowered = compute::lower(&self.gpu, &case, &modules).unwrap_or_else(|e| panic!("{e}"));
+        let modules = compile(&[&case.program]);
+        let lowered =
+            compute::lower(&self.gpu, &case, &modules[0]).unwrap_or_else(|e| panic!("{e}"));
         compute::run(&mut self.gpu, &case, &lowered).unwrap_or_else(|e| panic!("{e}"));
         self.gpu.take_messages()
     }
 
-    fn case(&mut self, seed: u64) {
-        let case = self.timed("generate", |worker| case(seed, &worker.space));
+    fn case(&mut self, case: &Case, modules: &Modules) {
         if number("VKXFB_PRINT", 0) != 0 {
-            eprintln!("seed {seed}\n{}", case.describe());
+            eprintln!("seed {}\n{}", case.seed, case.describe());
         }
-        let mut expected = self.timed("model", |_| model::expected(&case));
-        self.count(&case, &expected);
+        let mut expected = self.timed("model", |_| model::expected(case));
+        self.count(case, &expected);
         if self.perturb {
             expected.perturb();
         }
-        let modules = self.timed("glslang", |_| compile(&case.program));
-        self.native(&case, &modules, &expected);
-        self.compute(&case, &modules, &expected);
+        self.native(case, modules, &expected);
+        self.compute(case, modules, &expected);
     }
 
     fn count(&mut self, case: &Case, expected: &Expected) {
