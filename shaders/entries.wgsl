@@ -5,9 +5,9 @@
 struct EntrySums {
     counts: vec2<u32>,
     blocks: vec2<u32>,
-    // Of all dispatches, and perhaps some behind them, which nobody has written and nobody reads.
-    block_count: u32,
-    reserved: array<u32, 3>,
+    // The address of the `Entries` of the last dispatch. The blocks behind it are not needed.
+    last: vec2<u32>,
+    reserved: vec2<u32>,
 }
 
 // The entries of one invocation of xfb_entry_sums.
@@ -21,9 +21,10 @@ fn xfb_entry_sums(
     @builtin(local_invocation_index) local: u32,
 ) {
     let addresses = load4(kernel.parameters);
-    let block_count = load1(add_bytes(kernel.parameters, 16u));
+    let last = load_entries(load2(add_bytes(kernel.parameters, 16u)));
     let block = workgroup_id.y * workgroups.x + workgroup_id.x;
-    if block >= block_count {
+    // The tables are shorter than 4 GiB.
+    if block >= (last.blocks.x - addresses.z) / ENTRY_BLOCK_SIZE + last.count / ENTRIES_PER_BLOCK {
         return;
     }
     let first = block * ENTRIES_PER_BLOCK + local * ENTRIES_PER_INVOCATION;

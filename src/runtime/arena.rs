@@ -136,7 +136,8 @@ impl ArenaDesc {
     /// their instances, or with primitive restart as many as there are indices. If only the GPU knows how many
     /// there are, it is `u64::MAX`. The memory does not depend on what the shader emits.
     ///
-    /// Captures in one command buffer share most of this memory, if it lies in one block of the arena.
+    /// The captures are in one command buffer, and share most of this memory. For each further command buffer it is
+    /// called again.
     pub fn with_geometry(mut self, pipeline: &Pipeline, draws: u64, primitives: u64) -> Self {
         if pipeline.geometry().is_none() {
             return self;
@@ -148,6 +149,8 @@ impl ArenaDesc {
         let block = u64::from(ENTRIES_PER_BLOCK);
         let blocks = draws.saturating_mul(most.div_ceil(block) + 1);
         let blocks = blocks.saturating_add(primitives.min(MAX_ENTRIES).div_ceil(block));
+        // Captures that take more than those before them take a block twice as large at least.
+        let shared = blocks.checked_next_power_of_two().unwrap_or(u64::MAX).saturating_mul(2);
         let lists = blocks.saturating_mul(block.div_ceil(least) + 1).saturating_mul(LISTED_BYTES);
         let each = |bytes: usize| draws.saturating_mul(bytes as u64 + ALIGNMENT);
         let once = size_of::<EntrySums>() + size_of::<PlaceEntries>() + size_of::<EntryTables>();
@@ -158,7 +161,7 @@ impl ArenaDesc {
             .saturating_add(draws.saturating_mul(once as u64));
         self.scratch = self
             .scratch
-            .saturating_add(blocks.saturating_mul(block * ENTRY_SIZE + ENTRY_BLOCK_SIZE))
+            .saturating_add(shared.saturating_mul(block * ENTRY_SIZE + ENTRY_BLOCK_SIZE))
             .saturating_add(each(size_of::<Entries>() + size_of::<Batch>()));
         self
     }

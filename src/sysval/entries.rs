@@ -53,10 +53,10 @@ pub struct EntrySums {
     pub counts: Address,
     /// [`Entries::blocks`] of the first dispatch.
     pub blocks: Address,
-    /// The number of blocks of all dispatches, or more.
-    pub block_count: u32,
+    /// The address of the [`Entries`] of the last dispatch.
+    pub last: Address,
     /// Padding.
-    pub reserved: [u32; 3],
+    pub reserved: [u32; 2],
 }
 
 /// Parameters of the kernel that places the blocks.

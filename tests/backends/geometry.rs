@@ -3,7 +3,10 @@
 
 use vkxfb::Shader;
 use vkxfb::lower::{Backend, compute};
-use vkxfb::runtime::{Draw, Pipeline, PipelineDesc};
+use vkxfb::runtime::{
+    ArenaDesc, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, CounterBuffer, Draw,
+    IndirectDraw, MemoryLocation, Pipeline, PipelineDesc, Recorder,
+};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::{CaptureRequest, CaptureTarget, OpenOptions};
@@ -129,4 +132,63 @@ fn primitives_of_each_topology_are_assembled() {
         }
         device::close(gpu);
     }
+}
+
+/// Captures in one command buffer share the memory for what entries emit.
+#[test]
+fn a_thousand_indirect_captures_stay_small() {
+    const CAPTURES: u64 = 1000;
+    let mut gpu = device::open_with(OpenOptions::default());
+    let vertex = common::compile(VERTEX, &[]);
+    let words = common::compile_stage("geom", &geometry("triangles", 3), &[]);
+    let (vertex, vertex_input) = (Shader::new(&vertex), VertexInput::default());
+    let target = gpu.compute_target(Backend::Compute).unwrap();
+    let options = compute::Options::new(&vertex_input).vertex_shader(&vertex).target(target);
+    let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
+    // SAFETY: the context is of a live device.
+    let pipeline = unsafe { Pipeline::new(gpu.context(), &PipelineDesc::new(&lowered)) }.unwrap();
+
+    let ctx = gpu.context();
+    let usage = ctx.capture_buffer_usage(Backend::Compute)
+        | ctx.indirect_buffer_usage(Backend::Compute)
+        | ctx.counter_buffer_usage(Backend::Compute);
+    // A counter, the arguments of a draw of two triangles, and what they emit: each invocation a line of three
+    // vertices, that is two lines, and a point more.
+    let each: u64 = 2 * 2 * 2 * 2 * 16;
+    let memory = gpu.create_buffer(64 + CAPTURES * each, usage, MemoryLocation::Device).unwrap();
+    let mut words = [0u32; 16];
+    words[4..8].copy_from_slice(&[6, 1, 0, 0]);
+    gpu.write(&memory, 0, bytemuck::cast_slice(&words)).unwrap();
+    let desc =
+        ArenaDesc::for_draws(CAPTURES, CAPTURES).with_geometry(&pipeline, CAPTURES, u64::MAX);
+    let mut arena = gpu.create_arena(&desc).unwrap();
+    let kernels = gpu.kernels();
+    let buffer = memory.raw();
+    gpu.submit(|ctx, cmd| {
+        let buffers = [Some(CaptureBuffer { buffer, offset: 64, size: CAPTURES * each })];
+        let counters = [Some(CounterBuffer { buffer, offset: 0 })];
+        let desc = CaptureDesc::new(&pipeline).buffers(&buffers).counters(&counters);
+        for _ in 0..CAPTURES {
+            // SAFETY: everything outlives the submission, which is waited for.
+            unsafe {
+                let mut capture = Capture::new(ctx, &kernels);
+                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                let draw =
+                    IndirectDraw { buffer, offset: 16, draw_count: 1, stride: 16, count: None };
+                recorder.draw_indirect(PrimitiveTopology::TriangleList, &draw)?;
+                recorder.end(&counters)?;
+                ctx.capture_barrier(cmd, Backend::Compute, ConsumerScope::HOST);
+            }
+        }
+        Ok(())
+    })
+    .unwrap();
+    let used = arena.used().scratch;
+    assert!((2 << 20..16 << 20).contains(&used), "{used} bytes");
+    let found = gpu.read(&memory, 0..4).unwrap();
+    assert_eq!(u32::from_le_bytes(found.try_into().unwrap()), (CAPTURES * each) as u32);
+    gpu.destroy_arena(arena);
+    gpu.destroy_buffer(memory);
+    gpu.destroy_pipeline(pipeline);
+    device::close(gpu);
 }

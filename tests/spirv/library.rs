@@ -188,7 +188,7 @@ fn sysvals_have_one_layout() {
     );
     assert_eq!(layout("Entries"), expected!(Entries: counts, blocks, count, reserved));
     assert_eq!(layout("EntryTables"), expected!(EntryTables: counts, blocks, entries, reserved));
-    assert_eq!(layout("EntrySums"), expected!(EntrySums: counts, blocks, block_count, reserved));
+    assert_eq!(layout("EntrySums"), expected!(EntrySums: counts, blocks, last, reserved));
     assert_eq!(
         layout("PlaceEntries"),
         expected!(PlaceEntries: jobs, job_count, reserved, progress)

@@ -109,7 +109,7 @@ pub(in super::super) enum Upload {
     /// Where the entries of each [`EntryGroup`](super::EntryGroup) are.
     Entries { counts: BlockId },
     /// The parameters of the kernel that adds up the entries of all blocks.
-    EntrySums { counts: BlockId },
+    EntrySums { counts: BlockId, last: BatchId },
     /// A job of the place kernel for each group.
     EntryJobs { entries: BlockId, storing: BlockId },
     /// The parameters of the place kernel.

@@ -90,14 +90,19 @@ impl Planner<'_> {
         let jobs = self.plan.upload(jobs, sized(size_of::<EntryJob>()));
         let place = Upload::PlaceEntries { jobs, count: groups as u32 };
         let place = self.plan.upload(place, size_of::<PlaceEntries>());
-        let sums = self.plan.upload(Upload::EntrySums { counts }, size_of::<EntrySums>());
+        let at = |block, number, size: usize| BatchId { block, number, size: size as u64 };
+        let last = at(entries, groups.saturating_sub(1), size_of::<Entries>());
+        let sums = self.plan.upload(Upload::EntrySums { counts, last }, size_of::<EntrySums>());
 
         self.push_captures(entries, None);
         self.push_barrier(Barrier::CountsToSums, Touched::Unknown);
-        let workgroups = fold(self.plan.entry_blocks.into(), self.limits.workgroups_per_axis)?;
         let kernel =
             |kernel, parameters, workgroups| Step::Kernel { kernel, parameters, workgroups };
-        self.plan.steps.push(kernel(Kernel::EntrySums, sums, workgroups));
+        if let Some(last) = self.plan.entry_groups.last() {
+            let blocks = last.blocks.map_or(self.plan.entry_blocks, |[first, count]| first + count);
+            let workgroups = fold(blocks.into(), self.limits.workgroups_per_axis)?;
+            self.plan.steps.push(kernel(Kernel::EntrySums, sums, workgroups));
+        }
         self.push_barrier(Barrier::SumsToPlace, Touched::Unknown);
         self.plan.steps.push(kernel(Kernel::PlaceEntries, place, [1, 1]));
         if self.collected.has_targets() && groups > 0 {
@@ -107,8 +112,10 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// A block for what all entries emit.
+    /// A block for what all entries emit. Its size is one of a few, so that recordings into one command buffer can
+    /// use the same memory although they draw more or less.
     fn entry_counts(&mut self) -> BlockId {
+        self.plan.entry_blocks = self.plan.entry_blocks.next_power_of_two();
         let blocks = u64::from(self.plan.entry_blocks);
         let block = u64::from(ENTRIES_PER_BLOCK) * ENTRY_SIZE + ENTRY_BLOCK_SIZE;
         self.plan.scratch(Scratch::EntryCounts, blocks * block)

@@ -129,10 +129,10 @@ impl Player<'_> {
                     .iter()
                     .map(|group| self.entries(counts, group.blocks.unwrap_or_default())),
             ),
-            Upload::EntrySums { counts } => {
+            Upload::EntrySums { counts, last } => {
                 let Entries { counts, blocks, .. } = self.entries(counts, [0; 2]);
-                let block_count = self.plan.entry_blocks;
-                part.push_one(EntrySums { counts, blocks, block_count, reserved: [0; 3] })
+                let last = split(self.places.address_in(last));
+                part.push_one(EntrySums { counts, blocks, last, reserved: [0; 2] })
             }
             Upload::EntryJobs { entries, storing } => {
                 let of = |block, number, size: usize| {
