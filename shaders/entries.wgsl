@@ -22,29 +22,32 @@ fn xfb_entry_sums(
 ) {
     let addresses = load4(kernel.parameters);
     let last = load_entries(load2(add_bytes(kernel.parameters, 16u)));
-    let block = workgroup_id.y * workgroups.x + workgroup_id.x;
     // The tables are shorter than 4 GiB.
-    if block >= (last.blocks.x - addresses.z) / ENTRY_BLOCK_SIZE + last.count / ENTRIES_PER_BLOCK {
-        return;
+    let block_count = (last.blocks.x - addresses.z) / ENTRY_BLOCK_SIZE + last.count / ENTRIES_PER_BLOCK;
+    if local == 0u {
+        ends[NO_RUN] = vec4<u32>();
     }
+    for (var block = workgroup_id.x; block < block_count; block += workgroups.x) {
+        sum_block(addresses.xy, addresses.zw, block, local);
+    }
+}
+
+fn sum_block(counts_at: vec2<u32>, blocks: vec2<u32>, block: u32, local: u32) {
     let first = block * ENTRIES_PER_BLOCK + local * ENTRIES_PER_INVOCATION;
-    let at = add_bytes(addresses.xy, ENTRY_SIZE * first);
+    let at = add_bytes(counts_at, ENTRY_SIZE * first);
     let low = load4_written(at);
     let high = load4_written(add_bytes(at, 16u));
     let two = add64(vec2<u32>(low.x, 0u), vec2<u32>(low.z, 0u));
     let three = add64(two, vec2<u32>(high.x, 0u));
     let all = add64(three, vec2<u32>(high.z, 0u));
-    if local == 0u {
-        ends[NO_RUN] = vec4<u32>();
-    }
     let sum = sum_runs(local, false, vec4<u32>(all, 0u, 0u), NO_RUN);
     let before = sum.before.xy;
     let after_one = saturated(add64(before, vec2<u32>(low.x, 0u)));
     let after_three = saturated(add64(before, three));
-    store4(addresses.xy, 2u * first, vec4<u32>(low.x, saturated(before), low.z, after_one));
-    store4(addresses.xy, 2u * first + 4u, vec4<u32>(high.x, saturated(add64(before, two)), high.z, after_three));
+    store4(counts_at, 2u * first, vec4<u32>(low.x, saturated(before), low.z, after_one));
+    store4(counts_at, 2u * first + 4u, vec4<u32>(high.x, saturated(add64(before, two)), high.z, after_three));
     if local == 0u {
-        store2(addresses.zw, 2u * block, sum.last.xy);
+        store2(blocks, 2u * block, sum.last.xy);
     }
 }
 

@@ -4,7 +4,7 @@
 //! ```text
 //! barrier; restarts, scan, setup, as in setup.rs             (unless the CPU knows all draws)
 //! barrier; captures that count
-//! barrier; sums, one dispatch, a workgroup for each block of entries
+//! barrier; sums of each block of entries, one dispatch
 //! barrier; place, one workgroup, which writes counters and queries
 //! barrier; captures that store
 //! ```
@@ -37,6 +37,9 @@ use crate::sysval::{Batch, DrawSysvals, reciprocal};
 
 /// The entries that all draws of a plan share. If they have more primitives, an entry has several.
 pub(in crate::runtime) const MAX_ENTRIES: u64 = 1 << 18;
+
+/// The most workgroups that add up entries: enough for a large GPU. Without a block, one costs a CPU 20 microseconds.
+const MAX_SUM_WORKGROUPS: u32 = 128;
 
 /// The most primitives of a draw, with all its instances.
 const MAX_PRIMITIVES: u64 = 1 << 31;
@@ -100,7 +103,7 @@ impl Planner<'_> {
             |kernel, parameters, workgroups| Step::Kernel { kernel, parameters, workgroups };
         if let Some(last) = self.plan.entry_groups.last() {
             let blocks = last.blocks.map_or(self.plan.entry_blocks, |[first, count]| first + count);
-            let workgroups = fold(blocks.into(), self.limits.workgroups_per_axis)?;
+            let workgroups = [blocks.min(MAX_SUM_WORKGROUPS), 1];
             self.plan.steps.push(kernel(Kernel::EntrySums, sums, workgroups));
         }
         self.push_barrier(Barrier::SumsToPlace, Touched::Unknown);
