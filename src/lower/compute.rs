@@ -253,10 +253,11 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
         return Err(LowerError::WorkgroupSize);
     }
     let mut stages = Stages::of(shader, options)?;
+    // Of the captured stage alone, before it is joined with what the vertex shader hands to it.
+    let declarations = Declarations::of(&stages.module);
+    let layout = shader.layout(&stages.module, &declarations, stages.captured())?;
     let entry = stages.join();
     let Stages { mut module, vertex, geometry, used, spec_ids: used_spec_ids } = stages;
-    let declarations = Declarations::of(&module);
-    let layout = shader.layout(&module, &declarations, &entry)?;
     if let Some(stream) = layout.streams.into_iter().find(|stream| *stream != 0) {
         return Err(LowerError::Stream { stream });
     }

@@ -1,6 +1,7 @@
 //! Geometry shaders with the vertex shader before them, as one compute shader.
 
-use spirv::ExecutionModel;
+use spirv::{BuiltIn, ExecutionModel};
+use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
 use vkxfb::lower::{GeometryInput, LowerError, Lowered, ResourcePlan, Shader, compute};
 use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
 
@@ -63,10 +64,26 @@ fn vertex_input() -> VertexInput {
 }
 
 fn lower(vertex: &[u32], geometry: &[u32], target: compute::Target) -> Result<Lowered, LowerError> {
+    lower_shader(vertex, &Shader::new(geometry), target)
+}
+
+fn lower_shader(
+    vertex: &[u32],
+    geometry: &Shader<'_>,
+    target: compute::Target,
+) -> Result<Lowered, LowerError> {
     let vertex = Shader::new(vertex);
     let vertex_input = vertex_input();
     let options = compute::Options::new(&vertex_input).vertex_shader(&vertex).target(target);
-    compute::lower(&Shader::new(geometry), &options)
+    compute::lower(geometry, &options)
+}
+
+/// Lowers with default options, and validates the result before and after it is specialized.
+fn lower_valid(vertex: &[u32], geometry: &[u32], environment: &str) -> Lowered {
+    let lowered = lower(vertex, geometry, compute::Target::default()).unwrap();
+    common::validate(&lowered.words, environment);
+    common::validate(&lowered.specialized(&[]).unwrap(), environment);
+    lowered
 }
 
 fn compiled() -> (Vec<u32>, Vec<u32>) {
@@ -96,4 +113,50 @@ fn two_stages_become_one_valid_shader() {
             (GeometryInput::Triangles, 3, 3, 8)
         );
     }
+}
+
+/// A vertex shader with its own transform feedback, of outputs with the names of [`LISTED`]'s.
+const CAPTURING_VERTEX: &str = "#version 450
+    layout(location = 0) in vec4 at;
+    layout(xfb_buffer = 1, xfb_stride = 32) out;
+    layout(location = 0, xfb_buffer = 1, xfb_offset = 0) out vec4 colour;
+    layout(xfb_buffer = 1, xfb_offset = 16) out gl_PerVertex { vec4 gl_Position; };
+    void main() { colour = at; gl_Position = at; }";
+
+const LISTED: &str = "#version 450
+    layout(points) in;
+    layout(points, max_vertices = 1) out;
+    layout(location = 0) in vec4 of_vertex[];
+    layout(location = 0) out vec3 colour;
+    void main() { colour = of_vertex[0].xyz; gl_Position = gl_in[0].gl_Position; EmitVertex(); }";
+
+#[test]
+fn only_the_geometry_shader_captures() {
+    let vertex = common::compile(CAPTURING_VERTEX, &[]);
+    let geometry = common::compile_stage("geom", GEOMETRY, &[]);
+    let lowered = lower_valid(&vertex, &geometry, "vulkan1.0");
+    assert_eq!(lowered.layout.strides, [Some(48), None, None, None]);
+    let names: Vec<_> = lowered.layout.outputs.iter().map(|o| o.name.as_deref()).collect();
+    assert_eq!(names, [Some("to"), Some("id"), Some("gl_Position")]);
+
+    let geometry = common::compile_stage("geom", LISTED, &[]);
+    let location = Selector::Location { location: 0, component: 0, components: 3 };
+    let built_in = BuiltIn::Position;
+    let position = Selector::BuiltIn { built_in, component: 0, components: 4 };
+    let list = CaptureList::new(64).output("colour", 32).output("@Position", 48);
+    let list = list
+        .captures
+        .into_iter()
+        .chain([CaptureEntry::new(location, 0, 0), CaptureEntry::new(position, 0, 12)]);
+    let list = CaptureList::new(64).captures(list.collect());
+    let shader = Shader::new(&geometry).captures(&list);
+    let lowered = lower_shader(&vertex, &shader, compute::Target::default()).unwrap();
+    common::validate(&lowered.words, "vulkan1.0");
+    // The vertex shader's colour has four components.
+    let found: Vec<_> =
+        lowered.layout.outputs.iter().map(|o| (o.offset, o.components, o.variable)).collect();
+    let [(0, 3, colour), (12, 4, at), (32, 3, named), (48, 4, named_at)] = found[..] else {
+        panic!("{found:?}")
+    };
+    assert_eq!((colour, at), (named, named_at));
 }

@@ -22,6 +22,7 @@ use super::compute::Options;
 use super::functions::StubName;
 use super::inputs::Inputs;
 use super::store::StoredOutputs;
+use super::strip::strip;
 use super::undefined::Undefined;
 use super::{LowerError, Shader};
 use crate::spirv::declarations::{Declarations, Type, Variable};
@@ -60,6 +61,9 @@ impl Stages {
         let (mut module, mut spec_ids) = vertex.specialized()?;
         let mut vertex = vertex.vertex_shader(&module)?;
         isolate(&mut module, &mut vertex);
+        // Only the last stage captures.
+        let declarations = Declarations::of(&module);
+        strip(&mut module, &declarations);
 
         let (mut other, more_spec_ids) = shader.specialized()?;
         spec_ids.extend(more_spec_ids);
