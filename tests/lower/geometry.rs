@@ -1,8 +1,10 @@
 //! Geometry shaders with the vertex shader before them, as one compute shader.
 
-use spirv::{BuiltIn, ExecutionModel};
+use spirv::{BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, Op};
 use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
 use vkxfb::lower::{GeometryInput, LowerError, Lowered, ResourcePlan, Shader, compute};
+use vkxfb::spirv::declarations::Declarations;
+use vkxfb::spirv::{Id, Module, Section, string_words};
 use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
 
 use crate::common;
@@ -159,4 +161,152 @@ fn only_the_geometry_shader_captures() {
         panic!("{found:?}")
     };
     assert_eq!((colour, at), (named, named_at));
+}
+
+/// Pushes `OpExecutionModeId` of `FPFastMathDefault` for `float`.
+fn add_fast_math(words: &[u32], mask: u32) -> Vec<u32> {
+    let mut module = Module::parse(words).unwrap();
+    module.add_capability(Capability::FloatControls2);
+    module.add_extension("SPV_KHR_float_controls2");
+    let declarations = || module.section(Section::Declarations);
+    let entry = module.section(Section::EntryPoints).next().unwrap().id(1);
+    let float = declarations().find(|i| i.is(Op::TypeFloat)).unwrap().id(0);
+    let uint =
+        declarations().find(|i| i.is(Op::TypeInt) && i.operands()[1..] == [32, 0]).unwrap().id(0);
+    let constant = module.fresh_id();
+    module.push(Section::Declarations, Op::Constant, &[uint.0, constant.0, mask]);
+    let mode = ExecutionMode::FPFastMathDefault as u32;
+    let operands = [entry.0, mode, float.0, constant.0];
+    module.push(Section::ExecutionModes, Op::ExecutionModeId, &operands);
+    module.words()
+}
+
+#[test]
+fn execution_modes_with_ids_are_merged() {
+    let vertex = common::compile(VERTEX, &["--target-env", "vulkan1.2"]);
+    let geometry = common::compile_stage("geom", GEOMETRY, &["--target-env", "vulkan1.2"]);
+    let fast = add_fast_math(&geometry, 0);
+    for (vertex, geometry) in [
+        (vertex.clone(), fast.clone()),
+        (add_fast_math(&vertex, 0), geometry),
+        (add_fast_math(&vertex, 0), fast.clone()),
+    ] {
+        let lowered = lower_valid(&vertex, &geometry, "vulkan1.2");
+        let module = Module::parse(&lowered.words).unwrap();
+        let modes = module.section(Section::ExecutionModes);
+        assert_eq!(modes.filter(|i| i.is(Op::ExecutionModeId)).count(), 1);
+    }
+    let error = lower(&add_fast_math(&vertex, 1), &fast, compute::Target::default()).unwrap_err();
+    assert_eq!(error, LowerError::FloatControls { mode: ExecutionMode::FPFastMathDefault });
+}
+
+#[test]
+fn decorations_with_ids_are_merged() {
+    let vertex = compiled().0;
+    let geometry = common::compile_stage(
+        "geom",
+        "#version 450
+        layout(points) in;
+        layout(points, max_vertices = 1) out;
+        layout(set = 0, binding = 1) buffer A { float data[]; } first;
+        layout(set = 0, binding = 2) buffer B { float data[]; } second;
+        layout(location = 0, xfb_buffer = 0, xfb_offset = 0, xfb_stride = 16) out vec3 to;
+        void main() { to = vec3(first.data[0], second.data[0], 0.0); EmitVertex(); }",
+        &[],
+    );
+    let mut module = Module::parse(&geometry).unwrap();
+    module.add_extension("SPV_GOOGLE_hlsl_functionality1");
+    let declarations = Declarations::of(&module);
+    let named = |declarations: &Declarations, module: &Module, name: &str| -> Id {
+        let variables = module.section(Section::Declarations).filter(|i| i.is(Op::Variable));
+        let mut ids = variables.map(|i| i.id(1));
+        ids.find(|id| declarations.name(*id) == Some(name)).unwrap()
+    };
+    let [a, b] = ["first", "second"].map(|name| named(&declarations, &module, name));
+    let operands = [a.0, Decoration::CounterBuffer as u32, b.0];
+    module.push(Section::Annotations, Op::DecorateId, &operands);
+    let lowered = lower_valid(&vertex, &module.words(), "vulkan1.0");
+    let module = Module::parse(&lowered.words).unwrap();
+    let declarations = Declarations::of(&module);
+    let [a, b] = ["first", "second"].map(|name| named(&declarations, &module, name));
+    let decoration = module.section(Section::Annotations).find(|i| i.is(Op::DecorateId)).unwrap();
+    assert_eq!(decoration.operands(), [a.0, Decoration::CounterBuffer as u32, b.0]);
+}
+
+#[test]
+fn labels_behind_wide_literals_are_renumbered() {
+    let vertex = compiled().0;
+    let geometry = common::compile_stage(
+        "geom",
+        "#version 450
+        layout(points) in;
+        layout(points, max_vertices = 1) out;
+        layout(push_constant) uniform Push { layout(offset = 16) uint which; } push;
+        layout(location = 0, xfb_buffer = 0, xfb_offset = 0, xfb_stride = 4) flat out uint to;
+        void main() {
+            switch (push.which) {
+                case 3u: to = 1u; break;
+                case 5u: to = 2u; break;
+                case 9u: to = 3u; break;
+                default: to = 4u;
+            }
+            EmitVertex();
+        }",
+        &[],
+    );
+    let mut module = Module::parse(&geometry).unwrap();
+    module.add_capability(Capability::Int64);
+    let (ulong, wide) = (module.fresh_id(), module.fresh_id());
+    module.push(Section::Declarations, Op::TypeInt, &[ulong.0, 64, 0]);
+    let of_functions = module.section(Section::Functions);
+    let functions: Vec<_> =
+        of_functions.map(|i| (i.op().unwrap(), i.operands().to_vec())).collect();
+    module.retain(Section::Functions, |_| false);
+    for (op, mut operands) in functions {
+        match op {
+            Op::SelectionMerge => {
+                // The selector was loaded before; a merge instruction is the last but one of its block.
+                let load = module.section(Section::Functions).rev().find(|i| i.is(Op::Load));
+                let narrow = load.unwrap().operand(1);
+                module.push(Section::Functions, Op::UConvert, &[ulong.0, wide.0, narrow]);
+            }
+            Op::Switch => {
+                let (cases, _) = operands[2..].as_chunks::<2>();
+                // The upper word is one that could be taken for an id.
+                let cases = cases.iter().flat_map(|[literal, label]| [*literal, 1, *label]);
+                operands = [wide.0, operands[1]].into_iter().chain(cases).collect();
+            }
+            _ => {}
+        }
+        module.push(Section::Functions, op, &operands);
+    }
+    let words = module.words();
+    common::validate(&words, "vulkan1.0");
+    let lowered = lower_valid(&vertex, &words, "vulkan1.0");
+    let module = Module::parse(&lowered.words).unwrap();
+    let is_wide = |i: &vkxfb::spirv::Instruction<'_>| i.is(Op::Switch) && i.operands().len() == 11;
+    let switch = module.section(Section::Functions).find(is_wide).unwrap();
+    let literals: Vec<_> =
+        switch.operands()[2..].chunks(3).map(|case| (case[0], case[1])).collect();
+    assert_eq!(literals, [(3, 1), (5, 1), (9, 1)]);
+}
+
+#[test]
+fn debug_info_with_forward_references_is_left_out() {
+    let (vertex, geometry) = compiled();
+    let mut module = Module::parse(&geometry).unwrap();
+    module.add_extension("SPV_KHR_non_semantic_info");
+    module.add_extension("SPV_KHR_relaxed_extended_instruction");
+    let (set, info) = (module.fresh_id(), module.fresh_id());
+    let name = string_words("NonSemantic.Shader.DebugInfo.100");
+    let import = [&[set.0], name.as_slice()].concat();
+    module.push(Section::Imports, Op::ExtInstImport, &import);
+    let void = module.section(Section::Declarations).find(|i| i.is(Op::TypeVoid)).unwrap().id(0);
+    // DebugInfoNone
+    let operands = [void.0, info.0, set.0, 0];
+    module.push(Section::Declarations, Op::ExtInstWithForwardRefsKHR, &operands);
+    let lowered = lower_valid(&vertex, &module.words(), "vulkan1.1");
+    let module = Module::parse(&lowered.words).unwrap();
+    let mut declarations = module.section(Section::Declarations);
+    assert!(!declarations.any(|i| i.is(Op::ExtInstWithForwardRefsKHR)));
 }

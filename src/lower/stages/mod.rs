@@ -31,7 +31,7 @@ use crate::spirv::entry_point::{EntryPoint, isolate};
 use crate::spirv::link::{Linker, Stub};
 use crate::spirv::merge::merge;
 use crate::spirv::static_use::StaticUse;
-use crate::spirv::{Id, Module, Section};
+use crate::spirv::{Id, Instruction, Module, Section};
 use crate::vertex_input::VertexInput;
 
 /// The stages that run for a capture.
@@ -227,21 +227,26 @@ fn merge_modes(
     vertex: &EntryPoint,
     geometry: &EntryPoint,
 ) -> Result<(), LowerError> {
+    let declarations = Declarations::without_annotations(module);
+    // Parameters that are constants are compared by their values.
+    let mode_of = |i: Instruction<'_>| {
+        let mut mode = i.operands().get(1..)?.to_vec();
+        if i.is(Op::ExecutionModeId) {
+            for word in mode.iter_mut().skip(1) {
+                *word = declarations.constant(Id(*word)).unwrap_or(*word);
+            }
+        }
+        Some(mode)
+    };
     let of_vertex = module.section(Section::ExecutionModes).filter(|i| i.id(0) == vertex.function);
-    let modes = of_vertex.filter_map(|i| Some(i.operands().get(1..)?.to_vec()));
-    let modes: FxHashSet<Vec<u32>> = modes.collect();
+    let modes: FxHashSet<Vec<u32>> = of_vertex.filter_map(mode_of).collect();
     let mut conflict = None;
     module.retain(Section::ExecutionModes, |i| {
-        let (true, [_, mode, parameters @ ..]) = (i.id(0) == geometry.function, i.operands())
-        else {
-            return true;
-        };
-        if let Some(opposite) = opposite(*mode)
-            && modes.contains([&[opposite as u32], parameters].concat().as_slice())
-        {
-            conflict = ExecutionMode::from_u32(*mode);
+        let (true, Some(mode)) = (i.id(0) == geometry.function, mode_of(i)) else { return true };
+        if modes.iter().any(|other| contradict(&mode, other)) {
+            conflict = ExecutionMode::from_u32(i.operand(1));
         }
-        !is_of_geometry(*mode) && !modes.contains(&i.operands()[1..])
+        !is_of_geometry(i.operand(1)) && !modes.contains(&mode)
     });
     match conflict {
         Some(mode) => Err(LowerError::FloatControls { mode }),
@@ -249,15 +254,24 @@ fn merge_modes(
     }
 }
 
-/// The mode for floating-point numbers that contradicts one.
-fn opposite(mode: u32) -> Option<ExecutionMode> {
-    Some(match ExecutionMode::from_u32(mode) {
-        Some(ExecutionMode::DenormPreserve) => ExecutionMode::DenormFlushToZero,
-        Some(ExecutionMode::DenormFlushToZero) => ExecutionMode::DenormPreserve,
-        Some(ExecutionMode::RoundingModeRTE) => ExecutionMode::RoundingModeRTZ,
-        Some(ExecutionMode::RoundingModeRTZ) => ExecutionMode::RoundingModeRTE,
-        _ => return None,
-    })
+/// Whether two modes for floating-point numbers cannot both be those of a shader.
+fn contradict(a: &[u32], b: &[u32]) -> bool {
+    use ExecutionMode::*;
+    let mode = |words: &[u32]| words.first().and_then(|mode| ExecutionMode::from_u32(*mode));
+    let (Some(mode_a), Some(mode_b)) = (mode(a), mode(b)) else { return false };
+    match (mode_a, mode_b) {
+        // For numbers of one width.
+        (DenormPreserve, DenormFlushToZero)
+        | (DenormFlushToZero, DenormPreserve)
+        | (RoundingModeRTE, RoundingModeRTZ)
+        | (RoundingModeRTZ, RoundingModeRTE) => a.get(1) == b.get(1),
+        // For numbers of one type.
+        (FPFastMathDefault, FPFastMathDefault) => a.get(1) == b.get(1) && a != b,
+        // It replaces these, and must not be declared with them.
+        (FPFastMathDefault, ContractionOff | SignedZeroInfNanPreserve)
+        | (ContractionOff | SignedZeroInfNanPreserve, FPFastMathDefault) => true,
+        _ => false,
+    }
 }
 
 fn is_of_geometry(mode: u32) -> bool {

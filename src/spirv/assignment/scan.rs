@@ -8,7 +8,7 @@ use spirv::{Op, StorageClass};
 
 use super::is_initialized;
 use crate::spirv::declarations::{Declarations, Type};
-use crate::spirv::entry_point::debug_info_sets;
+use crate::spirv::entry_point::{debug_info_sets, is_of_sets};
 use crate::spirv::pointers::{Pointer, Pointers};
 use crate::spirv::{Id, Instruction, Module, Section, ids_of};
 
@@ -244,7 +244,7 @@ impl<'m> Body<'_, 'm> {
         }
         match i.op() {
             Some(Op::Line | Op::NoLine) => return,
-            Some(Op::ExtInst) if self.debug_info.contains(&i.id(2)) => return,
+            _ if is_of_sets(i, self.debug_info) => return,
             Some(Op::Variable)
                 if i.operand(2) == StorageClass::Function as u32 && !is_initialized(i) =>
             {
