@@ -229,3 +229,33 @@ fn outputs_of_the_geometry_shader_are_captured() {
     });
     assert_eq!(found, expected.collect::<Vec<_>>());
 }
+
+#[test]
+fn stages_of_different_versions_are_captured() {
+    const BUFFER: &str = "layout(set = 0, binding = 0) buffer Values { uint value; } buffers;";
+    let vertex = format!(
+        "#version 450
+        {BUFFER}
+        layout(location = 0) flat out uint found;
+        uint module_variable = 5u;
+        void main() {{
+            module_variable += buffers.value;
+            found = module_variable + gl_VertexIndex;
+        }}"
+    );
+    let geometry = format!(
+        "#version 450
+        {BUFFER}
+        layout(points) in;
+        layout(points, max_vertices = 1) out;
+        layout(location = 0) flat in uint of_vertex[];
+        layout(location = 0, xfb_buffer = 0, xfb_offset = 0, xfb_stride = 4) flat out uint found;
+        void main() {{ found = of_vertex[0] + 1000u * buffers.value; EmitVertex(); }}"
+    );
+    for (of_vertex, of_geometry) in [("vulkan1.0", "vulkan1.2"), ("vulkan1.2", "vulkan1.0")] {
+        let vertex = common::compile(&vertex, &["--target-env", of_vertex]);
+        let geometry = common::compile_stage("geom", &geometry, &["--target-env", of_geometry]);
+        let found = capture_points(&vertex, &Shader::new(&geometry), 3, Some(7), 12);
+        assert_eq!(found, [7012, 7013, 7014], "{of_vertex}, {of_geometry}");
+    }
+}

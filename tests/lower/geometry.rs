@@ -310,3 +310,85 @@ fn debug_info_with_forward_references_is_left_out() {
     let mut declarations = module.section(Section::Declarations);
     assert!(!declarations.any(|i| i.is(Op::ExtInstWithForwardRefsKHR)));
 }
+
+/// Everything that a later version of SPIR-V declares in another way: uniform and storage buffers whose
+/// members have one type, push constants, module variables, and textures of buffers.
+const RESOURCES: &str = "
+    layout(set = 0, binding = 0) uniform U { vec4 value; vec4 more[2]; } u;
+    layout(set = 0, binding = 1) buffer S { vec4 value; vec4 more[2]; uint count; } s[2];
+    layout(set = 0, binding = 3) uniform samplerBuffer texels;
+    layout(push_constant) uniform Push { vec4 shift; } push;
+    vec4 sum = vec4(1.0);
+    vec4 all(int n) {
+        sum += u.value + u.more[n] + s[1].value + s[0].more[n] + push.shift;
+        atomicAdd(s[0].count, s[1].more.length());
+        s[0].value = u.value;
+        return sum + texelFetch(texels, n);
+    }";
+
+#[test]
+fn stages_of_any_two_versions_are_merged() {
+    let vertex = format!(
+        "#version 450
+        layout(location = 0) in vec4 at;
+        layout(location = 0) out vec4 colour;
+        {RESOURCES}
+        void main() {{ colour = all(gl_VertexIndex & 1); gl_Position = at; }}"
+    );
+    let geometry = format!(
+        "#version 450
+        layout(points) in;
+        layout(points, max_vertices = 1) out;
+        layout(location = 0) in vec4 colour[];
+        layout(location = 0, xfb_buffer = 0, xfb_offset = 0, xfb_stride = 16) out vec4 to;
+        {RESOURCES}
+        void main() {{ to = colour[0] + all(gl_InvocationID); EmitVertex(); }}"
+    );
+    let compiled = |stage, source: &str| {
+        common::VERSIONS.map(|(version, _)| {
+            let arguments = ["--target-env", version];
+            common::compile_stage(stage, source, &arguments)
+        })
+    };
+    let (vertices, geometries) = (compiled("vert", &vertex), compiled("geom", &geometry));
+    for (v, vertex) in vertices.iter().enumerate() {
+        for (g, geometry) in geometries.iter().enumerate() {
+            let (_, environment) = common::VERSIONS[v.max(g)];
+            let lowered = lower_valid(vertex, geometry, environment);
+            assert_eq!(lowered.words[1], vertex[1].max(geometry[1]));
+        }
+    }
+}
+
+#[test]
+fn a_branch_whose_labels_are_equal_is_none_in_later_versions() {
+    // What is left of a selection whose sides are empty.
+    let mut module = Module::parse(&compiled().0).unwrap();
+    let of_functions = module.section(Section::Functions);
+    let functions: Vec<_> =
+        of_functions.map(|i| (i.op().unwrap(), i.operands().to_vec())).collect();
+    let declarations = || module.section(Section::Declarations);
+    let boolean = declarations().find(|i| i.is(Op::TypeBool)).map(|i| i.id(0));
+    let boolean = boolean.unwrap_or_else(|| {
+        let boolean = module.fresh_id();
+        module.push(Section::Declarations, Op::TypeBool, &[boolean.0]);
+        boolean
+    });
+    let (condition, label) = (module.fresh_id(), module.fresh_id());
+    module.push(Section::Declarations, Op::ConstantTrue, &[boolean.0, condition.0]);
+    module.retain(Section::Functions, |_| false);
+    let mut is_first = true;
+    for (op, operands) in functions {
+        if op == Op::Return && std::mem::take(&mut is_first) {
+            module.push(Section::Functions, Op::SelectionMerge, &[label.0, 0]);
+            let operands = [condition.0, label.0, label.0];
+            module.push(Section::Functions, Op::BranchConditional, &operands);
+            module.push(Section::Functions, Op::Label, &[label.0]);
+        }
+        module.push(Section::Functions, op, &operands);
+    }
+    let vertex = module.words();
+    common::validate(&vertex, "vulkan1.0");
+    let geometry = common::compile_stage("geom", GEOMETRY, &["--target-env", "vulkan1.3"]);
+    lower_valid(&vertex, &geometry, "vulkan1.3");
+}

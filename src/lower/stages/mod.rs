@@ -30,6 +30,7 @@ use crate::spirv::emit::{Builder, Code};
 use crate::spirv::entry_point::{EntryPoint, isolate};
 use crate::spirv::link::{Linker, Stub};
 use crate::spirv::merge::merge;
+use crate::spirv::raise::raise;
 use crate::spirv::static_use::StaticUse;
 use crate::spirv::{Id, Instruction, Module, Section};
 use crate::vertex_input::VertexInput;
@@ -73,6 +74,8 @@ impl Stages {
             return Err(LowerError::NotGeometry { stage: entry.model, entry_point: entry.name });
         }
         isolate(&mut other, &mut entry);
+        raise(&mut module, &mut vertex, &other);
+        raise(&mut other, &mut entry, &module);
         let geometry = merge(&mut module, &other, &entry)?;
         let modes = LoweredGeometry::of(&module, &geometry)?;
         merge_modes(&mut module, &vertex, &geometry)?;
