@@ -231,6 +231,34 @@ fn outputs_of_the_geometry_shader_are_captured() {
 }
 
 #[test]
+fn what_is_emitted_before_it_is_written_is_zero() {
+    let vertex = common::compile(VERTEX, &[]);
+    let geometry = common::compile_stage(
+        "geom",
+        "#version 450
+        layout(points) in;
+        layout(points, max_vertices = 3) out;
+        layout(location = 0) flat in uvec2 id[];
+        layout(xfb_buffer = 0, xfb_stride = 8) out;
+        layout(location = 0, xfb_buffer = 0, xfb_offset = 0) flat out uint always;
+        layout(location = 1, xfb_buffer = 0, xfb_offset = 4) flat out uint late;
+        void vertex() { EmitVertex(); }
+        void main() {
+            always = id[0].x;
+            vertex();
+            late = id[0].x + 100u;
+            vertex();
+        }",
+        &[],
+    );
+    // Consecutive primitives run in one invocation, where there are more than entries.
+    let count = 40_000;
+    let found = capture_points(&vertex, &Shader::new(&geometry), count, None, 16 * count as usize);
+    let expected = (0..count).flat_map(|n| [n, 0, n, n + 100]);
+    assert!(found.into_iter().eq(expected));
+}
+
+#[test]
 fn stages_of_different_versions_are_captured() {
     const BUFFER: &str = "layout(set = 0, binding = 0) buffer Values { uint value; } buffers;";
     let vertex = format!(

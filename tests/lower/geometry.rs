@@ -392,3 +392,60 @@ fn a_branch_whose_labels_are_equal_is_none_in_later_versions() {
     let geometry = common::compile_stage("geom", GEOMETRY, &["--target-env", "vulkan1.3"]);
     lower_valid(&vertex, &geometry, "vulkan1.3");
 }
+
+/// The names of the outputs `a`, `b` and `c` that a geometry shader may not have written when it emits.
+fn unwritten(functions: &str) -> Vec<String> {
+    let source = format!(
+        "#version 450
+        layout(points) in;
+        layout(points, max_vertices = 4) out;
+        layout(location = 0, xfb_buffer = 0, xfb_offset = 0, xfb_stride = 16) out float a;
+        layout(location = 1, xfb_buffer = 0, xfb_offset = 4) out float b;
+        layout(location = 2, xfb_buffer = 0, xfb_offset = 8) out float c;
+        {functions}"
+    );
+    let vertex = compiled().0;
+    let geometry = common::compile_stage("geom", &source, &[]);
+    let lowered = lower_valid(&vertex, &geometry, "vulkan1.0");
+    let names = lowered.unwritten.iter().map(|at| lowered.layout.outputs[*at].name.clone());
+    names.map(Option::unwrap).collect()
+}
+
+#[test]
+fn an_emission_reads_what_is_captured() {
+    let found = unwritten("void main() { a = b = 1.0; EmitVertex(); c = 1.0; EmitVertex(); }");
+    assert_eq!(found, ["c"]);
+    // A shader that ends without a vertex has captured nothing.
+    let found = unwritten(
+        "void main() {
+            if (gl_PrimitiveIDIn > 3) return;
+            a = b = c = 1.0;
+            EmitVertex();
+            EmitVertex();
+        }",
+    );
+    assert_eq!(found, [""; 0]);
+    let found = unwritten(
+        "void vertex() { b = 1.0; EmitVertex(); }
+        void twice() { vertex(); vertex(); }
+        void main() {
+            a = 1.0;
+            if (gl_PrimitiveIDIn > 3) c = 2.0;
+            twice();
+            c = 2.0;
+            twice();
+        }",
+    );
+    assert_eq!(found, ["c"]);
+    let found = unwritten(
+        "void main() {
+            for (int i = 0; i < gl_PrimitiveIDIn; i++) { a = 1.0; c += a; b = c; EmitVertex(); }
+        }",
+    );
+    assert_eq!(found, ["c"]);
+    let found = unwritten(
+        "void more() { b += a; EmitVertex(); }
+        void main() { a = c = 1.0; if (gl_PrimitiveIDIn > 3) b = 1.0; more(); }",
+    );
+    assert_eq!(found, ["b"]);
+}

@@ -24,6 +24,8 @@ pub(super) enum Event {
     Write(Range<usize>),
     /// Components are read, or may be read.
     Read { variable: Id, components: Range<usize> },
+    /// A vertex is emitted: all outputs are read.
+    Emit,
     /// A function is called.
     Call(Id),
 }
@@ -257,6 +259,7 @@ impl<'m> Body<'_, 'm> {
                 self.read_from(i.id(1));
                 self.write_to(i.id(0));
             }
+            Some(Op::EmitVertex | Op::EmitStreamVertex) => self.push(Event::Emit),
             Some(Op::FunctionCall) => {
                 i.operands().iter().skip(3).for_each(|argument| self.read_from(Id(*argument)));
                 self.push(Event::Call(i.id(2)));
