@@ -393,6 +393,67 @@ fn a_branch_whose_labels_are_equal_is_none_in_later_versions() {
     lower_valid(&vertex, &geometry, "vulkan1.3");
 }
 
+/// The decorations `Restrict` and `Aliased` of the variables of a binding.
+fn aliasing(lowered: &Lowered, binding: u32) -> Vec<(bool, bool)> {
+    let module = Module::parse(&lowered.words).unwrap();
+    let declarations = Declarations::of(&module);
+    let variables = module.section(Section::Declarations).filter(|i| i.is(Op::Variable));
+    let ids = variables.map(|i| i.id(1));
+    ids.filter(|id| declarations.decoration_value(*id, Decoration::Binding) == Some(binding))
+        .map(|id| {
+            // glslang decorates the members of buffers.
+            let ty = declarations.variable(id).unwrap().pointee;
+            let has = |decoration| {
+                declarations.decoration(id, decoration).is_some()
+                    || declarations.member_decoration(ty, 0, decoration).is_some()
+            };
+            (has(Decoration::Restrict), has(Decoration::Aliased))
+        })
+        .collect()
+}
+
+#[test]
+fn bindings_that_both_stages_access_are_aliased() {
+    const BUFFERS: &str = "
+        layout(set = 0, binding = 1) restrict buffer Written { uint n; } written;
+        layout(set = 0, binding = 2) restrict readonly buffer Constant { uint n; } constant;
+        layout(set = 0, binding = 3, r32ui) uniform restrict uimage2D image;
+        layout(set = 0, binding = 4) uniform usampler2D texels;";
+    let vertex = format!(
+        "#version 450
+        {BUFFERS}
+        layout(set = 0, binding = 5) restrict buffer Own {{ uint n; }} own;
+        layout(location = 0) flat out uint n;
+        void main() {{
+            written.n = own.n + constant.n;
+            n = texelFetch(texels, ivec2(0), 0).x + imageLoad(image, ivec2(0)).x;
+        }}"
+    );
+    let geometry = format!(
+        "#version 450
+        {BUFFERS}
+        layout(points) in;
+        layout(points, max_vertices = 1) out;
+        layout(location = 0) flat in uint n[];
+        layout(location = 0, xfb_buffer = 0, xfb_offset = 0, xfb_stride = 4) flat out uint to;
+        void main() {{
+            to = n[0] + written.n + constant.n + texelFetch(texels, ivec2(0), 0).x;
+            imageStore(image, ivec2(0), uvec4(to));
+            EmitVertex();
+        }}"
+    );
+    for environment in ["vulkan1.0", "vulkan1.3"] {
+        let vertex = common::compile(&vertex, &["--target-env", environment]);
+        let geometry = common::compile_stage("geom", &geometry, &["--target-env", environment]);
+        let lowered = lower_valid(&vertex, &geometry, environment);
+        let found = [1, 2, 3, 4, 5].map(|binding| aliasing(&lowered, binding));
+        let shared = vec![(false, true); 2];
+        let restrict = vec![(true, false); 2];
+        let none = vec![(false, false); 2];
+        assert_eq!(found, [shared.clone(), restrict, shared, none, vec![(true, false)]]);
+    }
+}
+
 /// The names of the outputs `a`, `b` and `c` that a geometry shader may not have written when it emits.
 fn unwritten(functions: &str) -> Vec<String> {
     let source = format!(

@@ -11,8 +11,8 @@ mod resets;
 
 use std::collections::BTreeSet;
 
-use rustc_hash::FxHashSet;
-use spirv::{Capability, ExecutionMode, ExecutionModel, Op, StorageClass};
+use rustc_hash::{FxHashMap, FxHashSet};
+use spirv::{Capability, Decoration, ExecutionMode, ExecutionModel, Op, StorageClass};
 
 pub(super) use self::emission::replace_emission;
 pub use self::emission::{GeometryInput, LoweredGeometry};
@@ -21,6 +21,7 @@ use self::resets::Resets;
 use super::compute::Options;
 use super::functions::StubName;
 use super::inputs::Inputs;
+use super::interface::decoration_of;
 use super::store::StoredOutputs;
 use super::strip::strip;
 use super::undefined::Undefined;
@@ -79,6 +80,7 @@ impl Stages {
         let geometry = merge(&mut module, &other, &entry)?;
         let modes = LoweredGeometry::of(&module, &geometry)?;
         merge_modes(&mut module, &vertex, &geometry)?;
+        alias_shared_bindings(&mut module);
         for capability in GEOMETRY_CAPABILITIES {
             module.remove_capability(capability);
         }
@@ -294,4 +296,63 @@ fn is_of_geometry(mode: u32) -> bool {
                 | OutputVertices
         )
     )
+}
+
+/// Says of descriptors that both stages access, and may write, that they do.
+///
+/// Each stage has its own variable, for the same memory. A compiler may assume that variables do not share
+/// memory, unless they say so.
+fn alias_shared_bindings(module: &mut Module) {
+    let declarations = Declarations::of(module);
+    let is_storage = |i: &Instruction<'_>| i.is(Op::TypeImage) && i.operand(6) == STORAGE_IMAGE;
+    let images: FxHashSet<Id> =
+        module.section(Section::Declarations).filter(is_storage).map(|i| i.id(0)).collect();
+    let storages =
+        [StorageClass::UniformConstant, StorageClass::Uniform, StorageClass::StorageBuffer];
+    let variables = || storages.iter().flat_map(|storage| declarations.variables(*storage));
+    let binding = |v: &Variable| {
+        let of = |decoration| declarations.decoration_value(v.id, decoration);
+        Some((of(Decoration::DescriptorSet)?, of(Decoration::Binding)?))
+    };
+    let mut bindings: FxHashMap<(u32, u32), Vec<&Variable>> = FxHashMap::default();
+    for variable in variables() {
+        if let Some(binding) = binding(variable) {
+            bindings.entry(binding).or_default().push(variable);
+        }
+    }
+    let is_written = |v: &&Variable| is_writable(&declarations, &images, v);
+    let shared = bindings.values().filter(|all| all.len() > 1 && all.iter().any(is_written));
+    let of_shared = |v: &&Variable| [v.id, declarations.innermost(v.pointee)];
+    let targets: FxHashSet<Id> = shared.flatten().flat_map(of_shared).collect();
+    let restrict = [Decoration::Restrict, Decoration::Aliased].map(|d| d as u32);
+    module.retain(Section::Annotations, |i| {
+        let is_about = decoration_of(i).is_some_and(|decoration| restrict.contains(&decoration));
+        !(is_about && targets.contains(&i.id(0)))
+    });
+    for variable in variables().filter(|v| targets.contains(&v.id)) {
+        let operands = [variable.id.0, Decoration::Aliased as u32];
+        module.push(Section::Annotations, Op::Decorate, &operands);
+    }
+}
+
+/// `Sampled` of an `OpTypeImage` that is accessed without a sampler.
+const STORAGE_IMAGE: u32 = 2;
+
+/// Whether a shader may write to a descriptor through a variable. `images` are the types of storage images.
+fn is_writable(declarations: &Declarations, images: &FxHashSet<Id>, variable: &Variable) -> bool {
+    if declarations.decoration(variable.id, Decoration::NonWritable).is_some() {
+        return false;
+    }
+    let ty = declarations.innermost(variable.pointee);
+    let is_buffer = variable.storage == StorageClass::StorageBuffer as u32
+        || declarations.decoration(ty, Decoration::BufferBlock).is_some();
+    match declarations.ty(ty) {
+        Some(Type::Struct { members }) if is_buffer => {
+            let is_constant = |member| {
+                declarations.member_decoration(ty, member, Decoration::NonWritable).is_some()
+            };
+            !(0u32..).zip(members).all(|(member, _)| is_constant(member))
+        }
+        _ => images.contains(&ty),
+    }
 }
