@@ -1,7 +1,9 @@
 //! Geometry shaders, captured by compute: what they emit is what their source says. `tests/geometry` compares
 //! random ones with the driver's own captures.
 
+use ash::vk;
 use vkxfb::Shader;
+use vkxfb::capture::CaptureList;
 use vkxfb::lower::{Backend, compute};
 use vkxfb::runtime::{
     ArenaDesc, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, CounterBuffer, Draw,
@@ -12,6 +14,7 @@ use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::{CaptureRequest, CaptureTarget, OpenOptions};
 
 use crate::common;
+use crate::common::descriptor_set::DescriptorSet;
 use crate::common::device;
 
 const VERTEX: &str = "#version 450
@@ -191,4 +194,157 @@ fn a_thousand_indirect_captures_stay_small() {
     gpu.destroy_buffer(memory);
     gpu.destroy_pipeline(pipeline);
     device::close(gpu);
+
+/// Captures `count` points. `value` is what a storage buffer holds, which is descriptor 0 of set 0.
+fn capture_points(
+    vertex: &[u32],
+    geometry: &Shader<'_>,
+    count: u32,
+    value: Option<u32>,
+    bytes: usize,
+) -> Vec<u32> {
+    let mut gpu = device::open_with(OpenOptions::default());
+    let vertex = Shader::new(vertex);
+    let vertex_input = VertexInput::default();
+    let target = gpu.compute_target(Backend::Compute).unwrap();
+    let options = compute::Options::new(&vertex_input).vertex_shader(&vertex).target(target);
+    let lowered = compute::lower(geometry, &options).unwrap();
+    common::validate(&lowered.specialized(&[]).unwrap(), "vulkan1.2");
+    let bound = value.map(|value| {
+        let usage = vk::BufferUsageFlags::STORAGE_BUFFER;
+        let buffer = gpu.create_buffer(16, usage, MemoryLocation::Device).unwrap();
+        gpu.write(&buffer, 0, &value.to_le_bytes()).unwrap();
+        let device = gpu.context().device();
+        let set = DescriptorSet::new(device, vk::DescriptorType::STORAGE_BUFFER);
+        // SAFETY: the buffer is one of storage, and nothing was submitted.
+        unsafe { set.write(device, buffer.raw()) };
+        (set, buffer)
+    });
+    let layouts: Vec<_> = bound.iter().map(|(set, _)| set.layout).collect();
+    let sets: Vec<_> = bound.iter().map(|(set, _)| set.raw).collect();
+    let topology = PrimitiveTopology::PointList;
+    let desc = PipelineDesc::new(&lowered).topology(topology).set_layouts(&layouts);
+    // SAFETY: the context is of a live device, and the layouts are its.
+    let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
+    let draw = Draw { vertex_count: count, instance_count: 1, first_vertex: 0, first_instance: 0 };
+    let initial = vec![0xa5; bytes];
+    let target = CaptureTarget { initial: &initial, offset: 0, size: bytes as u64 };
+    let request = CaptureRequest {
+        pipeline: &pipeline,
+        vertex_data: &[],
+        descriptor_sets: &sets,
+        push_constants: &[],
+        draws: &[(topology, draw)],
+        buffers: &[Some(target)],
+    };
+    // SAFETY: the pipeline and the set are of this device.
+    let found = unsafe { gpu.capture(&[request]) }.unwrap().remove(0).buffers.remove(0).unwrap();
+    gpu.destroy_pipeline(pipeline);
+    if let Some((set, buffer)) = bound {
+        gpu.destroy_buffer(buffer);
+        // SAFETY: the device is idle.
+        unsafe { set.destroy(gpu.context().device()) };
+    }
+    device::close(gpu);
+    found.chunks_exact(4).map(|b| u32::from_le_bytes(b.try_into().unwrap())).collect()
+}
+
+#[test]
+fn outputs_of_the_geometry_shader_are_captured() {
+    // Both capture, and have outputs of the same names, locations and built-ins.
+    let vertex = common::compile(
+        "#version 450
+        layout(xfb_buffer = 0, xfb_stride = 20) out;
+        layout(location = 0, xfb_buffer = 0, xfb_offset = 0) flat out uint found;
+        layout(xfb_buffer = 0, xfb_offset = 4) out gl_PerVertex { vec4 gl_Position; };
+        void main() { found = gl_VertexIndex; gl_Position = vec4(gl_VertexIndex); }",
+        &[],
+    );
+    let geometry = common::compile_stage(
+        "geom",
+        "#version 450
+        layout(points) in;
+        layout(points, max_vertices = 1) out;
+        layout(xfb_buffer = 0, xfb_stride = 8) out;
+        layout(location = 0) flat in uint of_vertex[];
+        layout(location = 0, xfb_buffer = 0, xfb_offset = 4) flat out uint found;
+        layout(xfb_buffer = 0) out gl_PerVertex { vec4 gl_Position; };
+        void main() {
+            found = of_vertex[0] + 100u;
+            gl_Position = gl_in[0].gl_Position + 0.5;
+            EmitVertex();
+        }",
+        &[],
+    );
+    const UNCHANGED: u32 = 0xa5a5_a5a5;
+    let decorated = Shader::new(&geometry);
+    let found = capture_points(&vertex, &decorated, 3, None, 24);
+    assert_eq!(found, [UNCHANGED, 100, UNCHANGED, 101, UNCHANGED, 102]);
+
+    let list = CaptureList::new(20).output("@0", 0).output("@Position", 4);
+    let listed = Shader::new(&geometry).captures(&list);
+    let found = capture_points(&vertex, &listed, 3, None, 60);
+    let expected = (0u8..3).flat_map(|n| {
+        let position = (f32::from(n) + 0.5).to_bits();
+        [100 + u32::from(n), position, position, position, position]
+    });
+    assert_eq!(found, expected.collect::<Vec<_>>());
+}
+
+#[test]
+fn what_is_emitted_before_it_is_written_is_zero() {
+    let vertex = common::compile(VERTEX, &[]);
+    let geometry = common::compile_stage(
+        "geom",
+        "#version 450
+        layout(points) in;
+        layout(points, max_vertices = 3) out;
+        layout(location = 0) flat in uvec2 id[];
+        layout(xfb_buffer = 0, xfb_stride = 8) out;
+        layout(location = 0, xfb_buffer = 0, xfb_offset = 0) flat out uint always;
+        layout(location = 1, xfb_buffer = 0, xfb_offset = 4) flat out uint late;
+        void vertex() { EmitVertex(); }
+        void main() {
+            always = id[0].x;
+            vertex();
+            late = id[0].x + 100u;
+            vertex();
+        }",
+        &[],
+    );
+    // Consecutive primitives run in one invocation, where there are more than entries.
+    let count = 40_000;
+    let found = capture_points(&vertex, &Shader::new(&geometry), count, None, 16 * count as usize);
+    let expected = (0..count).flat_map(|n| [n, 0, n, n + 100]);
+    assert!(found.into_iter().eq(expected));
+}
+
+#[test]
+fn stages_of_different_versions_are_captured() {
+    const BUFFER: &str = "layout(set = 0, binding = 0) buffer Values { uint value; } buffers;";
+    let vertex = format!(
+        "#version 450
+        {BUFFER}
+        layout(location = 0) flat out uint found;
+        uint module_variable = 5u;
+        void main() {{
+            module_variable += buffers.value;
+            found = module_variable + gl_VertexIndex;
+        }}"
+    );
+    let geometry = format!(
+        "#version 450
+        {BUFFER}
+        layout(points) in;
+        layout(points, max_vertices = 1) out;
+        layout(location = 0) flat in uint of_vertex[];
+        layout(location = 0, xfb_buffer = 0, xfb_offset = 0, xfb_stride = 4) flat out uint found;
+        void main() {{ found = of_vertex[0] + 1000u * buffers.value; EmitVertex(); }}"
+    );
+    for (of_vertex, of_geometry) in [("vulkan1.0", "vulkan1.2"), ("vulkan1.2", "vulkan1.0")] {
+        let vertex = common::compile(&vertex, &["--target-env", of_vertex]);
+        let geometry = common::compile_stage("geom", &geometry, &["--target-env", of_geometry]);
+        let found = capture_points(&vertex, &Shader::new(&geometry), 3, Some(7), 12);
+        assert_eq!(found, [7012, 7013, 7014], "{of_vertex}, {of_geometry}");
+    }
 }
