@@ -194,6 +194,7 @@ fn a_thousand_indirect_captures_stay_small() {
     gpu.destroy_buffer(memory);
     gpu.destroy_pipeline(pipeline);
     device::close(gpu);
+}
 
 /// Captures `count` points. `value` is what a storage buffer holds, which is descriptor 0 of set 0.
 fn capture_points(

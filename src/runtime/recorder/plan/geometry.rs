@@ -25,7 +25,6 @@ use super::{
 };
 use crate::lower::LoweredGeometry;
 use crate::lower::kernel::Kernel;
-use crate::runtime::fold::fold;
 use crate::runtime::pipeline::{Key, Source};
 use crate::runtime::{Barrier, RuntimeError};
 use crate::sysval::entries::{
