@@ -10,6 +10,9 @@
 // A vertex is stored when it is emitted, to all primitives of the strip that it may belong to. A strip that
 // turns out to be incomplete is overwritten by the next one of the entry. After the last one nothing is
 // stored, because the number of the entry's primitives is known.
+//
+// A shader that always emits as much is not counted if the CPU places its draws: an invocation takes one
+// primitive, whose place is known.
 
 // Where the entries of a dispatch are counted, and placed.
 struct Entries {
@@ -55,6 +58,19 @@ fn records_of_entry(entries: Entries, entry: u32) -> Segment {
     let limit = draw.output_end;
     let begin = min(first + min(counts.y, limit / vertices) * vertices, limit);
     return Segment(begin, min(min(counts.x, limit / vertices) * vertices, limit - begin));
+}
+
+// Whether the CPU has placed the draw.
+fn is_placed() -> bool {
+    return always_emitted() != 0u && !has_batch();
+}
+
+// The records of some items of a draw that the CPU has placed. It has no more items than fit, but for a part of
+// the last one.
+fn records_of_items(first: u32, end: u32) -> Segment {
+    let each = always_emitted() * geometry_invocations() * output_vertices();
+    let begin = min(draw.base_record + first * each, draw.output_end);
+    return Segment(begin, min((end - first) * each, draw.output_end - begin));
 }
 
 // The items of an entry.
@@ -119,19 +135,25 @@ fn xfb_geometry(
     let workgroup = workgroup_number(workgroup_id, workgroups);
     // Invocations without a draw have entries, too, and count 0: blocks are added up whole.
     let exists = begin_draw(workgroup, local);
-    let entries = load_entries(entries_address());
     let entry = workgroup * workgroup_size() + local;
     let number = first_invocation(workgroup) + local;
-    is_counting = (sysvals.draw.flags & COUNTING) != 0u;
-    if !is_counting && entry < entries.count {
-        entry_records = records_of_entry(entries, entry);
-    }
-    // From here on the limit is not that of what is stored, but of the primitives that are assembled.
-    draw.output_end = MOST_ASSEMBLED;
     // The primitives of all instances; with primitive restart the indices, which may begin a primitive.
     let items = select(0u, draw.item_count * draw.instance_count, exists & (number < draw.invocations));
     let first = min(number, draw.invocations) * entry_length();
     let end = min(first + entry_length(), items);
+    var entries = Entries();
+    if is_placed() {
+        is_counting = false;
+        entry_records = records_of_items(min(first, end), end);
+    } else {
+        entries = load_entries(entries_address());
+        is_counting = (sysvals.draw.flags & COUNTING) != 0u;
+        if !is_counting && entry < entries.count {
+            entry_records = records_of_entry(entries, entry);
+        }
+    }
+    // From here on the limit is not that of what is stored, but of the primitives that are assembled.
+    draw.output_end = MOST_ASSEMBLED;
     var place = instance_and_lane(min(first, items), draw.item_count);
     for (var item = first; item < end; item++) {
         let primitive = primitive_of_lane(place.y);

@@ -133,6 +133,9 @@ fn output_vertices() -> u32 { return 1u; }
 // How often it runs for a primitive.
 fn geometry_invocations() -> u32 { return 1u; }
 
+// The primitives that it emits each time, or 0 if that may depend on something.
+fn always_emitted() -> u32 { return 0u; }
+
 // Copies the outputs of the vertex shader to the inputs of vertex `slot`.
 fn pass_vertex(slot: u32) {}
 

@@ -117,12 +117,38 @@ impl DrawCounts {
         instance_count: u32,
         buffers: impl IntoIterator<Item = BoundBuffer>,
     ) -> Self {
-        let vertices_per_primitive = topology.vertices_per_primitive();
         let primitives = topology.primitive_count(vertex_count);
-        let primitives_needed = primitives * u64::from(instance_count);
-        let Some(room) =
-            buffers.into_iter().map(|b| b.primitives_left(vertices_per_primitive)).min()
-        else {
+        let vertices = topology.vertices_per_primitive();
+        let items = |primitives| topology.item_count(primitives);
+        Self::of(primitives, vertices, instance_count, buffers, items)
+    }
+
+    /// The same for a geometry shader that emits `each` primitives of `vertices` vertices for each primitive that it
+    /// takes. These are the items.
+    pub(crate) fn emitted(
+        topology: PrimitiveTopology,
+        vertex_count: u32,
+        instance_count: u32,
+        [each, vertices]: [u32; 2],
+        buffers: impl IntoIterator<Item = BoundBuffer>,
+    ) -> Self {
+        let primitives = topology.primitive_count(vertex_count) * u64::from(each);
+        let items = |primitives: u64| primitives.div_ceil(each.into());
+        Self::of(primitives, vertices, instance_count, buffers, items)
+    }
+
+    /// Counts of instances of `primitives` primitives. `items` is the number of items in the first primitives of an
+    /// instance.
+    fn of(
+        primitives: u64,
+        vertices: u32,
+        instance_count: u32,
+        buffers: impl IntoIterator<Item = BoundBuffer>,
+        items: impl Fn(u64) -> u64,
+    ) -> Self {
+        let primitives_needed = primitives.saturating_mul(instance_count.into());
+        let room = buffers.into_iter().map(|b| b.primitives_left(vertices)).min();
+        let Some(room) = room else {
             return Self {
                 primitives_needed,
                 primitives_written: primitives_needed,
@@ -135,13 +161,13 @@ impl DrawCounts {
         }
         let instances = primitives_written.div_ceil(primitives);
         let instance_primitives = primitives.min(primitives_written);
-        let m = u64::from(vertices_per_primitive);
+        let m = u64::from(vertices);
         Self {
             primitives_needed,
             primitives_written,
             output_limit: narrow(primitives_written * m),
             output_count: narrow(instance_primitives * m),
-            item_count: narrow(topology.item_count(instance_primitives)),
+            item_count: narrow(items(instance_primitives)),
             instance_count: narrow(instances),
         }
     }

@@ -174,6 +174,7 @@ names! {
     /// Any other function of `shaders/stubs.wgsl`. Captures use some of them, kernels others.
     StubName {
         Arrive "arrive",
+        AlwaysEmitted "always_emitted",
         Assembles "assembles",
         GeometryInvocations "geometry_invocations",
         InputVertices "input_vertices",

@@ -233,6 +233,7 @@ impl Define for KernelStubs {
             StubName::Assembles => builder.constant_bool(self.kernel == Kernel::Assemble),
             // Only captures have these.
             StubName::Arrive
+            | StubName::AlwaysEmitted
             | StubName::GeometryInvocations
             | StubName::InputVertices
             | StubName::IsBatched

@@ -183,6 +183,7 @@ impl Define for CaptureStubs<'_> {
             // Only kernels have a width; the others are of geometry shaders, or are what they say.
             (
                 StubName::Assembles
+                | StubName::AlwaysEmitted
                 | StubName::GeometryInvocations
                 | StubName::InputVertices
                 | StubName::KernelWidth

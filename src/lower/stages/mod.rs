@@ -188,6 +188,10 @@ impl<'a> Geometry<'a> {
             StubName::OutputVertices => {
                 Code::returning(linker.builder.constant(self.modes.output_vertices))
             }
+            StubName::AlwaysEmitted => {
+                let primitives = self.modes.primitives.unwrap_or_default();
+                Code::returning(linker.builder.constant(primitives))
+            }
             StubName::GeometryInvocations => {
                 Code::returning(linker.builder.constant(self.modes.invocations))
             }

@@ -241,6 +241,13 @@ impl Position {
 }
 
 impl Traits {
+    /// The primitives that a geometry shader emits for each that it takes, and the vertices of one, if they need not
+    /// be counted.
+    pub(in super::super) fn emission(&self) -> Option<[u32; 2]> {
+        let geometry = self.geometry?;
+        Some([geometry.primitives_each()?, geometry.output_vertices])
+    }
+
     /// The workgroup size of a pipeline of the state.
     pub(in super::super) fn workgroup_size(&self, key: &Key) -> u32 {
         self.sizes.map_or(1, |sizes| key.workgroup_size(&sizes)).max(1)

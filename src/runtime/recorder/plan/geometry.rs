@@ -1,5 +1,5 @@
 //! Plans captures of geometry shaders. How much they emit is known only when they have run, so every
-//! dispatch runs twice.
+//! dispatch runs twice. (Those that always emit as much are also placed by direct.rs.)
 //!
 //! ```text
 //! barrier; restarts, scan, setup, as in setup.rs             (unless the CPU knows all draws)
@@ -66,6 +66,12 @@ impl Planner<'_> {
     pub(super) fn has_geometry(&self) -> bool {
         let first = self.collected.draws.first();
         first.is_some_and(|draw| self.geometry_of(draw).is_some())
+    }
+
+    /// Whether what the draws emit need not be counted.
+    pub(super) fn emits_always(&self) -> bool {
+        let mut draws = self.collected.draws.iter();
+        draws.all(|draw| self.collected.traits_of(draw).emission().is_some())
     }
 
     fn geometry_of(&self, draw: &CollectedDraw) -> Option<LoweredGeometry> {

@@ -11,9 +11,9 @@
 //! | file | condition | steps |
 //! |---|---|---|
 //! | fused.rs | one known draw of at most [8 workgroups](fused::MOST_WORKGROUPS), with a counter or a query to write, or at a position that is not known | barrier; one capture, which writes counters and queries itself |
-//! | direct.rs | position and draws are known | barrier, which is recorded where captures are played in order; captures; with counters or queries: barrier; finish kernel, which writes them |
+//! | direct.rs | position and draws are known, also those of geometry shaders that always emit as much | barrier, which is recorded where captures are played in order; captures; with counters or queries: barrier; finish kernel, which writes them |
 //! | resumed.rs | known draws at a position that is not known, with the same queries and vertices per primitive, that would all fit into empty buffers; not by descriptors | barrier; resume kernel, which writes counters and queries; barrier; captures |
-//! | geometry.rs | draws of geometry shaders | as setup.rs unless the draws are known; barrier; captures that count; barrier; sums kernel; barrier; place kernel, which writes counters and queries; barrier; captures that store |
+//! | geometry.rs | other draws of geometry shaders | as setup.rs unless the draws are known; barrier; captures that count; barrier; sums kernel; barrier; place kernel, which writes counters and queries; barrier; captures that store |
 //! | setup.rs | otherwise | barrier; setup kernel, which writes counters and queries; barrier; captures |
 //!
 //! Primitive restart always goes by setup.rs: between the first barrier and the setup kernel stand the restart kernel,
@@ -208,11 +208,17 @@ impl Plan {
 
 impl Planner<'_> {
     fn plan_draws(&mut self, may_fuse: bool) -> Result<(), RuntimeError> {
+        let all_known = self.collected.draws.iter().all(|draw| draw.is_known());
         if self.has_geometry() {
-            return self.plan_geometry();
+            return match self.collected.position {
+                Position::Known(record) if all_known && self.emits_always() => {
+                    self.place_draws(record)?;
+                    self.plan_direct()
+                }
+                _ => self.plan_geometry(),
+            };
         }
         let fusible = self.fusible().filter(|_| may_fuse);
-        let all_known = self.collected.draws.iter().all(|draw| draw.is_known());
         match self.collected.position {
             Position::Known(record) if all_known => {
                 self.place_draws(record)?;

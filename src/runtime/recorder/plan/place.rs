@@ -173,10 +173,13 @@ impl Planner<'_> {
             BoundBuffer { position, ..target.buffer }
         });
         let Input { count, instance_count, .. } = draw.input;
-        let counts = DrawCounts::new(draw.topology, count, instance_count, buffers);
+        let traits = self.collected.traits_of(draw);
+        let counts = match traits.emission() {
+            Some(each) => DrawCounts::emitted(draw.topology, count, instance_count, each, buffers),
+            None => DrawCounts::new(draw.topology, count, instance_count, buffers),
+        };
         cursor.stream.add([counts.primitives_written, counts.primitives_needed]);
         cursor.generated.add([counts.primitives_needed, 0]);
-        let traits = self.collected.traits_of(draw);
         if traits.is_counted
             && let Some(captured) = &mut cursor.captured
         {
@@ -187,8 +190,16 @@ impl Planner<'_> {
         }
         let size = traits.workgroup_size(&Key::ANY);
         let per_axis = self.limits.workgroups_per_axis;
-        let [columns, rows] = dispatch_size(invocations(draw.topology, &counts), size, per_axis)?;
-        let placed = draw_sysvals(&draw.input, draw.topology, &counts, cursor.record);
+        let per_item = match traits.geometry {
+            Some(_) => 1,
+            None => invocations_per_item(draw.topology),
+        };
+        let [columns, rows] = dispatch_size(invocations(per_item, &counts), size, per_axis)?;
+        let mut placed = draw_sysvals(&draw.input, per_item, &counts, cursor.record);
+        if traits.geometry.is_some() {
+            // The items of an entry.
+            placed.output_count = 1;
+        }
         let shared = self.shared_workgroups(draw, &traits, &placed);
         let own = self.key_of(draw, &traits, columns * rows, shared);
         let dispatch = Dispatch {
@@ -311,6 +322,7 @@ impl Planner<'_> {
         let end = u64::from(base_vertex) + u64::from(count);
         let indexed = draw.is_indexed();
         let checked = indexed
+            || traits.geometry.is_some()
             || !self.is_aligned(traits)
             || workgroups > most
             || instance_count != 1
@@ -338,15 +350,15 @@ impl Planner<'_> {
 }
 
 /// The number of invocations that capture a draw.
-fn invocations(topology: PrimitiveTopology, counts: &DrawCounts) -> u64 {
+fn invocations(per_item: u32, counts: &DrawCounts) -> u64 {
     let items = u64::from(counts.instance_count) * u64::from(counts.item_count);
-    items * u64::from(invocations_per_item(topology))
+    items * u64::from(per_item)
 }
 
 /// Converts a direct input to the draw that it describes.
 fn draw_sysvals(
     input: &Input,
-    topology: PrimitiveTopology,
+    invocations_per_item: u32,
     counts: &DrawCounts,
     base_record: u32,
 ) -> DrawSysvals {
@@ -356,8 +368,8 @@ fn draw_sysvals(
         item_count: counts.item_count,
         instance_count: counts.instance_count,
         base_record,
-        invocations: u32::try_from(invocations(topology, counts)).unwrap_or(u32::MAX),
-        reciprocal: reciprocal(counts.item_count * invocations_per_item(topology)),
+        invocations: u32::try_from(invocations(invocations_per_item, counts)).unwrap_or(u32::MAX),
+        reciprocal: reciprocal(counts.item_count * invocations_per_item),
         ..unclamped_draw(input)
     }
 }

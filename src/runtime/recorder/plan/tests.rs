@@ -456,6 +456,7 @@ fn with_geometry(draws: &[CollectedDraw]) -> Collected {
         output_vertices: 2,
         invocations: 1,
         max_vertices: 8,
+        primitives: None,
     });
     collected
 }
@@ -487,6 +488,34 @@ fn geometry_shaders_count_before_they_store() {
     let mut queried = with_geometry(&[draw(LIST, 3); 2]);
     queried.draws[1].input.generated_query = [32, 0];
     assert_eq!(plan(&ADDRESSES, &queried, &NO_COUNTERS).len(), 10);
+}
+
+/// What always emits as much is placed like a draw without a geometry shader, if all else is known.
+#[test]
+fn geometry_shaders_that_always_emit_as_much_are_not_counted() {
+    let mut collected = with_geometry(&[draw(LIST, 300), draw(STRIP, 1 << 20)]);
+    let geometry = collected.states[0].traits.geometry.as_mut().unwrap();
+    (geometry.primitives, geometry.invocations) = (Some(3), 2);
+    let direct = [
+        "barrier BetweenCaptures InOrder Captured",
+        "capture one pushed, workgroups 2: Placed, indexed, checked",
+        "capture one pushed, workgroups 16384: Pushed, checked, TriStrip",
+    ];
+    assert_eq!(plan(&ADDRESSES, &collected, &NO_COUNTERS), direct);
+    let mut plan_of_both = Plan::default();
+    plan_of_both.make(&ADDRESSES, &collected, &NO_COUNTERS, true).unwrap();
+    let [list, strip] = plan_of_both.placed[..] else { panic!("{:?}", plan_of_both.placed) };
+    // Each triangle becomes six lines.
+    assert_eq!((list.item_count, list.output_end), (100, 100 * 6 * 2));
+    assert_eq!((strip.base_record, strip.item_count), (1200, (1 << 20) - 2));
+    assert_eq!(plan_of_both.captured.unwrap().primitives_needed, (100 + (1 << 20) - 2) * 6);
+    // Where the first draw begins is not known.
+    collected.position = Position::Earlier;
+    assert!(
+        plan(&ADDRESSES, &collected, &NO_COUNTERS)
+            .iter()
+            .any(|step| step.starts_with("PlaceEntries"))
+    );
 }
 
 /// However large the draws are, a dispatch has as many entries as the limit says, and those that fill workgroups.
