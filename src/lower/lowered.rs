@@ -40,8 +40,9 @@ pub struct Lowered {
     /// which a pipeline layout must contain. `0..0` if there are none.
     pub push_constants: Range<u32>,
     /// Indices in [`Layout::outputs`] of the outputs that the shader may leave unwritten on some
-    /// path. The specification leaves the captured value undefined then; on the vertex and compute
-    /// backends it is 0.
+    /// path; for a geometry shader, on some path to a vertex that it emits. The specification leaves
+    /// the captured value undefined then; on the vertex and compute backends it is 0. None are listed
+    /// for geometry shaders on the native backend.
     pub unwritten: Vec<usize>,
     /// Whether the shader may use other undefined values: `OpUndef`, or variables that are read
     /// before they are written. On the vertex and compute backends they are 0.

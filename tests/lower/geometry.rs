@@ -302,13 +302,25 @@ fn debug_info_with_forward_references_is_left_out() {
     let import = [&[set.0], name.as_slice()].concat();
     module.push(Section::Imports, Op::ExtInstImport, &import);
     let void = module.section(Section::Declarations).find(|i| i.is(Op::TypeVoid)).unwrap().id(0);
-    // DebugInfoNone
+    // DebugInfoNone, and DebugNoScope before each return.
     let operands = [void.0, info.0, set.0, 0];
     module.push(Section::Declarations, Op::ExtInstWithForwardRefsKHR, &operands);
+    let of_functions = module.section(Section::Functions);
+    let functions: Vec<_> =
+        of_functions.map(|i| (i.op().unwrap(), i.operands().to_vec())).collect();
+    module.retain(Section::Functions, |_| false);
+    for (op, operands) in functions {
+        if op == Op::Return {
+            let operands = [void.0, module.fresh_id().0, set.0, 24];
+            module.push(Section::Functions, Op::ExtInstWithForwardRefsKHR, &operands);
+        }
+        module.push(Section::Functions, op, &operands);
+    }
     let lowered = lower_valid(&vertex, &module.words(), "vulkan1.1");
     let module = Module::parse(&lowered.words).unwrap();
-    let mut declarations = module.section(Section::Declarations);
-    assert!(!declarations.any(|i| i.is(Op::ExtInstWithForwardRefsKHR)));
+    for section in [Section::Declarations, Section::Functions] {
+        assert!(!module.section(section).any(|i| i.is(Op::ExtInstWithForwardRefsKHR)));
+    }
 }
 
 /// Everything that a later version of SPIR-V declares in another way: uniform and storage buffers whose
