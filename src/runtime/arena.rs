@@ -23,6 +23,7 @@ use super::context::ContextId;
 use super::descriptors::{Sets, Window};
 use super::recorder::{LISTED_BYTES, MAX_ENTRIES};
 use super::{Context, MemoryAllocator, Pipeline, RuntimeError};
+use crate::lower::Backend;
 use crate::setters::setters;
 use crate::sysval::Batch;
 use crate::sysval::entries::{ENTRIES_PER_BLOCK, Entries, EntryJob, EntrySums};
@@ -129,10 +130,10 @@ impl ArenaDesc {
     }
 
     /// Adds the memory for `draws` draws of a pipeline with a geometry shader, which have `primitives`
-    /// primitives in all, with all their instances; nothing for another pipeline. It does not depend on what
+    /// primitives in all, with all their instances; nothing for another pipeline, or natively. It does not depend on what
     /// the shader emits.
     pub fn with_geometry(mut self, pipeline: &Pipeline, draws: u64, primitives: u64) -> Self {
-        if pipeline.geometry().is_none() {
+        if pipeline.geometry().is_none() || pipeline.backend() != Backend::Compute {
             return self;
         }
         let sizes = pipeline.workgroup_sizes();
