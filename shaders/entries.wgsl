@@ -1,17 +1,13 @@
 // Kernels that place what geometry shaders emit (geometry.wgsl). The first one adds up the counts of each
 // block of entries, the second one those of all blocks.
 
-// The parameters of xfb_entry_sums.
+// The parameters of xfb_entry_sums. See `Entries`.
 struct EntrySums {
-    // See `Entries`.
     counts: vec2<u32>,
-    // For each block the primitives of all its entries, 64 bits.
-    sums: vec2<u32>,
-    // The address of the number of workgroups of the dispatch along two axes, if only the GPU knows it, and
-    // their size. Otherwise 0, and the number of entries.
-    workgroups: vec2<u32>,
-    count: u32,
-    room: u32,
+    blocks: vec2<u32>,
+    // The address of the `Entries` of the last dispatch. The blocks behind it are not needed.
+    last: vec2<u32>,
+    reserved: vec2<u32>,
 }
 
 // The entries of one invocation of xfb_entry_sums.
@@ -25,37 +21,33 @@ fn xfb_entry_sums(
     @builtin(local_invocation_index) local: u32,
 ) {
     let addresses = load4(kernel.parameters);
-    let sizes = load4(add_bytes(kernel.parameters, 16u));
-    let block = workgroup_id.y * workgroups.x + workgroup_id.x;
-    if block * ENTRIES_PER_BLOCK >= sizes.w {
-        return;
-    }
-    var count = sizes.z;
-    let axes = load2(address_or(sizes.xy, kernel.parameters));
-    if is_address(sizes.xy) {
-        count *= axes.x * axes.y;
-    }
-    let first = block * ENTRIES_PER_BLOCK + local * ENTRIES_PER_INVOCATION;
-    let loaded = load4_written(add_bytes(addresses.xy, 4u * first));
-    // There is room behind the last entry, which nobody has written.
-    let numbers = vec4<u32>(first, first + 1u, first + 2u, first + 3u);
-    let counts = select(vec4<u32>(), loaded, numbers < vec4<u32>(count));
-    let two = add64(vec2<u32>(counts.x, 0u), vec2<u32>(counts.y, 0u));
-    let three = add64(two, vec2<u32>(counts.z, 0u));
-    let all = add64(three, vec2<u32>(counts.w, 0u));
+    let last = load_entries(load2(add_bytes(kernel.parameters, 16u)));
+    // The tables are shorter than 4 GiB.
+    let block_count = (last.blocks.x - addresses.z) / ENTRY_BLOCK_SIZE + last.count / ENTRIES_PER_BLOCK;
     if local == 0u {
         ends[NO_RUN] = vec4<u32>();
     }
+    for (var block = workgroup_id.x; block < block_count; block += workgroups.x) {
+        sum_block(addresses.xy, addresses.zw, block, local);
+    }
+}
+
+fn sum_block(counts_at: vec2<u32>, blocks: vec2<u32>, block: u32, local: u32) {
+    let first = block * ENTRIES_PER_BLOCK + local * ENTRIES_PER_INVOCATION;
+    let at = add_bytes(counts_at, ENTRY_SIZE * first);
+    let low = load4_written(at);
+    let high = load4_written(add_bytes(at, 16u));
+    let two = add64(vec2<u32>(low.x, 0u), vec2<u32>(low.z, 0u));
+    let three = add64(two, vec2<u32>(high.x, 0u));
+    let all = add64(three, vec2<u32>(high.z, 0u));
     let sum = sum_runs(local, false, vec4<u32>(all, 0u, 0u), NO_RUN);
     let before = sum.before.xy;
-    store4(addresses.xy, sizes.w + first, vec4<u32>(
-        saturated(before),
-        saturated(add64(before, vec2<u32>(counts.x, 0u))),
-        saturated(add64(before, two)),
-        saturated(add64(before, three)),
-    ));
+    let after_one = saturated(add64(before, vec2<u32>(low.x, 0u)));
+    let after_three = saturated(add64(before, three));
+    store4(counts_at, 2u * first, vec4<u32>(low.x, saturated(before), low.z, after_one));
+    store4(counts_at, 2u * first + 4u, vec4<u32>(high.x, saturated(add64(before, two)), high.z, after_three));
     if local == 0u {
-        store2(addresses.zw, 2u * block, sum.last.xy);
+        store2(blocks, 2u * block, sum.last.xy);
     }
 }
 
@@ -73,18 +65,15 @@ struct EntryJob {
     counting: vec2<u32>,
     storing: vec2<u32>,
     entries: vec2<u32>,
-    // The sums of its blocks, and their number.
-    sums: vec2<u32>,
-    block_count: u32,
     // Vertices per primitive.
     vertices: u32,
-    reserved: vec2<u32>,
+    reserved: u32,
     // The queries that count, or 0.
     stream_query: vec2<u32>,
     generated_query: vec2<u32>,
 }
 
-const ENTRY_JOB_SIZE: u32 = 64u;
+const ENTRY_JOB_SIZE: u32 = 48u;
 // Bytes from the start of the parameters.
 const PLACE_PROGRESS: u32 = 16u;
 
@@ -114,23 +103,24 @@ fn xfb_place_entries(@builtin(local_invocation_index) local: u32) {
 fn place_job(at: vec2<u32>, local: u32) {
     let batches = load4(at);
     let addresses = load4(add_bytes(at, 16u));
-    let sizes = load2(add_bytes(at, 32u));
-    let queries = load4(add_bytes(at, 48u));
+    let queries = load4(add_bytes(at, 32u));
     let captures = room != NONE;
-    let vertices = sizes.y;
+    let vertices = addresses.z;
     let fits = select(0u, room / vertices, captures);
     let entries = load_entries(addresses.xy);
     var needed = vec2<u32>();
-    for (var first = 0u; first < sizes.x; first += kernel_width()) {
+    let block_count = entries.count / ENTRIES_PER_BLOCK;
+    for (var first = 0u; first < block_count; first += kernel_width()) {
         let block = first + local;
         var value = vec2<u32>();
-        if block < sizes.x {
-            value = load2(add_bytes(addresses.zw, 8u * block));
+        if block < block_count {
+            let sum = add_bytes(entries.blocks, ENTRY_BLOCK_SIZE * block);
+            value = vec2<u32>(load1_written(sum), load1_written(add_bytes(sum, 4u)));
         }
         let sum = sum_runs(local, false, vec4<u32>(value, 0u, 0u), NO_RUN);
-        if block < sizes.x {
+        if block < block_count {
             let before = min(saturated(add64(needed, sum.before.xy)), fits);
-            store1(entries.blocks, block, next_record + before * vertices);
+            store1(entries.blocks, 2u * block, next_record + before * vertices);
         }
         needed = add64(needed, sum.last.xy);
     }

@@ -13,15 +13,20 @@
 
 // Where the entries of a dispatch are counted, and placed.
 struct Entries {
-    // A dword for each entry: the number of primitives that it emits. Then as many: those of the entries
-    // before it in its block.
+    // Two dwords for each entry: the number of primitives that it emits, and that of the entries before it
+    // in its block.
     counts: vec2<u32>,
-    // A dword for each block of ENTRIES_PER_BLOCK entries: the record that it begins with.
+    // Two dwords for each block of ENTRIES_PER_BLOCK entries: the primitives that all of them emit, 64 bits;
+    // later the record that the block begins with, 32 bits.
     blocks: vec2<u32>,
-    // The number of entries that `counts` has room for, a multiple of ENTRIES_PER_BLOCK.
-    room: u32,
+    // The number of entries in these blocks. Each is an invocation's, although it may have nothing to draw.
+    count: u32,
     reserved: array<u32, 3>,
 }
+
+const ENTRY_SIZE: u32 = 8u;
+const ENTRY_BLOCK_SIZE: u32 = 8u;
+const ENTRIES_SIZE: u32 = 32u;
 
 const ENTRIES_PER_BLOCK: u32 = 512u;
 
@@ -42,14 +47,14 @@ fn load_entries(at: vec2<u32>) -> Entries {
 
 // The records of an entry, which the kernels have placed.
 fn records_of_entry(entries: Entries, entry: u32) -> Segment {
-    let count = load1(add_bytes(entries.counts, 4u * entry));
-    let before = load1(add_bytes(entries.counts, 4u * (entries.room + entry)));
-    let first = load1(add_bytes(entries.blocks, 4u * (entry / ENTRIES_PER_BLOCK)));
-    // No more than that many fit, so that no product and no sum exceeds 32 bits. What fits is whole primitives.
+    let counts = load2(add_bytes(entries.counts, ENTRY_SIZE * entry));
+    let first = load1(add_bytes(entries.blocks, ENTRY_BLOCK_SIZE * (entry / ENTRIES_PER_BLOCK)));
+    // At most `limit / vertices` primitives fit. Both counts are clamped to that before they are multiplied,
+    // so that nothing exceeds 32 bits.
     let vertices = output_vertices();
     let limit = draw.output_end;
-    let begin = min(first + min(before, limit / vertices) * vertices, limit);
-    return Segment(begin, min(min(count, limit / vertices) * vertices, limit - begin));
+    let begin = min(first + min(counts.y, limit / vertices) * vertices, limit);
+    return Segment(begin, min(min(counts.x, limit / vertices) * vertices, limit - begin));
 }
 
 // The items of an entry.
@@ -112,13 +117,13 @@ fn xfb_geometry(
     @builtin(local_invocation_index) local: u32,
 ) {
     let workgroup = workgroup_number(workgroup_id, workgroups);
-    // The entries of a workgroup behind those that are needed are empty, and are counted, too.
+    // Invocations without a draw have entries, too, and count 0: blocks are added up whole.
     let exists = begin_draw(workgroup, local);
     let entries = load_entries(entries_address());
     let entry = workgroup * workgroup_size() + local;
     let number = first_invocation(workgroup) + local;
     is_counting = (sysvals.draw.flags & COUNTING) != 0u;
-    if !is_counting {
+    if !is_counting && entry < entries.count {
         entry_records = records_of_entry(entries, entry);
     }
     // From here on the limit is not that of what is stored, but of the primitives that are assembled.
@@ -138,7 +143,8 @@ fn xfb_geometry(
             place = vec2<u32>(place.x + 1u, 0u);
         }
     }
-    if is_counting {
-        store1(entries.counts, entry, emitted);
+    // The last row of workgroups may be longer than what is needed.
+    if is_counting && entry < entries.count {
+        store1(entries.counts, 2u * entry, emitted);
     }
 }

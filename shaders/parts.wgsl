@@ -88,11 +88,11 @@ fn later_input(low: u32, number: u32, step: u32) -> u32 {
 // The first draw of the block after the one that begins at `first_draw`. `part` is the invocation's
 // draw, and `fits` is whether there is room for another primitive of its input after this block. If
 // there is no room for the input of the block's last draw, and no query counts, then the remaining
-// draws of this input change nothing, and are skipped.
+// draws of this input change nothing, and are skipped. What a geometry shader emits is not known yet.
 fn next_block(first: u32, first_draw: u32, draw_count: u32, part: Part, fits: bool, local: u32) -> u32 {
     let setup = load_setup();
     let width = kernel_width();
-    if setup.has_several == 0u || setup.has_queries != 0u {
+    if setup.has_several == 0u || setup.has_queries != 0u || assembles() {
         return first_draw + width;
     }
     if local == width - 1u {
@@ -109,7 +109,7 @@ fn next_block(first: u32, first_draw: u32, draw_count: u32, part: Part, fits: bo
 }
 
 // -- Draws that are kept. If any input has several draws, these are the draws that write something,
-// and the first draw of each group.
+// and the first draw of each group. Of geometry shaders they are the draws that have primitives.
 
 // One bit for each draw of a block.
 var<workgroup> kept: array<atomic<u32>, MAX_KERNEL_WIDTH / 32u>;

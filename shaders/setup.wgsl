@@ -18,15 +18,25 @@ struct Setup {
     draw_stride: u32,
     input_count: u32,
     // Whether any input may consist of several draws. If so, `draws` has room only for draws that
-    // write something, and for one draw of each group.
+    // write something, and for one draw of each group; of geometry shaders for all draws.
     has_several: u32,
     workgroups_per_axis: u32,
     // Whether any input has a query.
     has_queries: u32,
-    // The most entries of a draw, for draws of geometry shaders.
-    entries: u32,
-    reserved: array<u32, 2>,
+    // For draws of geometry shaders: all together have at most 2^entry_bits entries, and each one more. And
+    // the address of `EntryTables`.
+    entry_bits: u32,
+    entry_tables: vec2<u32>,
     progress: Progress,
+}
+
+// Where the entries of all groups are counted, `counts` and `blocks` of `Entries`, and where the `Entries`
+// of each group are written.
+struct EntryTables {
+    counts: vec2<u32>,
+    blocks: vec2<u32>,
+    entries: vec2<u32>,
+    reserved: vec2<u32>,
 }
 
 struct GroupBatch {
@@ -62,6 +72,10 @@ var<workgroup> start_room: u32;
 var<private> room: u32;
 var<private> next_record: u32;
 
+// For the draws after those that are assembled: the number of entries before them. And the items of an entry.
+var<private> next_entry: u32;
+var<private> items_per_entry: u32;
+
 @compute @workgroup_size(MAX_KERNEL_WIDTH)
 fn xfb_setup(@builtin(local_invocation_index) local: u32) {
     let width = kernel_width();
@@ -77,6 +91,10 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
     next_record = 0u;
     let captures = room != NONE;
     let input_count = load_setup().input_count;
+    if assembles() {
+        items_per_entry = length_of_entries(input_count, local);
+        next_entry = 0u;
+    }
     var next_draw = 0u;
     for (var first = 0u; first < input_count; first += width) {
         let draw_count = count_draws(first, local);
@@ -115,6 +133,11 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
             var workgroups = 0u;
             if exists {
                 workgroups = workgroups_of(made, load_workgroup_size(part.input));
+            }
+            if assembles() {
+                let is_first = exists && (is_group_start || first + first_draw + local == 0u);
+                let entries = select(0u, workgroups * load_workgroup_size(part.input), exists);
+                start_entries(local, is_first, part.input, entries);
             }
             // The sum over the current run before the draw.
             var before = vec4<u32>();
@@ -178,7 +201,7 @@ fn load_setup() -> Setup {
         a.xy, a.zw,
         b.xy, b.zw,
         c.x, c.y, c.z, c.w,
-        d.x, d.y, array<u32, 2>(),
+        d.x, d.y, d.zw,
         Progress(),
     );
 }
@@ -291,12 +314,73 @@ fn assembled_draw(unclamped: Draw, primitives: u32) -> Draw {
     }
     made.instance_count = min(made.instance_count, MOST_ITEMS / max(1u, made.item_count));
     let items = made.item_count * made.instance_count;
-    // The items of an entry.
-    made.output_count = items / load_setup().entries + 1u;
+    made.output_count = max(1u, items_per_entry);
     made.output_end = NONE;
-    made.invocations = (items + made.output_count - 1u) / made.output_count;
+    made.invocations = items / made.output_count + select(1u, 0u, items % made.output_count == 0u);
     made.reciprocal = NONE / max(1u, made.item_count);
     return made;
+}
+
+// The items of an entry, so that all draws together have at most 2^entry_bits entries, and each one more.
+fn length_of_entries(input_count: u32, local: u32) -> u32 {
+    let width = kernel_width();
+    var all = vec2<u32>();
+    for (var first = 0u; first < input_count; first += width) {
+        let draw_count = count_draws(first, local);
+        for (var first_draw = 0u; first_draw < draw_count; first_draw += width) {
+            var items = 0u;
+            if first_draw + local < draw_count {
+                let part = part_of(first, first_draw + local);
+                let input = draw_of_input(load_input(load_setup().inputs, part.input), part.index);
+                let arguments = arguments_of(input);
+                var restarts = DrawRestarts();
+                if may_restart() && (input.flags & RESTART) != 0u {
+                    restarts = restarts_of(input, arguments);
+                }
+                let made = assembled_draw(
+                    draw_of(input, arguments),
+                    needed_by_input(input, arguments, restarts).primitives,
+                );
+                items = made.item_count * made.instance_count;
+            }
+            all = add64(all, sum_runs(local, false, vec4<u32>(items, 0u, 0u, 0u), NO_RUN).last.xy);
+        }
+    }
+    // A draw has less than 2^31 items, and there are at most 2^16 draws.
+    let bits = load_setup().entry_bits;
+    let rounded = add64(all, vec2<u32>((1u << bits) - 1u, 0u));
+    return max(1u, (rounded.x >> bits) | ((rounded.y << 1u) << (31u - bits)));
+}
+
+// Says where the entries of a group are, if its first draw is that of the invocation. `entries` are those of
+// the invocation's draw.
+//
+// Each group begins with a block of its own: behind those of all entries before it, whole blocks of them, one
+// more for each group before it.
+fn start_entries(local: u32, is_first: bool, input: u32, entries: u32) {
+    let sum = sum_runs(local, false, vec4<u32>(entries, 0u, 0u, 0u), NO_RUN);
+    if is_first {
+        let setup = load_setup();
+        let group = load_group(setup.inputs, input);
+        let tables = load4(setup.entry_tables);
+        let block = (next_entry + sum.before.x) / ENTRIES_PER_BLOCK + group;
+        let at = multiply_add(load2(add_bytes(setup.entry_tables, 16u)), group, ENTRIES_SIZE);
+        let counts = multiply_add(tables.xy, block, ENTRIES_PER_BLOCK * ENTRY_SIZE);
+        store4(at, 0u, vec4<u32>(counts, multiply_add(tables.zw, block, ENTRY_BLOCK_SIZE)));
+    }
+    next_entry += sum.last.x;
+}
+
+// Stores the number of entries of a group, whole blocks. Returns the number of workgroups that write all of them:
+// those without a draw write that nothing is emitted.
+fn fill_entries(input: u32, workgroups: u32) -> u32 {
+    let setup = load_setup();
+    let size = load_workgroup_size(input);
+    let entries = (workgroups * size + ENTRIES_PER_BLOCK - 1u) / ENTRIES_PER_BLOCK * ENTRIES_PER_BLOCK;
+    let group = load_group(setup.inputs, input);
+    let at = multiply_add(load2(add_bytes(setup.entry_tables, 16u)), group, ENTRIES_SIZE);
+    store1(at, 4u, entries);
+    return (entries + size - 1u) / size;
 }
 
 fn workgroups_of(made: Draw, size: u32) -> u32 {
@@ -315,7 +399,10 @@ fn store_group(input: u32, sums: vec4<u32>, end: u32) {
     store4(batch, 0u, vec4<u32>(draws, sums.z | restarted, NONE));
     store4(batch, 4u, start_position);
     let axis = setup.workgroups_per_axis;
-    let count = min(saturated(sums.xy), axis * axis);
+    var count = min(saturated(sums.xy), axis * axis);
+    if assembles() {
+        count = fill_entries(input, count);
+    }
     let rows = max(1u, count / axis + select(0u, 1u, count % axis != 0u));
     let columns = count / rows + select(0u, 1u, count % rows != 0u);
     store3(batch, 8u, vec3<u32>(columns, rows, 1u));

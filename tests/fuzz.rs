@@ -1,7 +1,7 @@
 //! Damaged modules: any input gives an error or a module, with bounded allocations. If spirv-val
 //! accepts the input, it accepts the output.
 //!
-//! `VKXFB_FUZZ_CASES` is the number of cases (by default 12,000 with `VKXFB_FULL=1`, and a fifth without),
+//! `VKXFB_FUZZ_CASES` is the number of cases (by default 6,000 with `VKXFB_FULL=1`, and a third without),
 //! `VKXFB_FUZZ_SEED` their seed. `tests/fuzz/` does the same with cargo-fuzz.
 //!
 //! A binary of its own, because it counts what is allocated by an allocator of its own.
@@ -64,7 +64,7 @@ static ALLOCATOR: Counting = Counting;
 
 #[test]
 fn damaged_modules_end_in_errors_or_in_modules() {
-    let cases = cases("VKXFB_FUZZ_CASES", 12_000);
+    let cases = cases("VKXFB_FUZZ_CASES", 6_000);
     let seed = number("VKXFB_FUZZ_SEED", 0);
     let mut key = [0; 32];
     key[..8].copy_from_slice(&seed.to_le_bytes());

@@ -7,7 +7,7 @@ use spirv::{Op, StorageClass};
 
 use super::CapturedOutput;
 use crate::spirv::declarations::Declarations;
-use crate::spirv::entry_point::{EntryPoint, debug_info_sets, reachable_functions};
+use crate::spirv::entry_point::{EntryPoint, debug_info_sets, is_of_sets, reachable_functions};
 use crate::spirv::pointers::Pointers;
 use crate::spirv::{Id, Instruction, Module, Section, ids_of};
 
@@ -74,7 +74,7 @@ impl Scan<'_> {
         }
         match i.op() {
             Some(Op::Load) => {}
-            Some(Op::ExtInst) if self.debug_info.contains(&i.id(2)) => {}
+            _ if is_of_sets(i, &self.debug_info) => {}
             Some(Op::Store | Op::CopyMemory) => self.write(i.id(0)),
             _ => ids_of(i).into_iter().for_each(|id| self.write(id)),
         }

@@ -2,8 +2,10 @@
 //! geometry shader that follows it.
 //!
 //! Variables in `Input`, `Output` and `PushConstant` become `Private`, and lose their interface
-//! decorations. The new entry point is `xfb_compute` of `shaders/compute.wgsl`: it sets the inputs,
-//! calls the original entry point, and stores the outputs. The shader's own descriptors are
+//! decorations. The new entry point is `xfb_compute` of `shaders/compute.wgsl`, or that of
+//! `shaders/staged.wgsl`: it sets the inputs, calls the original entry point, and stores the outputs. With
+//! a geometry shader it is `xfb_geometry` of `shaders/geometry.wgsl`: it shades the vertices of each
+//! primitive, and calls the geometry shader, which stores a vertex when it emits one. The shader's own descriptors are
 //! unchanged: their set layouts must be visible to the compute stage. A [`ResourcePlan`] with
 //! descriptors adds a set after them.
 //!
@@ -50,8 +52,10 @@ use crate::vertex_input::VertexInput;
 pub struct Options<'a> {
     /// The vertex input state of the graphics pipeline.
     pub vertex_input: &'a VertexInput,
-    /// The vertex shader of the graphics pipeline, if the shader to lower is a geometry shader. What it
-    /// captures itself is ignored, as the specification says of all stages but the last.
+    /// The vertex shader of the graphics pipeline, if the shader to lower is a geometry shader. Only the
+    /// geometry shader captures: the decorations and the mode for transform feedback that the vertex
+    /// shader may have, and its [`captures`](field@Shader::captures), are ignored, because the last stage
+    /// before rasterization is what is captured.
     pub vertex_shader: Option<&'a Shader<'a>>,
     /// The target device.
     pub target: Target,

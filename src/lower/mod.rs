@@ -12,9 +12,9 @@
 //! [`native`] supports vertex, tessellation evaluation and geometry shaders, [`compute`] vertex shaders
 //! and geometry shaders with the vertex shader before them, [`vertex`] only vertex shaders. A
 //! [`Pipeline`](crate::runtime::Pipeline) of a geometry shader needs the vertex shader before it on the
-//! native backend, too ([`native::Options::vertex_shader`]). [`vertex`] and [`compute`] link in the functions of
-//! `shaders/*.wgsl`, which implement primitive decomposition; `library` generates the bodies of the
-//! stubs there.
+//! native backend, too ([`native::Options::vertex_shader`]). [`vertex`] and [`compute`] link in the
+//! functions of `shaders/*.wgsl`, which implement primitive decomposition; `library` generates the
+//! bodies of the stubs there.
 
 #![forbid(unsafe_code)]
 
@@ -104,8 +104,10 @@ pub const MAX_INPUT_LOCATIONS: u32 = 256;
 pub struct Shader<'a> {
     /// The SPIR-V words.
     pub words: &'a [u32],
-    /// The stage: vertex, or on the native backend also tessellation evaluation or geometry. `None`
-    /// selects the first of these stages that the module has.
+    /// The stage: vertex; on the native and compute backends also geometry; on the native backend also
+    /// tessellation evaluation. `None` selects the first of vertex, tessellation evaluation and geometry
+    /// that the module has, and the geometry shader where a
+    /// [vertex shader before it](compute::Options::vertex_shader) is given.
     pub stage: Option<ExecutionModel>,
     /// The name of the entry point; `None` selects the only one of the stage.
     pub entry_point: Option<&'a str>,
@@ -220,7 +222,8 @@ pub enum Backend {
     Native,
     /// The vertex shader stores its captured outputs itself, in the application's own draw.
     Vertex,
-    /// The vertex shader runs as a compute shader that pulls its vertices.
+    /// The vertex shader, or it and the geometry shader behind it, run as a compute shader that pulls
+    /// its vertices.
     Compute,
 }
 

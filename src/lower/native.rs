@@ -213,8 +213,8 @@ impl Report {
         let used = StaticUse::of(module, entry.function);
         let mut undefined = Undefined::of(module, declarations, entry, &layout.outputs);
         if entry.model == ExecutionModel::Geometry {
-            // The outputs that were written before a vertex is emitted count, not those at the end
-            // of the shader.
+            // A vertex needs the outputs of its stream alone, and leaves all of them undefined: neither
+            // is followed.
             undefined.outputs.clear();
         }
         Ok(Self {

@@ -25,7 +25,7 @@ use super::widen::{WideTypes, Widened};
 use crate::spirv::NumericClass;
 use crate::spirv::declarations::{Declarations, Variable};
 use crate::spirv::emit::{Builder, Code};
-use crate::spirv::entry_point::{EntryPoint, debug_info_sets, entry_functions};
+use crate::spirv::entry_point::{EntryPoint, debug_info_sets, entry_functions, is_of_sets};
 use crate::spirv::link::{LinkError, Linker};
 use crate::spirv::pointers::Pointers;
 use crate::spirv::static_use::StaticUse;
@@ -259,7 +259,7 @@ pub(super) fn read_places<'d>(
     // A declaration that refers to the variable, other than debug info, uses it as a value.
     for i in module.section(Section::Declarations) {
         let (Some(op), Some(id)) = (i.op(), result_of(i).1) else { continue };
-        if op != Op::ExtInst && used.contains(id) {
+        if !matches!(op, Op::ExtInst | Op::ExtInstWithForwardRefsKHR) && used.contains(id) {
             let values = ids_of(i).into_iter().filter(|other| *other != id && ids.contains(other));
             places.extend(values.map(|variable| (variable, Vec::new())));
         }
@@ -270,8 +270,7 @@ pub(super) fn read_places<'d>(
         if i.is(Op::Function) {
             is_used = used.contains(i.id(1));
         }
-        let describes = i.is(Op::ExtInst) && debug_info.contains(&i.id(2));
-        if !is_used || describes || pointers.follow(i) {
+        if !is_used || is_of_sets(i, &debug_info) || pointers.follow(i) {
             continue;
         }
         let read = ids_of(i);

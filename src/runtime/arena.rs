@@ -26,7 +26,10 @@ use super::{Context, MemoryAllocator, Pipeline, RuntimeError};
 use crate::lower::Backend;
 use crate::setters::setters;
 use crate::sysval::Batch;
-use crate::sysval::entries::{ENTRIES_PER_BLOCK, Entries, EntryJob, EntrySums};
+use crate::sysval::entries::{
+    ENTRIES_PER_BLOCK, ENTRY_BLOCK_SIZE, ENTRY_SIZE, Entries, EntryJob, EntrySums, EntryTables,
+    PlaceEntries,
+};
 
 use self::part::{Kind, Level};
 pub(super) use self::part::{Part, Suballocation, aligned};
@@ -129,31 +132,38 @@ impl ArenaDesc {
         self
     }
 
-    /// Adds the memory for `draws` draws of a pipeline with a geometry shader, which have `primitives`
-    /// primitives in all, with all their instances; nothing for another pipeline, or natively. It does not depend on what
-    /// the shader emits.
+    /// Adds the memory for `draws` draws of a pipeline with a geometry shader, beside that of
+    /// [`for_draws`](Self::for_draws); nothing for another pipeline or backend. `primitives` are those of all draws with all
+    /// their instances, or with primitive restart as many as there are indices. If only the GPU knows how many
+    /// there are, it is `u64::MAX`. The memory does not depend on what the shader emits.
+    ///
+    /// The captures are in one command buffer, and share most of this memory. For each further command buffer it is
+    /// called again.
     pub fn with_geometry(mut self, pipeline: &Pipeline, draws: u64, primitives: u64) -> Self {
         if pipeline.geometry().is_none() || pipeline.backend() != Backend::Compute {
             return self;
         }
         let sizes = pipeline.workgroup_sizes();
-        let (least, most) = (sizes.batched.min(sizes.others), sizes.batched.max(sizes.others));
-        // Each draw may have a dispatch of its own, whose workgroups and blocks are filled up.
-        let filled = draws.saturating_mul(u64::from(most) + u64::from(ENTRIES_PER_BLOCK));
-        let entries = primitives.min(draws.saturating_mul(MAX_ENTRIES)).saturating_add(filled);
-        let blocks = entries / u64::from(ENTRIES_PER_BLOCK) + 1;
-        let lists = entries.div_ceil(u64::from(least.max(1))).saturating_mul(LISTED_BYTES);
-        let each = |bytes: usize| draws.saturating_mul(bytes as u64 + 4 * ALIGNMENT);
+        let each = || sizes.each().into_iter().map(|(size, _)| u64::from(size).max(1));
+        let (least, most) = (each().min().unwrap_or(1), each().max().unwrap_or(1));
+        // Each draw has an entry more and fills up a workgroup, and perhaps a block in a dispatch of its own.
+        let block = u64::from(ENTRIES_PER_BLOCK);
+        let blocks = draws.saturating_mul(most.div_ceil(block) + 1);
+        let blocks = blocks.saturating_add(primitives.min(MAX_ENTRIES).div_ceil(block));
+        // Captures that take more than those before them take a block twice as large at least.
+        let shared = blocks.checked_next_power_of_two().unwrap_or(u64::MAX).saturating_mul(2);
+        let lists = blocks.saturating_mul(block.div_ceil(least) + 1).saturating_mul(LISTED_BYTES);
+        let each = |bytes: usize| draws.saturating_mul(bytes as u64 + ALIGNMENT);
+        let once = size_of::<EntrySums>() + size_of::<PlaceEntries>() + size_of::<EntryTables>();
         self.upload = self
             .upload
             .saturating_add(lists)
             .saturating_add(each(size_of::<Entries>() + size_of::<EntryJob>()))
-            .saturating_add(each(size_of::<EntrySums>()));
+            .saturating_add(draws.saturating_mul(once as u64));
         self.scratch = self
             .scratch
-            .saturating_add(entries.saturating_mul(8))
-            .saturating_add(blocks.saturating_mul(12))
-            .saturating_add(each(size_of::<Batch>()));
+            .saturating_add(shared.saturating_mul(block * ENTRY_SIZE + ENTRY_BLOCK_SIZE))
+            .saturating_add(each(size_of::<Entries>() + size_of::<Batch>()));
         self
     }
 }
@@ -311,6 +321,15 @@ impl Arena {
         self.rewind(Mark { reused: None, upload, scratch, sets: 0 });
     }
 
+    /// Memory of the current block that recordings into `cmd` take again, if it has so many bytes.
+    fn reused(&self, cmd: vk::CommandBuffer, size: u64) -> Option<Suballocation> {
+        let block = self.scratch.window().buffer;
+        let fits = |reused: &Reused| {
+            reused.cmd == cmd && reused.size >= size && reused.place.buffer == block
+        };
+        self.reused.filter(fits).map(|reused| reused.place)
+    }
+
     fn rewind(&mut self, mark: Mark) {
         self.reused = mark.reused;
         self.upload.rewind(mark.upload);
@@ -411,6 +430,16 @@ impl ArenaAccess<'_> {
         &mut self.arena.scratch
     }
 
+    /// The bytes to reserve for `scratch` bytes of which `reused` are [taken again](Self::take_reused).
+    pub(super) fn without_reused(&self, cmd: vk::CommandBuffer, scratch: u64, reused: u64) -> u64 {
+        // It can be taken again only while memory comes from the same block.
+        let others = scratch.saturating_sub(aligned(reused));
+        match self.arena.reused(cmd, reused) {
+            Some(_) if others <= self.arena.scratch.left() => others,
+            _ => scratch,
+        }
+    }
+
     /// Takes scratch memory that every recording into `cmd` may take again. It is part of the block that other
     /// scratch memory is taken from. The recording orders its accesses after earlier ones.
     ///
@@ -421,16 +450,11 @@ impl ArenaAccess<'_> {
         cmd: vk::CommandBuffer,
         size: u64,
     ) -> Result<Suballocation, RuntimeError> {
-        let Arena { scratch, reused, .. } = &mut *self.arena;
-        let block = scratch.window().buffer;
-        let found = reused.filter(|reused| {
-            reused.cmd == cmd && reused.size >= size && reused.place.buffer == block
-        });
-        if let Some(Reused { place, .. }) = found {
+        if let Some(place) = self.arena.reused(cmd, size) {
             return Ok(place);
         }
-        let place = scratch.take(size)?;
-        *reused = Some(Reused { cmd, place, size });
+        let place = self.arena.scratch.take(size)?;
+        self.arena.reused = Some(Reused { cmd, place, size });
         Ok(place)
     }
 

@@ -461,12 +461,12 @@ pub enum RuntimeError {
         /// The most.
         max: u64,
     },
-    /// Draws with a geometry shader of which only the GPU knows how many there are may be too many.
+    /// An indirect command draws too often with a geometry shader.
     #[error(
-        "draws with a geometry shader may be {draws} draws in one recording; at most {max} are supported unless all are direct"
+        "an indirect command may be {draws} draws with a geometry shader; at most {max} are supported"
     )]
     TooManyDraws {
-        /// The most draws that they may be.
+        /// The most draws that it may be.
         draws: u64,
         /// The most.
         max: u64,

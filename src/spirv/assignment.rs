@@ -3,7 +3,8 @@
 //! Each scalar of the tracked variables is a bit. A bit is set at a place if every path to that
 //! place writes the scalar: a forward data flow analysis over the blocks of each function, with
 //! intersection as its meet. Calls add the module's variables that the called function always
-//! writes. Everything that is not understood (an index that is not constant, a pointer that is
+//! writes, and read the outputs that it may read before it writes them. Outputs are read where the
+//! entry point returns; those of a geometry shader, where it emits a vertex. Everything that is not understood (an index that is not constant, a pointer that is
 //! selected or passed on) counts as not written. The analysis is therefore conservative: everything
 //! that it reports as always written is always written.
 
@@ -13,7 +14,7 @@ mod scan;
 use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirv::{Op, StorageClass};
+use spirv::{ExecutionModel, Op, StorageClass};
 
 use self::bits::Bits;
 use self::scan::{Components, Event, Function, Scan};
@@ -37,8 +38,8 @@ const MAX_ROUNDS: usize = 8;
 /// What may be used before it is written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Unassigned {
-    /// Indices of the places that are not written on every path through the entry point, or are
-    /// read before.
+    /// Indices of the places that are not written on every path through the entry point, or to where
+    /// a geometry shader emits a vertex, or that are read before.
     pub(crate) places: Vec<usize>,
     /// `Function` and `Private` variables that may be read before they are written.
     pub(crate) variables: BTreeSet<Id>,
@@ -73,19 +74,33 @@ impl Unassigned {
             .functions(&reachable);
         let summaries = summaries(&functions, globals.count());
 
+        let mut of_outputs = Bits::none(globals.count());
+        let mut at_start = Bits::none(globals.count());
+        for variable in &outputs {
+            let Some(range) = globals.of(*variable) else { continue };
+            of_outputs.insert(range.clone());
+            if initialized.contains(variable) {
+                at_start.insert(range);
+            }
+        }
+        let exposed = exposed(&functions, globals.count(), &of_outputs, &summaries);
+
         let mut this = Self::default();
-        // Ranges of components that are read too early, or that the entry point does not write.
-        let mut missing = Vec::new();
+        // The components that are read too early, or that the entry point does not write.
+        let mut missing = Bits::none(globals.count());
+        if let Some(exposed) = exposed.get(&entry.function) {
+            missing.unite_without(exposed, &at_start);
+        }
         for function in &functions {
             let is_entry = function.id == entry.function;
             let mut at_entry = Bits::none(function.components);
-            for variable in
-                initialized.iter().filter(|variable| is_entry && outputs.contains(variable))
-            {
-                globals.of(*variable).into_iter().for_each(|range| at_entry.insert(range));
+            if is_entry {
+                at_entry.unite(&at_start);
             }
             let Some(before) = function.solve(&at_entry, &summaries) else {
-                missing.extend(is_entry.then(|| 0..globals.count()));
+                if is_entry {
+                    missing.unite(&of_outputs);
+                }
                 this.variables.extend(&function.locals);
                 continue;
             };
@@ -93,26 +108,20 @@ impl Unassigned {
                 for event in &block.events {
                     if let Event::Read { variable, components } = event
                         && !state.contains(components.clone())
+                        && !outputs.contains(variable)
                     {
-                        if !outputs.contains(variable) {
-                            this.variables.insert(*variable);
-                        } else if is_entry {
-                            // In other functions it is not known what their callers wrote.
-                            missing.push(components.clone());
-                        }
+                        this.variables.insert(*variable);
                     }
                     event.apply(&mut state, &summaries);
                 }
-                if is_entry && block.returns {
-                    missing.extend(state.gaps(0..globals.count()));
+                // What a geometry shader writes after the last vertex is lost.
+                if is_entry && block.returns && entry.model != ExecutionModel::Geometry {
+                    missing.unite_without(&of_outputs, &state);
                 }
             }
         }
         let is_missing = |(variable, path): &(Id, &[u32])| {
-            let range = globals.range(*variable, path);
-            range.is_none_or(|range| {
-                missing.iter().any(|m| m.start < range.end && range.start < m.end)
-            })
+            globals.range(*variable, path).is_none_or(|range| missing.intersects(range))
         };
         this.places = (0..places.len()).filter(|index| is_missing(&places[*index])).collect();
         this
@@ -149,6 +158,75 @@ fn summaries(functions: &[Function<'_>], globals: usize) -> FxHashMap<Id, Bits> 
         }
     }
     summaries
+}
+
+/// The outputs that each function may read before it writes them, itself or in functions that it calls.
+fn exposed(
+    functions: &[Function<'_>],
+    globals: usize,
+    outputs: &Bits,
+    summaries: &FxHashMap<Id, Bits>,
+) -> FxHashMap<Id, Bits> {
+    // Most shaders read no output. Of functions that may, everything counts until it is found out that
+    // less is read, so that it does not matter when the search ends.
+    let mut callers: FxHashMap<Id, Vec<Id>> = FxHashMap::default();
+    let mut open = Vec::new();
+    for function in functions {
+        for event in function.blocks.iter().flat_map(|block| &block.events) {
+            match event {
+                Event::Call(callee) => callers.entry(*callee).or_default().push(function.id),
+                Event::Emit => open.push(function.id),
+                Event::Read { components, .. } if outputs.intersects(components.clone()) => {
+                    open.push(function.id);
+                }
+                Event::Read { .. } | Event::Write(_) => {}
+            }
+        }
+    }
+    let mut exposed: FxHashMap<Id, Bits> = FxHashMap::default();
+    while let Some(function) = open.pop() {
+        if exposed.insert(function, outputs.clone()).is_none() {
+            open.extend(callers.get(&function).into_iter().flatten());
+        }
+    }
+    for _ in 0..MAX_ROUNDS {
+        let mut is_changed = false;
+        for function in functions.iter().rev() {
+            if !exposed.contains_key(&function.id) {
+                continue;
+            }
+            let at_entry = Bits::none(function.components);
+            let Some(before) = function.solve(&at_entry, summaries) else { continue };
+            let mut read = Bits::none(globals);
+            for (block, mut state) in function.blocks.iter().zip(before) {
+                for event in &block.events {
+                    match event {
+                        Event::Emit => read.unite_without(outputs, &state),
+                        Event::Call(callee) => {
+                            if let Some(exposed) = exposed.get(callee) {
+                                read.unite_without(exposed, &state);
+                            }
+                        }
+                        Event::Read { components, .. }
+                            if outputs.intersects(components.clone()) =>
+                        {
+                            let mut all = Bits::none(globals);
+                            all.insert(components.clone());
+                            read.unite_without(&all, &state);
+                        }
+                        Event::Read { .. } | Event::Write(_) => {}
+                    }
+                    event.apply(&mut state, summaries);
+                }
+            }
+            is_changed |= exposed.get(&function.id) != Some(&read);
+            exposed.insert(function.id, read);
+        }
+        if !is_changed {
+            break;
+        }
+    }
+    exposed
 }
 
 impl Function<'_> {
@@ -196,7 +274,7 @@ impl Event {
             Self::Call(function) => {
                 summaries.get(function).into_iter().for_each(|s| state.unite(s))
             }
-            Self::Read { .. } => {}
+            Self::Read { .. } | Self::Emit => {}
         }
     }
 }

@@ -291,6 +291,14 @@ impl Declarations {
         Some(ty)
     }
 
+    /// The type of the elements of an array, or of arrays in it; any other type itself.
+    pub(crate) fn innermost(&self, mut ty: Id) -> Id {
+        while let Some(Type::Array { element, .. } | Type::RuntimeArray { element }) = self.ty(ty) {
+            ty = *element;
+        }
+        ty
+    }
+
     /// The component type and the number of components of a scalar or vector.
     pub fn vector(&self, ty: Id) -> Option<(Id, u32)> {
         match self.ty(ty)? {

@@ -246,8 +246,8 @@ pub fn isolate(module: &mut Module, entry: &mut EntryPoint) -> StaticUse {
     // The remaining debug info keeps the declarations that it refers to.
     let sets = debug_info_sets(module);
     let debug_info = [Section::Declarations, Section::Functions].map(|section| {
-        let of_sets = module.section(section).filter(|i| i.is(Op::ExtInst));
-        of_sets.filter(|i| sets.contains(&i.id(2))).flat_map(ids_of).collect::<Vec<_>>()
+        let of_sets = module.section(section).filter(|i| is_of_sets(*i, &sets));
+        of_sets.flat_map(ids_of).collect::<Vec<_>>()
     });
     used.add(module, debug_info.concat());
 
@@ -302,8 +302,7 @@ pub(crate) fn remove_debug_info(module: &mut Module, removed: &mut IdSet) {
     for section in [Section::Declarations, Section::Functions] {
         module.retain(section, |i| {
             // The first operands are result type, result, set and number; all others are ids.
-            let refers = i.is(Op::ExtInst)
-                && sets.contains(&i.id(2))
+            let refers = is_of_sets(i, &sets)
                 && i.operands().iter().skip(4).any(|id| removed.contains(Id(*id)));
             if refers {
                 removed.insert(i.id(1));
@@ -311,6 +310,11 @@ pub(crate) fn remove_debug_info(module: &mut Module, removed: &mut IdSet) {
             !refers
         });
     }
+}
+
+/// Whether an instruction is of one of these instruction sets.
+pub(crate) fn is_of_sets(i: Instruction<'_>, sets: &FxHashSet<Id>) -> bool {
+    (i.is(Op::ExtInst) || i.is(Op::ExtInstWithForwardRefsKHR)) && sets.contains(&i.id(2))
 }
 
 /// Instruction sets that only describe the module.

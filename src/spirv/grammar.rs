@@ -91,6 +91,9 @@ pub fn result_of(instruction: Instruction<'_>) -> (Option<Id>, Option<Id>) {
 
 /// Calls `visit` with the index of every operand that is an id. Returns false if an opcode or a
 /// kind of operand is not known; some ids may be missing then.
+///
+/// The literals of an `OpSwitch` are taken to be one word each. They are two words if the selector is
+/// wider, which the instruction does not say.
 pub(crate) fn visit_ids(instruction: Instruction<'_>, mut visit: impl FnMut(usize)) -> bool {
     let Some(entry) = lookup(instruction.opcode()) else { return false };
     let operands = instruction.operands();
@@ -141,7 +144,17 @@ pub(crate) fn visit_ids(instruction: Instruction<'_>, mut visit: impl FnMut(usiz
                 OperandKind::LiteralSpecConstantOpInteger
                 | OperandKind::CooperativeMatrixOperands
                 | OperandKind::TensorAddressingOperands => return false,
-                // The parameters of core decorations and of loop control are literals.
+                // These opcodes exist for the parameters that are ids, and have no others.
+                OperandKind::Decoration | OperandKind::ExecutionMode
+                    if matches!(
+                        entry.op,
+                        Op::DecorateId | Op::MemberDecorateIdEXT | Op::ExecutionModeId
+                    ) =>
+                {
+                    (at + 1..end).for_each(&mut visit);
+                    at = end;
+                }
+                // The parameters of other decorations and of loop control are literals.
                 OperandKind::Decoration | OperandKind::LoopControl => at = end,
                 _ => at += 1,
             }
@@ -170,6 +183,8 @@ const MEMORY_ACCESS_IDS: MemoryAccess = MemoryAccess::MAKE_POINTER_AVAILABLE
 
 #[cfg(test)]
 mod tests {
+    use spirv::{Decoration, ExecutionMode};
+
     use super::*;
 
     #[test]
@@ -177,5 +192,21 @@ mod tests {
         for opcode in 0..=u16::MAX {
             assert_eq!(op(opcode), Op::from_u32(opcode.into()));
         }
+    }
+
+    #[test]
+    fn parameters_that_are_ids_are_visited() {
+        let ids = |op: Op, operands: &[u32]| {
+            let words = [&[(operands.len() as u32 + 1) << 16 | op as u32], operands].concat();
+            ids_of(Instruction::new(&words)).into_iter().map(|id| id.0).collect::<Vec<_>>()
+        };
+        let mode = ExecutionMode::FPFastMathDefault as u32;
+        assert_eq!(ids(Op::ExecutionModeId, &[1, mode, 2, 3]), [1, 2, 3]);
+        let counter = Decoration::CounterBuffer as u32;
+        assert_eq!(ids(Op::DecorateId, &[1, counter, 2]), [1, 2]);
+        assert_eq!(ids(Op::MemberDecorateIdEXT, &[1, 7, counter, 2]), [1, 2]);
+        assert_eq!(ids(Op::Decorate, &[1, Decoration::Location as u32, 2]), [1]);
+        let mode = ExecutionMode::OutputVertices as u32;
+        assert_eq!(ids(Op::ExecutionMode, &[1, mode, 2]), [1]);
     }
 }

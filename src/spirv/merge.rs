@@ -3,11 +3,11 @@
 //! The merged module has the entry points of both, and everything that they need. Types that SPIR-V
 //! forbids to declare twice are shared, so that a value of one stage can be copied to the other.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{AddressingModel, Op};
 
-use super::entry_point::{EntryPoint, debug_info_sets};
-use super::id_set::IdMap;
+use super::entry_point::{EntryPoint, debug_info_sets, is_of_sets};
+use super::id_set::{IdMap, IdSet};
 use super::{Id, Instruction, Module, Section, result_of, visit_ids};
 
 /// The reason why two modules cannot be merged.
@@ -50,10 +50,12 @@ pub(crate) fn merge(
             }
         }
     }
-    let mut merge = Merge { module, ids: other.id_map(), words: Vec::new() };
+    let debug_info = debug_info_sets(other);
+    let wide_integers = wide_integers(other);
+    let mut merge = Merge { module, ids: other.id_map(), wide_integers, words: Vec::new() };
     let unknown = |opcode| MergeError::UnknownInstruction { stage: stage(), opcode };
-    merge.imports(other);
-    merge.declarations(other).map_err(unknown)?;
+    merge.imports(other, &debug_info);
+    merge.declarations(other, &debug_info).map_err(unknown)?;
     const OTHERS: [Section; 7] = [
         Section::EntryPoints,
         Section::ExecutionModes,
@@ -63,10 +65,9 @@ pub(crate) fn merge(
         Section::Annotations,
         Section::Functions,
     ];
-    let debug_info = debug_info_sets(other);
     for section in OTHERS {
         for i in other.section(section) {
-            if !(i.is(Op::ExtInst) && debug_info.contains(&i.id(2))) {
+            if !is_of_sets(i, &debug_info) {
                 merge.push(section, i).map_err(unknown)?;
             }
         }
@@ -95,10 +96,27 @@ fn merge_memory_models(module: &mut Module, other: &Module) -> Option<()> {
     (model == other_model).then_some(())
 }
 
+/// The values of integer types that are wider than a word: a literal of them takes two.
+fn wide_integers(module: &Module) -> IdSet {
+    let mut wide = module.id_set();
+    let is_wide = |i: &Instruction<'_>| i.is(Op::TypeInt) && i.operand(1) > 32;
+    let declarations = module.section(Section::Declarations);
+    let types: FxHashSet<Id> = declarations.filter(is_wide).map(|i| i.id(0)).collect();
+    if types.is_empty() {
+        return wide;
+    }
+    for section in [Section::Declarations, Section::Functions] {
+        let results = module.section(section).map(result_of);
+        wide.extend(results.filter_map(|(ty, id)| types.contains(&ty?).then_some(id?)));
+    }
+    wide
+}
+
 struct Merge<'m> {
     module: &'m mut Module,
     /// The new ids.
     ids: IdMap<Id>,
+    wide_integers: IdSet,
     /// Memory for an instruction.
     words: Vec<u32>,
 }
@@ -121,11 +139,19 @@ impl Merge<'_> {
         let mut words = std::mem::take(&mut self.words);
         words.clear();
         words.extend_from_slice(i.words());
-        let known = visit_ids(i, |index| {
+        let is_wide = self.wide_integers.contains(i.id(0));
+        let renumber = |index: usize| {
             if let Some(word) = words.get_mut(index + 1) {
                 *word = self.id(Id(*word)).0;
             }
-        });
+        };
+        let known = if i.is(Op::Switch) && is_wide {
+            // The selector and the default label; a label behind each literal of two words.
+            [0, 1].into_iter().chain((4..i.operands().len()).step_by(3)).for_each(renumber);
+            true
+        } else {
+            visit_ids(i, renumber)
+        };
         self.words = words;
         if known { Ok(()) } else { Err(i.opcode()) }
     }
@@ -137,8 +163,7 @@ impl Merge<'_> {
     }
 
     /// Instruction sets, except for debug info.
-    fn imports(&mut self, other: &Module) {
-        let debug_info = debug_info_sets(other);
+    fn imports(&mut self, other: &Module, debug_info: &FxHashSet<Id>) {
         for i in other.section(Section::Imports).filter(|i| !debug_info.contains(&i.id(0))) {
             let name = &i.operands()[1..];
             let known = self
@@ -160,16 +185,15 @@ impl Merge<'_> {
     ///
     /// # Errors
     /// As [`renumber`](Self::renumber).
-    fn declarations(&mut self, other: &Module) -> Result<(), u16> {
+    fn declarations(&mut self, other: &Module, debug_info: &FxHashSet<Id>) -> Result<(), u16> {
         let key = |i: Instruction<'_>| {
             let operands = i.operands().get(1..)?;
             Some(([&[u32::from(i.opcode())], operands].concat(), i.id(0)))
         };
         let unique = self.module.section(Section::Declarations).filter(is_unique_type);
         let mut known: FxHashMap<Vec<u32>, Id> = unique.filter_map(key).collect();
-        let debug_info = debug_info_sets(other);
         for i in other.section(Section::Declarations) {
-            if i.is(Op::ExtInst) && debug_info.contains(&i.id(2)) {
+            if is_of_sets(i, debug_info) {
                 continue;
             }
             if is_unique_type(&i) {

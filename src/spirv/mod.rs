@@ -26,6 +26,7 @@ pub mod merge;
 mod module;
 pub(crate) mod optimize;
 pub(crate) mod pointers;
+pub(crate) mod raise;
 pub mod specialization;
 pub mod static_use;
 pub(crate) mod type_name;

@@ -31,7 +31,7 @@ use self::source::Source;
 use self::values::Values;
 use self::walk::{Known, Walk, private_variables};
 use super::declarations::{Declarations, Type};
-use super::entry_point::{EntryPoint, isolate, reachable_from, remove_annotations};
+use super::entry_point::{EntryPoint, is_of_sets, isolate, reachable_from, remove_annotations};
 use super::id_set::IdSet;
 use super::{Id, Instruction, Module, Section, read_string, result_of};
 
@@ -189,7 +189,7 @@ impl Written {
     ) {
         let calls = instructions(&self.code).filter(|i| i.is(Op::FunctionCall));
         let called = reachable_from(source, calls.map(|i| i.id(2)).collect());
-        let is_dropped = |i: Instruction<'_>| i.is(Op::ExtInst) && dropped.contains(&i.id(2));
+        let is_dropped = |i: Instruction<'_>| is_of_sets(i, dropped);
         let mut is_kept = false;
         let mut removed = source.id_set();
         let mut head: &[u32] = &[];

@@ -6,7 +6,7 @@
 
 use spirv::Op;
 
-use super::entry_point::{debug_info_sets, reachable_functions};
+use super::entry_point::{debug_info_sets, is_of_sets, reachable_functions};
 use super::id_set::IdSet;
 use super::{Id, Instruction, Module, Section, result_of, visit_ids};
 
@@ -27,7 +27,7 @@ impl StaticUse {
             if i.is(Op::Function) {
                 is_reached = functions.contains(&i.id(1));
             }
-            if is_reached && !(i.is(Op::ExtInst) && debug_info.contains(&i.id(2))) {
+            if is_reached && !is_of_sets(i, &debug_info) {
                 this.insert_ids_of(i);
             }
         }
@@ -82,7 +82,10 @@ impl StaticUse {
             }
             for i in declarations().rev() {
                 let is_used = match (i.op(), result_of(i).1) {
-                    (Some(Op::ExtInst | Op::TypeForwardPointer), _) => false,
+                    (
+                        Some(Op::ExtInst | Op::ExtInstWithForwardRefsKHR | Op::TypeForwardPointer),
+                        _,
+                    ) => false,
                     (_, Some(id)) => self.contains(id),
                     // An unknown instruction: it may declare something.
                     (_, None) => true,

@@ -9,36 +9,54 @@ use super::setup::Progress;
 /// The entries of a block.
 pub const ENTRIES_PER_BLOCK: u32 = 512;
 
+/// Bytes of an entry: the primitives that it emits, and those of the entries before it in its block, a dword
+/// each.
+pub const ENTRY_SIZE: u64 = 8;
+
+/// Bytes of a block: the primitives that its entries emit, 64 bits, and later the record that it begins with, 32
+/// bits.
+pub const ENTRY_BLOCK_SIZE: u64 = 8;
+
 /// Where the entries of a dispatch are counted, and placed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Entries {
-    /// The address of a dword for each entry: the number of primitives that it emits. Behind them as many
-    /// dwords: those of the entries before it in its block.
+    /// The address of [`ENTRY_SIZE`] bytes for each entry.
     pub counts: Address,
-    /// The address of a dword for each block: the record that it begins with.
+    /// The address of [`ENTRY_BLOCK_SIZE`] bytes for each block.
     pub blocks: Address,
-    /// The number of entries that there is room for, a multiple of [`ENTRIES_PER_BLOCK`].
-    pub room: u32,
+    /// The number of entries, a multiple of [`ENTRIES_PER_BLOCK`].
+    pub count: u32,
     /// Padding.
     pub reserved: [u32; 3],
+}
+
+/// Where the setup kernel places the entries of all dispatches, each in blocks of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct EntryTables {
+    /// [`Entries::counts`] of the first dispatch.
+    pub counts: Address,
+    /// [`Entries::blocks`] of the first dispatch.
+    pub blocks: Address,
+    /// The address at which the [`Entries`] of each dispatch are written.
+    pub entries: Address,
+    /// Padding.
+    pub reserved: [u32; 2],
 }
 
 /// Parameters of the kernel that adds up the entries of each block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct EntrySums {
-    /// [`Entries::counts`]
+    /// [`Entries::counts`] of the first dispatch.
     pub counts: Address,
-    /// The address of two dwords for each block: the primitives of all its entries.
-    pub sums: Address,
-    /// The address of the number of workgroups of the dispatch, along two axes, if only the GPU knows it;
-    /// otherwise 0.
-    pub workgroups: Address,
-    /// The number of entries; of a workgroup if there are `workgroups`.
-    pub count: u32,
-    /// [`Entries::room`]
-    pub room: u32,
+    /// [`Entries::blocks`] of the first dispatch.
+    pub blocks: Address,
+    /// The address of the [`Entries`] of the last dispatch.
+    pub last: Address,
+    /// Padding.
+    pub reserved: [u32; 2],
 }
 
 /// Parameters of the kernel that places the blocks.
@@ -65,14 +83,10 @@ pub struct EntryJob {
     pub storing: Address,
     /// The address of its [`Entries`].
     pub entries: Address,
-    /// [`EntrySums::sums`]
-    pub sums: Address,
-    /// The number of blocks.
-    pub block_count: u32,
     /// The vertices of a primitive that is emitted.
     pub vertices: u32,
     /// Padding.
-    pub reserved: [u32; 2],
+    pub reserved: u32,
     /// The address of the query that counts primitives written and needed, or 0.
     pub stream_query: Address,
     /// The address of the query that counts primitives generated, or 0.

@@ -123,10 +123,11 @@ pub struct Setup {
     pub workgroups_per_axis: u32,
     /// 1 if any input has a query, otherwise 0.
     pub has_queries: u32,
-    /// The most [entries](super::entries) of a draw of a geometry shader.
-    pub entries: u32,
-    /// Padding.
-    pub reserved: [u32; 2],
+    /// All draws of geometry shaders together have at most 2^`entry_bits` [entries](super::entries), and each one
+    /// more.
+    pub entry_bits: u32,
+    /// The address of their [`EntryTables`](super::entries::EntryTables), or 0.
+    pub entry_tables: Address,
     /// From where to where the draws capture.
     pub progress: Progress,
 }

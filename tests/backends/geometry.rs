@@ -5,7 +5,10 @@ use ash::vk;
 use vkxfb::Shader;
 use vkxfb::capture::CaptureList;
 use vkxfb::lower::{Backend, compute};
-use vkxfb::runtime::{Draw, MemoryLocation, Pipeline, PipelineDesc};
+use vkxfb::runtime::{
+    ArenaDesc, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, CounterBuffer, Draw,
+    IndirectDraw, MemoryLocation, Pipeline, PipelineDesc, Recorder,
+};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::{CaptureRequest, CaptureTarget, OpenOptions};
@@ -134,6 +137,65 @@ fn primitives_of_each_topology_are_assembled() {
     }
 }
 
+/// Captures in one command buffer share the memory for what entries emit.
+#[test]
+fn a_thousand_indirect_captures_stay_small() {
+    const CAPTURES: u64 = 1000;
+    let mut gpu = device::open_with(OpenOptions::default());
+    let vertex = common::compile(VERTEX, &[]);
+    let words = common::compile_stage("geom", &geometry("triangles", 3), &[]);
+    let (vertex, vertex_input) = (Shader::new(&vertex), VertexInput::default());
+    let target = gpu.compute_target(Backend::Compute).unwrap();
+    let options = compute::Options::new(&vertex_input).vertex_shader(&vertex).target(target);
+    let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
+    // SAFETY: the context is of a live device.
+    let pipeline = unsafe { Pipeline::new(gpu.context(), &PipelineDesc::new(&lowered)) }.unwrap();
+
+    let ctx = gpu.context();
+    let usage = ctx.capture_buffer_usage(Backend::Compute)
+        | ctx.indirect_buffer_usage(Backend::Compute)
+        | ctx.counter_buffer_usage(Backend::Compute);
+    // A counter, the arguments of a draw of two triangles, and what they emit: each invocation a line of three
+    // vertices, that is two lines, and a point more.
+    let each: u64 = 2 * 2 * 2 * 2 * 16;
+    let memory = gpu.create_buffer(64 + CAPTURES * each, usage, MemoryLocation::Device).unwrap();
+    let mut words = [0u32; 16];
+    words[4..8].copy_from_slice(&[6, 1, 0, 0]);
+    gpu.write(&memory, 0, bytemuck::cast_slice(&words)).unwrap();
+    let desc =
+        ArenaDesc::for_draws(CAPTURES, CAPTURES).with_geometry(&pipeline, CAPTURES, u64::MAX);
+    let mut arena = gpu.create_arena(&desc).unwrap();
+    let kernels = gpu.kernels();
+    let buffer = memory.raw();
+    gpu.submit(|ctx, cmd| {
+        let buffers = [Some(CaptureBuffer { buffer, offset: 64, size: CAPTURES * each })];
+        let counters = [Some(CounterBuffer { buffer, offset: 0 })];
+        let desc = CaptureDesc::new(&pipeline).buffers(&buffers).counters(&counters);
+        for _ in 0..CAPTURES {
+            // SAFETY: everything outlives the submission, which is waited for.
+            unsafe {
+                let mut capture = Capture::new(ctx, &kernels);
+                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                let draw =
+                    IndirectDraw { buffer, offset: 16, draw_count: 1, stride: 16, count: None };
+                recorder.draw_indirect(PrimitiveTopology::TriangleList, &draw)?;
+                recorder.end(&counters)?;
+                ctx.capture_barrier(cmd, Backend::Compute, ConsumerScope::HOST);
+            }
+        }
+        Ok(())
+    })
+    .unwrap();
+    let used = arena.used().scratch;
+    assert!((2 << 20..16 << 20).contains(&used), "{used} bytes");
+    let found = gpu.read(&memory, 0..4).unwrap();
+    assert_eq!(u32::from_le_bytes(found.try_into().unwrap()), (CAPTURES * each) as u32);
+    gpu.destroy_arena(arena);
+    gpu.destroy_buffer(memory);
+    gpu.destroy_pipeline(pipeline);
+    device::close(gpu);
+}
+
 /// Captures `count` points. `value` is what a storage buffer holds, which is descriptor 0 of set 0.
 fn capture_points(
     vertex: &[u32],
@@ -228,4 +290,62 @@ fn outputs_of_the_geometry_shader_are_captured() {
         [100 + u32::from(n), position, position, position, position]
     });
     assert_eq!(found, expected.collect::<Vec<_>>());
+}
+
+#[test]
+fn what_is_emitted_before_it_is_written_is_zero() {
+    let vertex = common::compile(VERTEX, &[]);
+    let geometry = common::compile_stage(
+        "geom",
+        "#version 450
+        layout(points) in;
+        layout(points, max_vertices = 3) out;
+        layout(location = 0) flat in uvec2 id[];
+        layout(xfb_buffer = 0, xfb_stride = 8) out;
+        layout(location = 0, xfb_buffer = 0, xfb_offset = 0) flat out uint always;
+        layout(location = 1, xfb_buffer = 0, xfb_offset = 4) flat out uint late;
+        void vertex() { EmitVertex(); }
+        void main() {
+            always = id[0].x;
+            vertex();
+            late = id[0].x + 100u;
+            vertex();
+        }",
+        &[],
+    );
+    // Consecutive primitives run in one invocation, where there are more than entries.
+    let count = 40_000;
+    let found = capture_points(&vertex, &Shader::new(&geometry), count, None, 16 * count as usize);
+    let expected = (0..count).flat_map(|n| [n, 0, n, n + 100]);
+    assert!(found.into_iter().eq(expected));
+}
+
+#[test]
+fn stages_of_different_versions_are_captured() {
+    const BUFFER: &str = "layout(set = 0, binding = 0) buffer Values { uint value; } buffers;";
+    let vertex = format!(
+        "#version 450
+        {BUFFER}
+        layout(location = 0) flat out uint found;
+        uint module_variable = 5u;
+        void main() {{
+            module_variable += buffers.value;
+            found = module_variable + gl_VertexIndex;
+        }}"
+    );
+    let geometry = format!(
+        "#version 450
+        {BUFFER}
+        layout(points) in;
+        layout(points, max_vertices = 1) out;
+        layout(location = 0) flat in uint of_vertex[];
+        layout(location = 0, xfb_buffer = 0, xfb_offset = 0, xfb_stride = 4) flat out uint found;
+        void main() {{ found = of_vertex[0] + 1000u * buffers.value; EmitVertex(); }}"
+    );
+    for (of_vertex, of_geometry) in [("vulkan1.0", "vulkan1.2"), ("vulkan1.2", "vulkan1.0")] {
+        let vertex = common::compile(&vertex, &["--target-env", of_vertex]);
+        let geometry = common::compile_stage("geom", &geometry, &["--target-env", of_geometry]);
+        let found = capture_points(&vertex, &Shader::new(&geometry), 3, Some(7), 12);
+        assert_eq!(found, [7012, 7013, 7014], "{of_vertex}, {of_geometry}");
+    }
 }

@@ -9,7 +9,7 @@ pub fn number(name: &str, default: u64) -> u64 {
 }
 
 /// Without `VKXFB_FULL=1`, tests of random cases run one in so many of them.
-const SHARE: u64 = 5;
+const SHARE: u64 = 3;
 
 /// So many of `all` random cases as are run: all with `VKXFB_FULL=1`, as `.ci/run` has it, or else a
 /// part that a newcomer can wait for.

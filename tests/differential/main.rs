@@ -3,7 +3,7 @@
 //!
 //! | variable | |
 //! |---|---|
-//! | `VKXFB_SHADERS` | how many: by default 500 with `VKXFB_FULL=1`, and 160 without |
+//! | `VKXFB_SHADERS` | how many: by default 300 with `VKXFB_FULL=1`, and 160 without |
 //! | `VKXFB_TEST_VALIDATION=0` | without the validation layer |
 //! | `VKXFB_TEST_TOOLS=0` | without spirv-val and spirv-opt |
 //!
@@ -41,14 +41,14 @@ const BATCH: u64 = 20;
 
 #[test]
 fn random_shaders_capture_what_the_model_says() {
-    let count = number("VKXFB_SHADERS", if is_full() { 500 } else { SAMPLE });
+    let count = number("VKXFB_SHADERS", if is_full() { 300 } else { SAMPLE });
     batches::run("differential", count, BATCH, || ShaderWorker::new(Resources::Best)).check();
 }
 
 /// Some of them again, with descriptors instead of device addresses.
 #[test]
 fn random_shaders_capture_the_same_by_descriptors() {
-    let count = cases("VKXFB_SHADERS", 2000).div_ceil(5);
+    let count = cases("VKXFB_SHADERS", 300);
     let open = || ShaderWorker::new(Resources::Descriptors);
     batches::run("differential-descriptors", count, BATCH, open).check();
 }
@@ -57,7 +57,7 @@ fn random_shaders_capture_the_same_by_descriptors() {
 #[test]
 fn random_shaders_capture_the_same_on_the_layer() {
     let test = random_shaders_capture_what_the_model_says;
-    common::layer::run_on_it(test, &[("VKXFB_SHADERS", &sample_of(200).to_string())]);
+    common::layer::run_on_it(test, &[("VKXFB_SHADERS", &sample_of(120).to_string())]);
 }
 
 /// A wrong model is noticed on every backend.

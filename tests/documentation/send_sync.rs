@@ -51,7 +51,7 @@ send_and_sync! {
     vkxfb::spirv::specialization { DeclaredConstant, SpecializationConstant<'static>, SpecializationError }
     vkxfb::spirv::static_use { StaticUse }
     vkxfb::sysval { AttributeDescriptor, Batch, DrawSysvals, Sysvals }
-    vkxfb::sysval::entries { Entries, EntryJob, EntrySums, PlaceEntries }
+    vkxfb::sysval::entries { Entries, EntryJob, EntrySums, EntryTables, PlaceEntries }
     vkxfb::sysval::draw_arguments { CountedDraw, DrawArguments }
     vkxfb::sysval::results { Query, Results }
     vkxfb::sysval::setup {

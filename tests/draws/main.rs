@@ -4,7 +4,7 @@
 //!
 //! | variable | |
 //! |---|---|
-//! | `VKXFB_DRAWS` | how many programs: by default 1000 with `VKXFB_FULL=1`, and a fifth without |
+//! | `VKXFB_DRAWS` | how many programs: by default 600 with `VKXFB_FULL=1`, and a third without |
 //! | `VKXFB_INDIRECT=0` | native programs without indirect draws and draws of what was captured |
 //! | `VKXFB_OMIT_BARRIER` | a barrier of the compute backend to leave out, `SetupToCapture` for example: on a GPU the test then fails, and by descriptors everywhere |
 //! | `VKXFB_SOAK` | minutes that the soak lasts, in place of a few steps of each thread |
@@ -54,7 +54,7 @@ fn run_programs(options: &OpenOptions) -> Report {
 
 /// One in so many of the programs.
 fn run_part_of_programs(options: &OpenOptions, part: u64) -> Report {
-    let count = cases("VKXFB_DRAWS", 1000).div_ceil(part);
+    let count = cases("VKXFB_DRAWS", 600).div_ceil(part);
     batches::run("draws", count, BATCH, || DrawWorker::new(options))
 }
 
@@ -207,7 +207,7 @@ fn hold_by_recorder(backend: Backend) {
     if !has_backend {
         return eprintln!("skipped: the device has no {backend} backend");
     }
-    let count = cases("VKXFB_DRAWS", 1000);
+    let count = cases("VKXFB_DRAWS", 600);
     let report = batches::run("draws", count, BATCH, || DrawWorker::by_recorder(backend));
     report.check();
     assert!(report.compared[&backend] > 0);
@@ -325,7 +325,7 @@ fn the_generator_reaches_everything() {
                 _ => {}
             }
         }
-        if seed < sample_of(1000) {
+        if seed < sample_of(600) {
             sampled.extend(features.iter().cloned());
         }
         for feature in features {

@@ -17,8 +17,34 @@ use crate::case::{Bound, Call, Case, Draw, How, Kind, Query, Section, Span};
 use crate::compile::Modules;
 use crate::native::Found;
 
-/// Memory of a case: more than the generator's cases take.
-const ARENA: ArenaDesc = ArenaDesc::new(4 << 20, 16 << 20).descriptor_sets(256);
+/// An arena as small as the documentation of [`ArenaDesc`] allows.
+fn arena(case: &Case, pipeline: &Pipeline) -> ArenaDesc {
+    let captures = case.sections.len() as u64;
+    let (mut draws, mut primitives, mut restarts) = (0u64, 0u64, 0);
+    let indices = case.indices.size / u64::from(case.index_type.size());
+    for draw in case.sections.iter().flat_map(|section| &section.draws) {
+        let call = draw.calls.first();
+        let [count, instance_count] = call.map_or([0; 2], |call| [call.count, call.instance_count]);
+        let restarted = case.restart && draw.indexed;
+        primitives = primitives.saturating_add(match (&draw.how, restarted) {
+            (How::Direct, false) => {
+                case.topology.primitive_count(count) * u64::from(instance_count)
+            }
+            (How::Direct, true) => u64::from(count) * u64::from(instance_count),
+            _ => u64::MAX,
+        });
+        draws += match draw.how {
+            How::Indirect { most, .. } => u64::from(most.max(1)),
+            _ => 1,
+        };
+        restarts += if restarted { ArenaDesc::restart_scratch(indices) } else { 0 };
+    }
+    let ends = case.queries.len() as u64 * captures;
+    let desc = ArenaDesc::for_draws(captures, draws + ends)
+        .with_pipeline(pipeline, captures)
+        .with_geometry(pipeline, draws, primitives);
+    desc.scratch(desc.scratch + restarts)
+}
 
 /// Why there is no result.
 pub enum Failure {
@@ -99,7 +125,7 @@ fn with_memory(
         gpu.create_query_pool(QueryKind::TransformFeedbackStream, count)?,
         gpu.create_query_pool(QueryKind::PrimitivesGenerated, count)?,
     ];
-    let mut arena = gpu.create_arena(&ARENA)?;
+    let mut arena = gpu.create_arena(&arena(case, pipeline))?;
     let kernels = gpu.kernels();
     let captured = gpu.submit(|ctx, cmd| {
         let (memory, kernels, pools) = (memory.raw(), &kernels, &pools);

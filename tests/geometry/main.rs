@@ -3,7 +3,7 @@
 //!
 //! | variable | |
 //! |---|---|
-//! | `VKXFB_GEOMETRY` | how many cases: by default 100 to 400 with `VKXFB_FULL=1`, and a fifth without |
+//! | `VKXFB_GEOMETRY` | how many cases: by default 60 to 200 with `VKXFB_FULL=1`, and a third without |
 //! | `VKXFB_PRINT=1` | prints each case before it runs, for crashes of drivers |
 //! | `VKXFB_TEST_VALIDATION=0` | without the validation layer |
 //!
@@ -41,7 +41,7 @@ const BATCH: u64 = 10;
 
 #[test]
 fn random_geometry_shaders_capture_what_the_model_says() {
-    let count = cases("VKXFB_GEOMETRY", 400);
+    let count = cases("VKXFB_GEOMETRY", 200);
     let open = || GeometryWorker::new(Draws::Direct, Resources::Best);
     batches::run("geometry", count, BATCH, open).check();
 }
@@ -57,7 +57,7 @@ fn random_draws_of_geometry_shaders_capture_what_the_model_says() {
 /// The same where captures have fewer descriptors, and not addresses.
 #[test]
 fn random_draws_of_geometry_shaders_hold_by_descriptors() {
-    let count = cases("VKXFB_GEOMETRY", 100);
+    let count = cases("VKXFB_GEOMETRY", 60);
     let open = || GeometryWorker::by_compute(Resources::Descriptors);
     batches::run("geometry-descriptors", count, BATCH, open).check();
 }
@@ -65,7 +65,7 @@ fn random_draws_of_geometry_shaders_hold_by_descriptors() {
 /// Nothing depends on how many entries the draws are divided into.
 #[test]
 fn random_draws_of_geometry_shaders_hold_with_two_entries() {
-    let count = cases("VKXFB_GEOMETRY", 100);
+    let count = cases("VKXFB_GEOMETRY", 60);
     let open = || {
         let mut worker = GeometryWorker::by_compute(Resources::Best);
         worker.gpu.set_max_entries(2);

@@ -1,8 +1,10 @@
 //! Geometry shaders with the vertex shader before them, as one compute shader.
 
-use spirv::{BuiltIn, ExecutionModel};
+use spirv::{BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, Op};
 use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
 use vkxfb::lower::{GeometryInput, LowerError, Lowered, ResourcePlan, Shader, compute};
+use vkxfb::spirv::declarations::Declarations;
+use vkxfb::spirv::{Id, Module, Section, string_words};
 use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
 
 use crate::common;
@@ -159,4 +161,352 @@ fn only_the_geometry_shader_captures() {
         panic!("{found:?}")
     };
     assert_eq!((colour, at), (named, named_at));
+}
+
+/// Pushes `OpExecutionModeId` of `FPFastMathDefault` for `float`.
+fn add_fast_math(words: &[u32], mask: u32) -> Vec<u32> {
+    let mut module = Module::parse(words).unwrap();
+    module.add_capability(Capability::FloatControls2);
+    module.add_extension("SPV_KHR_float_controls2");
+    let declarations = || module.section(Section::Declarations);
+    let entry = module.section(Section::EntryPoints).next().unwrap().id(1);
+    let float = declarations().find(|i| i.is(Op::TypeFloat)).unwrap().id(0);
+    let uint =
+        declarations().find(|i| i.is(Op::TypeInt) && i.operands()[1..] == [32, 0]).unwrap().id(0);
+    let constant = module.fresh_id();
+    module.push(Section::Declarations, Op::Constant, &[uint.0, constant.0, mask]);
+    let mode = ExecutionMode::FPFastMathDefault as u32;
+    let operands = [entry.0, mode, float.0, constant.0];
+    module.push(Section::ExecutionModes, Op::ExecutionModeId, &operands);
+    module.words()
+}
+
+#[test]
+fn execution_modes_with_ids_are_merged() {
+    let vertex = common::compile(VERTEX, &["--target-env", "vulkan1.2"]);
+    let geometry = common::compile_stage("geom", GEOMETRY, &["--target-env", "vulkan1.2"]);
+    let fast = add_fast_math(&geometry, 0);
+    for (vertex, geometry) in [
+        (vertex.clone(), fast.clone()),
+        (add_fast_math(&vertex, 0), geometry),
+        (add_fast_math(&vertex, 0), fast.clone()),
+    ] {
+        let lowered = lower_valid(&vertex, &geometry, "vulkan1.2");
+        let module = Module::parse(&lowered.words).unwrap();
+        let modes = module.section(Section::ExecutionModes);
+        assert_eq!(modes.filter(|i| i.is(Op::ExecutionModeId)).count(), 1);
+    }
+    let error = lower(&add_fast_math(&vertex, 1), &fast, compute::Target::default()).unwrap_err();
+    assert_eq!(error, LowerError::FloatControls { mode: ExecutionMode::FPFastMathDefault });
+}
+
+#[test]
+fn decorations_with_ids_are_merged() {
+    let vertex = compiled().0;
+    let geometry = common::compile_stage(
+        "geom",
+        "#version 450
+        layout(points) in;
+        layout(points, max_vertices = 1) out;
+        layout(set = 0, binding = 1) buffer A { float data[]; } first;
+        layout(set = 0, binding = 2) buffer B { float data[]; } second;
+        layout(location = 0, xfb_buffer = 0, xfb_offset = 0, xfb_stride = 16) out vec3 to;
+        void main() { to = vec3(first.data[0], second.data[0], 0.0); EmitVertex(); }",
+        &[],
+    );
+    let mut module = Module::parse(&geometry).unwrap();
+    module.add_extension("SPV_GOOGLE_hlsl_functionality1");
+    let declarations = Declarations::of(&module);
+    let named = |declarations: &Declarations, module: &Module, name: &str| -> Id {
+        let variables = module.section(Section::Declarations).filter(|i| i.is(Op::Variable));
+        let mut ids = variables.map(|i| i.id(1));
+        ids.find(|id| declarations.name(*id) == Some(name)).unwrap()
+    };
+    let [a, b] = ["first", "second"].map(|name| named(&declarations, &module, name));
+    let operands = [a.0, Decoration::CounterBuffer as u32, b.0];
+    module.push(Section::Annotations, Op::DecorateId, &operands);
+    let lowered = lower_valid(&vertex, &module.words(), "vulkan1.0");
+    let module = Module::parse(&lowered.words).unwrap();
+    let declarations = Declarations::of(&module);
+    let [a, b] = ["first", "second"].map(|name| named(&declarations, &module, name));
+    let decoration = module.section(Section::Annotations).find(|i| i.is(Op::DecorateId)).unwrap();
+    assert_eq!(decoration.operands(), [a.0, Decoration::CounterBuffer as u32, b.0]);
+}
+
+#[test]
+fn labels_behind_wide_literals_are_renumbered() {
+    let vertex = compiled().0;
+    let geometry = common::compile_stage(
+        "geom",
+        "#version 450
+        layout(points) in;
+        layout(points, max_vertices = 1) out;
+        layout(push_constant) uniform Push { layout(offset = 16) uint which; } push;
+        layout(location = 0, xfb_buffer = 0, xfb_offset = 0, xfb_stride = 4) flat out uint to;
+        void main() {
+            switch (push.which) {
+                case 3u: to = 1u; break;
+                case 5u: to = 2u; break;
+                case 9u: to = 3u; break;
+                default: to = 4u;
+            }
+            EmitVertex();
+        }",
+        &[],
+    );
+    let mut module = Module::parse(&geometry).unwrap();
+    module.add_capability(Capability::Int64);
+    let (ulong, wide) = (module.fresh_id(), module.fresh_id());
+    module.push(Section::Declarations, Op::TypeInt, &[ulong.0, 64, 0]);
+    let of_functions = module.section(Section::Functions);
+    let functions: Vec<_> =
+        of_functions.map(|i| (i.op().unwrap(), i.operands().to_vec())).collect();
+    module.retain(Section::Functions, |_| false);
+    for (op, mut operands) in functions {
+        match op {
+            Op::SelectionMerge => {
+                // The selector was loaded before; a merge instruction is the last but one of its block.
+                let load = module.section(Section::Functions).rev().find(|i| i.is(Op::Load));
+                let narrow = load.unwrap().operand(1);
+                module.push(Section::Functions, Op::UConvert, &[ulong.0, wide.0, narrow]);
+            }
+            Op::Switch => {
+                let (cases, _) = operands[2..].as_chunks::<2>();
+                // The upper word is one that could be taken for an id.
+                let cases = cases.iter().flat_map(|[literal, label]| [*literal, 1, *label]);
+                operands = [wide.0, operands[1]].into_iter().chain(cases).collect();
+            }
+            _ => {}
+        }
+        module.push(Section::Functions, op, &operands);
+    }
+    let words = module.words();
+    common::validate(&words, "vulkan1.0");
+    let lowered = lower_valid(&vertex, &words, "vulkan1.0");
+    let module = Module::parse(&lowered.words).unwrap();
+    let is_wide = |i: &vkxfb::spirv::Instruction<'_>| i.is(Op::Switch) && i.operands().len() == 11;
+    let switch = module.section(Section::Functions).find(is_wide).unwrap();
+    let literals: Vec<_> =
+        switch.operands()[2..].chunks(3).map(|case| (case[0], case[1])).collect();
+    assert_eq!(literals, [(3, 1), (5, 1), (9, 1)]);
+}
+
+#[test]
+fn debug_info_with_forward_references_is_left_out() {
+    let (vertex, geometry) = compiled();
+    let mut module = Module::parse(&geometry).unwrap();
+    module.add_extension("SPV_KHR_non_semantic_info");
+    module.add_extension("SPV_KHR_relaxed_extended_instruction");
+    let (set, info) = (module.fresh_id(), module.fresh_id());
+    let name = string_words("NonSemantic.Shader.DebugInfo.100");
+    let import = [&[set.0], name.as_slice()].concat();
+    module.push(Section::Imports, Op::ExtInstImport, &import);
+    let void = module.section(Section::Declarations).find(|i| i.is(Op::TypeVoid)).unwrap().id(0);
+    // DebugInfoNone
+    let operands = [void.0, info.0, set.0, 0];
+    module.push(Section::Declarations, Op::ExtInstWithForwardRefsKHR, &operands);
+    let lowered = lower_valid(&vertex, &module.words(), "vulkan1.1");
+    let module = Module::parse(&lowered.words).unwrap();
+    let mut declarations = module.section(Section::Declarations);
+    assert!(!declarations.any(|i| i.is(Op::ExtInstWithForwardRefsKHR)));
+}
+
+/// Everything that a later version of SPIR-V declares in another way: uniform and storage buffers whose
+/// members have one type, push constants, module variables, and textures of buffers.
+const RESOURCES: &str = "
+    layout(set = 0, binding = 0) uniform U { vec4 value; vec4 more[2]; } u;
+    layout(set = 0, binding = 1) buffer S { vec4 value; vec4 more[2]; uint count; } s[2];
+    layout(set = 0, binding = 3) uniform samplerBuffer texels;
+    layout(push_constant) uniform Push { vec4 shift; } push;
+    vec4 sum = vec4(1.0);
+    vec4 all(int n) {
+        sum += u.value + u.more[n] + s[1].value + s[0].more[n] + push.shift;
+        atomicAdd(s[0].count, s[1].more.length());
+        s[0].value = u.value;
+        return sum + texelFetch(texels, n);
+    }";
+
+#[test]
+fn stages_of_any_two_versions_are_merged() {
+    let vertex = format!(
+        "#version 450
+        layout(location = 0) in vec4 at;
+        layout(location = 0) out vec4 colour;
+        {RESOURCES}
+        void main() {{ colour = all(gl_VertexIndex & 1); gl_Position = at; }}"
+    );
+    let geometry = format!(
+        "#version 450
+        layout(points) in;
+        layout(points, max_vertices = 1) out;
+        layout(location = 0) in vec4 colour[];
+        layout(location = 0, xfb_buffer = 0, xfb_offset = 0, xfb_stride = 16) out vec4 to;
+        {RESOURCES}
+        void main() {{ to = colour[0] + all(gl_InvocationID); EmitVertex(); }}"
+    );
+    let compiled = |stage, source: &str| {
+        common::VERSIONS.map(|(version, _)| {
+            let arguments = ["--target-env", version];
+            common::compile_stage(stage, source, &arguments)
+        })
+    };
+    let (vertices, geometries) = (compiled("vert", &vertex), compiled("geom", &geometry));
+    for (v, vertex) in vertices.iter().enumerate() {
+        for (g, geometry) in geometries.iter().enumerate() {
+            let (_, environment) = common::VERSIONS[v.max(g)];
+            let lowered = lower_valid(vertex, geometry, environment);
+            assert_eq!(lowered.words[1], vertex[1].max(geometry[1]));
+        }
+    }
+}
+
+#[test]
+fn a_branch_whose_labels_are_equal_is_none_in_later_versions() {
+    // What is left of a selection whose sides are empty.
+    let mut module = Module::parse(&compiled().0).unwrap();
+    let of_functions = module.section(Section::Functions);
+    let functions: Vec<_> =
+        of_functions.map(|i| (i.op().unwrap(), i.operands().to_vec())).collect();
+    let declarations = || module.section(Section::Declarations);
+    let boolean = declarations().find(|i| i.is(Op::TypeBool)).map(|i| i.id(0));
+    let boolean = boolean.unwrap_or_else(|| {
+        let boolean = module.fresh_id();
+        module.push(Section::Declarations, Op::TypeBool, &[boolean.0]);
+        boolean
+    });
+    let (condition, label) = (module.fresh_id(), module.fresh_id());
+    module.push(Section::Declarations, Op::ConstantTrue, &[boolean.0, condition.0]);
+    module.retain(Section::Functions, |_| false);
+    let mut is_first = true;
+    for (op, operands) in functions {
+        if op == Op::Return && std::mem::take(&mut is_first) {
+            module.push(Section::Functions, Op::SelectionMerge, &[label.0, 0]);
+            let operands = [condition.0, label.0, label.0];
+            module.push(Section::Functions, Op::BranchConditional, &operands);
+            module.push(Section::Functions, Op::Label, &[label.0]);
+        }
+        module.push(Section::Functions, op, &operands);
+    }
+    let vertex = module.words();
+    common::validate(&vertex, "vulkan1.0");
+    let geometry = common::compile_stage("geom", GEOMETRY, &["--target-env", "vulkan1.3"]);
+    lower_valid(&vertex, &geometry, "vulkan1.3");
+}
+
+/// The decorations `Restrict` and `Aliased` of the variables of a binding.
+fn aliasing(lowered: &Lowered, binding: u32) -> Vec<(bool, bool)> {
+    let module = Module::parse(&lowered.words).unwrap();
+    let declarations = Declarations::of(&module);
+    let variables = module.section(Section::Declarations).filter(|i| i.is(Op::Variable));
+    let ids = variables.map(|i| i.id(1));
+    ids.filter(|id| declarations.decoration_value(*id, Decoration::Binding) == Some(binding))
+        .map(|id| {
+            // glslang decorates the members of buffers.
+            let ty = declarations.variable(id).unwrap().pointee;
+            let has = |decoration| {
+                declarations.decoration(id, decoration).is_some()
+                    || declarations.member_decoration(ty, 0, decoration).is_some()
+            };
+            (has(Decoration::Restrict), has(Decoration::Aliased))
+        })
+        .collect()
+}
+
+#[test]
+fn bindings_that_both_stages_access_are_aliased() {
+    const BUFFERS: &str = "
+        layout(set = 0, binding = 1) restrict buffer Written { uint n; } written;
+        layout(set = 0, binding = 2) restrict readonly buffer Constant { uint n; } constant;
+        layout(set = 0, binding = 3, r32ui) uniform restrict uimage2D image;
+        layout(set = 0, binding = 4) uniform usampler2D texels;";
+    let vertex = format!(
+        "#version 450
+        {BUFFERS}
+        layout(set = 0, binding = 5) restrict buffer Own {{ uint n; }} own;
+        layout(location = 0) flat out uint n;
+        void main() {{
+            written.n = own.n + constant.n;
+            n = texelFetch(texels, ivec2(0), 0).x + imageLoad(image, ivec2(0)).x;
+        }}"
+    );
+    let geometry = format!(
+        "#version 450
+        {BUFFERS}
+        layout(points) in;
+        layout(points, max_vertices = 1) out;
+        layout(location = 0) flat in uint n[];
+        layout(location = 0, xfb_buffer = 0, xfb_offset = 0, xfb_stride = 4) flat out uint to;
+        void main() {{
+            to = n[0] + written.n + constant.n + texelFetch(texels, ivec2(0), 0).x;
+            imageStore(image, ivec2(0), uvec4(to));
+            EmitVertex();
+        }}"
+    );
+    for environment in ["vulkan1.0", "vulkan1.3"] {
+        let vertex = common::compile(&vertex, &["--target-env", environment]);
+        let geometry = common::compile_stage("geom", &geometry, &["--target-env", environment]);
+        let lowered = lower_valid(&vertex, &geometry, environment);
+        let found = [1, 2, 3, 4, 5].map(|binding| aliasing(&lowered, binding));
+        let shared = vec![(false, true); 2];
+        let restrict = vec![(true, false); 2];
+        let none = vec![(false, false); 2];
+        assert_eq!(found, [shared.clone(), restrict, shared, none, vec![(true, false)]]);
+    }
+}
+
+/// The names of the outputs `a`, `b` and `c` that a geometry shader may not have written when it emits.
+fn unwritten(functions: &str) -> Vec<String> {
+    let source = format!(
+        "#version 450
+        layout(points) in;
+        layout(points, max_vertices = 4) out;
+        layout(location = 0, xfb_buffer = 0, xfb_offset = 0, xfb_stride = 16) out float a;
+        layout(location = 1, xfb_buffer = 0, xfb_offset = 4) out float b;
+        layout(location = 2, xfb_buffer = 0, xfb_offset = 8) out float c;
+        {functions}"
+    );
+    let vertex = compiled().0;
+    let geometry = common::compile_stage("geom", &source, &[]);
+    let lowered = lower_valid(&vertex, &geometry, "vulkan1.0");
+    let names = lowered.unwritten.iter().map(|at| lowered.layout.outputs[*at].name.clone());
+    names.map(Option::unwrap).collect()
+}
+
+#[test]
+fn an_emission_reads_what_is_captured() {
+    let found = unwritten("void main() { a = b = 1.0; EmitVertex(); c = 1.0; EmitVertex(); }");
+    assert_eq!(found, ["c"]);
+    // A shader that ends without a vertex has captured nothing.
+    let found = unwritten(
+        "void main() {
+            if (gl_PrimitiveIDIn > 3) return;
+            a = b = c = 1.0;
+            EmitVertex();
+            EmitVertex();
+        }",
+    );
+    assert_eq!(found, [""; 0]);
+    let found = unwritten(
+        "void vertex() { b = 1.0; EmitVertex(); }
+        void twice() { vertex(); vertex(); }
+        void main() {
+            a = 1.0;
+            if (gl_PrimitiveIDIn > 3) c = 2.0;
+            twice();
+            c = 2.0;
+            twice();
+        }",
+    );
+    assert_eq!(found, ["c"]);
+    let found = unwritten(
+        "void main() {
+            for (int i = 0; i < gl_PrimitiveIDIn; i++) { a = 1.0; c += a; b = c; EmitVertex(); }
+        }",
+    );
+    assert_eq!(found, ["c"]);
+    let found = unwritten(
+        "void more() { b += a; EmitVertex(); }
+        void main() { a = c = 1.0; if (gl_PrimitiveIDIn > 3) b = 1.0; more(); }",
+    );
+    assert_eq!(found, ["b"]);
 }

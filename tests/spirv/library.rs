@@ -11,7 +11,10 @@ use vkxfb::lower::compute::DEFAULT_WORKGROUP_SIZE;
 use vkxfb::lower::kernel::{ENTRY_SUMS_WIDTH, MAX_WORKGROUP_SIZE, RESUME_WIDTH};
 use vkxfb::lower::{SpecIds, WideAccesses};
 use vkxfb::sysval::draw_arguments::{CountedDraw, DrawArguments};
-use vkxfb::sysval::entries::{ENTRIES_PER_BLOCK, Entries, EntryJob, EntrySums, PlaceEntries};
+use vkxfb::sysval::entries::{
+    ENTRIES_PER_BLOCK, ENTRY_BLOCK_SIZE, ENTRY_SIZE, Entries, EntryJob, EntrySums, EntryTables,
+    PlaceEntries,
+};
 use vkxfb::sysval::results::{Query, RESULTS_WIDTH, Results, flags as result_flags};
 use vkxfb::sysval::setup::{
     BATCH_SIZE, DrawRestarts, Finish, Fused, GroupBatch, Input, MAX_DRAWS, Operation, Progress,
@@ -166,7 +169,7 @@ fn sysvals_have_one_layout() {
         layout("Setup"),
         expected!(Setup:
             inputs, draws, groups, batches, draw_stride, input_count, has_several,
-            workgroups_per_axis, has_queries, entries, reserved, progress)
+            workgroups_per_axis, has_queries, entry_bits, entry_tables, progress)
     );
     assert_eq!(
         layout("Progress"),
@@ -183,8 +186,9 @@ fn sysvals_have_one_layout() {
         expected!(Resume:
             known, batches, count, vertices, needed, stream_query, generated_query, progress)
     );
-    assert_eq!(layout("Entries"), expected!(Entries: counts, blocks, room, reserved));
-    assert_eq!(layout("EntrySums"), expected!(EntrySums: counts, sums, workgroups, count, room));
+    assert_eq!(layout("Entries"), expected!(Entries: counts, blocks, count, reserved));
+    assert_eq!(layout("EntryTables"), expected!(EntryTables: counts, blocks, entries, reserved));
+    assert_eq!(layout("EntrySums"), expected!(EntrySums: counts, blocks, last, reserved));
     assert_eq!(
         layout("PlaceEntries"),
         expected!(PlaceEntries: jobs, job_count, reserved, progress)
@@ -192,8 +196,7 @@ fn sysvals_have_one_layout() {
     assert_eq!(
         layout("EntryJob"),
         expected!(EntryJob:
-            counting, storing, entries, sums, block_count, vertices, reserved, stream_query,
-            generated_query)
+            counting, storing, entries, vertices, reserved, stream_query, generated_query)
     );
     assert_eq!(layout("Reduction"), expected!(Reduction: ranges, count, scan_count));
     assert_eq!(
@@ -271,6 +274,9 @@ fn constants_have_one_value() {
         ("ENTRIES_PER_BLOCK", ENTRIES_PER_BLOCK.into()),
         ("ENTRIES_PER_INVOCATION", (ENTRIES_PER_BLOCK / ENTRY_SUMS_WIDTH).into()),
         ("ENTRY_SUMS_WIDTH", ENTRY_SUMS_WIDTH.into()),
+        ("ENTRIES_SIZE", size(size_of::<Entries>())),
+        ("ENTRY_SIZE", ENTRY_SIZE),
+        ("ENTRY_BLOCK_SIZE", ENTRY_BLOCK_SIZE),
         ("ENTRY_JOB_SIZE", size(size_of::<EntryJob>())),
         ("PLACE_PROGRESS", size(offset_of!(PlaceEntries, progress))),
         ("KNOWN_BATCH_SIZE", size(size_of::<Batch>())),

@@ -4,7 +4,7 @@
 //!
 //! | variable | |
 //! |---|---|
-//! | `VKXFB_LAYOUTS` | random layouts: by default 100 with `VKXFB_FULL=1`, and a fifth without |
+//! | `VKXFB_LAYOUTS` | random layouts: by default 60 with `VKXFB_FULL=1`, and a third without |
 //! | `VKXFB_SEED` | seed of the first; each next layout has the next seed |
 //! | `VKXFB_TEST_VALIDATION=0` | without the validation layer |
 //! | `VKXFB_TEST_TOOLS=0` | without spirv-val |
@@ -270,7 +270,7 @@ fn random_layouts_are_read_as_specified() {
     let resources = Resources::Descriptors;
     let mut by_descriptors =
         open_with(OpenOptions { robustness: true, resources, ..Default::default() });
-    let (first, count) = (number("VKXFB_SEED", 0), cases("VKXFB_LAYOUTS", 100));
+    let (first, count) = (number("VKXFB_SEED", 0), cases("VKXFB_LAYOUTS", 60));
     let robust = gpu.robustness();
     let native_formats: Vec<VertexFormat> =
         VertexFormat::ALL.iter().copied().filter(|f| gpu.has_vertex_format(*f)).collect();

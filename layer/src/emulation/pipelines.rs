@@ -373,12 +373,13 @@ impl Pipeline {
         &self.stages.captured.entry_point
     }
 
-    /// What the shader does beyond its outputs, if captured draws also run it in the driver.
+    /// What the shaders do beyond their outputs, if captured draws run them more than once: in the driver, too, or
+    /// twice for what a geometry shader emits.
     ///
     /// # Errors
     /// The error of lowering, for an invalid module.
     pub(super) fn repeated_effects(&self) -> Result<Effects, PipelineError> {
-        if self.discard && !self.dynamic.discard {
+        if self.discard && !self.dynamic.discard && self.stages.vertex.is_none() {
             return Ok(Effects::default());
         }
         let of = |stage: &StagePart| {

@@ -186,7 +186,7 @@ impl Usages {
 }
 
 /// Translates the argument of `vkCreateDescriptorSetLayout` and `vkGetDescriptorSetLayoutSupport`:
-/// bindings that are visible to vertex shaders become visible to compute shaders. All bindings keep
+/// bindings that are visible to vertex or geometry shaders become visible to compute shaders. All bindings keep
 /// their order, because arrays in the chain refer to it.
 ///
 /// The descriptors then count against the limits of the compute stage (`maxPerStageDescriptor*`),
@@ -200,14 +200,11 @@ pub(crate) unsafe fn set_layout<'a>(
     info: &vk::DescriptorSetLayoutCreateInfo<'a>,
     arena: &Arena,
 ) -> vk::DescriptorSetLayoutCreateInfo<'a> {
-    use vk::ShaderStageFlags as Stage;
     // SAFETY: the caller's contract.
     let bindings = unsafe { slice(info.p_bindings, info.binding_count) };
     let visible = arena.map(bindings, |binding| {
         let mut visible = *binding;
-        if visible.stage_flags.contains(Stage::VERTEX) {
-            visible.stage_flags |= Stage::COMPUTE;
-        }
+        visible.stage_flags = vkxfb::runtime::vulkan::with_compute(visible.stage_flags);
         visible
     });
     vk::DescriptorSetLayoutCreateInfo { p_bindings: visible.as_ptr(), ..*info }

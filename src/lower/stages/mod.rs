@@ -11,8 +11,8 @@ mod resets;
 
 use std::collections::BTreeSet;
 
-use rustc_hash::FxHashSet;
-use spirv::{Capability, ExecutionMode, ExecutionModel, Op, StorageClass};
+use rustc_hash::{FxHashMap, FxHashSet};
+use spirv::{Capability, Decoration, ExecutionMode, ExecutionModel, Op, StorageClass};
 
 pub(super) use self::emission::replace_emission;
 pub use self::emission::{GeometryInput, LoweredGeometry};
@@ -21,6 +21,7 @@ use self::resets::Resets;
 use super::compute::Options;
 use super::functions::StubName;
 use super::inputs::Inputs;
+use super::interface::decoration_of;
 use super::store::StoredOutputs;
 use super::strip::strip;
 use super::undefined::Undefined;
@@ -30,8 +31,9 @@ use crate::spirv::emit::{Builder, Code};
 use crate::spirv::entry_point::{EntryPoint, isolate};
 use crate::spirv::link::{Linker, Stub};
 use crate::spirv::merge::merge;
+use crate::spirv::raise::raise;
 use crate::spirv::static_use::StaticUse;
-use crate::spirv::{Id, Module, Section};
+use crate::spirv::{Id, Instruction, Module, Section};
 use crate::vertex_input::VertexInput;
 
 /// The stages that run for a capture.
@@ -73,9 +75,12 @@ impl Stages {
             return Err(LowerError::NotGeometry { stage: entry.model, entry_point: entry.name });
         }
         isolate(&mut other, &mut entry);
+        raise(&mut module, &mut vertex, &other);
+        raise(&mut other, &mut entry, &module);
         let geometry = merge(&mut module, &other, &entry)?;
         let modes = LoweredGeometry::of(&module, &geometry)?;
         merge_modes(&mut module, &vertex, &geometry)?;
+        alias_shared_bindings(&mut module);
         for capability in GEOMETRY_CAPABILITIES {
             module.remove_capability(capability);
         }
@@ -227,21 +232,26 @@ fn merge_modes(
     vertex: &EntryPoint,
     geometry: &EntryPoint,
 ) -> Result<(), LowerError> {
+    let declarations = Declarations::without_annotations(module);
+    // Parameters that are constants are compared by their values.
+    let mode_of = |i: Instruction<'_>| {
+        let mut mode = i.operands().get(1..)?.to_vec();
+        if i.is(Op::ExecutionModeId) {
+            for word in mode.iter_mut().skip(1) {
+                *word = declarations.constant(Id(*word)).unwrap_or(*word);
+            }
+        }
+        Some(mode)
+    };
     let of_vertex = module.section(Section::ExecutionModes).filter(|i| i.id(0) == vertex.function);
-    let modes = of_vertex.filter_map(|i| Some(i.operands().get(1..)?.to_vec()));
-    let modes: FxHashSet<Vec<u32>> = modes.collect();
+    let modes: FxHashSet<Vec<u32>> = of_vertex.filter_map(mode_of).collect();
     let mut conflict = None;
     module.retain(Section::ExecutionModes, |i| {
-        let (true, [_, mode, parameters @ ..]) = (i.id(0) == geometry.function, i.operands())
-        else {
-            return true;
-        };
-        if let Some(opposite) = opposite(*mode)
-            && modes.contains([&[opposite as u32], parameters].concat().as_slice())
-        {
-            conflict = ExecutionMode::from_u32(*mode);
+        let (true, Some(mode)) = (i.id(0) == geometry.function, mode_of(i)) else { return true };
+        if modes.iter().any(|other| contradict(&mode, other)) {
+            conflict = ExecutionMode::from_u32(i.operand(1));
         }
-        !is_of_geometry(*mode) && !modes.contains(&i.operands()[1..])
+        !is_of_geometry(i.operand(1)) && !modes.contains(&mode)
     });
     match conflict {
         Some(mode) => Err(LowerError::FloatControls { mode }),
@@ -249,15 +259,24 @@ fn merge_modes(
     }
 }
 
-/// The mode for floating-point numbers that contradicts one.
-fn opposite(mode: u32) -> Option<ExecutionMode> {
-    Some(match ExecutionMode::from_u32(mode) {
-        Some(ExecutionMode::DenormPreserve) => ExecutionMode::DenormFlushToZero,
-        Some(ExecutionMode::DenormFlushToZero) => ExecutionMode::DenormPreserve,
-        Some(ExecutionMode::RoundingModeRTE) => ExecutionMode::RoundingModeRTZ,
-        Some(ExecutionMode::RoundingModeRTZ) => ExecutionMode::RoundingModeRTE,
-        _ => return None,
-    })
+/// Whether two modes for floating-point numbers cannot both be those of a shader.
+fn contradict(a: &[u32], b: &[u32]) -> bool {
+    use ExecutionMode::*;
+    let mode = |words: &[u32]| words.first().and_then(|mode| ExecutionMode::from_u32(*mode));
+    let (Some(mode_a), Some(mode_b)) = (mode(a), mode(b)) else { return false };
+    match (mode_a, mode_b) {
+        // For numbers of one width.
+        (DenormPreserve, DenormFlushToZero)
+        | (DenormFlushToZero, DenormPreserve)
+        | (RoundingModeRTE, RoundingModeRTZ)
+        | (RoundingModeRTZ, RoundingModeRTE) => a.get(1) == b.get(1),
+        // For numbers of one type.
+        (FPFastMathDefault, FPFastMathDefault) => a.get(1) == b.get(1) && a != b,
+        // It replaces these, and must not be declared with them.
+        (FPFastMathDefault, ContractionOff | SignedZeroInfNanPreserve)
+        | (ContractionOff | SignedZeroInfNanPreserve, FPFastMathDefault) => true,
+        _ => false,
+    }
 }
 
 fn is_of_geometry(mode: u32) -> bool {
@@ -277,4 +296,63 @@ fn is_of_geometry(mode: u32) -> bool {
                 | OutputVertices
         )
     )
+}
+
+/// Says of descriptors that both stages access, and may write, that they do.
+///
+/// Each stage has its own variable, for the same memory. A compiler may assume that variables do not share
+/// memory, unless they say so.
+fn alias_shared_bindings(module: &mut Module) {
+    let declarations = Declarations::of(module);
+    let is_storage = |i: &Instruction<'_>| i.is(Op::TypeImage) && i.operand(6) == STORAGE_IMAGE;
+    let images: FxHashSet<Id> =
+        module.section(Section::Declarations).filter(is_storage).map(|i| i.id(0)).collect();
+    let storages =
+        [StorageClass::UniformConstant, StorageClass::Uniform, StorageClass::StorageBuffer];
+    let variables = || storages.iter().flat_map(|storage| declarations.variables(*storage));
+    let binding = |v: &Variable| {
+        let of = |decoration| declarations.decoration_value(v.id, decoration);
+        Some((of(Decoration::DescriptorSet)?, of(Decoration::Binding)?))
+    };
+    let mut bindings: FxHashMap<(u32, u32), Vec<&Variable>> = FxHashMap::default();
+    for variable in variables() {
+        if let Some(binding) = binding(variable) {
+            bindings.entry(binding).or_default().push(variable);
+        }
+    }
+    let is_written = |v: &&Variable| is_writable(&declarations, &images, v);
+    let shared = bindings.values().filter(|all| all.len() > 1 && all.iter().any(is_written));
+    let of_shared = |v: &&Variable| [v.id, declarations.innermost(v.pointee)];
+    let targets: FxHashSet<Id> = shared.flatten().flat_map(of_shared).collect();
+    let restrict = [Decoration::Restrict, Decoration::Aliased].map(|d| d as u32);
+    module.retain(Section::Annotations, |i| {
+        let is_about = decoration_of(i).is_some_and(|decoration| restrict.contains(&decoration));
+        !(is_about && targets.contains(&i.id(0)))
+    });
+    for variable in variables().filter(|v| targets.contains(&v.id)) {
+        let operands = [variable.id.0, Decoration::Aliased as u32];
+        module.push(Section::Annotations, Op::Decorate, &operands);
+    }
+}
+
+/// `Sampled` of an `OpTypeImage` that is accessed without a sampler.
+const STORAGE_IMAGE: u32 = 2;
+
+/// Whether a shader may write to a descriptor through a variable. `images` are the types of storage images.
+fn is_writable(declarations: &Declarations, images: &FxHashSet<Id>, variable: &Variable) -> bool {
+    if declarations.decoration(variable.id, Decoration::NonWritable).is_some() {
+        return false;
+    }
+    let ty = declarations.innermost(variable.pointee);
+    let is_buffer = variable.storage == StorageClass::StorageBuffer as u32
+        || declarations.decoration(ty, Decoration::BufferBlock).is_some();
+    match declarations.ty(ty) {
+        Some(Type::Struct { members }) if is_buffer => {
+            let is_constant = |member| {
+                declarations.member_decoration(ty, member, Decoration::NonWritable).is_some()
+            };
+            !(0u32..).zip(members).all(|(member, _)| is_constant(member))
+        }
+        _ => images.contains(&ty),
+    }
 }

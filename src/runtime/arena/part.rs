@@ -161,6 +161,11 @@ impl Part {
         }
     }
 
+    /// Bytes that can still be taken from the current block.
+    pub(super) fn left(&self) -> u64 {
+        self.blocks.get(self.current).map_or(0, Block::left)
+    }
+
     /// The range of the current block, for descriptors.
     pub(super) fn window(&self) -> Window {
         self.blocks.get(self.current).map_or_else(Window::default, |block| Window {

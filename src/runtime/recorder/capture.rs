@@ -20,7 +20,9 @@ use crate::sysval::Address;
 /// everything into a command buffer, any number of times.
 ///
 /// A [`Recorder`] of the compute backend plays its capture when it ends. In both cases nothing is
-/// lost in case of an error: the collected draws stay, and can be played with more memory.
+/// lost in case of an error: the collected draws stay, and can be played with more memory. Of draws with and
+/// without geometry shaders some may be recorded by then, as by a [`flush`](Recorder::flush): the rest is played
+/// into the same command buffer.
 ///
 /// The capture keeps its memory: when it is begun again, it makes no heap allocations for as many
 /// draws as before.
@@ -289,27 +291,37 @@ impl Capture {
         let (ends, draws) = (std::mem::take(&mut collected.ends), collected.draws.clone());
         let last = parts.len() - 1;
         let mut result = Err(RuntimeError::NotBegun);
+        let mut failed = None;
         for (number, part) in parts.into_iter().enumerate() {
             let collected = &mut self.collector.collected;
             collected.draws.clear();
-            collected.draws.extend_from_slice(draws.get(part).unwrap_or_default());
+            collected.draws.extend_from_slice(draws.get(part.clone()).unwrap_or_default());
             if number == last {
                 collected.ends.clone_from(&ends);
             }
             let counters = if number == last { counters } else { Default::default() };
             // SAFETY: the caller's contract.
             result = unsafe { self.record_part(playback, counters) };
-            let Ok(after) = &result else { break };
+            let Ok(after) = &result else {
+                failed = Some(part.start);
+                break;
+            };
             let Playback { cmd, recorded, sets_disturbed, layout, .. } = *playback;
             let positions = after.positions;
             self.flushed = Some(Flushed { cmd, recorded, sets_disturbed, layout, positions });
             let collected = &mut self.collector.collected;
             (collected.position, collected.captured) = (after.position, after.captured);
         }
-        self.flushed = flushed;
         let collected = &mut self.collector.collected;
         (collected.draws, collected.ends) = (draws, ends);
-        (collected.position, collected.captured) = (position, captured);
+        match failed.filter(|first| *first > 0) {
+            // What was recorded counts: the capture goes on with the draws that were not.
+            Some(first) => drop(collected.draws.drain(..first)),
+            None => {
+                self.flushed = flushed;
+                (collected.position, collected.captured) = (position, captured);
+            }
+        }
         result
     }
 

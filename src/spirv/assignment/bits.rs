@@ -37,21 +37,20 @@ impl Bits {
         numbers.all(|number| self.has(number))
     }
 
-    /// The ranges of numbers that are not in the set.
-    pub(super) fn gaps(&self, numbers: Range<usize>) -> Vec<Range<usize>> {
-        let mut gaps: Vec<Range<usize>> = Vec::new();
-        for number in numbers.filter(|number| !self.has(*number)) {
-            match gaps.last_mut().filter(|gap| gap.end == number) {
-                Some(gap) => gap.end += 1,
-                None => gaps.push(number..number + 1),
-            }
-        }
-        gaps
+    /// Whether any of these numbers is in the set.
+    pub(super) fn intersects(&self, mut numbers: Range<usize>) -> bool {
+        numbers.any(|number| self.has(number))
     }
 
     /// Adds the numbers of another set, up to the length.
     pub(super) fn unite(&mut self, other: &Self) {
         self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word |= other);
+    }
+
+    /// Adds the numbers of a set that are not in another one.
+    pub(super) fn unite_without(&mut self, set: &Self, without: &Self) {
+        let words = set.words.iter().zip(&without.words);
+        self.words.iter_mut().zip(words).for_each(|(word, (set, without))| *word |= set & !without);
     }
 
     /// Removes the numbers that are not in another set of at least the same length. Returns whether

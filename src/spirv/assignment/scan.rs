@@ -8,7 +8,7 @@ use spirv::{Op, StorageClass};
 
 use super::is_initialized;
 use crate::spirv::declarations::{Declarations, Type};
-use crate::spirv::entry_point::debug_info_sets;
+use crate::spirv::entry_point::{debug_info_sets, is_of_sets};
 use crate::spirv::pointers::{Pointer, Pointers};
 use crate::spirv::{Id, Instruction, Module, Section, ids_of};
 
@@ -24,6 +24,8 @@ pub(super) enum Event {
     Write(Range<usize>),
     /// Components are read, or may be read.
     Read { variable: Id, components: Range<usize> },
+    /// A vertex is emitted: all outputs are read.
+    Emit,
     /// A function is called.
     Call(Id),
 }
@@ -244,7 +246,7 @@ impl<'m> Body<'_, 'm> {
         }
         match i.op() {
             Some(Op::Line | Op::NoLine) => return,
-            Some(Op::ExtInst) if self.debug_info.contains(&i.id(2)) => return,
+            _ if is_of_sets(i, self.debug_info) => return,
             Some(Op::Variable)
                 if i.operand(2) == StorageClass::Function as u32 && !is_initialized(i) =>
             {
@@ -257,6 +259,7 @@ impl<'m> Body<'_, 'm> {
                 self.read_from(i.id(1));
                 self.write_to(i.id(0));
             }
+            Some(Op::EmitVertex | Op::EmitStreamVertex) => self.push(Event::Emit),
             Some(Op::FunctionCall) => {
                 i.operands().iter().skip(3).for_each(|argument| self.read_from(Id(*argument)));
                 self.push(Event::Call(i.id(2)));

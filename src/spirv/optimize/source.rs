@@ -6,6 +6,7 @@ use std::ops::Range;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::Op;
 
+use crate::spirv::entry_point::is_of_sets;
 use crate::spirv::id_set::IdMap;
 use crate::spirv::{Id, Instruction, Module, Section, ids_of, result_of, visit_ids};
 
@@ -373,7 +374,7 @@ impl<'m> Source<'m> {
 
 /// Whether an instruction says nothing about what the code does.
 fn is_left_out(i: Instruction<'_>, dropped: &FxHashSet<Id>) -> bool {
-    i.is(Op::Line) || i.is(Op::NoLine) || (i.is(Op::ExtInst) && dropped.contains(&i.id(2)))
+    i.is(Op::Line) || i.is(Op::NoLine) || is_of_sets(i, dropped)
 }
 
 /// The operands that an instruction of a valid module has at least, if the walk relies on it.

@@ -23,7 +23,8 @@ use self::queries::ActiveQuery;
 use self::sets::BoundSets;
 pub(super) use self::sets::{RecordedSets, SetNumbers};
 pub(super) use self::values::{
-    Collected, CollectedDraw, Position, State, Target, Traits, invocations_per_item,
+    Collected, CollectedDraw, MAX_ASSEMBLED_DRAWS, Position, State, Target, Traits,
+    invocations_per_item,
 };
 use super::checks::{check_capture_buffers, check_counters, check_distinct};
 use super::{CaptureDesc, Captured};

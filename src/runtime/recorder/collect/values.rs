@@ -16,6 +16,13 @@ use crate::sysval::setup::{Input, MAX_DRAWS, Operation, kind};
 use crate::sysval::{Address, flags};
 use crate::topology::{PrimitiveTopology, Shape};
 
+/// The most draws of geometry shaders that are planned together, of which an indirect command may have many. Each
+/// takes the memory of a workgroup of entries.
+pub(in super::super) const MAX_ASSEMBLED_DRAWS: u64 = 1 << 16;
+
+/// The most commands of them. Each may have a dispatch of its own, which takes the memory of a block of entries.
+const MAX_ASSEMBLED_COMMANDS: usize = 1 << 12;
+
 /// Draws, and where they are captured. Addresses must be [resolved](super::resolve) before shaders read
 /// them.
 #[derive(Debug)]
@@ -169,19 +176,30 @@ impl Collected {
         numbers.filter(move |number| last.replace(*number) != Some(*number))
     }
 
-    /// The draws in parts that are planned each by itself: consecutive draws with a geometry shader, or
-    /// without one.
+    /// The draws in parts that are planned each by itself, if any is of a geometry shader: consecutive draws with
+    /// one, or without. Those with one are limited in number, for the memory that each takes.
     pub(in super::super) fn parts(&self) -> Vec<Range<usize>> {
         if self.states.iter().all(|state| state.traits.geometry.is_none()) {
             return Vec::new();
         }
         let mut parts: Vec<Range<usize>> = Vec::new();
-        let mut last = None;
+        let (mut last, mut count) = (None, 0);
         for (number, draw) in self.draws.iter().enumerate() {
             let kind = self.traits_of(draw).geometry.is_some();
-            match parts.last_mut().filter(|_| last == Some(kind)) {
-                Some(part) => part.end = number + 1,
-                None => parts.push(number..number + 1),
+            let joins = |part: &&mut Range<usize>| {
+                let fits = part.len() < MAX_ASSEMBLED_COMMANDS
+                    && count + draw.count() <= MAX_ASSEMBLED_DRAWS;
+                last == Some(kind) && (fits || !kind)
+            };
+            match parts.last_mut().filter(joins) {
+                Some(part) => {
+                    part.end = number + 1;
+                    count += draw.count();
+                }
+                None => {
+                    parts.push(number..number + 1);
+                    count = draw.count();
+                }
             }
             last = Some(kind);
         }

@@ -46,9 +46,11 @@ pub(in super::super) enum Scratch {
     PlacedDraws,
     /// The batches of the resume kernel, of the setup kernel or of the place kernel.
     Batches,
-    /// What the entries of all [`EntryGroup`](super::EntryGroup)s emit, and where. Recordings into one command
-    /// buffer use the same memory for it.
+    /// What the entries of all [`EntryGroup`](super::EntryGroup)s emit, and where: the entries, and behind them
+    /// their blocks. Recordings into one command buffer use the same memory for it.
     EntryCounts,
+    /// Where the entries of each group are, if only the GPU knows.
+    Entries,
     /// The table of the restarts in a range of indices.
     RestartTable,
 }
@@ -99,21 +101,31 @@ pub(in super::super) enum Upload {
         /// Whether an indirect draw may consist of several draws.
         has_several: bool,
         has_queries: bool,
-        /// For draws of geometry shaders, which are not placed: the most entries of a draw.
-        entries: Option<u32>,
+        /// For draws of geometry shaders, which are not placed.
+        assembly: Option<Assembly>,
     },
+    /// Where the setup kernel places the entries of draws of geometry shaders.
+    EntryTables { counts: BlockId, entries: BlockId },
     /// Where the entries of each [`EntryGroup`](super::EntryGroup) are.
     Entries { counts: BlockId },
-    /// The parameters of the kernel that adds up the entries of the group with that number.
-    EntrySums { counts: BlockId, number: usize },
+    /// The parameters of the kernel that adds up the entries of all blocks.
+    EntrySums { counts: BlockId, last: BatchId },
     /// A job of the place kernel for each group.
-    EntryJobs { counts: BlockId, entries: BlockId, storing: BlockId },
+    EntryJobs { entries: BlockId, storing: BlockId },
     /// The parameters of the place kernel.
     PlaceEntries { jobs: BlockId, count: u32 },
     /// The ranges of indices that tables of restarts are made for.
     RestartRanges,
     /// The parameters of the restart kernel and of its scan.
     Reduction { ranges: BlockId, count: u32, scan_count: u32 },
+}
+
+/// How draws of geometry shaders are divided into entries by the setup kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) struct Assembly {
+    /// [`entry_bits`](crate::sysval::setup::Setup::entry_bits)
+    pub(in super::super) entry_bits: u32,
+    pub(in super::super) tables: BlockId,
 }
 
 /// The addresses of queries, or 0.

@@ -4,43 +4,44 @@
 //! ```text
 //! barrier; restarts, scan, setup, as in setup.rs             (unless the CPU knows all draws)
 //! barrier; captures that count
-//! barrier; sums, one workgroup for each block of entries
+//! barrier; sums of each block of entries, one dispatch
 //! barrier; place, one workgroup, which writes counters and queries
 //! barrier; captures that store
 //! ```
 //!
-//! An entry is a run of consecutive primitives of a draw: what one invocation takes. All draws together have
-//! at most [`MAX_ENTRIES`] of them, and a few more to fill workgroups, so the memory of a capture does not
-//! depend on what is drawn or emitted.
+//! An entry is a run of consecutive primitives of a draw: what one invocation takes. All draws share
+//! [`MAX_ENTRIES`] entries. Beside these each draw fills up a workgroup, and each dispatch a block. So the memory of
+//! a plan does not depend on what is emitted, and of what is drawn only on the number of draws, which
+//! [parts](super::super::collect::Collected::parts) limit.
 
-use super::super::collect::CollectedDraw;
+use super::super::collect::{CollectedDraw, MAX_ASSEMBLED_DRAWS};
 use super::place::{
     LISTED_BYTES, MAX_LISTED_DRAWS, joined_topology, listed_workgroups, shared_topology,
     unclamped_draw,
 };
 use super::{
-    BatchId, BlockId, CaptureStep, Draws, Planner, Queries, Scratch, Size, Step, Touched, Upload,
-    When,
+    Assembly, BatchId, BlockId, CaptureStep, Draws, Planner, Queries, Scratch, Size, Step, Touched,
+    Upload, When,
 };
 use crate::lower::LoweredGeometry;
 use crate::lower::kernel::Kernel;
-use crate::runtime::arena::aligned;
-use crate::runtime::fold::fold;
 use crate::runtime::pipeline::{Key, Source};
 use crate::runtime::{Barrier, RuntimeError};
-use crate::sysval::entries::{ENTRIES_PER_BLOCK, Entries, EntryJob, EntrySums, PlaceEntries};
-use crate::sysval::setup::BATCH_SIZE;
+use crate::sysval::entries::{
+    ENTRIES_PER_BLOCK, ENTRY_BLOCK_SIZE, ENTRY_SIZE, Entries, EntryJob, EntrySums, EntryTables,
+    PlaceEntries,
+};
+use crate::sysval::setup::{BATCH_SIZE, kind};
 use crate::sysval::{Batch, DrawSysvals, reciprocal};
 
-/// The most entries of all draws, but for those that fill workgroups: each takes 8 bytes. Larger draws have
-/// several primitives an entry.
+/// The entries that all draws of a plan share. If they have more primitives, an entry has several.
 pub(in crate::runtime) const MAX_ENTRIES: u64 = 1 << 18;
+
+/// The most workgroups that add up entries: enough for a large GPU. Without a block, one costs a CPU 20 microseconds.
+const MAX_SUM_WORKGROUPS: u32 = 128;
 
 /// The most primitives of a draw, with all its instances.
 const MAX_PRIMITIVES: u64 = 1 << 31;
-
-/// The most draws of a recording, of which an indirect command may have many. Each takes a workgroup.
-const MAX_DRAWS: u64 = 1 << 16;
 
 /// Consecutive draws that share a dispatch.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -55,30 +56,8 @@ pub(in super::super) struct EntryGroup {
     /// The batch that it counts with.
     pub(in super::super) counting: BatchId,
     size: Size,
-    /// The number of entries; of a workgroup if its size is indirect.
-    pub(in super::super) count: u32,
-    /// How many entries there is room for.
-    pub(in super::super) room: u32,
-    /// Bytes from the start of [`Scratch::EntryCounts`]: what the entries emit, and the sums and the places of
-    /// their blocks.
-    pub(in super::super) counts: u64,
-    pub(in super::super) sums: u64,
-    pub(in super::super) blocks: u64,
-}
-
-impl EntryGroup {
-    /// The number of blocks of entries.
-    pub(in super::super) const fn block_count(&self) -> u32 {
-        self.room / ENTRIES_PER_BLOCK
-    }
-
-    /// The batch of the dispatch, if only the GPU knows how many workgroups that has.
-    pub(in super::super) const fn workgroups(&self) -> Option<BatchId> {
-        match self.size {
-            Size::Indirect(batch) => Some(batch),
-            Size::Direct(_) | Size::DirectUpTo(_) => None,
-        }
-    }
+    /// The blocks of its entries, unless only the GPU knows.
+    pub(in super::super) blocks: Option<[u32; 2]>,
 }
 
 impl Planner<'_> {
@@ -101,40 +80,47 @@ impl Planner<'_> {
     pub(super) fn plan_geometry(&mut self) -> Result<(), RuntimeError> {
         // Kernels disturb the application's descriptor sets.
         self.check_sets()?;
-        match self.collected.draws.iter().all(CollectedDraw::is_known) {
+        let [counts, entries] = match self.collected.draws.iter().all(CollectedDraw::is_known) {
             true => self.list_entries()?,
             false => self.assemble_entries()?,
-        }
+        };
         self.positions();
         let groups = self.plan.entry_groups.len();
         let sized = |size: usize| groups * size;
-        let counts = self.plan.scratch(Scratch::EntryCounts, self.plan.entry_memory);
-        let entries = self.plan.upload(Upload::Entries { counts }, sized(size_of::<Entries>()));
         let storing = self.plan.scratch(Scratch::Batches, sized(size_of::<Batch>()) as u64);
-        let jobs = Upload::EntryJobs { counts, entries, storing };
+        let jobs = Upload::EntryJobs { entries, storing };
         let jobs = self.plan.upload(jobs, sized(size_of::<EntryJob>()));
         let place = Upload::PlaceEntries { jobs, count: groups as u32 };
         let place = self.plan.upload(place, size_of::<PlaceEntries>());
+        let at = |block, number, size: usize| BatchId { block, number, size: size as u64 };
+        let last = at(entries, groups.saturating_sub(1), size_of::<Entries>());
+        let sums = self.plan.upload(Upload::EntrySums { counts, last }, size_of::<EntrySums>());
 
         self.push_captures(entries, None);
         self.push_barrier(Barrier::CountsToSums, Touched::Unknown);
-        for number in 0..groups {
-            let parameters =
-                self.plan.upload(Upload::EntrySums { counts, number }, size_of::<EntrySums>());
-            let blocks = self.plan.entry_groups[number].block_count();
-            let workgroups = fold(blocks.into(), self.limits.workgroups_per_axis)?;
-            let kernel = Kernel::EntrySums;
-            self.part_by_descriptors(number, Barrier::CountsToSums);
-            self.plan.steps.push(Step::Kernel { kernel, parameters, workgroups });
+        let kernel =
+            |kernel, parameters, workgroups| Step::Kernel { kernel, parameters, workgroups };
+        if let Some(last) = self.plan.entry_groups.last() {
+            let blocks = last.blocks.map_or(self.plan.entry_blocks, |[first, count]| first + count);
+            let workgroups = [blocks.min(MAX_SUM_WORKGROUPS), 1];
+            self.plan.steps.push(kernel(Kernel::EntrySums, sums, workgroups));
         }
         self.push_barrier(Barrier::SumsToPlace, Touched::Unknown);
-        let (kernel, workgroups) = (Kernel::PlaceEntries, [1, 1]);
-        self.plan.steps.push(Step::Kernel { kernel, parameters: place, workgroups });
+        self.plan.steps.push(kernel(Kernel::PlaceEntries, place, [1, 1]));
         if self.collected.has_targets() && groups > 0 {
             self.push_barrier(Barrier::PlaceToCapture, Touched::Captured);
             self.push_captures(entries, Some(storing));
         }
         Ok(())
+    }
+
+    /// A block for what all entries emit. Its size is one of a few, so that recordings into one command buffer can
+    /// use the same memory although they draw more or less.
+    fn entry_counts(&mut self) -> BlockId {
+        self.plan.entry_blocks = self.plan.entry_blocks.next_power_of_two();
+        let blocks = u64::from(self.plan.entry_blocks);
+        let block = u64::from(ENTRIES_PER_BLOCK) * ENTRY_SIZE + ENTRY_BLOCK_SIZE;
+        self.plan.scratch(Scratch::EntryCounts, blocks * block)
     }
 
     fn push_barrier(&mut self, which: Barrier, then: Touched) {
@@ -152,27 +138,21 @@ impl Planner<'_> {
                 entries: at(entries, size_of::<Entries>()),
                 is_counting: storing.is_none(),
             };
-            if storing.is_none() {
-                self.part_by_descriptors(number, Barrier::BeforeCounting);
+            // By descriptors, what counts may write all scratch memory.
+            if storing.is_none() && number > 0 && self.limits.by_descriptors {
+                self.push_barrier(Barrier::BeforeCounting, Touched::Unknown);
             }
             let EntryGroup { key, state, size, .. } = group;
             self.plan.steps.push(Step::Capture(CaptureStep { key, state, draws, size }));
         }
     }
 
-    /// By descriptors, what writes scratch memory may write all of it: adds a barrier before step `number` of
-    /// several that do.
-    fn part_by_descriptors(&mut self, number: usize, barrier: Barrier) {
-        if number > 0 && self.limits.by_descriptors {
-            self.push_barrier(barrier, Touched::Unknown);
-        }
-    }
-
-    /// Lists draws that the CPU knows, in groups with the same state and the same queries.
+    /// Lists draws that the CPU knows, in groups with the same state and the same queries. Returns the blocks of what
+    /// entries emit, and of where those of each group are.
     ///
     /// # Errors
     /// [`RuntimeError::TooManyPrimitives`], [`RuntimeError::DispatchTooLarge`].
-    fn list_entries(&mut self) -> Result<(), RuntimeError> {
+    fn list_entries(&mut self) -> Result<[BlockId; 2], RuntimeError> {
         let small = self.limits.shared_workgroups;
         let (mut draws, mut primitives) = (Vec::new(), 0);
         for draw in &self.collected.draws {
@@ -206,10 +186,13 @@ impl Planner<'_> {
                 draw.first_workgroup = workgroups;
                 workgroups += draw.invocations.div_ceil(size);
             }
+            let blocks =
+                (u64::from(workgroups) * u64::from(size)).div_ceil(ENTRIES_PER_BLOCK.into());
+            let workgroups = entries_of(blocks).div_ceil(size.into()) as u32;
             let topologies = draws[range.clone()].iter().map(|draw| draw.topology);
             let topology = topologies.fold(Some(head.topology.xfb_topology()), joined_topology);
             let topology = shared_topology(topology, workgroups.into(), small);
-            listed.push((range, Key { topology, ..Key::of(source) }, size, workgroups));
+            listed.push((range, Key { topology, ..Key::of(source) }, blocks as u32, workgroups));
         }
         let block = BlockId(self.plan.blocks.len());
         let per_axis = self.limits.workgroups_per_axis;
@@ -221,59 +204,73 @@ impl Planner<'_> {
         let count = listed.len();
         let size = count * size_of::<Batch>();
         let batches = self.plan.upload(Upload::Batches { first: block, count }, size);
-        for (number, (range, key, size, workgroups)) in listed.into_iter().enumerate() {
+        for (number, (range, key, blocks, workgroups)) in listed.into_iter().enumerate() {
             let counting = BatchId { block: batches, number, size: size_of::<Batch>() as u64 };
             let listed = Some((BlockId(block.0 + number), range.len()));
-            let [columns, rows] = fold(workgroups.into(), per_axis)?;
-            let entries = u64::from(columns) * u64::from(rows) * u64::from(size);
+            let first = self.plan.entry_blocks;
+            self.plan.entry_blocks += blocks;
             let size = Size::Direct(workgroups.into());
-            let head = draws[range.start];
-            self.add_group(head, key, listed, counting, size, entries as u32, entries);
+            let blocks = Some([first, blocks]);
+            self.add_group(draws[range.start], key, listed, counting, size, blocks);
         }
         self.push_barrier(Barrier::BeforeCounting, Touched::Unknown);
-        Ok(())
+        let counts = self.entry_counts();
+        let size = self.plan.entry_groups.len() * size_of::<Entries>();
+        Ok([counts, self.plan.upload(Upload::Entries { counts }, size)])
     }
 
-    /// Plans a setup kernel that finds out what is drawn.
+    /// Plans a setup kernel that finds out what is drawn, and divides it into entries. Returns the same blocks as
+    /// [`list_entries`](Self::list_entries).
     ///
     /// # Errors
     /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::TooManyDraws`].
-    fn assemble_entries(&mut self) -> Result<(), RuntimeError> {
+    fn assemble_entries(&mut self) -> Result<[BlockId; 2], RuntimeError> {
         let draws = &self.collected.draws;
         let all = draws.iter().map(CollectedDraw::count).fold(0, u64::saturating_add);
-        if all > MAX_DRAWS {
-            return Err(RuntimeError::TooManyDraws { draws: all, max: MAX_DRAWS });
+        if all > MAX_ASSEMBLED_DRAWS {
+            return Err(RuntimeError::TooManyDraws { draws: all, max: MAX_ASSEMBLED_DRAWS });
         }
-        let entries = (self.limits.entries / all.max(1)).max(1);
-        let batches = self.plan_assembly(entries as u32)?;
-        let (per_axis, mut first) = (u64::from(self.limits.workgroups_per_axis), 0);
-        for number in 0..self.plan.groups.len() {
+        let entry_bits = self.limits.entries.max(1).ilog2();
+        let most_of = |draws: &[CollectedDraw]| {
+            let items = draws.iter().map(most_items).fold(0, u64::saturating_add);
+            items.min(1 << entry_bits)
+        };
+        self.make_groups();
+        let groups = self.plan.groups.len();
+        let largest = self.plan.groups.iter().map(|group| group.workgroup_size).max();
+        let largest = u64::from(largest.unwrap_or(1));
+        // Each draw has an entry more, and fills up a workgroup. Each group fills up a block.
+        let blocks =
+            (most_of(draws) + all * largest) / u64::from(ENTRIES_PER_BLOCK) + groups as u64;
+        self.plan.entry_blocks = blocks as u32;
+        let counts = self.entry_counts();
+        let entries = (groups * size_of::<Entries>()) as u64;
+        let entries = self.plan.scratch(Scratch::Entries, entries);
+        let tables = Upload::EntryTables { counts, entries };
+        let tables = self.plan.upload(tables, size_of::<EntryTables>());
+        let batches = self.plan_assembly(Assembly { entry_bits, tables })?;
+        let mut first = 0;
+        for number in 0..groups {
             let group = self.plan.groups[number];
-            let range = first..first + group.draws;
-            first = range.end;
-            let of_group = self.collected.draws[range.clone()].iter().map(CollectedDraw::count);
-            let size = u64::from(group.workgroup_size);
-            let most = of_group.sum::<u64>() * entries.div_ceil(size);
+            let draws = &self.collected.draws[first..first + group.draws];
+            first += group.draws;
             let counting = BatchId { block: batches, number, size: BATCH_SIZE };
-            // Folded over two axes there is at most one workgroup a row more than needed.
-            let room = (most + most.div_ceil(per_axis)) * size;
-            let (size, count) = match self.limits.indirect_dispatch {
-                true => (Size::Indirect(counting), group.workgroup_size),
-                false => {
-                    let [columns, rows] = fold(most, self.limits.workgroups_per_axis)?;
-                    (Size::DirectUpTo(most), columns * rows * group.workgroup_size)
-                }
+            let size = u64::from(group.workgroup_size);
+            let count: u64 = draws.iter().map(CollectedDraw::count).sum();
+            let most =
+                entries_of((most_of(draws) + count * size).div_ceil(ENTRIES_PER_BLOCK.into()));
+            let size = match self.limits.indirect_dispatch {
+                true => Size::Indirect(counting),
+                false => Size::DirectUpTo(most.div_ceil(size)),
             };
             let key = group.key(false, self.limits.shared_workgroups);
-            let head = &self.collected.draws[range.start];
-            self.add_group(head, key, None, counting, size, count, room);
+            self.add_group(&draws[0], key, None, counting, size, None);
         }
         self.push_barrier(Barrier::SetupToCapture, Touched::Unknown);
-        Ok(())
+        Ok([counts, entries])
     }
 
-    /// Adds a group with the memory for its entries.
-    #[allow(clippy::too_many_arguments, reason = "of a private function with two callers")]
+    /// Adds a group.
     fn add_group(
         &mut self,
         draw: &CollectedDraw,
@@ -281,13 +278,10 @@ impl Planner<'_> {
         listed: Option<(BlockId, usize)>,
         counting: BatchId,
         size: Size,
-        count: u32,
-        room: u64,
+        blocks: Option<[u32; 2]>,
     ) {
         let Some(geometry) = self.geometry_of(draw) else { return };
-        let room = room.next_multiple_of(ENTRIES_PER_BLOCK.into());
-        let blocks = room / u64::from(ENTRIES_PER_BLOCK);
-        let group = EntryGroup {
+        self.plan.entry_groups.push(EntryGroup {
             state: draw.state,
             key,
             queries: Queries::of(&draw.input),
@@ -295,15 +289,25 @@ impl Planner<'_> {
             listed,
             counting,
             size,
-            count,
-            room: room as u32,
-            counts: self.plan.entry_memory,
-            sums: self.plan.entry_memory + 8 * room,
-            blocks: self.plan.entry_memory + 8 * room + 8 * blocks,
-        };
-        self.plan.entry_memory = aligned(group.blocks + 4 * blocks);
-        self.plan.entry_groups.push(group);
+            blocks,
+        });
     }
+}
+
+/// The entries of some blocks.
+const fn entries_of(blocks: u64) -> u64 {
+    blocks * ENTRIES_PER_BLOCK as u64
+}
+
+/// The most items of a draw, with all its instances.
+fn most_items(draw: &CollectedDraw) -> u64 {
+    let input = &draw.input;
+    let items = match (input.kind, draw.is_restarted()) {
+        (kind::DIRECT, false) => draw.topology.primitive_count(input.count),
+        (kind::DIRECT, true) => input.count.into(),
+        _ => return u64::MAX,
+    };
+    items.saturating_mul(input.instance_count.into())
 }
 
 /// Whether draws of geometry shaders can share a dispatch.

@@ -50,7 +50,9 @@ mod step;
 #[allow(clippy::unwrap_used, reason = "a test may panic")]
 mod tests;
 
-pub(super) use self::block::{BatchId, Block, BlockId, Contents, Queries, Scratch, Upload};
+pub(super) use self::block::{
+    Assembly, BatchId, Block, BlockId, Contents, Queries, Scratch, Upload,
+};
 pub(super) use self::geometry::EntryGroup;
 pub(in crate::runtime) use self::geometry::MAX_ENTRIES;
 use self::place::Dispatch;
@@ -89,8 +91,8 @@ pub(super) struct Plan {
     pub(super) groups: Vec<Group>,
     /// The draws of each dispatch of geometry shaders.
     pub(super) entry_groups: Vec<EntryGroup>,
-    /// Bytes that their entries need.
-    entry_memory: u64,
+    /// The number of blocks that their entries have room for.
+    pub(super) entry_blocks: u32,
     pub(super) restarts: RestartTables,
     /// Where the next capture begins.
     pub(super) after: Position,
@@ -107,7 +109,7 @@ pub(super) struct Limits {
     pub(super) workgroups_per_axis: u32,
     /// The most workgroups of a draw that shares a dispatch with others: [`SMALL`], but in tests.
     pub(super) shared_workgroups: u32,
-    /// The most entries of a dispatch of geometry shaders: [`MAX_ENTRIES`], but in tests.
+    /// The entries that all draws of a plan share, a power of two: [`MAX_ENTRIES`], but in tests.
     pub(super) entries: u64,
     /// Whether shaders reach buffers by descriptors, and not by addresses.
     pub(super) by_descriptors: bool,
@@ -157,7 +159,7 @@ impl Plan {
         self.operations.clear();
         self.groups.clear();
         self.entry_groups.clear();
-        self.entry_memory = 0;
+        self.entry_blocks = 0;
         self.restarts.clear();
     }
 
@@ -184,6 +186,12 @@ impl Plan {
             Contents::Upload(_) => (aligned(block.size), 0),
         };
         self.blocks.iter().map(of).fold((0, 0), |(a, b), (c, d)| (a + c, b + d))
+    }
+
+    /// The bytes of scratch memory that every recording into a command buffer may take again.
+    pub(super) fn reused_memory(&self) -> u64 {
+        let is_reused = |block: &&Block| block.contents == Contents::Scratch(Scratch::EntryCounts);
+        self.blocks.iter().find(is_reused).map_or(0, |block| block.size)
     }
 
     pub(super) fn capture_steps(&self) -> impl Iterator<Item = &CaptureStep> {

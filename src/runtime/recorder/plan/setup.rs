@@ -14,8 +14,8 @@
 use super::super::collect::{Collected, CollectedDraw, Position, invocations_per_item};
 use super::place::{joined_topology, shared_topology, unclamped_draw};
 use super::{
-    BatchId, BlockId, CaptureStep, Draws, Planner, Queries, Scratch, Size, Step, Touched, Upload,
-    When,
+    Assembly, BatchId, BlockId, CaptureStep, Draws, Planner, Queries, Scratch, Size, Step, Touched,
+    Upload, When,
 };
 use crate::counts::BoundBuffer;
 use crate::lower::kernel::Kernel;
@@ -39,7 +39,7 @@ pub(in super::super) struct Group {
     queries: Option<Queries>,
     /// The topology of the draws, if all are decomposed alike.
     topology: Option<XfbTopology>,
-    /// The most workgroups needed.
+    /// The most workgroups needed, unless the draws are of geometry shaders.
     most: u64,
     /// Whether its dispatch is indirect. Otherwise it is as large as may be needed.
     is_indirect: bool,
@@ -120,17 +120,16 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Plans a setup kernel that finds out what is drawn with geometry shaders, without placing it. A draw has
-    /// `entries` entries at most. Returns the block of the batches, one for each group of draws.
+    /// Plans a setup kernel that finds out what is drawn with geometry shaders, without placing it. Returns the
+    /// block of the batches, one for each group of draws.
     ///
     /// # Errors
     /// [`RuntimeError::DispatchTooLarge`].
-    pub(super) fn plan_assembly(&mut self, entries: u32) -> Result<BlockId, RuntimeError> {
-        self.make_groups();
+    pub(super) fn plan_assembly(&mut self, assembly: Assembly) -> Result<BlockId, RuntimeError> {
         let restarts = self.plan_restarts();
         let batches = self.plan.groups.len() as u64 * BATCH_SIZE;
         let batches = self.plan.scratch(Scratch::Batches, batches);
-        let parameters = self.setup_parameters(batches, restarts.is_some(), Some(entries));
+        let parameters = self.setup_parameters(batches, restarts.is_some(), Some(assembly));
         self.push_setup(Kernel::Assemble, parameters, restarts, false)?;
         Ok(batches)
     }
@@ -167,23 +166,22 @@ impl Planner<'_> {
     }
 
     /// A block for the parameters of the setup kernel, and those for what it reads and writes.
-    ///
-    /// Draws of geometry shaders have `entries` entries at most. They are counted for queries later.
     fn setup_parameters(
         &mut self,
         batches: BlockId,
         has_restarts: bool,
-        entries: Option<u32>,
+        assembly: Option<Assembly>,
     ) -> BlockId {
         let Collected { draws: inputs, .. } = self.collected;
         let has_several = inputs.iter().any(|draw| draw.count() > 1);
+        // What geometry shaders emit is counted later.
         let has_queries =
-            entries.is_none() && inputs.iter().any(|draw| !Queries::of(&draw.input).is_none());
+            assembly.is_none() && inputs.iter().any(|draw| !Queries::of(&draw.input).is_none());
         let draw_stride = match has_restarts {
             true => size_of::<RestartedDraw>(),
             false => size_of::<DrawSysvals>(),
         };
-        let most = match entries {
+        let most = match assembly {
             Some(_) => inputs.iter().map(CollectedDraw::count).sum(),
             None => self.most_placed_draws(has_several),
         };
@@ -202,14 +200,14 @@ impl Planner<'_> {
             draw_stride,
             has_several,
             has_queries,
-            entries,
+            assembly,
         };
         plan.upload(setup, size_of::<Setup>())
     }
 
     /// Groups consecutive draws that have the same state, the same pipeline and the same kind of
     /// dispatch, direct or indirect.
-    fn make_groups(&mut self) {
+    pub(super) fn make_groups(&mut self) {
         let per_axis = u64::from(self.limits.workgroups_per_axis);
         let groups = &mut self.plan.groups;
         for draw in &self.collected.draws {

@@ -8,6 +8,7 @@ use crate::counts::BoundBuffer;
 use crate::lower::compute::WorkgroupSizes;
 use crate::lower::{GeometryInput, LoweredGeometry};
 use crate::sysval::draw_flags;
+use crate::sysval::entries::{ENTRIES_PER_BLOCK, ENTRY_BLOCK_SIZE, ENTRY_SIZE};
 use crate::sysval::setup::{Input, kind, operation};
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 
@@ -104,6 +105,11 @@ fn check(plan: &Plan) {
         is_scratch(batch.block, Scratch::Batches);
         is_within(batch);
     };
+    let is_entries = |block: BlockId| {
+        let contents = &plan.blocks[block.0].contents;
+        let by_gpu = *contents == Contents::Scratch(Scratch::Entries);
+        assert!(by_gpu || matches!(contents, Contents::Upload(Upload::Entries { .. })));
+    };
     for (number, block) in plan.blocks.iter().enumerate() {
         let Contents::Upload(contents) = &block.contents else { continue };
         let references = match *contents {
@@ -124,14 +130,23 @@ fn check(plan: &Plan) {
                 is_scratch(batches, Scratch::Batches);
                 vec![known, batches]
             }
-            Upload::Setup { inputs, draws, groups, batches, .. } => {
+            Upload::Setup { inputs, draws, groups, batches, assembly, .. } => {
                 assert_eq!(
                     [upload(inputs), upload(groups)],
                     [&Upload::Inputs, &Upload::WorkgroupSizes]
                 );
                 is_scratch(draws, Scratch::PlacedDraws);
                 is_scratch(batches, Scratch::Batches);
-                vec![inputs, draws, groups, batches]
+                let tables = assembly.map(|assembly| assembly.tables);
+                tables.into_iter().for_each(|tables| {
+                    assert!(matches!(upload(tables), Upload::EntryTables { .. }));
+                });
+                [inputs, draws, groups, batches].into_iter().chain(tables).collect()
+            }
+            Upload::EntryTables { counts, entries } => {
+                is_scratch(counts, Scratch::EntryCounts);
+                is_scratch(entries, Scratch::Entries);
+                vec![counts, entries]
             }
             Upload::Reduction { ranges, .. } => {
                 assert_eq!(upload(ranges), &Upload::RestartRanges);
@@ -141,17 +156,22 @@ fn check(plan: &Plan) {
                 is_scratch(counts, Scratch::EntryCounts);
                 vec![counts]
             }
-            Upload::EntrySums { counts, number } => {
+            Upload::EntrySums { counts, last } => {
                 is_scratch(counts, Scratch::EntryCounts);
-                let group = plan.entry_groups[number];
-                let end = group.blocks + 4 * u64::from(group.block_count());
-                assert!(end <= plan.blocks[counts.0].size);
-                vec![counts]
+                is_entries(last.block);
+                assert_eq!(last.number, plan.entry_groups.len() - 1);
+                let groups = plan.entry_groups.iter().filter_map(|group| group.blocks);
+                assert!(
+                    groups.map(|[first, count]| first + count).all(|end| end <= plan.entry_blocks)
+                );
+                let block = u64::from(ENTRIES_PER_BLOCK) * ENTRY_SIZE + ENTRY_BLOCK_SIZE;
+                assert_eq!(plan.blocks[counts.0].size, block * u64::from(plan.entry_blocks));
+                vec![counts, last.block]
             }
-            Upload::EntryJobs { counts, entries, storing } => {
-                assert_eq!(upload(entries), &Upload::Entries { counts });
+            Upload::EntryJobs { entries, storing } => {
+                is_entries(entries);
                 is_scratch(storing, Scratch::Batches);
-                vec![counts, entries, storing]
+                vec![entries, storing]
             }
             Upload::PlaceEntries { jobs, .. } => {
                 assert!(matches!(upload(jobs), Upload::EntryJobs { .. }));
@@ -174,8 +194,11 @@ fn check(plan: &Plan) {
                 (kernel, upload(parameters)),
                 (Kernel::Finish, Upload::Finish { .. })
                     | (Kernel::Resume, Upload::Resume { .. })
-                    | (Kernel::Setup | Kernel::RestartedSetup, Upload::Setup { entries: None, .. })
-                    | (Kernel::Assemble, Upload::Setup { entries: Some(_), .. })
+                    | (
+                        Kernel::Setup | Kernel::RestartedSetup,
+                        Upload::Setup { assembly: None, .. }
+                    )
+                    | (Kernel::Assemble, Upload::Setup { assembly: Some(_), .. })
                     | (Kernel::EntrySums, Upload::EntrySums { .. })
                     | (Kernel::PlaceEntries, Upload::PlaceEntries { .. })
                     | (Kernel::Restart | Kernel::RestartScan, Upload::Reduction { .. })
@@ -192,7 +215,7 @@ fn check(plan: &Plan) {
                             false => is_batch(batch),
                         }
                         is_within(batch);
-                        assert!(matches!(upload(entries.block), Upload::Entries { .. }));
+                        is_entries(entries.block);
                         is_within(entries);
                     }
                     Draws::Resumed(block, count, batch) => {
@@ -463,7 +486,7 @@ fn geometry_shaders_count_before_they_store() {
     // Draws of other queries have a dispatch of their own.
     let mut queried = with_geometry(&[draw(LIST, 3); 2]);
     queried.draws[1].input.generated_query = [32, 0];
-    assert_eq!(plan(&ADDRESSES, &queried, &NO_COUNTERS).len(), 11);
+    assert_eq!(plan(&ADDRESSES, &queried, &NO_COUNTERS).len(), 10);
 }
 
 /// However large the draws are, a dispatch has as many entries as the limit says, and those that fill workgroups.
@@ -477,9 +500,9 @@ fn large_draws_have_long_entries() {
     assert!(plan.placed.iter().all(|draw| draw.output_count == length));
     let entries: Vec<u32> = plan.placed.iter().map(|draw| draw.invocations).collect();
     assert_eq!(entries, [1, 1, (1 << 30) / length + 1]);
-    assert!(group.room <= (1 << 10) + 3 * 64 + 512, "{group:?}");
+    assert!(group.blocks.unwrap()[1] <= (1024 + 3 * 64) / ENTRIES_PER_BLOCK + 1, "{group:?}");
     let (_, scratch) = plan.memory();
-    assert!(scratch < 16 << 10, "{scratch} bytes");
+    assert!(scratch < 20 << 10, "{scratch} bytes");
 
     let huge = with_geometry(&[draw(STRIP, u32::MAX)]);
     let refused = plan.make(&ADDRESSES, &huge, &NO_COUNTERS, true);
@@ -506,8 +529,7 @@ fn what_geometry_shaders_draw_indirectly_is_assembled_by_the_gpu() {
             "capture batch 0 counted, workgroups indirect: Placed, indexed, checked, List",
             "capture batch 1 counted, workgroups indirect: Placed, indexed, restart, checked, TriStrip",
             "barrier CountsToSums Always Unknown",
-            "EntrySums 2 x 1",
-            "EntrySums 1 x 1",
+            "EntrySums 8 x 1",
             "barrier SumsToPlace Always Unknown",
             "PlaceEntries 1 x 1",
             "barrier PlaceToCapture Always Captured",
@@ -515,6 +537,11 @@ fn what_geometry_shaders_draw_indirectly_is_assembled_by_the_gpu() {
             "capture batch 1 emitted, workgroups indirect: Placed, indexed, restart, checked, TriStrip",
         ]
     );
+    // What may be drawn bounds the memory, and not what the limit allows.
+    let mut plan = Plan::default();
+    let few = with_geometry(&[indexed(draw(STRIP, 50), true); 3]);
+    plan.make(&ADDRESSES, &few, &NO_COUNTERS, true).unwrap();
+    assert_eq!(plan.entry_blocks, 1);
     let many = with_geometry(&[indirect(draw(LIST, 0), 1 << 17)]);
     let refused = Plan::default().make(&ADDRESSES, &many, &NO_COUNTERS, true);
     assert!(matches!(refused, Err(RuntimeError::TooManyDraws { .. })));
@@ -532,6 +559,9 @@ fn draws_with_and_without_geometry_shaders_are_parted() {
     }
     assert_eq!(collected.parts(), [0..1, 1..2, 2..4, 4..5]);
     assert_eq!(captured(&[draw(LIST, 3); 2]).parts(), []);
+    // Of draws with a geometry shader there are as many as their memory allows.
+    let many = [&[indirect(draw(LIST, 0), 60_000); 2][..], &[draw(LIST, 3); 5000]].concat();
+    assert_eq!(with_geometry(&many).parts(), [0..1, 1..4097, 4097..5002]);
 }
 
 #[test]

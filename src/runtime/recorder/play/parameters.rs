@@ -9,10 +9,12 @@ use crate::capture::MAX_XFB_BUFFERS;
 use crate::counts::MAX_BUFFER_SIZE;
 use crate::runtime::RuntimeError;
 use crate::runtime::arena::{Part, Suballocation, aligned};
-use crate::sysval::entries::{Entries, EntryJob, EntrySums, PlaceEntries};
+use crate::sysval::entries::{
+    ENTRIES_PER_BLOCK, ENTRY_BLOCK_SIZE, ENTRY_SIZE, Entries, EntryJob, EntrySums, EntryTables,
+    PlaceEntries,
+};
 use crate::sysval::setup::{
-    Finish, Fused, Input, Operation, Progress, Reduction, RestartRange, Resume, Setup,
-    WORKGROUPS_OFFSET, operation,
+    Finish, Fused, Input, Operation, Progress, Reduction, RestartRange, Resume, Setup, operation,
 };
 use crate::sysval::{Address, Batch, DrawSysvals, split};
 
@@ -48,7 +50,6 @@ impl Player<'_> {
     fn write(&self, part: &mut Part, upload: &Upload) -> Result<Suballocation, RuntimeError> {
         let Plan { placed, operations, groups, entry_groups, restarts, .. } = &*self.plan;
         let at = |block: BlockId| split(self.places.address_of(block));
-        let behind = |block, bytes| split(self.places.address_of(block) + bytes);
         match *upload {
             Upload::Listed { ref draws, workgroups } => {
                 let draws = placed.get(draws.clone()).unwrap_or_default();
@@ -98,7 +99,7 @@ impl Player<'_> {
                 draw_stride,
                 has_several,
                 has_queries,
-                entries,
+                assembly,
             } => part.push_one(Setup {
                 inputs: at(inputs),
                 draws: at(draws),
@@ -109,30 +110,31 @@ impl Player<'_> {
                 has_several: has_several.into(),
                 workgroups_per_axis: self.ctx.max_workgroups_per_axis(),
                 has_queries: has_queries.into(),
-                entries: entries.unwrap_or_default(),
-                reserved: [0; 2],
+                entry_bits: assembly.map_or(0, |assembly| assembly.entry_bits),
+                entry_tables: assembly.map_or([0; 2], |assembly| at(assembly.tables)),
                 // Draws of geometry shaders are placed later.
-                progress: entries.map_or_else(|| self.progress(), |_| Progress::default()),
+                progress: assembly.map_or_else(|| self.progress(), |_| Progress::default()),
             }),
-            Upload::Entries { counts } => part.push(entry_groups.iter().map(|group| Entries {
-                counts: behind(counts, group.counts),
-                blocks: behind(counts, group.blocks),
-                room: group.room,
-                reserved: [0; 3],
-            })),
-            Upload::EntrySums { counts, number } => {
-                let sums = entry_groups.get(number).map(|group| EntrySums {
-                    counts: behind(counts, group.counts),
-                    sums: behind(counts, group.sums),
-                    workgroups: group.workgroups().map_or([0; 2], |batch| {
-                        split(self.places.address_in(batch) + WORKGROUPS_OFFSET)
-                    }),
-                    count: group.count,
-                    room: group.room,
-                });
-                part.push_one(sums.unwrap_or_default())
+            Upload::EntryTables { counts, entries } => {
+                let Entries { counts, blocks, .. } = self.entries(counts, [0; 2]);
+                part.push_one(EntryTables {
+                    counts,
+                    blocks,
+                    entries: at(entries),
+                    reserved: [0; 2],
+                })
             }
-            Upload::EntryJobs { counts, entries, storing } => {
+            Upload::Entries { counts } => part.push(
+                entry_groups
+                    .iter()
+                    .map(|group| self.entries(counts, group.blocks.unwrap_or_default())),
+            ),
+            Upload::EntrySums { counts, last } => {
+                let Entries { counts, blocks, .. } = self.entries(counts, [0; 2]);
+                let last = split(self.places.address_in(last));
+                part.push_one(EntrySums { counts, blocks, last, reserved: [0; 2] })
+            }
+            Upload::EntryJobs { entries, storing } => {
                 let of = |block, number, size: usize| {
                     split(self.places.address_in(BatchId { block, number, size: size as u64 }))
                 };
@@ -140,10 +142,8 @@ impl Player<'_> {
                     counting: split(self.places.address_in(group.counting)),
                     storing: of(storing, number, size_of::<Batch>()),
                     entries: of(entries, number, size_of::<Entries>()),
-                    sums: behind(counts, group.sums),
-                    block_count: group.block_count(),
                     vertices: group.vertices,
-                    reserved: [0; 2],
+                    reserved: 0,
                     stream_query: self.resolve(group.queries.stream),
                     generated_query: self.resolve(group.queries.generated),
                 }))
@@ -171,6 +171,19 @@ impl Player<'_> {
             Upload::Reduction { ranges, count, scan_count } => {
                 part.push_one(Reduction { ranges: at(ranges), count, scan_count })
             }
+        }
+    }
+
+    /// Where the entries of some blocks are in the memory of all entries: the first of them, and their number.
+    fn entries(&self, counts: BlockId, [first, count]: [u32; 2]) -> Entries {
+        let start = self.places.address_of(counts);
+        let entries = |blocks: u32| u64::from(blocks) * u64::from(ENTRIES_PER_BLOCK);
+        let end = start + entries(self.plan.entry_blocks) * ENTRY_SIZE;
+        Entries {
+            counts: split(start + entries(first) * ENTRY_SIZE),
+            blocks: split(end + u64::from(first) * ENTRY_BLOCK_SIZE),
+            count: count * ENTRIES_PER_BLOCK,
+            reserved: [0; 3],
         }
     }
 

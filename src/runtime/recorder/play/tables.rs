@@ -22,6 +22,8 @@ impl Player<'_> {
         let states = self.collected.used_states();
         self.places.states.extend(states.map(|state| (state, [0; 2])));
         let (upload, scratch) = self.plan.memory();
+        let reused = self.plan.reused_memory();
+        let scratch = playback.arena.without_reused(playback.cmd, scratch, reused);
         let mut last = None;
         let mut tables = 0;
         for (number, _) in &self.places.states {

@@ -1,0 +1,188 @@
+//! Raises the version of a module that becomes part of a newer one. What later versions no longer allow
+//! is rewritten:
+//!
+//! * From 1.4 on, the interface of an entry point has all global variables that it uses, and not only
+//!   inputs and outputs. `BufferBlock` is gone: a storage buffer is a `Block` in the storage class
+//!   `StorageBuffer`.
+//! * From 1.6 on, buffer textures are images and not sampled images, and the labels of an
+//!   `OpBranchConditional` differ.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use spirv::{Decoration, Dim, Op, StorageClass};
+
+use super::declarations::{Declarations, Type};
+use super::emit::{Builder, Code};
+use super::entry_point::{EntryPoint, remove_annotations};
+use super::{Id, Instruction, Module, Section, result_of, visit_ids};
+
+/// Raises the version of a module to that of another one, if that is higher. The module must have been
+/// [isolated](super::entry_point::isolate) to the entry point.
+pub(crate) fn raise(module: &mut Module, entry: &mut EntryPoint, other: &Module) {
+    let from = module.version();
+    module.raise_version(other);
+    let passes = |version| from < version && version <= module.version();
+    let (passes_1_4, passes_1_6) = (passes((1, 4)), passes((1, 6)));
+    if passes_1_4 {
+        list_globals(module, entry);
+        move_storage_buffers(module);
+    }
+    if passes_1_6 {
+        replace_sampled_buffers(module);
+        replace_equal_branches(module);
+    }
+}
+
+/// Adds the global variables that the interface did not have to list.
+fn list_globals(module: &Module, entry: &mut EntryPoint) {
+    let globals = module.section(Section::Declarations).filter(|i| i.is(Op::Variable));
+    for global in globals.map(|i| i.id(1)) {
+        if !entry.interface.contains(&global) {
+            entry.interface.push(global);
+        }
+    }
+}
+
+/// Moves buffers of the decoration `BufferBlock` from `Uniform` to `StorageBuffer`.
+fn move_storage_buffers(module: &mut Module) {
+    let is_buffer_block = |op, operands: &[u32]| {
+        op == Op::Decorate && operands.get(1) == Some(&(Decoration::BufferBlock as u32))
+    };
+    let mut blocks = FxHashSet::default();
+    module.edit(Section::Annotations, |op, operands| {
+        if is_buffer_block(op, operands) {
+            blocks.insert(Id(operands[0]));
+            operands[1] = Decoration::Block as u32;
+        }
+    });
+    if blocks.is_empty() {
+        return;
+    }
+    let declarations = Declarations::without_annotations(module);
+    let uniform = StorageClass::Uniform as u32;
+    // Pointers to such blocks are to storage buffers alone, and keep their type's id.
+    let moved: FxHashSet<Id> = declarations
+        .pointers(&[StorageClass::Uniform])
+        .filter(|ty| match declarations.ty(*ty) {
+            Some(Type::Pointer { pointee, .. }) => {
+                blocks.contains(&declarations.innermost(*pointee))
+            }
+            _ => false,
+        })
+        .collect();
+    module.edit(Section::Declarations, |op, operands| match (op, operands) {
+        (Op::TypePointer, [ty, storage, _]) if moved.contains(&Id(*ty)) => {
+            *storage = StorageClass::StorageBuffer as u32;
+        }
+        (Op::Variable, [ty, _, storage, ..]) if moved.contains(&Id(*ty)) => {
+            *storage = StorageClass::StorageBuffer as u32;
+        }
+        _ => {}
+    });
+
+    // Pointers into the blocks may share their type with pointers into uniform buffers.
+    let globals = module.section(Section::Declarations).filter(|i| i.is(Op::Variable));
+    let moved_globals = globals.filter(|i| moved.contains(&i.id(0)));
+    let mut pointers: FxHashSet<Id> = moved_globals.map(|i| i.id(1)).collect();
+    let mut retyped: Vec<(Id, Id)> = Vec::new();
+    for i in module.section(Section::Functions) {
+        let (Some(ty), Some(id)) = result_of(i) else { continue };
+        if moved.contains(&ty) {
+            pointers.insert(id);
+        } else if derives_pointer(i.op())
+            && pointers.contains(&i.id(2))
+            && let Some(Type::Pointer { storage, pointee }) = declarations.ty(ty)
+            && *storage == uniform
+        {
+            pointers.insert(id);
+            retyped.push((id, *pointee));
+        }
+    }
+    let mut builder = Builder::new(module);
+    let types: FxHashMap<u32, Id> = retyped
+        .into_iter()
+        .map(|(id, pointee)| (id.0, builder.pointer(StorageClass::StorageBuffer, pointee)))
+        .collect();
+    module.edit(Section::Functions, |op, operands| {
+        if derives_pointer(Some(op))
+            && let [ty, id, ..] = operands
+            && let Some(new) = types.get(id)
+        {
+            *ty = new.0;
+        }
+    });
+}
+
+/// Whether an instruction makes a pointer from its first operand behind the result.
+const fn derives_pointer(op: Option<Op>) -> bool {
+    matches!(
+        op,
+        Some(
+            Op::AccessChain
+                | Op::InBoundsAccessChain
+                | Op::PtrAccessChain
+                | Op::InBoundsPtrAccessChain
+                | Op::CopyObject
+        )
+    )
+}
+
+/// Replaces sampled images of buffers by the images.
+fn replace_sampled_buffers(module: &mut Module) {
+    let declarations = || module.section(Section::Declarations);
+    let is_buffer =
+        |i: &Instruction<'_>| i.is(Op::TypeImage) && i.operand(2) == Dim::DimBuffer as u32;
+    let images: FxHashSet<Id> = declarations().filter(is_buffer).map(|i| i.id(0)).collect();
+    let sampled =
+        declarations().filter(|i| i.is(Op::TypeSampledImage) && images.contains(&i.id(1)));
+    let types: FxHashMap<Id, Id> = sampled.map(|i| (i.id(0), i.id(1))).collect();
+    if types.is_empty() {
+        return;
+    }
+    let mut removed = module.id_set();
+    removed.extend(types.keys().copied());
+    module.retain(Section::Declarations, |i| {
+        !(i.is(Op::TypeSampledImage) && removed.contains(i.id(0)))
+    });
+    remove_annotations(module, &removed);
+    for section in [Section::Declarations, Section::Functions] {
+        module.replace(section, |i| {
+            if i.is(Op::Image) && images.contains(&i.id(0)) {
+                let mut copy = Code::default();
+                copy.push(Op::CopyObject, i.operands());
+                return Some(copy.words().to_vec());
+            }
+            let mut words = i.words().to_vec();
+            let mut is_changed = false;
+            visit_ids(i, |index| {
+                if let Some(image) = types.get(&i.id(index)) {
+                    words[index + 1] = image.0;
+                    is_changed = true;
+                }
+            });
+            is_changed.then_some(words)
+        });
+    }
+}
+
+/// Replaces branches whose condition does not matter, with the `OpSelectionMerge` before them.
+fn replace_equal_branches(module: &mut Module) {
+    let is_equal = |i: Instruction<'_>| i.is(Op::BranchConditional) && i.id(1) == i.id(2);
+    let instructions = || module.section(Section::Functions);
+    let followed = instructions().zip(instructions().skip(1)).enumerate();
+    let merges: FxHashSet<usize> = followed
+        .filter(|(_, (i, next))| i.is(Op::SelectionMerge) && is_equal(*next))
+        .map(|(at, _)| at)
+        .collect();
+    let mut at = 0;
+    module.retain(Section::Functions, |_| {
+        at += 1;
+        !merges.contains(&(at - 1))
+    });
+    module.replace(Section::Functions, |i| {
+        is_equal(i).then(|| {
+            let mut branch = Code::default();
+            branch.push(Op::Branch, &[i.operand(1)]);
+            branch.words().to_vec()
+        })
+    });
+}
