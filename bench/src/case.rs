@@ -42,9 +42,65 @@ pub enum Workload {
         /// Whether that index is a restart. Otherwise it repeats the last index.
         restart: bool,
     },
+    /// One draw with a geometry shader.
+    Geometry(Emission),
+}
+
+/// What a geometry shader emits of triangles. Every vertex that it emits is one of its primitive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Emission {
+    /// Each triangle: `pass_through.geom`.
+    PassThrough,
+    /// Those with an even first vertex: `cull.geom`.
+    Cull,
+    /// Of those with an even first vertex a strip of four triangles, of the others one triangle, and a strip
+    /// that is incomplete: `amplify.geom`.
+    Amplify,
+}
+
+/// Vertices of the strip of an even triangle of [`Emission::Amplify`].
+const AMPLIFIED: u32 = 6;
+
+impl Emission {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::PassThrough, Self::Cull, Self::Amplify];
+
+    /// The number of records of an even triangle, and of an odd one.
+    const fn records(self) -> [u64; 2] {
+        match self {
+            Self::PassThrough => [3, 3],
+            Self::Cull => [3, 0],
+            Self::Amplify => [PrimitiveTopology::TriangleStrip.output_count(AMPLIFIED), 3],
+        }
+    }
+
+    /// The vertex of a record, counted over a draw from the first vertex on.
+    const fn vertex_of_record(self, record: u64) -> u64 {
+        // First vertices are even and odd in turns, because a triangle has three.
+        let [even, odd] = self.records();
+        let (pair, record) = (record / (even + odd), record % (even + odd));
+        let (first, place) = match record.checked_sub(even) {
+            // The strip is decomposed like any other, and goes around the triangle.
+            None if even > 3 => {
+                let strip = PrimitiveTopology::TriangleStrip;
+                (0, strip.gather(ProvokingVertex::First, record) % 3)
+            }
+            None => (0, record),
+            Some(record) => (3, record),
+        };
+        6 * pair + first + place
+    }
 }
 
 impl Workload {
+    /// What the geometry shader emits, if there is one.
+    pub const fn geometry(self) -> Option<Emission> {
+        match self {
+            Self::Geometry(emission) => Some(emission),
+            _ => None,
+        }
+    }
+
     /// Whether there is an index buffer.
     pub const fn is_indexed(self) -> bool {
         matches!(self, Self::Grid | Self::Strips { .. })
@@ -69,6 +125,9 @@ impl fmt::Display for Workload {
             Self::Grid => "indexed-grid",
             Self::Strips { restart: false } => "indexed-strips",
             Self::Strips { restart: true } => "indexed-strips-restart",
+            Self::Geometry(Emission::PassThrough) => "geometry-pass-through",
+            Self::Geometry(Emission::Cull) => "geometry-cull",
+            Self::Geometry(Emission::Amplify) => "geometry-amplify",
         })
     }
 }
@@ -267,6 +326,11 @@ impl Case {
                 whole * self.topology.output_count(STRIP)
                     + self.topology.output_count(if rest < STRIP { rest } else { STRIP })
             }
+            Workload::Geometry(emission) => {
+                let [even, odd] = emission.records();
+                let triangles = self.topology.primitive_count(self.vertices);
+                triangles.div_ceil(2) * even + triangles / 2 * odd
+            }
             _ => self.topology.output_count(self.vertices) * self.draws() as u64,
         }
     }
@@ -294,6 +358,7 @@ impl Case {
             Workload::Grid | Workload::Strips { .. } => {
                 self.index(self.topology.gather(provoking, record) as u32)
             }
+            Workload::Geometry(emission) => emission.vertex_of_record(record) as u32,
             Workload::ManyDraws { .. } | Workload::Draw | Workload::Formats => {
                 let per_draw = self.topology.output_count(self.vertices);
                 let (draw, record) = (record / per_draw, record % per_draw);
@@ -302,7 +367,9 @@ impl Case {
         }
     }
 
-    /// The number of vertices that contribute to a record. Each is read once.
+    /// The number of vertices that contribute to a record, or decide in a geometry shader whether there is one. Each
+    /// is read once: of a triangle that is culled its other vertices, too, because a graphics pipeline shades them
+    /// before the geometry shader, and because they lie in the same units of memory.
     fn contributing(&self) -> u64 {
         let primitives = self.topology.primitive_count(self.vertices);
         let n = u64::from(self.vertices);
@@ -379,7 +446,9 @@ mod tests {
 
     fn workloads() -> impl Iterator<Item = (Workload, PrimitiveTopology)> {
         let plain = PrimitiveTopology::ALL.into_iter().map(|t| (Workload::Draw, t));
-        plain.chain([
+        let list = PrimitiveTopology::TriangleList;
+        let geometry = Emission::ALL.map(|emission| (Workload::Geometry(emission), list));
+        plain.chain(geometry).chain([
             (Workload::ManyDraws { draws: 7, counters: false }, PrimitiveTopology::TriangleStrip),
             (Workload::Grid, PrimitiveTopology::TriangleList),
             (Workload::Strips { restart: false }, PrimitiveTopology::TriangleStrip),
@@ -405,7 +474,12 @@ mod tests {
                 let work = case.work();
                 // A strip that is too short for a triangle is read, but has no record.
                 let short = matches!(workload, Workload::Strips { .. });
-                if !short {
+                let is_culled = workload == Workload::Geometry(Emission::Cull);
+                if is_culled {
+                    let triangles = topology.primitive_count(vertices);
+                    assert_eq!(work.sources, 3 * triangles, "{case}");
+                    assert_eq!(read.len() as u64, 3 * triangles.div_ceil(2), "{case}");
+                } else if !short {
                     assert_eq!(work.sources, read.len() as u64, "{case}");
                 }
                 if topology == PrimitiveTopology::TriangleFan || workload == Workload::Draw {
@@ -435,6 +509,39 @@ mod tests {
             }
             let found: Vec<u32> = (0..case.records()).map(|r| case.vertex_of_record(r)).collect();
             assert_eq!(found, expected);
+        }
+    }
+
+    /// Compares the records of geometry shaders with what their source says, one emission after the other.
+    #[test]
+    fn geometry_shaders_emit_what_their_source_says() {
+        let topology = PrimitiveTopology::TriangleList;
+        for emission in Emission::ALL {
+            for vertices in [2, 3, 5, 6, 9, 300, 302, 303] {
+                let workload = Workload::Geometry(emission);
+                let case =
+                    Case { workload, topology, record: Record::new(32, 1).unwrap(), vertices };
+                let mut expected = Vec::new();
+                for first in (0..vertices / 3).map(|triangle| 3 * triangle) {
+                    let (is_even, v) = (first % 2 == 0, [first, first + 1, first + 2]);
+                    let strips: &[&[usize]] = match (emission, is_even) {
+                        (Emission::PassThrough, _) | (Emission::Cull, true) => &[&[0, 1, 2]],
+                        (Emission::Cull, false) => &[],
+                        (Emission::Amplify, true) => &[&[0, 1, 2, 0, 1, 2]],
+                        (Emission::Amplify, false) => &[&[0, 1, 2], &[0, 1]],
+                    };
+                    for strip in strips {
+                        // Of an odd triangle of a strip the last two are exchanged.
+                        for (i, w) in strip.windows(3).enumerate() {
+                            let order = if i % 2 == 0 { [0, 1, 2] } else { [0, 2, 1] };
+                            expected.extend(order.map(|corner| v[w[corner]]));
+                        }
+                    }
+                }
+                let found: Vec<u32> =
+                    (0..case.records()).map(|r| case.vertex_of_record(r)).collect();
+                assert_eq!(found, expected, "{case}");
+            }
         }
     }
 

@@ -11,7 +11,7 @@ use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::gpu::Gpu;
 
-use super::case::{Case, Record};
+use super::case::{Case, Emission, Record};
 use super::data::{self, SALT, Vertices};
 use super::roofline::Spread;
 
@@ -73,9 +73,13 @@ impl Contestant {
                 |unavailable| unavailable.reasons.join("; "),
             ));
         }
+        let has_geometry = case.workload.geometry().is_some();
+        if has_geometry && backend == Backend::Vertex {
+            return Some("the backend does not do geometry shaders".to_owned());
+        }
+        let needs_stage = case.topology.has_adjacency() || has_geometry;
         let is_graphics = backend != Backend::Compute;
-        if is_graphics && case.topology.has_adjacency() && !gpu.context().enabled().geometry_shader
-        {
+        if is_graphics && needs_stage && !gpu.context().enabled().geometry_shader {
             return Some("no geometryShader".to_owned());
         }
         let is_fan = case.topology == PrimitiveTopology::TriangleFan;
@@ -119,29 +123,45 @@ pub(super) enum PipelineError {
     Runtime(#[from] RuntimeError),
 }
 
-/// Lowers a shader for one backend. `salt` makes the shader differ for the caches of drivers.
+/// Lowers the shaders of a case for one backend. `salt` makes them differ for the caches of drivers.
 pub(super) fn lower(
     gpu: &Gpu,
     backend: Backend,
-    vertices: Vertices,
-    record: Record,
+    case: &Case,
     salt: f32,
 ) -> Result<Lowered, PipelineError> {
+    let (vertices, record) = (case.workload.vertices(), case.record);
     let words = data::shader(vertices, record)?;
     let list = data::capture_list(record);
     let salt = salt.to_le_bytes();
     let specialization = [SpecializationConstant { constant_id: SALT, data: &salt }];
-    let shader = Shader::new(&words).captures(&list).specialization(&specialization);
+    let vertex = Shader::new(&words).captures(&list).specialization(&specialization);
+    let geometry = case.workload.geometry().map(data::geometry_shader).transpose()?;
+    let geometry = geometry.as_ref().map(|words| Shader::new(words).captures(&list));
+    // The shader that captures, and the one before it.
+    let (shader, before) = match geometry {
+        Some(geometry) => (geometry, Some(&vertex)),
+        None => (vertex, None),
+    };
     Ok(match backend {
         Backend::Native => {
-            let limit = gpu.capabilities().limits.max_vertex_output_components;
-            native::lower_within(&shader, limit)?
+            let mut options = native::Options::new();
+            match before {
+                // Whole outputs are captured, for which no other outputs are added.
+                Some(_) => options.vertex_shader = before,
+                None => {
+                    let limits = &gpu.capabilities().limits;
+                    options.max_output_components = limits.max_vertex_output_components;
+                }
+            }
+            native::lower_with(&shader, &options)?
         }
         Backend::Vertex => vertex::lower(&shader)?,
         Backend::Compute => {
             let vertex_input = vertices.vertex_input();
             let target = gpu.context().compute_target()?;
-            let options = compute::Options::new(&vertex_input).target(target);
+            let mut options = compute::Options::new(&vertex_input).target(target);
+            options.vertex_shader = before;
             compute::lower(&shader, &options)?
         }
     })
@@ -173,6 +193,7 @@ pub(super) fn create(
 struct Key {
     contestant: Contestant,
     vertices: Vertices,
+    geometry: Option<Emission>,
     record: Record,
     topology: PrimitiveTopology,
     restart: bool,
@@ -196,6 +217,7 @@ impl Pipelines {
         let key = Key {
             contestant,
             vertices: case.workload.vertices(),
+            geometry: case.workload.geometry(),
             record: case.record,
             topology: match contestant {
                 Contestant::Compute => PrimitiveTopology::PointList,
@@ -206,7 +228,7 @@ impl Pipelines {
         Ok(match self.all.entry(key) {
             std::collections::hash_map::Entry::Occupied(made) => made.into_mut(),
             std::collections::hash_map::Entry::Vacant(place) => {
-                let shader = lower(gpu, backend, key.vertices, key.record, 1.0)?;
+                let shader = lower(gpu, backend, case, 1.0)?;
                 let Key { vertices, topology, restart, .. } = key;
                 place.insert(create(gpu, contestant, &shader, vertices, topology, restart)?)
             }

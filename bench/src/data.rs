@@ -10,7 +10,7 @@ use vkxfb::capture::{CaptureEntry, CaptureList, MAX_XFB_BUFFERS, Selector};
 use vkxfb::spirv::{ParseError, words_from_bytes};
 use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
 
-use super::case::{Case, Record};
+use super::case::{Case, Emission, Record};
 
 /// The ID of the specialisation constant that makes shaders differ.
 pub const SALT: u32 = 0;
@@ -138,7 +138,19 @@ pub fn shader(vertices: Vertices, record: Record) -> Result<Vec<u32>, ParseError
     })
 }
 
-/// The capture list of the shader: `gl_Position`, then its locations.
+/// The SPIR-V of a geometry shader, behind the shader of records of 32 bytes.
+///
+/// # Errors
+/// Only for a defect of this crate.
+pub fn geometry_shader(emission: Emission) -> Result<Vec<u32>, ParseError> {
+    words_from_bytes(match emission {
+        Emission::PassThrough => include_bytes!("../../shaders/bench/pass_through.spv"),
+        Emission::Cull => include_bytes!("../../shaders/bench/cull.spv"),
+        Emission::Amplify => include_bytes!("../../shaders/bench/amplify.spv"),
+    })
+}
+
+/// The capture list of the shader, vertex or geometry: `gl_Position`, then its locations.
 pub fn capture_list(record: Record) -> CaptureList {
     let capture = |quad: u32| {
         let buffer = (0..record.buffers()).rfind(|b| record.first_quad(*b) <= quad).unwrap_or(0);

@@ -4,7 +4,7 @@ use ash::vk;
 use vkxfb::capture::MAX_XFB_BUFFERS;
 use vkxfb::runtime::{
     Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, Context, CounterBuffer, IndexBuffer,
-    IndexType, MemoryLocation, RuntimeError, VertexBuffer,
+    IndexType, MemoryLocation, Pipeline, RuntimeError, VertexBuffer,
 };
 use vkxfb_probe::gpu::{Gpu, GpuError};
 
@@ -95,6 +95,8 @@ pub(super) struct Memory {
     /// The same buffers for the roofline.
     pub(super) reached: ReachedBuffers,
     pub(super) arena: Arena,
+    /// What the arena was made for, which may be less than its size.
+    arena_desc: ArenaDesc,
     pub(super) capture: Capture,
     /// The capture buffers, in order.
     pub(super) targets: Vec<Buffer>,
@@ -125,6 +127,7 @@ impl Memory {
                     counters,
                     reached,
                     arena,
+                    arena_desc: arena_for(case),
                     capture: Capture::new(gpu.context(), &gpu.kernels()),
                     targets,
                     others,
@@ -193,6 +196,25 @@ impl Memory {
         let vertices = VertexBuffer { binding: 0, buffer, offset: 0, size, stride: None };
         let arena = gpu.create_arena(&arena_for(case))?;
         Ok((vertices, indices, counters, reached, arena))
+    }
+
+    /// Makes room in the arena for a capture of the case with a pipeline: with a geometry shader it takes more, of
+    /// which only the pipeline knows how much.
+    pub(super) fn make_room(
+        &mut self,
+        gpu: &mut Gpu,
+        case: &Case,
+        pipeline: &Pipeline,
+    ) -> Result<(), GpuError> {
+        let primitives = case.topology.primitive_count(case.vertices) * u64::from(case.draws());
+        let desc = arena_for(case).with_geometry(pipeline, case.draws().into(), primitives);
+        let has = self.arena_desc;
+        if desc.upload > has.upload || desc.scratch > has.scratch {
+            let arena = gpu.create_arena(&desc)?;
+            gpu.destroy_arena(std::mem::replace(&mut self.arena, arena));
+            self.arena_desc = desc;
+        }
+        Ok(())
     }
 
     pub(super) fn destroy(self, gpu: &mut Gpu) {

@@ -12,7 +12,6 @@ use vkxfb_probe::gpu::{Gpu, GpuError, begin_render_pass};
 use super::by_hand;
 use super::case::{Case, Record, Workload};
 use super::contestant::{Contestant, PipelineError, create, lower};
-use super::data::Vertices;
 use super::memory::{Memory, MemoryError, Sources};
 use super::report::{Maker, PipelineReport};
 use super::sample::capture;
@@ -89,8 +88,8 @@ fn measure_case(
         let salt = |number: usize| first * (2 + time as usize * makers.len() + number) as f32;
         for (number, (contestant, backend)) in backends.iter().enumerate() {
             let start = Instant::now();
-            let vertices = Vertices::Positions;
-            let shader = lower(gpu, *backend, vertices, case.record, salt(number))?;
+            let vertices = case.workload.vertices();
+            let shader = lower(gpu, *backend, case, salt(number))?;
             let rewriting = start.elapsed();
             let start = Instant::now();
             let pipeline = create(gpu, *contestant, &shader, vertices, case.topology, false)

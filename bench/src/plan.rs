@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use vkxfb::topology::PrimitiveTopology;
 
-use super::case::{Case, Record, RecordError, Workload};
+use super::case::{Case, Emission, Record, RecordError, Workload};
 use super::contestant::Contestant;
 
 const KI: u32 = 1 << 10;
@@ -37,6 +37,9 @@ const MANY_VERTICES: [u32; 3] = [3, 30, 300];
 /// Numbers of vertices, or of indices, of the other workloads.
 const OTHER_VERTICES: [u32; 2] = [256 * KI, 16 * MI];
 
+/// Numbers of vertices of draws with a geometry shader: 100 thousand, 1 million and 4 million triangles.
+const GEOMETRY_VERTICES: [u32; 3] = [300_000, 3_000_000, 12_000_000];
+
 /// The record of the shader `formats.vert`.
 const FORMATS_RECORD: (u32, u32) = (64, 1);
 
@@ -51,6 +54,8 @@ pub enum Part {
     Indexed,
     /// Attributes in formats of real models.
     Formats,
+    /// A geometry shader, of lists of triangles.
+    Geometry,
     /// How long it takes to make pipelines.
     Pipelines,
 }
@@ -62,8 +67,14 @@ pub struct UnknownPart(pub String);
 
 impl Part {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Draw, Self::ManyDraws, Self::Indexed, Self::Formats, Self::Pipelines];
+    pub const ALL: [Self; 6] = [
+        Self::Draw,
+        Self::ManyDraws,
+        Self::Indexed,
+        Self::Formats,
+        Self::Geometry,
+        Self::Pipelines,
+    ];
 
     /// The name on the command line.
     pub const fn name(self) -> &'static str {
@@ -72,6 +83,7 @@ impl Part {
             Self::ManyDraws => "many-draws",
             Self::Indexed => "indexed",
             Self::Formats => "formats",
+            Self::Geometry => "geometry",
             Self::Pipelines => "pipelines",
         }
     }
@@ -168,11 +180,11 @@ impl Plan {
             }
         }
         let others = selection.vertices_or(&OTHER_VERTICES);
+        let of = |t: PrimitiveTopology| {
+            let chosen = selection.topologies.is_empty() || selection.topologies.contains(&t);
+            if chosen { vec![t] } else { Vec::new() }
+        };
         if wants(Part::Indexed) {
-            let of = |t: PrimitiveTopology| {
-                let chosen = selection.topologies.is_empty() || selection.topologies.contains(&t);
-                if chosen { vec![t] } else { Vec::new() }
-            };
             let whole: Vec<u32> = others.iter().map(|n| n.next_multiple_of(6)).collect();
             let record = [default_record()?];
             plan.add(Workload::Grid, &of(PrimitiveTopology::TriangleList), &record, &whole);
@@ -184,6 +196,13 @@ impl Plan {
         if wants(Part::Formats) {
             let record = Record::new(FORMATS_RECORD.0, FORMATS_RECORD.1)?;
             plan.add(Workload::Formats, &few, &[record], &others);
+        }
+        if wants(Part::Geometry) {
+            let lists = of(PrimitiveTopology::TriangleList);
+            let vertices = selection.vertices_or(&GEOMETRY_VERTICES);
+            for emission in Emission::ALL {
+                plan.add(Workload::Geometry(emission), &lists, &[default_record()?], &vertices);
+            }
         }
         if wants(Part::Pipelines) {
             plan.pipelines = match selection.sizes.is_empty() && selection.buffers.is_empty() {
@@ -303,7 +322,13 @@ mod tests {
         }
         let names: std::collections::BTreeSet<_> =
             plan.cases.iter().map(|c| c.workload.to_string()).collect();
-        assert_eq!(names.len(), 7, "{names:?}");
+        assert_eq!(names.len(), 10, "{names:?}");
+        for emission in Emission::ALL {
+            let of = |c: &&Case| c.workload == Workload::Geometry(emission);
+            let triangles = plan.cases.iter().filter(of).map(|c| c.vertices / 3);
+            let thousands: Vec<u32> = triangles.map(|triangles| triangles / 1000).collect();
+            assert_eq!(thousands, [100, 1000, 4000]);
+        }
         assert_eq!(plan.pipelines.len(), 4);
         assert_eq!(plan.contestants, Contestant::ALL);
     }
@@ -331,6 +356,18 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn geometry_shaders_take_lists_of_triangles() {
+        let of = |topology| {
+            let (parts, topologies) = (vec![Part::Geometry], vec![topology]);
+            Plan::new(&Selection { parts, topologies, vertices: vec![3], ..Default::default() })
+        };
+        let cases = of(PrimitiveTopology::TriangleList).unwrap().cases;
+        let records: Vec<u64> = cases.iter().map(Case::records).collect();
+        assert_eq!(records, [3, 3, 12]);
+        assert_eq!(of(PrimitiveTopology::TriangleStrip), Err(PlanError::Empty));
     }
 
     #[test]

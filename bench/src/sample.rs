@@ -137,6 +137,7 @@ impl Tools {
         let (pass, frame) = (gpu.render_pass(), gpu.framebuffer());
         let is_graphics = backend != Backend::Compute;
         let timer = &self.timer;
+        memory.make_room(gpu, case, pipeline)?;
         // SAFETY: the command buffer that was recorded with the arena has been executed, and will
         // be reset.
         unsafe { memory.arena.reset() };

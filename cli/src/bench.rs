@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     /// Give the driver shaders as they are lowered, to rule out the optimizer that they otherwise go through
     #[arg(long)]
     unoptimized: bool,
-    /// Only these parts: draw, many-draws, indexed, formats, pipelines
+    /// Only these parts: draw, many-draws, indexed, formats, geometry, pipelines
     #[arg(long, value_name = "PART,...", value_delimiter = ',', value_parser = super::part::<Part>)]
     part: Vec<Part>,
     /// Only these topologies, for example triangle-list,triangle-strip

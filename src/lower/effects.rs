@@ -65,6 +65,14 @@ impl Effects {
         effects
     }
 
+    /// Adds what another stage does.
+    pub(super) const fn unite(&mut self, other: Self) {
+        let Self { side_effects, atomic_results, subgroup_operations } = other;
+        self.side_effects |= side_effects;
+        self.atomic_results |= atomic_results;
+        self.subgroup_operations |= subgroup_operations;
+    }
+
     /// Whether an invocation without a vertex would show.
     pub(super) const fn show_invocations(self) -> bool {
         self.side_effects || self.subgroup_operations

@@ -19,8 +19,8 @@ use crate::vertex_input::{InputRate, VertexFormat, VertexInput};
 pub struct Lowered {
     /// The backend, and the information for this backend only.
     pub kind: LoweredKind,
-    /// The stage of the original shader: vertex; on the compute backend also geometry, on the native backend
-    /// also tessellation evaluation.
+    /// The stage of the original shader: vertex; on the compute and the native backend also geometry, on the
+    /// native backend also tessellation evaluation.
     pub stage: ExecutionModel,
     /// The SPIR-V words.
     pub words: Vec<u32>,
@@ -52,12 +52,32 @@ pub struct Lowered {
 /// The information in [`Lowered`] for one backend only.
 #[derive(Debug, Clone)]
 pub enum LoweredKind {
-    /// No code is generated for [`Backend::Native`].
-    Native,
+    /// [`Backend::Native`], for which no code is generated.
+    Native(LoweredNative),
     /// [`Backend::Vertex`]
     Vertex(LoweredVertex),
     /// [`Backend::Compute`]
     Compute(LoweredCompute),
+}
+
+/// The information for the native backend only.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct LoweredNative {
+    /// The [vertex shader](super::native::Options::vertex_shader) before a geometry shader.
+    pub vertex_shader: Option<LoweredStage>,
+    /// What the geometry shader declares, if one is captured behind a vertex shader.
+    pub geometry: Option<LoweredGeometry>,
+}
+
+/// A shader before the one that is captured. It captures nothing itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LoweredStage {
+    /// The SPIR-V words.
+    pub words: Vec<u32>,
+    /// The name of the entry point in `words`.
+    pub entry_point: String,
 }
 
 /// The information for the vertex backend only. Its generated code uses device addresses.
@@ -167,7 +187,7 @@ impl Lowered {
     /// The backend that the shader was lowered for.
     pub const fn backend(&self) -> Backend {
         match self.kind {
-            LoweredKind::Native => Backend::Native,
+            LoweredKind::Native(_) => Backend::Native,
             LoweredKind::Vertex(_) => Backend::Vertex,
             LoweredKind::Compute(_) => Backend::Compute,
         }
@@ -177,14 +197,32 @@ impl Lowered {
     pub const fn compute(&self) -> Option<&LoweredCompute> {
         match &self.kind {
             LoweredKind::Compute(compute) => Some(compute),
-            LoweredKind::Native | LoweredKind::Vertex(_) => None,
+            LoweredKind::Native(_) | LoweredKind::Vertex(_) => None,
+        }
+    }
+
+    /// The vertex shader before a geometry shader, where both remain stages of a graphics pipeline: on the
+    /// native backend.
+    pub const fn vertex_shader(&self) -> Option<&LoweredStage> {
+        match &self.kind {
+            LoweredKind::Native(native) => native.vertex_shader.as_ref(),
+            LoweredKind::Vertex(_) | LoweredKind::Compute(_) => None,
+        }
+    }
+
+    /// What the geometry shader declares, if one is captured together with the vertex shader before it.
+    pub const fn geometry(&self) -> Option<LoweredGeometry> {
+        match &self.kind {
+            LoweredKind::Native(native) => native.geometry,
+            LoweredKind::Vertex(_) => None,
+            LoweredKind::Compute(compute) => compute.geometry,
         }
     }
 
     /// The `SpecId`s of the constants for cases that may occur; `None` on the native backend.
     pub const fn spec_ids(&self) -> Option<SpecIds> {
         match &self.kind {
-            LoweredKind::Native => None,
+            LoweredKind::Native(_) => None,
             LoweredKind::Vertex(vertex) => Some(vertex.spec_ids),
             LoweredKind::Compute(compute) => Some(compute.spec_ids),
         }
@@ -194,7 +232,7 @@ impl Lowered {
     /// code.
     pub const fn resources(&self) -> Option<ResourcePlan> {
         match &self.kind {
-            LoweredKind::Native => None,
+            LoweredKind::Native(_) => None,
             LoweredKind::Vertex(_) => Some(vertex::RESOURCES),
             LoweredKind::Compute(compute) => Some(compute.resources),
         }
@@ -225,7 +263,7 @@ impl Lowered {
     /// backend, which has no generated code.
     pub const fn sysvals(&self) -> Option<SysvalsPlace> {
         match &self.kind {
-            LoweredKind::Native => None,
+            LoweredKind::Native(_) => None,
             LoweredKind::Vertex(vertex) => Some(vertex.sysvals),
             LoweredKind::Compute(_) => Some(SysvalsPlace::FIRST),
         }
@@ -240,8 +278,8 @@ impl Lowered {
     /// crate and what [`move_descriptor_set`](Self::move_descriptor_set) was called with, because lowering is
     /// deterministic. A [`Pipeline`](crate::runtime::Pipeline) compiles the words for its number of set layouts, so
     /// a cache of pipelines needs that number, too. It does not depend on anything
-    /// outside of the words, such as [`entry_point`](Self::entry_point) if a module has several, or
-    /// vertex input state.
+    /// outside of the words, such as [`entry_point`](Self::entry_point) if a module has several, vertex
+    /// input state, or the [vertex shader](Self::vertex_shader) before a geometry shader.
     ///
     /// XXH3 is not a cryptographic hash: it is possible to construct two modules with the same key.
     pub fn cache_key(&self) -> u128 {

@@ -10,9 +10,11 @@
 //! * [`strip`] removes transform feedback, for a driver that must not capture.
 //!
 //! [`native`] supports vertex, tessellation evaluation and geometry shaders, [`compute`] vertex shaders
-//! and geometry shaders with the vertex shader before them, [`vertex`] only vertex shaders. [`vertex`]
-//! and [`compute`] link in the functions of `shaders/*.wgsl`, which implement primitive decomposition;
-//! `library` generates the bodies of the stubs there.
+//! and geometry shaders with the vertex shader before them, [`vertex`] only vertex shaders. A
+//! [`Pipeline`](crate::runtime::Pipeline) of a geometry shader needs the vertex shader before it on the
+//! native backend, too ([`native::Options::vertex_shader`]). [`vertex`] and [`compute`] link in the
+//! functions of `shaders/*.wgsl`, which implement primitive decomposition; `library` generates the
+//! bodies of the stubs there.
 
 #![forbid(unsafe_code)]
 
@@ -48,7 +50,8 @@ use std::collections::BTreeSet;
 pub use self::effects::Effects;
 pub use self::error::LowerError;
 pub use self::lowered::{
-    Lowered, LoweredAttribute, LoweredCompute, LoweredKind, LoweredVertex, SpecIds, WideAccesses,
+    Lowered, LoweredAttribute, LoweredCompute, LoweredKind, LoweredNative, LoweredStage,
+    LoweredVertex, SpecIds, WideAccesses,
 };
 pub use self::resources::ResourcePlan;
 pub use self::stages::{GeometryInput, LoweredGeometry};

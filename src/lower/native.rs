@@ -40,7 +40,10 @@ use super::push_constants;
 use super::strip::strip;
 use super::undefined::Undefined;
 use super::uses::Uses;
-use super::{Captures, LowerError, Lowered, LoweredKind, Shader};
+use super::{
+    Captures, LowerError, Lowered, LoweredGeometry, LoweredKind, LoweredNative, LoweredStage,
+    Shader,
+};
 use crate::capture::{CaptureList, Layout, built_in_components, locations_used};
 use crate::setters::setters;
 use crate::spirv::declarations::Declarations;
@@ -53,27 +56,88 @@ use crate::spirv::{Instruction, Module, Section};
 /// limits](https://docs.vulkan.org/spec/latest/chapters/limits.html#limits-minmax)).
 pub const MIN_OUTPUT_COMPONENTS: u32 = 64;
 
-/// Calls [`lower_within`] with [`MIN_OUTPUT_COMPONENTS`]: the module runs on any device.
-///
-/// # Errors
-/// As [`lower_within`].
-pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
-    lower_within(shader, MIN_OUTPUT_COMPONENTS)
+/// The options of a native lowering.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+#[must_use]
+pub struct Options<'a> {
+    /// The vertex shader of the graphics pipeline, if the shader to lower is a geometry shader of which a
+    /// [`Pipeline`](crate::runtime::Pipeline) is made. What it captures itself is removed: the specification
+    /// lets only the last of these stages capture.
+    pub vertex_shader: Option<&'a Shader<'a>>,
+    /// [`EmitOptions::max_output_components`]; for a vertex shader
+    /// [`runtime::Limits`](crate::runtime::Limits) contains it. Only a list can exceed it.
+    pub max_output_components: u32,
 }
 
-/// Lowers a shader for capture by the driver. If its decorations specify what to capture, only
-/// specialisation constants are replaced. For a capture list the shader is decorated as by
-/// [`emit`]. `max_output_components` is [`EmitOptions::max_output_components`]; for a vertex shader
-/// [`runtime::Limits`](crate::runtime::Limits) contains it. Only a list can exceed it.
+impl Options<'_> {
+    /// For a device with the minimum limits, without a shader before the one that is captured.
+    pub const fn new() -> Self {
+        Self { vertex_shader: None, max_output_components: MIN_OUTPUT_COMPONENTS }
+    }
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<'a> Options<'a> {
+    setters! {
+        vertex_shader?: &'a Shader<'a>,
+        max_output_components: u32,
+    }
+}
+
+/// Calls [`lower_with`] with the default options: the module runs on any device.
 ///
 /// # Errors
-/// [`LowerError`]: the module is invalid, it has no such shader, what to capture does not match it;
-/// for a list also the errors of [`emit`].
-#[tracing::instrument(name = "lower", level = "debug", skip_all, fields(backend = "native"))]
+/// As [`lower_with`].
+pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
+    lower_with(shader, &Options::new())
+}
+
+/// Calls [`lower_with`] with that [limit](Options::max_output_components), and no shader before the
+/// one that is captured.
+///
+/// # Errors
+/// As [`lower_with`].
 pub fn lower_within(
     shader: &Shader<'_>,
     max_output_components: u32,
 ) -> Result<Lowered, LowerError> {
+    lower_with(shader, &Options::new().max_output_components(max_output_components))
+}
+
+/// Lowers a shader for capture by the driver. If its decorations specify what to capture, only
+/// specialisation constants are replaced. For a capture list the shader is decorated as by
+/// [`emit`].
+///
+/// A geometry shader is lowered together with the [vertex shader](Options::vertex_shader) before it,
+/// if a [`Pipeline`](crate::runtime::Pipeline) is made of it: both stay modules of their own.
+///
+/// # Errors
+/// [`LowerError`]: a module is invalid, or has no such shader; what to capture does not match it;
+/// the shader after a vertex shader is not a geometry shader; for a list also the errors of [`emit`].
+#[tracing::instrument(name = "lower", level = "debug", skip_all, fields(backend = "native"))]
+pub fn lower_with(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, LowerError> {
+    let Some(vertex) = options.vertex_shader else {
+        return lower_alone(shader, options.max_output_components);
+    };
+    // Without a stage, the first of the module would be taken, which may be another vertex shader.
+    let stage = shader.stage.unwrap_or(ExecutionModel::Geometry);
+    let shader = Shader { stage: Some(stage), ..*shader };
+    let module = shader.module()?;
+    let entry = shader.find(&module)?;
+    if entry.model != ExecutionModel::Geometry {
+        return Err(LowerError::NotGeometry { stage: entry.model, entry_point: entry.name });
+    }
+    let geometry = LoweredGeometry::of(&module, &entry)?;
+    lower_alone(&shader, options.max_output_components)?.behind(vertex, geometry)
+}
+
+fn lower_alone(shader: &Shader<'_>, max_output_components: u32) -> Result<Lowered, LowerError> {
     if let Captures::List(list) = shader.captures {
         return Ok(decorate(shader, list, max_output_components)?.lowered);
     }
@@ -82,6 +146,44 @@ pub fn lower_within(
     let layout = shader.layout(&module, &declarations, &entry)?;
     let report = Report::of(&module, &declarations, &entry, &layout)?;
     Ok(report.lowered(module.words(), entry, layout))
+}
+
+impl Lowered {
+    /// Adds the vertex shader before a geometry shader, and what it uses.
+    fn behind(
+        mut self,
+        vertex: &Shader<'_>,
+        geometry: LoweredGeometry,
+    ) -> Result<Self, LowerError> {
+        let mut module = vertex.module()?;
+        let entry = vertex.vertex_shader(&module)?;
+        let declarations = Declarations::of(&module);
+        let used = StaticUse::of(&module, entry.function);
+        let uses = Uses::of(&module, &declarations, &used);
+        self.effects.unite(uses.effects);
+        self.descriptor_sets.extend(uses.descriptor_sets);
+        self.descriptor_sets.sort_unstable();
+        self.descriptor_sets.dedup();
+        self.push_constants =
+            hull(self.push_constants, push_constants::block_range(&declarations, &used)?);
+        self.reads_undefined |= Undefined::of(&module, &declarations, &entry, &[]).has_values;
+        strip(&mut module, &declarations);
+        let vertex_shader = LoweredStage { words: module.words(), entry_point: entry.name };
+        self.kind = LoweredKind::Native(LoweredNative {
+            vertex_shader: Some(vertex_shader),
+            geometry: Some(geometry),
+        });
+        Ok(self)
+    }
+}
+
+/// The smallest range that contains both; an empty one is in any.
+fn hull(a: Range<u32>, b: Range<u32>) -> Range<u32> {
+    match (a.is_empty(), b.is_empty()) {
+        (true, _) => b,
+        (_, true) => a,
+        _ => a.start.min(b.start)..a.end.max(b.end),
+    }
 }
 
 /// Returns the module of a shader, and the entry point, whose stage must be one that is captured.
@@ -125,7 +227,7 @@ impl Report {
     fn lowered(self, words: Vec<u32>, entry: EntryPoint, layout: Layout) -> Lowered {
         let Self { uses, push_constants, undefined } = self;
         Lowered {
-            kind: LoweredKind::Native,
+            kind: LoweredKind::Native(LoweredNative::default()),
             stage: entry.model,
             words,
             entry_point: entry.name,

@@ -23,6 +23,7 @@ use super::context::ContextId;
 use super::descriptors::{Sets, Window};
 use super::recorder::{LISTED_BYTES, MAX_ENTRIES};
 use super::{Context, MemoryAllocator, Pipeline, RuntimeError};
+use crate::lower::Backend;
 use crate::setters::setters;
 use crate::sysval::Batch;
 use crate::sysval::entries::{
@@ -132,14 +133,14 @@ impl ArenaDesc {
     }
 
     /// Adds the memory for `draws` draws of a pipeline with a geometry shader, beside that of
-    /// [`for_draws`](Self::for_draws); nothing for another pipeline. `primitives` are those of all draws with all
+    /// [`for_draws`](Self::for_draws); nothing for another pipeline or backend. `primitives` are those of all draws with all
     /// their instances, or with primitive restart as many as there are indices. If only the GPU knows how many
     /// there are, it is `u64::MAX`. The memory does not depend on what the shader emits.
     ///
     /// The captures are in one command buffer, and share most of this memory. For each further command buffer it is
     /// called again.
     pub fn with_geometry(mut self, pipeline: &Pipeline, draws: u64, primitives: u64) -> Self {
-        if pipeline.geometry().is_none() {
+        if pipeline.geometry().is_none() || pipeline.backend() != Backend::Compute {
             return self;
         }
         let sizes = pipeline.workgroup_sizes();

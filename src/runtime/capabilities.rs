@@ -122,7 +122,8 @@ pub struct Capabilities {
     pub storage_buffer_indexing: bool,
     /// The feature `multiDrawIndirect`: native indirect commands with more than one draw.
     pub multi_draw_indirect: bool,
-    /// The feature `geometryShader`, which graphics pipelines of adjacency topologies need.
+    /// The feature `geometryShader`, which graphics pipelines of adjacency topologies or with a geometry
+    /// shader need.
     pub geometry_shader: bool,
     /// The feature `vertexPipelineStoresAndAtomics`.
     pub vertex_stores: bool,

@@ -38,7 +38,8 @@ pub struct RequiredFeatures {
     /// `transformFeedbackPreservesProvokingVertex`: without it a native capture may rotate the
     /// vertices of each primitive.
     pub preserve_provoking_vertex: bool,
-    /// `geometryShader`: for adjacency topologies on the native and vertex backends.
+    /// `geometryShader`: for adjacency topologies on the native and vertex backends, and geometry shaders
+    /// on the native backend. The compute backend does not need it.
     pub geometry_shader: bool,
     /// `shaderDrawParameters`: for shaders that use `BaseVertex`, `BaseInstance` or `DrawIndex` on
     /// the native and vertex backends. The compute backend does not need it.

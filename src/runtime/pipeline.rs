@@ -2,7 +2,7 @@
 //!
 //! | backend | pipeline | push constants |
 //! |---|---|---|
-//! | native | graphics, rasterizer discard | the application's, for `VERTEX` |
+//! | native | graphics, rasterizer discard | the application's, for `VERTEX`, with a geometry shader also for `GEOMETRY` |
 //! | vertex | graphics, rasterizer discard | [`Sysvals`](crate::sysval::Sysvals) for `VERTEX`, or their address |
 //! | compute | compute | [`Sysvals`](crate::sysval::Sysvals) for `COMPUTE` |
 //!
@@ -20,7 +20,6 @@ mod expected;
 mod key;
 mod vertex_input;
 
-use std::ffi::CString;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -29,7 +28,7 @@ use ash::vk;
 use self::compute::ComputePipelines;
 pub use self::create::PipelineSpecialization;
 pub use self::create::compute_pipeline;
-use self::create::{create_layout, graphics_pipeline, push_constant_range};
+use self::create::{create_layout, entry_name, graphics_pipeline, push_constant_range, stages};
 pub use self::expected::ExpectedDraws;
 pub(super) use self::key::{Key, Source};
 use super::context::ContextId;
@@ -81,7 +80,7 @@ pub struct PipelineDesc<'a> {
     pub vertex_input: Option<&'a VertexInput>,
     /// The application's descriptor set layouts. They must include those of all sets that the
     /// shader uses ([`Lowered::descriptor_sets`]). Each binding that the shader uses must be visible
-    /// to the stage that captures, compute or vertex:
+    /// to the stages that run: compute, or vertex and, natively, geometry:
     /// [`SetLayoutInfo`](super::vulkan::SetLayoutInfo) creates such set layouts, and
     /// [`PipelineLayoutDesc::check`](super::vulkan::PipelineLayoutDesc::check) reports mismatches.
     pub set_layouts: &'a [vk::DescriptorSetLayout],
@@ -216,6 +215,8 @@ struct Shared {
     attributes: Vec<PulledAttribute>,
     workgroup_sizes: WorkgroupSizes,
     geometry: Option<LoweredGeometry>,
+    /// The stages of the push constants.
+    stages: vk::ShaderStageFlags,
     is_staged: bool,
     byte_loads: bool,
     /// The number of descriptor sets of the application, and the numbers of the sets that the
@@ -233,8 +234,10 @@ impl Pipeline {
     ///
     /// # Errors
     /// Before any Vulkan call: [`RuntimeError::FeatureNotEnabled`] for a backend that the device
-    /// was not created for, and on graphics backends for adjacency without `geometryShader` and for
-    /// [`ProvokingVertex::Last`] without `provokingVertexLast`; an invalid vertex input state, or
+    /// was not created for, on graphics backends for adjacency and for geometry shaders without
+    /// `geometryShader`, and for [`ProvokingVertex::Last`] without `provokingVertexLast`;
+    /// [`RuntimeError::Unsupported`] for other vertex streams than 0 of a geometry shader;
+    /// [`RuntimeError::GeometryInput`]; an invalid vertex input state, or
     /// [`RuntimeError::MissingVertexInput`];
     /// [`RuntimeError::AttributeFormat`] and [`RuntimeError::AttributeRate`] if the shader was
     /// lowered for another format or rate; [`RuntimeError::MissingSetLayout`];
@@ -251,9 +254,7 @@ impl Pipeline {
     pub unsafe fn new(ctx: &Context, desc: &PipelineDesc<'_>) -> Result<Self, RuntimeError> {
         let shader = desc.shader;
         let attributes = check::check(ctx, desc)?;
-        let entry = CString::new(shader.entry_point.as_str()).map_err(|_| {
-            RuntimeError::InvalidShader("the name of the entry point has a NUL inside".to_owned())
-        })?;
+        let entry = entry_name(&shader.entry_point)?;
         // SAFETY: the caller's contract.
         let raw_layout = unsafe { create_layout(ctx, desc) }?;
         let backend = shader.backend();
@@ -460,7 +461,8 @@ impl Pipeline {
             primitive_restart: desc.primitive_restart,
             attributes,
             workgroup_sizes: shader.compute().map(|c| c.workgroup_sizes).unwrap_or_default(),
-            geometry: shader.compute().and_then(|compute| compute.geometry),
+            geometry: shader.geometry(),
+            stages: stages(shader),
             is_staged: shader.compute().is_some_and(|compute| compute.is_staged),
             byte_loads: shader.compute().is_some_and(|compute| compute.byte_loads),
             set_count: desc.set_count(),
@@ -560,9 +562,14 @@ impl Pipeline {
         &self.shared.attributes
     }
 
-    /// What the geometry shader declares, if one is captured on the compute backend.
+    /// What the geometry shader declares, if one is captured.
     pub(super) fn geometry(&self) -> Option<LoweredGeometry> {
         self.shared.geometry
+    }
+
+    /// The stages of the push constants.
+    pub(super) fn stages(&self) -> vk::ShaderStageFlags {
+        self.shared.stages
     }
 
     /// Invocations per workgroup, on the compute backend.

@@ -14,13 +14,13 @@ send_and_sync! {
     vkxfb::counts { BoundBuffer, DrawCounts }
     vkxfb::internal { Barrier, ContextId }
     vkxfb::lower {
-        Backend, Captures<'static>, Effects, GeometryInput, LoweredGeometry, LowerError, Lowered, LoweredAttribute, LoweredCompute, LoweredKind, LoweredVertex,
+        Backend, Captures<'static>, Effects, GeometryInput, LoweredGeometry, LowerError, Lowered, LoweredAttribute, LoweredCompute, LoweredKind, LoweredNative, LoweredStage, LoweredVertex,
         ResourcePlan, Shader<'static>, SpecIds, SysvalsPlace, WideAccesses,
     }
     vkxfb::translators::broadcast { AddedOutput, Broadcast, BroadcastError, BroadcastOptions<'static> }
     vkxfb::lower::compute { Options<'static>, Target, WorkgroupSizes }
     vkxfb::lower::kernel { Kernel, Target }
-    vkxfb::lower::native { EmitOptions<'static>, Emitted }
+    vkxfb::lower::native { EmitOptions<'static>, Emitted, Options<'static> }
     vkxfb::lower::reflect {
         AttributeUse, DescriptorCount, DescriptorUse, PushConstant, ResourceInterface, ResourceType, VertexReads,
     }

@@ -68,7 +68,7 @@ impl LoweredGeometry {
     ///
     /// # Errors
     /// [`LowerError::GeometryModes`].
-    pub(super) fn of(module: &Module, entry: &EntryPoint) -> Result<Self, LowerError> {
+    pub(in crate::lower) fn of(module: &Module, entry: &EntryPoint) -> Result<Self, LowerError> {
         let (mut input, mut output) = (None, None);
         let (mut invocations, mut max_vertices) = (1, 0);
         for i in module.section(Section::ExecutionModes).filter(|i| i.id(0) == entry.function) {

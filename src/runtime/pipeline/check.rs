@@ -24,20 +24,30 @@ pub(super) fn check(
         true => Ok(()),
         false => Err(RuntimeError::FeatureNotEnabled { what: what.to_owned(), feature }),
     };
-    let geometry = shader.compute().and_then(|compute| compute.geometry);
+    let geometry = shader.geometry();
     if shader.stage != ExecutionModel::Vertex && geometry.is_none() {
-        let stage = format!("a {:?} shader, where a vertex shader is due", shader.stage);
+        let stage = format!(
+            "a {:?} shader without the vertex shader before it, where a vertex shader is due, or a \
+             geometry shader lowered together with one",
+            shader.stage
+        );
         return Err(RuntimeError::InvalidShader(stage));
     }
     if let Some(LoweredGeometry { input, .. }) = geometry
-        && !desc.dynamic_topology
+        && (!desc.dynamic_topology || backend == Backend::Native)
         && !input.takes(desc.topology)
     {
         return Err(RuntimeError::GeometryInput { input, topology: desc.topology });
     }
     match &shader.kind {
-        LoweredKind::Native => {
-            need(enabled.has(backend), "the native backend", "transformFeedback")?
+        LoweredKind::Native(_) => {
+            need(enabled.has(backend), "the native backend", "transformFeedback")?;
+            let has_stage = geometry.is_none() || enabled.geometry_shader;
+            need(has_stage, "a geometry shader on the native backend", "geometryShader")?;
+            if shader.layout.streams.iter().any(|stream| *stream != 0) {
+                let what = "vertex streams other than 0";
+                return Err(RuntimeError::Unsupported { backend, what });
+            }
         }
         LoweredKind::Vertex(_) => {
             need(enabled.has(backend), "the vertex backend", "vertexPipelineStoresAndAtomics")?;

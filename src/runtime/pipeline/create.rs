@@ -1,7 +1,7 @@
 //! Creates the Vulkan objects of a pipeline.
 
 use std::borrow::Cow;
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 
 use ash::vk;
 
@@ -14,11 +14,14 @@ use crate::runtime::{Context, RuntimeError};
 use crate::spirv::specialization::SpecializationConstant;
 use crate::topology::ProvokingVertex;
 
-/// The stage that captures.
-const fn capture_stage(backend: Backend) -> vk::ShaderStageFlags {
-    match backend {
-        Backend::Native | Backend::Vertex => vk::ShaderStageFlags::VERTEX,
-        Backend::Compute => vk::ShaderStageFlags::COMPUTE,
+/// The stages of the pipeline of a lowered shader, which are those of its push constants.
+pub(super) const fn stages(shader: &Lowered) -> vk::ShaderStageFlags {
+    match (shader.backend(), shader.vertex_shader()) {
+        (Backend::Native, Some(_)) => vk::ShaderStageFlags::from_raw(
+            vk::ShaderStageFlags::VERTEX.as_raw() | vk::ShaderStageFlags::GEOMETRY.as_raw(),
+        ),
+        (Backend::Native | Backend::Vertex, _) => vk::ShaderStageFlags::VERTEX,
+        (Backend::Compute, _) => vk::ShaderStageFlags::COMPUTE,
     }
 }
 
@@ -30,7 +33,7 @@ pub(super) fn push_constant_range(shader: &Lowered) -> vk::PushConstantRange {
         None => (0, shader.push_constants.end),
         Some(sysvals) => (sysvals.offset(), sysvals.size()),
     };
-    vk::PushConstantRange { stage_flags: capture_stage(shader.backend()), offset, size }
+    vk::PushConstantRange { stage_flags: stages(shader), offset, size }
 }
 
 /// Creates the layout for a [checked](super::check) description: push constants and the set layouts
@@ -91,14 +94,38 @@ pub(super) unsafe fn graphics_pipeline(
     };
     // SAFETY: the caller's contract.
     unsafe {
-        with_module(device, &words, |module| {
-            let stage = vk::PipelineShaderStageCreateInfo::default()
-                .stage(capture_stage(shader.backend()))
-                .module(module)
-                .name(entry);
-            create_graphics(device, desc, layout, stage)
+        with_module(device, &words, |captured| match shader.vertex_shader() {
+            None => {
+                let stages = [stage(vk::ShaderStageFlags::VERTEX, captured, entry)];
+                create_graphics(device, desc, layout, &stages)
+            }
+            Some(vertex) => {
+                let name = entry_name(&vertex.entry_point)?;
+                with_module(device, &vertex.words, |module| {
+                    let stages = [
+                        stage(vk::ShaderStageFlags::VERTEX, module, &name),
+                        stage(vk::ShaderStageFlags::GEOMETRY, captured, entry),
+                    ];
+                    create_graphics(device, desc, layout, &stages)
+                })
+            }
         })
     }
+}
+
+fn stage<'a>(
+    stage: vk::ShaderStageFlags,
+    module: vk::ShaderModule,
+    entry: &'a CStr,
+) -> vk::PipelineShaderStageCreateInfo<'a> {
+    vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(entry)
+}
+
+/// The name of an entry point, as Vulkan takes it.
+pub(super) fn entry_name(name: &str) -> Result<CString, RuntimeError> {
+    CString::new(name).map_err(|_| {
+        RuntimeError::InvalidShader("the name of the entry point has a NUL inside".to_owned())
+    })
 }
 
 /// The most captured dwords of a shader by descriptors that tests alignment: a Mali-G52 has to spill
@@ -247,12 +274,12 @@ unsafe fn with_module<T>(
 }
 
 /// # Safety
-/// `layout`, the render pass and the module of `stage` are live and compatible.
+/// `layout`, the render pass and the modules of `stages` are live and compatible.
 unsafe fn create_graphics(
     device: &ash::Device,
     desc: &PipelineDesc<'_>,
     layout: vk::PipelineLayout,
-    stage: vk::PipelineShaderStageCreateInfo<'_>,
+    stages: &[vk::PipelineShaderStageCreateInfo<'_>],
 ) -> Result<vk::Pipeline, RuntimeError> {
     let input = desc.described_vertex_input()?;
     let (bindings, attributes) = vertex_input::descriptions(input);
@@ -265,11 +292,10 @@ unsafe fn create_graphics(
         Backend::Native => desc.provoking_vertex,
         Backend::Vertex | Backend::Compute => ProvokingVertex::First,
     };
-    let stages = [stage];
     with_vertex_input_state(&bindings, &attributes, &divisors, |vertex_input| {
         with_discard_state(provoking, |rasterization| {
             let info = vk::GraphicsPipelineCreateInfo::default()
-                .stages(&stages)
+                .stages(stages)
                 .vertex_input_state(vertex_input)
                 .input_assembly_state(&assembly)
                 .rasterization_state(rasterization)

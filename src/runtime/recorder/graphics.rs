@@ -172,10 +172,10 @@ impl<'a> Graphics<'a> {
         if end == 0 || !std::mem::take(&mut self.are_constants_new) {
             return;
         }
-        let (layout, stage) = (self.pipeline.raw_layout(), vk::ShaderStageFlags::VERTEX);
+        let (layout, stages) = (self.pipeline.raw_layout(), self.pipeline.stages());
         let bytes = self.constants.current(end);
         // SAFETY: the caller's contract; the layout has that range.
-        unsafe { self.ctx.device().cmd_push_constants(self.cmd, layout, stage, 0, bytes) };
+        unsafe { self.ctx.device().cmd_push_constants(self.cmd, layout, stages, 0, bytes) };
     }
 
     /// Writes the application's push constants to memory for the vertex backend. Returns their
@@ -365,6 +365,8 @@ impl<'a> Graphics<'a> {
             }
         }
         match arguments {
+            // Only the device knows what a geometry shader emits.
+            _ if self.pipeline.geometry().is_some() => self.captured = None,
             Arguments::Draw(draw) => {
                 self.advance(&self.counts(topology, draw.vertex_count, draw.instance_count));
             }

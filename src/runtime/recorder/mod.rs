@@ -108,7 +108,7 @@ impl Captured {
 #[non_exhaustive]
 pub struct Recorded {
     /// The result of the capture, if it is known during recording. It is `None` if it depends on a
-    /// counter, indirect arguments, a predicate or an index buffer with restarts.
+    /// counter, indirect arguments, a predicate, an index buffer with restarts or a geometry shader.
     pub captured: Option<Captured>,
     /// Number of dispatches that capture.
     pub captures: u32,

@@ -1,0 +1,243 @@
+//! Geometry shaders, captured by the driver and by compute through the same calls of the recorder: what is found is
+//! the same. `tests/geometry` compares random ones with captures that are recorded without the crate.
+
+use std::time::Duration;
+
+use ash::vk;
+use vkxfb::Shader;
+use vkxfb::capture::CaptureList;
+use vkxfb::lower::{Backend, LowerError, Lowered, compute, native};
+use vkxfb::runtime::{
+    ArenaDesc, Capture, CaptureBuffer, CaptureDesc, Context, CounterBuffer, Draw, MemoryLocation,
+    Pipeline, PipelineDesc, QueryKind, Recorder, RuntimeError,
+};
+use vkxfb::spirv::specialization::SpecializationConstant;
+use vkxfb::topology::PrimitiveTopology;
+use vkxfb::vertex_input::VertexInput;
+use vkxfb_probe::gpu::{Gpu, OpenOptions};
+
+use crate::common;
+use crate::common::device;
+
+/// What both stages read: a specialization constant of the vertex shader, and push constants of each. Its own
+/// capture is ignored.
+const SETTLED: &str = "#version 450
+    layout(constant_id = 3) const uint STEP = 1u;
+    layout(push_constant) uniform Pushed { uint start; } pushed;
+    layout(location = 0, xfb_buffer = 1, xfb_stride = 4, xfb_offset = 0) flat out uint id;
+    void main() { id = pushed.start + uint(gl_VertexIndex) * STEP; gl_Position = vec4(0.0); }";
+
+/// Of every second triangle a strip of four vertices, of the others a triangle that is incomplete.
+const EMITS: &str = "#version 450
+    layout(triangles) in;
+    layout(triangle_strip, max_vertices = 4) out;
+    layout(push_constant) uniform Pushed { layout(offset = 16) uint added; } pushed;
+    layout(location = 0) flat in uint id[];
+    layout(location = 0, xfb_buffer = 0, xfb_stride = 12, xfb_offset = 0) flat out uvec2 found;
+    void main() {
+        uint count = id[0] % 2u == 0u ? 4u : 2u;
+        for (uint i = 0u; i < count; i++) {
+            found = uvec2(id[i % 3u], pushed.added + i);
+            EmitVertex();
+        }
+    }";
+
+/// Triangles of a capture: of 19 and of 38 in, 9 and 19 have an even number first, and become two each.
+const TRIANGLES: u64 = 2 * (9 + 19);
+
+/// Bytes in which the records of two captures find room, but for the last triangle, of which one record would.
+const ROOM: u64 = 12 * (3 * (2 * TRIANGLES - 1) + 1);
+
+/// What a backend leaves behind.
+#[derive(Debug, PartialEq, Eq)]
+struct Found {
+    bytes: Vec<u8>,
+    counter: Vec<u8>,
+    /// Written and needed, of each capture.
+    queries: [[u64; 2]; 2],
+}
+
+/// Captures twice, the second time from where the first ended, with a query around each.
+fn captured(gpu: &mut Gpu, lowered: &Lowered) -> Found {
+    const TOPOLOGY: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
+    let backend = lowered.backend();
+    let ctx = gpu.context().clone();
+    let input = VertexInput::default();
+    let desc = PipelineDesc::new(lowered)
+        .topology(TOPOLOGY)
+        .vertex_input(&input)
+        .render_pass(gpu.render_pass());
+    // SAFETY: the context is of a live device.
+    let pipeline = unsafe { Pipeline::new(&ctx, &desc) }.unwrap();
+    let usage = ctx.capture_buffer_usage(backend);
+    let target = gpu.create_buffer(ROOM + 64, usage, MemoryLocation::Device).unwrap();
+    gpu.write(&target, 0, &vec![0xa5; ROOM as usize + 64]).unwrap();
+    let usage = ctx.counter_buffer_usage(backend);
+    let counter = gpu.create_buffer(4, usage, MemoryLocation::Device).unwrap();
+    gpu.write(&counter, 0, &[0xff; 4]).unwrap();
+    let own = gpu.create_query_pool(QueryKind::TransformFeedbackStream, 2).unwrap();
+    let info = vk::QueryPoolCreateInfo::default()
+        .query_type(vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT)
+        .query_count(2);
+    let device = ctx.device().clone();
+    // SAFETY: the device is live.
+    let drivers = (backend == Backend::Native)
+        .then(|| unsafe { device.create_query_pool(&info, None) }.unwrap());
+    let arena = ArenaDesc::for_draws(2, 4).with_pipeline(&pipeline, 4);
+    let mut arena = gpu.create_arena(&arena.with_geometry(&pipeline, 4, 4 * 80)).unwrap();
+    let kernels = gpu.kernels();
+    let pass = (gpu.render_pass(), gpu.framebuffer());
+    let buffers = [Some(CaptureBuffer::new(target.raw(), ROOM))];
+    let counters = [Some(CounterBuffer::new(counter.raw()))];
+    gpu.submit(|ctx, cmd| {
+        // SAFETY: everything outlives the submission, which is waited for.
+        unsafe {
+            if let Some(pool) = drivers {
+                device.cmd_reset_query_pool(cmd, pool, 0, 2);
+            }
+            let mut capture = Capture::new(ctx, &kernels);
+            for query in 0..2 {
+                let resumed = if query == 0 { &[] } else { &counters[..] };
+                let desc = CaptureDesc::new(&pipeline).buffers(&buffers).counters(resumed);
+                device::begin_render_pass(ctx, cmd, backend, pass);
+                let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
+                match drivers {
+                    Some(pool) => {
+                        let flags = vk::QueryControlFlags::empty();
+                        device.cmd_begin_query(cmd, pool, query, flags);
+                    }
+                    None => recorder.begin_query(&own, query)?,
+                }
+                recorder.push_constants(0, &7u32.to_ne_bytes())?;
+                recorder.push_constants(16, &(100 * query).to_ne_bytes())?;
+                recorder.draw(TOPOLOGY, &Draw::new(21))?;
+                recorder.push_constants(16, &1000u32.to_ne_bytes())?;
+                recorder.draw(TOPOLOGY, &Draw { first_vertex: 3, ..Draw::new(40) })?;
+                match drivers {
+                    Some(pool) => device.cmd_end_query(cmd, pool, query),
+                    None => recorder.end_query(QueryKind::TransformFeedbackStream)?,
+                }
+                let recorded = recorder.end(&counters)?;
+                assert_eq!(recorded.captured, None, "{backend}: only the device knows");
+                device::end_render_pass(ctx, cmd, backend);
+                let (stages, accesses) =
+                    (vk::PipelineStageFlags::ALL_COMMANDS, vk::AccessFlags::MEMORY_READ);
+                let barrier = vk::MemoryBarrier::default()
+                    .src_access_mask(vk::AccessFlags::MEMORY_WRITE)
+                    .dst_access_mask(accesses | vk::AccessFlags::MEMORY_WRITE);
+                let none = vk::DependencyFlags::empty();
+                device.cmd_pipeline_barrier(cmd, stages, stages, none, &[barrier], &[], &[]);
+            }
+        }
+        Ok(())
+    })
+    .unwrap();
+    let mut queries = [[0u64; 2]; 2];
+    let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
+    // SAFETY: the submission was waited for.
+    unsafe {
+        match drivers {
+            Some(pool) => {
+                device.get_query_pool_results(pool, 0, &mut queries, flags).unwrap();
+                device.destroy_query_pool(pool, None);
+            }
+            None => {
+                let mut bytes = [0; 32];
+                let patience = Duration::from_secs(100);
+                assert!(own.results(0, 2, &mut bytes, 16, flags, patience).unwrap());
+                let values =
+                    bytes.chunks_exact(8).map(|b| u64::from_le_bytes(b.try_into().unwrap()));
+                let values: Vec<u64> = values.collect();
+                queries = [[values[0], values[1]], [values[2], values[3]]];
+            }
+        }
+    }
+    let bytes = gpu.read(&target, 0..ROOM + 64).unwrap();
+    let counter_bytes = gpu.read(&counter, 0..4).unwrap();
+    gpu.destroy_arena(arena);
+    gpu.destroy_query_pool(own);
+    gpu.destroy_buffer(target);
+    gpu.destroy_buffer(counter);
+    gpu.destroy_pipeline(pipeline);
+    Found { bytes, counter: counter_bytes, queries }
+}
+
+/// Records, counter and queries of the driver's own captures, which the recorder records, and of compute; as the
+/// decorations say, and as a list does.
+#[test]
+fn the_recorder_captures_natively_what_it_does_by_compute() {
+    let mut gpu = device::open_with(OpenOptions::default());
+    if !gpu.backends().contains(&Backend::Native) || !gpu.context().enabled().geometry_shader {
+        eprintln!("skipped: the device has no transform feedback of geometry shaders");
+        return device::close(gpu);
+    }
+    let (vertex, geometry) =
+        (common::compile(SETTLED, &[]), common::compile_stage("geom", EMITS, &[]));
+    let step = 3u32.to_ne_bytes();
+    let constants = [SpecializationConstant { constant_id: 3, data: &step }];
+    let vertex = Shader::new(&vertex).specialization(&constants);
+    let list = CaptureList::new(12).output("@0", 0);
+    let input = VertexInput::default();
+    let target = gpu.compute_target(Backend::Compute).unwrap();
+    let mut all = Vec::new();
+    for shader in [Shader::new(&geometry), Shader::new(&geometry).captures(&list)] {
+        let options = compute::Options::new(&input).vertex_shader(&vertex).target(target);
+        let by_compute = compute::lower(&shader, &options).unwrap();
+        let options = native::Options::new().vertex_shader(&vertex);
+        let natively = native::lower_with(&shader, &options).unwrap();
+        let stage = natively.vertex_shader().unwrap();
+        common::validate(&stage.words, "vulkan1.0");
+        common::validate(&natively.words, "vulkan1.0");
+        assert!(!common::disassemble(&stage.words).contains("Xfb"));
+        assert_eq!(natively.geometry(), by_compute.geometry());
+        assert_eq!(natively.push_constants, 0..32);
+        assert_eq!(natively.layout.strides, by_compute.layout.strides);
+        let [found, expected] = [&natively, &by_compute].map(|lowered| captured(&mut gpu, lowered));
+        assert_eq!(found, expected);
+        all.push(found);
+    }
+    assert_eq!(all[0], all[1]);
+    assert_eq!(all[0].queries, [[TRIANGLES; 2], [TRIANGLES - 1, TRIANGLES]]);
+    device::close(gpu);
+}
+
+/// What does not go together is refused, by name.
+#[test]
+fn what_is_no_native_pipeline_is_named() {
+    let gpu = device::open_with(OpenOptions::default());
+    if !gpu.backends().contains(&Backend::Native) {
+        return device::close(gpu);
+    }
+    let (vertex, geometry) =
+        (common::compile(SETTLED, &[]), common::compile_stage("geom", EMITS, &[]));
+    let (vertex, geometry) = (Shader::new(&vertex), Shader::new(&geometry));
+    let options = native::Options::new().vertex_shader(&vertex);
+    let error = native::lower_with(&vertex.stage(spirv::ExecutionModel::Vertex), &options);
+    assert!(matches!(error, Err(LowerError::NotGeometry { .. })), "{error:?}");
+
+    let input = VertexInput::default();
+    let error = |ctx: &Context, lowered: &Lowered, topology| {
+        let desc = PipelineDesc::new(lowered).topology(topology).vertex_input(&input);
+        // SAFETY: the context is of a live device.
+        unsafe { Pipeline::new(ctx, &desc.render_pass(gpu.render_pass())) }.unwrap_err()
+    };
+    let (ctx, list) = (gpu.context(), PrimitiveTopology::TriangleList);
+    let alone = native::lower(&geometry).unwrap();
+    let said = error(ctx, &alone, list).to_string();
+    assert!(said.contains("Geometry shader without the vertex shader before it"), "{said}");
+
+    let lowered = native::lower_with(&geometry, &options).unwrap();
+    let said = error(ctx, &lowered, PrimitiveTopology::LineList);
+    assert!(matches!(said, RuntimeError::GeometryInput { .. }), "{said}");
+
+    let (caps, mut enabled) = (ctx.capabilities().clone(), ctx.enabled().clone());
+    enabled.geometry_shader = false;
+    // SAFETY: the device has that and more.
+    let less = unsafe { Context::new(gpu.instance(), ctx.device(), caps, enabled) }.unwrap();
+    let said = error(&less, &lowered, list);
+    assert!(
+        matches!(said, RuntimeError::FeatureNotEnabled { feature: "geometryShader", .. }),
+        "{said}"
+    );
+    device::close(gpu);
+}
