@@ -92,7 +92,11 @@ fn xfb_place_entries(@builtin(local_invocation_index) local: u32) {
     room = workgroupUniformLoad(&start_room);
     next_record = 0u;
     for (var number = 0u; number < parameters.z; number++) {
-        place_job(multiply_add(parameters.xy, number, ENTRY_JOB_SIZE), local);
+        // A driver may load what a round reads once more behind the last round, and drop it: that must be memory,
+        // too. lavapipe (26.2.6) does. It is the last job again, or the parameters where there is none.
+        let last = max(parameters.z, 1u) - 1u;
+        let job = multiply_add(parameters.xy, min(number, last), ENTRY_JOB_SIZE);
+        place_job(select(kernel.parameters, job, parameters.z != 0u), local);
     }
     if local == 0u {
         store_positions(load_progress(progress_at), start_position, next_record);
@@ -107,7 +111,7 @@ fn place_job(at: vec2<u32>, local: u32) {
     let captures = room != NONE;
     let vertices = addresses.z;
     let fits = select(0u, room / vertices, captures);
-    let entries = load_entries(addresses.xy);
+    let entries = load_entries(address_or(addresses.xy, kernel.parameters));
     var needed = vec2<u32>();
     let block_count = entries.count / ENTRIES_PER_BLOCK;
     for (var first = 0u; first < block_count; first += kernel_width()) {
