@@ -88,7 +88,8 @@ fn later_input(low: u32, number: u32, step: u32) -> u32 {
 // The first draw of the block after the one that begins at `first_draw`. `part` is the invocation's
 // draw, and `fits` is whether there is room for another primitive of its input after this block. If
 // there is no room for the input of the block's last draw, and no query counts, then the remaining
-// draws of this input change nothing, and are skipped. What a geometry shader emits is not known yet.
+// draws of this input change nothing, and are skipped. Draws of geometry shaders are not: what they emit is
+// not known yet.
 fn next_block(first: u32, first_draw: u32, draw_count: u32, part: Part, fits: bool, local: u32) -> u32 {
     let setup = load_setup();
     let width = kernel_width();

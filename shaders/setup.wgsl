@@ -23,8 +23,8 @@ struct Setup {
     workgroups_per_axis: u32,
     // Whether any input has a query.
     has_queries: u32,
-    // For draws of geometry shaders: all together have at most 2^entry_bits entries, and each one more. And
-    // the address of `EntryTables`.
+    // For draws of geometry shaders, which share 2^entry_bits entries: a draw whose last entry is shorter than
+    // the others may have one more. And the address of `EntryTables`.
     entry_bits: u32,
     entry_tables: vec2<u32>,
     progress: Progress,
@@ -321,7 +321,8 @@ fn assembled_draw(unclamped: Draw, primitives: u32) -> Draw {
     return made;
 }
 
-// The items of an entry, so that all draws together have at most 2^entry_bits entries, and each one more.
+// The items of an entry, so that 2^entry_bits entries are enough for all draws, beside one for each draw whose
+// last entry is shorter.
 fn length_of_entries(input_count: u32, local: u32) -> u32 {
     let width = kernel_width();
     var all = vec2<u32>();
@@ -355,8 +356,8 @@ fn length_of_entries(input_count: u32, local: u32) -> u32 {
 // Says where the entries of a group are, if its first draw is that of the invocation. `entries` are those of
 // the invocation's draw.
 //
-// Each group begins with a block of its own: behind those of all entries before it, whole blocks of them, one
-// more for each group before it.
+// Each group begins with a block of its own. It skips as many whole blocks as the entries before it fill, and
+// one more for each group before it, whose last block may not be full.
 fn start_entries(local: u32, is_first: bool, input: u32, entries: u32) {
     let sum = sum_runs(local, false, vec4<u32>(entries, 0u, 0u, 0u), NO_RUN);
     if is_first {

@@ -65,8 +65,8 @@ impl Effects {
         effects
     }
 
-    /// Adds what another stage does.
-    pub(super) const fn unite(&mut self, other: Self) {
+    /// Adds what another stage of a pipeline does.
+    pub const fn unite(&mut self, other: Self) {
         let Self { side_effects, atomic_results, subgroup_operations } = other;
         self.side_effects |= side_effects;
         self.atomic_results |= atomic_results;

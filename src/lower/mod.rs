@@ -199,6 +199,20 @@ impl<'a> Shader<'a> {
         }
     }
 
+    /// Finds a geometry shader that follows a vertex shader. Without a stage it is not the first one of the module that
+    /// can be captured, which may be another vertex shader.
+    ///
+    /// # Errors
+    /// [`EntryPointError`], [`LowerError::NotGeometry`].
+    fn geometry_shader(&self, module: &Module) -> Result<EntryPoint, LowerError> {
+        let stage = self.stage.unwrap_or(ExecutionModel::Geometry);
+        let entry = find_captured_shader(module, Some(stage), self.entry_point)?;
+        match entry.model {
+            ExecutionModel::Geometry => Ok(entry),
+            stage => Err(LowerError::NotGeometry { stage, entry_point: entry.name }),
+        }
+    }
+
     /// The layout of the captured outputs.
     fn layout(
         &self,

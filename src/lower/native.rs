@@ -125,15 +125,10 @@ pub fn lower_with(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered,
     let Some(vertex) = options.vertex_shader else {
         return lower_alone(shader, options.max_output_components);
     };
-    // Without a stage, the first of the module would be taken, which may be another vertex shader.
-    let stage = shader.stage.unwrap_or(ExecutionModel::Geometry);
-    let shader = Shader { stage: Some(stage), ..*shader };
     let module = shader.module()?;
-    let entry = shader.find(&module)?;
-    if entry.model != ExecutionModel::Geometry {
-        return Err(LowerError::NotGeometry { stage: entry.model, entry_point: entry.name });
-    }
+    let entry = shader.geometry_shader(&module)?;
     let geometry = LoweredGeometry::of(&module, &entry)?;
+    let shader = Shader { stage: Some(entry.model), ..*shader };
     lower_alone(&shader, options.max_output_components)?.behind(vertex, geometry)
 }
 

@@ -133,9 +133,9 @@ impl ArenaDesc {
     }
 
     /// Adds the memory for `draws` draws of a pipeline with a geometry shader, beside that of
-    /// [`for_draws`](Self::for_draws); nothing for another pipeline or backend. `primitives` are those of all draws with all
-    /// their instances, or with primitive restart as many as there are indices. If only the GPU knows how many
-    /// there are, it is `u64::MAX`. The memory does not depend on what the shader emits.
+    /// [`for_draws`](Self::for_draws); nothing for another pipeline or backend. `primitives` are those of all
+    /// draws with all their instances, or with primitive restart as many as there are indices. If only the GPU
+    /// knows how many there are, it is `u64::MAX`. The memory does not depend on what the shader emits.
     ///
     /// The captures are in one command buffer, and share most of this memory. For each further command buffer it is
     /// called again.

@@ -4,7 +4,8 @@
 //! place writes the scalar: a forward data flow analysis over the blocks of each function, with
 //! intersection as its meet. Calls add the module's variables that the called function always
 //! writes, and read the outputs that it may read before it writes them. Outputs are read where the
-//! entry point returns; those of a geometry shader, where it emits a vertex. Everything that is not understood (an index that is not constant, a pointer that is
+//! entry point returns; those of a geometry shader, where it emits a vertex. Everything that is not
+//! understood (an index that is not constant, a pointer that is
 //! selected or passed on) counts as not written. The analysis is therefore conservative: everything
 //! that it reports as always written is always written.
 

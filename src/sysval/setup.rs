@@ -123,8 +123,8 @@ pub struct Setup {
     pub workgroups_per_axis: u32,
     /// 1 if any input has a query, otherwise 0.
     pub has_queries: u32,
-    /// All draws of geometry shaders together have at most 2^`entry_bits` [entries](super::entries), and each one
-    /// more.
+    /// Draws of geometry shaders share 2^`entry_bits` [entries](super::entries). A draw whose last entry is shorter than
+    /// the others may have one more.
     pub entry_bits: u32,
     /// The address of their [`EntryTables`](super::entries::EntryTables), or 0.
     pub entry_tables: Address,

@@ -94,6 +94,12 @@ fn compiled() -> (Vec<u32>, Vec<u32>) {
     (vertex, geometry)
 }
 
+/// A geometry shader that takes points and emits points.
+fn compile_points(source: &str) -> Vec<u32> {
+    let modes = "layout(points) in; layout(points, max_vertices = 1) out;";
+    common::compile_stage("geom", &format!("#version 450\n{modes}\n{source}"), &[])
+}
+
 #[test]
 fn two_stages_become_one_valid_shader() {
     let (vertex, geometry) = compiled();
@@ -203,16 +209,11 @@ fn execution_modes_with_ids_are_merged() {
 #[test]
 fn decorations_with_ids_are_merged() {
     let vertex = compiled().0;
-    let geometry = common::compile_stage(
-        "geom",
-        "#version 450
-        layout(points) in;
-        layout(points, max_vertices = 1) out;
-        layout(set = 0, binding = 1) buffer A { float data[]; } first;
+    let geometry = compile_points(
+        "layout(set = 0, binding = 1) buffer A { float data[]; } first;
         layout(set = 0, binding = 2) buffer B { float data[]; } second;
         layout(location = 0, xfb_buffer = 0, xfb_offset = 0, xfb_stride = 16) out vec3 to;
         void main() { to = vec3(first.data[0], second.data[0], 0.0); EmitVertex(); }",
-        &[],
     );
     let mut module = Module::parse(&geometry).unwrap();
     module.add_extension("SPV_GOOGLE_hlsl_functionality1");
@@ -236,12 +237,8 @@ fn decorations_with_ids_are_merged() {
 #[test]
 fn labels_behind_wide_literals_are_renumbered() {
     let vertex = compiled().0;
-    let geometry = common::compile_stage(
-        "geom",
-        "#version 450
-        layout(points) in;
-        layout(points, max_vertices = 1) out;
-        layout(push_constant) uniform Push { layout(offset = 16) uint which; } push;
+    let geometry = compile_points(
+        "layout(push_constant) uniform Push { layout(offset = 16) uint which; } push;
         layout(location = 0, xfb_buffer = 0, xfb_offset = 0, xfb_stride = 4) flat out uint to;
         void main() {
             switch (push.which) {
@@ -252,7 +249,6 @@ fn labels_behind_wide_literals_are_renumbered() {
             }
             EmitVertex();
         }",
-        &[],
     );
     let mut module = Module::parse(&geometry).unwrap();
     module.add_capability(Capability::Int64);
@@ -521,4 +517,43 @@ fn an_emission_reads_what_is_captured() {
         void main() { a = c = 1.0; if (gl_PrimitiveIDIn > 3) b = 1.0; more(); }",
     );
     assert_eq!(found, ["b"]);
+}
+
+/// What is emitted is known if nothing decides about it: no branch, not even one that is always taken.
+#[test]
+fn emissions_without_branches_are_counted_at_once() {
+    let emitted = |output: &str, functions: &str| {
+        let source = format!(
+            "#version 450
+            layout(points) in;
+            layout({output}, max_vertices = 8) out;
+            layout(location = 0, xfb_buffer = 0, xfb_offset = 0, xfb_stride = 4) out float value;
+            {functions}"
+        );
+        let geometry = common::compile_stage("geom", &source, &[]);
+        let lowered = lower_valid(&compiled().0, &geometry, "vulkan1.0");
+        lowered.compute().unwrap().geometry.unwrap().primitives
+    };
+    let in_a_function = "
+        void vertex(float of) { value = of; EmitVertex(); }
+        float either(float of) { if (of > 0.0) return 1.0; return 2.0; }
+        void main() {
+            vertex(either(gl_in[0].gl_Position.x));
+            vertex(2.0);
+            vertex(3.0);
+            EndPrimitive();
+            vertex(4.0);
+            vertex(5.0);
+        }";
+    // The second strip has no triangle, and one line.
+    for (output, primitives) in [("points", 5), ("line_strip", 3), ("triangle_strip", 1)] {
+        assert_eq!(emitted(output, in_a_function), Some(primitives), "{output}");
+    }
+    let loop_of_three =
+        "void main() { for (int i = 0; i < 3; i++) { value = 1.0; EmitVertex(); } }";
+    assert_eq!(emitted("triangle_strip", loop_of_three), None);
+    let condition = "void main() { value = 1.0; if (gl_PrimitiveIDIn > 3) return; EmitVertex(); }";
+    assert_eq!(emitted("points", condition), None);
+    let too_few = "void main() { value = 1.0; EmitVertex(); EmitVertex(); }";
+    assert_eq!(emitted("triangle_strip", too_few), None);
 }

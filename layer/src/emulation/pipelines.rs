@@ -388,10 +388,7 @@ impl Pipeline {
         };
         let mut effects = of(&self.stages.captured)?;
         if let Some(vertex) = &self.stages.vertex {
-            let before = of(vertex)?;
-            effects.side_effects |= before.side_effects;
-            effects.atomic_results |= before.atomic_results;
-            effects.subgroup_operations |= before.subgroup_operations;
+            effects.unite(of(vertex)?);
         }
         Ok(effects)
     }

@@ -12,7 +12,7 @@ mod resets;
 use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirv::{Capability, Decoration, ExecutionMode, ExecutionModel, Op, StorageClass};
+use spirv::{Capability, Decoration, ExecutionMode, Op, StorageClass};
 
 pub(super) use self::emission::replace_emission;
 pub use self::emission::{GeometryInput, LoweredGeometry};
@@ -69,11 +69,7 @@ impl Stages {
 
         let (mut other, more_spec_ids) = shader.specialized()?;
         spec_ids.extend(more_spec_ids);
-        let stage = shader.stage.unwrap_or(ExecutionModel::Geometry);
-        let mut entry = Shader { stage: Some(stage), ..*shader }.find(&other)?;
-        if entry.model != ExecutionModel::Geometry {
-            return Err(LowerError::NotGeometry { stage: entry.model, entry_point: entry.name });
-        }
+        let mut entry = shader.geometry_shader(&other)?;
         isolate(&mut other, &mut entry);
         raise(&mut module, &mut vertex, &other);
         raise(&mut other, &mut entry, &module);

@@ -98,9 +98,6 @@ impl Planner<'_> {
         let jobs = self.plan.upload(jobs, sized(size_of::<EntryJob>()));
         let place = Upload::PlaceEntries { jobs, count: groups as u32 };
         let place = self.plan.upload(place, size_of::<PlaceEntries>());
-        let at = |block, number, size: usize| BatchId { block, number, size: size as u64 };
-        let last = at(entries, groups.saturating_sub(1), size_of::<Entries>());
-        let sums = self.plan.upload(Upload::EntrySums { counts, last }, size_of::<EntrySums>());
 
         self.push_captures(entries, None);
         self.push_barrier(Barrier::CountsToSums, Touched::Unknown);
@@ -108,6 +105,10 @@ impl Planner<'_> {
             |kernel, parameters, workgroups| Step::Kernel { kernel, parameters, workgroups };
         if let Some(last) = self.plan.entry_groups.last() {
             let blocks = last.blocks.map_or(self.plan.entry_blocks, |[first, count]| first + count);
+            let size = size_of::<Entries>() as u64;
+            let last = BatchId { block: entries, number: groups - 1, size };
+            let sums = Upload::EntrySums { counts, last };
+            let sums = self.plan.upload(sums, size_of::<EntrySums>());
             let workgroups = [blocks.min(MAX_SUM_WORKGROUPS), 1];
             self.plan.steps.push(kernel(Kernel::EntrySums, sums, workgroups));
         }
@@ -245,7 +246,7 @@ impl Planner<'_> {
         let groups = self.plan.groups.len();
         let largest = self.plan.groups.iter().map(|group| group.workgroup_size).max();
         let largest = u64::from(largest.unwrap_or(1));
-        // Each draw has an entry more, and fills up a workgroup. Each group fills up a block.
+        // Beside the shared entries each draw may have one more and fills up a workgroup, and each group a block.
         let blocks =
             (most_of(draws) + all * largest) / u64::from(ENTRIES_PER_BLOCK) + groups as u64;
         self.plan.entry_blocks = blocks as u32;
