@@ -93,9 +93,10 @@ fn every_workload_is_right_and_consistent_under_validation() {
         assert_consistent(case);
         let indexed = case["workload"].as_str().unwrap().starts_with("indexed");
         let counters = case["workload"] == "many-draws-counters";
+        let geometry = case["workload"].as_str().unwrap().starts_with("geometry");
         let mut expected = ALL.to_vec();
         let mut missing = Vec::new();
-        if indexed || counters {
+        if indexed || counters || geometry {
             missing.push(expected.remove(1));
         }
         assert_eq!(names(&case["results"], "contestant"), expected, "{case}");
@@ -109,6 +110,9 @@ fn every_workload_is_right_and_consistent_under_validation() {
         [
             "draw",
             "formats",
+            "geometry-amplify",
+            "geometry-cull",
+            "geometry-pass-through",
             "indexed-grid",
             "indexed-strips",
             "indexed-strips-restart",
