@@ -1,6 +1,7 @@
 //! `vkxfb capture`
 
 mod attributes;
+mod count_query;
 mod device;
 mod drawn;
 mod mesh;
@@ -13,7 +14,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use spirv::{ExecutionModel, StorageClass};
 use vkxfb::capture::{InterfaceVariable, interface_variables};
-use vkxfb::lower::{Backend, Captures, Shader};
+use vkxfb::lower::{Backend, Captures, Shader, reflect};
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::topology::ProvokingVertex;
 use vkxfb_probe::contents::{Contents, Missing};
@@ -26,6 +27,7 @@ use self::drawn::DrawArguments;
 use self::mesh::Mesh;
 use self::output::{Format, Shown};
 use self::records::Records;
+use super::Stages;
 
 /// Arguments of `vkxfb capture`.
 #[derive(Debug, clap::Args)]
@@ -91,6 +93,8 @@ const EXAMPLES: &str = "Examples:
   vkxfb capture my.vert --mesh points.csv --topology line-strip --varyings gl_Position,colour \\
       --attribute 0=place,1=tint:R8G8B8A8_UNORM --format json
   vkxfb capture my.vert.spv --mesh grid.ply --compare --picture out.svg
+  vkxfb capture my.vert.spv --geometry my.geom --mesh bunny.obj --varyings gl_Position -o out.ply
+                                                    what a geometry shader emits
 
 A mesh has columns: OBJ has position, normal, texcoord and color; PLY and CSV have those whose
 scalars are named x y z, nx ny nz, u v (or s t), red green blue alpha, and others by the names of
@@ -120,24 +124,36 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     if stage != ExecutionModel::Vertex {
         bail!("only vertex shaders are captured: pipelines take no others");
     }
-    let (words, values) = arguments.captured.read(&arguments.shader)?;
-    let file = || arguments.shader.display().to_string();
-    let specialization = values.specialization();
-    let shader = arguments.captured.shader(&words, &specialization);
-    let mut shader = shader.stage(ExecutionModel::Vertex);
-    let list = arguments.captured.list(&shader).with_context(file)?;
-    shader.captures = list.as_ref().map_or(Captures::Decorations, Captures::List);
-    capture(arguments, &shader).with_context(file)
+    if arguments.backend == Backend::Vertex && arguments.captured.geometry.is_some() {
+        bail!(
+            "the vertex backend takes vertex shaders alone: --backend compute or native takes --geometry"
+        );
+    }
+    let sources = arguments.captured.read(&arguments.shader)?;
+    let values = sources.specialized();
+    let mut stages = arguments.captured.stages(&sources, &values);
+    if stages.vertex.is_none() {
+        stages.shader = stages.shader.stage(ExecutionModel::Vertex);
+    }
+    let captured = arguments.captured.geometry.as_ref().unwrap_or(&arguments.shader);
+    let list = arguments.captured.list(&stages.shader);
+    let list = list.with_context(|| captured.display().to_string())?;
+    stages.shader.captures = list.as_ref().map_or(Captures::Decorations, Captures::List);
+    capture(arguments, &stages).with_context(|| captured.display().to_string())
 }
 
-fn capture(arguments: &Arguments, shader: &Shader<'_>) -> Result<u8> {
+fn capture(arguments: &Arguments, stages: &Stages<'_>) -> Result<u8> {
+    let shader = &stages.shader;
     let mesh = arguments.draw.mesh.as_deref().map(Mesh::read).transpose()?;
-    let vertex_data = attributes::vertex_data(shader, mesh.as_ref(), &arguments.attributes)?;
+    let vertex_data =
+        attributes::vertex_data(stages.first(), mesh.as_ref(), &arguments.attributes)?;
     let reads_mesh = !vertex_data.buffers.is_empty();
     let drawn = arguments.draw.drawn(mesh.as_ref(), reads_mesh)?;
-    let contents = Contents::of(shader, &arguments.supplied.read()?, Missing::Refuse)?;
+    let contents =
+        Contents::of_stages(&stages.all(), &arguments.supplied.read()?, Missing::Refuse)?;
     let job = Job {
-        shader,
+        stages,
+        geometry: reflect::geometry(shader)?,
         vertex_data: &vertex_data,
         contents: &contents,
         drawn: &drawn,
@@ -162,12 +178,12 @@ fn capture(arguments: &Arguments, shader: &Shader<'_>) -> Result<u8> {
     let messages = super::once_each(&gpu.close());
 
     let variables = outputs(shader)?;
-    let per_primitive = job.topology.vertices_per_primitive();
+    let per_primitive = job.captured_topology().vertices_per_primitive();
     let records = Records::of(&taken, &variables, per_primitive);
     let shown = Shown {
         device: &device,
         backend: arguments.backend.name(),
-        topology: job.topology,
+        topology: job.captured_topology(),
         primitives_written: taken.primitives_written,
         primitives_needed: taken.primitives_needed,
         records: &records,

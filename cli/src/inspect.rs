@@ -12,13 +12,15 @@ use vkxfb::capture::{
     CaptureError, CapturedOutput, InterfaceVariable, Layout, Varying, interface_variables,
     locations_used,
 };
-use vkxfb::lower::reflect::{PushConstant, push_constants};
+use vkxfb::lower::reflect::{PushConstant, geometry, push_constants};
 use vkxfb::spirv::Module;
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::entry_point::stage_name;
 use vkxfb::spirv::specialization::declared_constants;
 
-use super::specialize::{Values, default_of};
+use super::Stages;
+use super::source::Sources;
+use super::specialize::default_of;
 
 /// Arguments of `vkxfb inspect`.
 #[derive(Debug, clap::Args)]
@@ -46,6 +48,8 @@ const EXAMPLES: &str = "Examples:
   vkxfb inspect my.wgsl --varyings colour,@Position
                                                 where a list of outputs would be captured
   vkxfb inspect my.vert --gl                    as OpenGL's program interface lists it
+  vkxfb inspect my.vert.spv --geometry my.geom.spv
+                                                the geometry shader: its primitives, what is captured
 
 Exit status: 0, even if nothing is captured; 2 if the shader or the list is wrong.";
 
@@ -54,6 +58,10 @@ Exit status: 0, even if nothing is captured; 2 if the shader or the list is wron
 struct Inspection {
     stage: &'static str,
     entry_point: String,
+    /// Of a geometry shader, what it takes and emits.
+    primitives: Option<super::Primitives>,
+    /// The entry point of the vertex shader before it, which was given beside it.
+    vertex_shader: Option<String>,
     constants: Vec<ConstantRow>,
     /// What the shader reads.
     inputs: Vec<InterfaceRow>,
@@ -153,9 +161,9 @@ struct VaryingRow {
 
 /// Runs `vkxfb inspect`.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
-    let (words, values) = arguments.captured.read(&arguments.shader)?;
-    let inspection = inspect(arguments, &words, &values)
-        .with_context(|| arguments.shader.display().to_string())?;
+    let sources = arguments.captured.read(&arguments.shader)?;
+    let file = arguments.captured.geometry.as_ref().unwrap_or(&arguments.shader);
+    let inspection = inspect(arguments, &sources).with_context(|| file.display().to_string())?;
     if arguments.json {
         super::show_json(&inspection)?;
     } else {
@@ -164,10 +172,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     Ok(0)
 }
 
-fn inspect(arguments: &Arguments, words: &[u32], values: &Values) -> Result<Inspection> {
-    let specialization = values.specialization();
-    let shader = arguments.captured.shader(words, &specialization);
-    let unspecialized = Module::parse(words)?;
+fn inspect(arguments: &Arguments, sources: &Sources) -> Result<Inspection> {
+    let values = sources.specialized();
+    let Stages { shader, vertex } = arguments.captured.stages(sources, &values);
+    let vertex_shader = vertex.map(|vertex| -> Result<String> {
+        let file = || arguments.shader.display().to_string();
+        Ok(vertex.find(&vertex.module()?).with_context(file)?.name)
+    });
+    let unspecialized = Module::parse(shader.words)?;
     let constants = declared_constants(&unspecialized, &Declarations::of(&unspecialized));
     let module = shader.module()?;
     let entry = shader.find(&module)?;
@@ -195,6 +207,8 @@ fn inspect(arguments: &Arguments, words: &[u32], values: &Values) -> Result<Insp
         shader_outputs: interface(StorageClass::Output),
         stage: stage_name(entry.model),
         entry_point: entry.name.clone(),
+        primitives: geometry(&shader)?.map(super::Primitives::from),
+        vertex_shader: vertex_shader.transpose()?,
         constants: constants
             .into_iter()
             .map(|constant| ConstantRow {

@@ -10,7 +10,7 @@ use vkxfb::lower::reflect::vertex_reads;
 use vkxfb::lower::{Backend, Captures, Lowered, ResourcePlan, compute, native, vertex};
 use vkxfb::vertex_input::{InputRate, VertexInput};
 
-use super::specialize::Values;
+use super::source::Sources;
 
 /// Arguments of `vkxfb lower`.
 #[derive(Debug, clap::Args)]
@@ -49,12 +49,18 @@ const EXAMPLES: &str = "Examples:
   vkxfb lower my.vert.spv --backend compute --text
   vkxfb lower my.wgsl --backend vertex --varyings colour,@Position -o out.spv
   vkxfb lower my.vert.spv --backend native --stream-output stream-output.json -o out.spv
+  vkxfb lower my.vert.spv --geometry my.geom.spv --backend compute -o out.spv
+                                          a geometry shader and the vertex shader before it, in one
   vkxfb lower my.vert.spv --backend compute -o out.spv --json \\
       --attribute 0=R32G32B32_SFLOAT@0,1=R8G8B8A8_UNORM@0+12,2=R32G32B32A32_SFLOAT@1 \\
       --binding 0=16,1=16/instance
 
 Formats and rates of attributes are compiled into the module. It gets bindings, offsets and strides
 at run time; --json shows those that were given or assumed.
+
+With --geometry, that shader is captured: by compute both become one module, natively the geometry
+shader is written, and the vertex shader stays as it is (vkxfb strip-xfb, if it captures, too).
+
 vkxfb inspect shows a shader's inputs and outputs. vkxfb --help has an example of
 stream-output.json.
 
@@ -81,32 +87,40 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
             "--attribute and --binding are for the compute backend: the others leave vertex input to the driver"
         );
     }
-    let (words, values) = arguments.captured.read(&arguments.shader)?;
-    let (lowered, vertex_input) = lower(arguments, &words, &values)
-        .with_context(|| arguments.shader.display().to_string())?;
+    if arguments.backend == Backend::Vertex && arguments.captured.geometry.is_some() {
+        bail!(
+            "--geometry is for the native and the compute backend: the vertex backend takes vertex shaders alone"
+        );
+    }
+    let sources = arguments.captured.read(&arguments.shader)?;
+    let (lowered, vertex_input) =
+        lower(arguments, &sources).with_context(|| arguments.shader.display().to_string())?;
     arguments.output.put(&lowered.words, &Report::of(&lowered, vertex_input.as_ref()))
 }
 
 /// Lowers the module. Also returns the vertex input, if the module pulls its attributes.
-fn lower(
-    arguments: &Arguments,
-    words: &[u32],
-    values: &Values,
-) -> Result<(Lowered, Option<VertexInput>)> {
-    let specialization = values.specialization();
-    let mut shader = arguments.captured.shader(words, &specialization);
+fn lower(arguments: &Arguments, sources: &Sources) -> Result<(Lowered, Option<VertexInput>)> {
+    let values = sources.specialized();
+    let stages = arguments.captured.stages(sources, &values);
+    let mut shader = stages.shader;
     let list = arguments.captured.list(&shader)?;
     shader.captures = list.as_ref().map_or(Captures::Decorations, Captures::List);
     Ok(match arguments.backend {
-        Backend::Native => (native::lower_within(&shader, arguments.max_output_components)?, None),
+        Backend::Native => {
+            let mut options =
+                native::Options::new().max_output_components(arguments.max_output_components);
+            options.vertex_shader = stages.vertex.as_ref();
+            (native::lower_with(&shader, &options)?, None)
+        }
         Backend::Vertex => (vertex::lower(&shader)?, None),
         Backend::Compute => {
-            let vertex_input = arguments.attributes.vertex_input(&vertex_reads(&shader)?)?;
+            let vertex_input = arguments.attributes.vertex_input(&vertex_reads(stages.first())?)?;
             let target = compute::Target::default()
                 .workgroup_sizes(WorkgroupSizes::all(arguments.workgroup_size))
                 .resources(arguments.resources())
                 .staging(arguments.staging);
-            let options = compute::Options::new(&vertex_input).target(target);
+            let mut options = compute::Options::new(&vertex_input).target(target);
+            options.vertex_shader = stages.vertex.as_ref();
             let mut lowered = compute::lower(&shader, &options)?;
             if let Some(set) = arguments.descriptor_set {
                 lowered.move_descriptor_set(set)?;
@@ -135,6 +149,8 @@ struct Report<'a> {
     /// the native backend, its whole block.
     push_constants: Option<&'a Range<u32>>,
     spec_ids: Option<SpecIds>,
+    /// What a geometry shader behind a vertex shader declares.
+    geometry: Option<super::Primitives>,
     /// The rest is only for the compute backend.
     workgroup_size: u32,
     shared_memory: u32,
@@ -207,6 +223,7 @@ impl<'a> Report<'a> {
                 plain: ids.plain,
                 workgroup_size: ids.workgroup_size,
             }),
+            geometry: lowered.geometry().map(super::Primitives::from),
             workgroup_size: compute.map_or(0, |compute| compute.workgroup_sizes.others),
             shared_memory: compute.map_or(0, |compute| compute.shared_memory),
             attribute_locations: compute

@@ -38,7 +38,7 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::writer::MakeWriterExt;
 use vkxfb::capture::{BufferMode, CaptureList};
 use vkxfb::frontend::NAGA_THREAD;
-use vkxfb::lower::{Backend, Shader};
+use vkxfb::lower::{Backend, GeometryInput, LoweredGeometry, Shader};
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb_probe::gpu::{Message, Profile, Resources};
@@ -67,6 +67,8 @@ const EXAMPLES: &str = r#"Examples:
   vkxfb lower my.wgsl --backend compute --varyings colour,@Position -o out.spv
   vkxfb capture my.vert.spv --mesh bunny.obj -o out.ply
                                       what a shader makes of a mesh: also as CSV, JSON or a picture
+  vkxfb capture my.vert --geometry my.geom --vertices 6 --picture out.svg
+                                      what a geometry shader behind a vertex shader emits
   vkxfb probe --shader my.vert.spv --topology triangle-strip --vertices 7
   vkxfb layer install --user          let the Vulkan loader find the layer
   vkxfb completions bash              what a shell completes commands with; vkxfb man prints a page
@@ -95,7 +97,7 @@ enum Command {
     Bench(bench::Arguments),
     /// Let a fragment shader write its colour to every attachment.
     BroadcastColor(broadcast::Arguments),
-    /// Capture what a vertex shader puts out, of a mesh or of so many vertices.
+    /// Capture what a vertex or geometry shader puts out, of a mesh or of so many vertices.
     Capture(capture::Arguments),
     /// Print a script by which a shell completes commands and options.
     Completions(manual::CompletionArguments),
@@ -353,11 +355,76 @@ fn cannot_write(file: &Path) -> String {
     format!("cannot write {}", file.display())
 }
 
+/// The primitives of a geometry shader.
+#[derive(Debug, Serialize)]
+struct Primitives {
+    /// What it takes: points, lines, lines-adjacency, triangles or triangles-adjacency.
+    input: &'static str,
+    /// What it emits: points, line-strips or triangle-strips.
+    output: &'static str,
+    /// The most vertices that it emits each time.
+    max_vertices: u32,
+    /// How often it runs for a primitive.
+    invocations: u32,
+}
+
+impl From<LoweredGeometry> for Primitives {
+    fn from(geometry: LoweredGeometry) -> Self {
+        Self {
+            input: match geometry.input {
+                GeometryInput::Points => "points",
+                GeometryInput::Lines => "lines",
+                GeometryInput::LinesAdjacency => "lines-adjacency",
+                GeometryInput::Triangles => "triangles",
+                GeometryInput::TrianglesAdjacency => "triangles-adjacency",
+            },
+            output: match geometry.output_vertices {
+                1 => "points",
+                2 => "line-strips",
+                _ => "triangle-strips",
+            },
+            max_vertices: geometry.max_vertices,
+            invocations: geometry.invocations,
+        }
+    }
+}
+
+/// The values of specialisation constants of the shader's file, and of that of --geometry.
+type Specialized<'a> = [Vec<SpecializationConstant<'a>>; 2];
+
+/// The shaders of a pipeline.
+#[derive(Clone, Copy)]
+struct Stages<'a> {
+    /// The one that is captured.
+    shader: Shader<'a>,
+    /// The vertex shader before it, if that is a geometry shader.
+    vertex: Option<Shader<'a>>,
+}
+
+impl<'a> Stages<'a> {
+    /// The shader that reads vertices.
+    const fn first(&self) -> &Shader<'a> {
+        match &self.vertex {
+            Some(vertex) => vertex,
+            None => &self.shader,
+        }
+    }
+
+    /// All of them, in the order in which they run.
+    fn all(&self) -> Vec<&Shader<'a>> {
+        self.vertex.iter().chain([&self.shader]).collect()
+    }
+}
+
 /// Which shader, and what of it is captured.
 #[derive(Debug, clap::Args)]
 struct Captured {
     #[command(flatten)]
     selected: Selected,
+    /// A geometry shader, which is then what is captured, behind the vertex shader: SPIR-V, or GLSL (.geom, .gs, .glsl),
+    /// for which glslangValidator must be installed
+    #[arg(long, value_name = "FILE", conflicts_with = "stage")]
+    geometry: Option<PathBuf>,
     /// Capture these outputs, as glTransformFeedbackVaryings would, whatever the decorations say: by name, or
     /// by place as @3 (location), @3.yz (components), @Position (built-in)
     #[arg(long, value_name = "OUTPUT,...", value_delimiter = ',', value_parser = part::<String>)]
@@ -373,20 +440,29 @@ struct Captured {
 }
 
 impl Captured {
-    /// Reads the shader, and the values of its specialisation constants.
-    fn read(&self, file: &Path) -> Result<(Vec<u32>, specialize::Values)> {
-        source::read(file, self.selected.entry_point(), &self.constants)
+    /// Reads the shaders, and the values of their specialisation constants.
+    fn read(&self, file: &Path) -> Result<source::Sources> {
+        let entry_point = self.selected.entry_point();
+        source::read_all(file, entry_point, self.geometry.as_deref(), &self.constants)
     }
 
-    /// The shader that was named, with its specialisation.
-    fn shader<'a>(
+    /// The shader that is captured, and the vertex shader before it if that is a geometry shader, with their
+    /// specialisation.
+    fn stages<'a>(
         &'a self,
-        words: &'a [u32],
-        specialization: &'a [SpecializationConstant<'a>],
-    ) -> Shader<'a> {
-        let mut shader = Shader::new(words).specialization(specialization);
+        sources: &'a source::Sources,
+        values: &'a Specialized<'a>,
+    ) -> Stages<'a> {
+        let [file, geometry] = values;
+        let mut shader = Shader::new(&sources.words).specialization(file);
         (shader.stage, shader.entry_point) = (self.selected.stage(), self.selected.entry_point());
-        shader
+        match &sources.geometry {
+            None => Stages { shader, vertex: None },
+            Some((words, _)) => Stages {
+                shader: Shader::new(words).specialization(geometry).stage(ExecutionModel::Geometry),
+                vertex: Some(shader.stage(ExecutionModel::Vertex)),
+            },
+        }
     }
 
     /// Whether a list was given.
@@ -403,6 +479,9 @@ impl Captured {
         }
         if let Some(name) = &self.selected.entry_point {
             add("entry-point", name.clone());
+        }
+        if let Some(file) = &self.geometry {
+            add("geometry", file.display().to_string());
         }
         if !self.varyings.is_empty() {
             add("varyings", self.varyings.join(","));

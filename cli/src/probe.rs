@@ -276,10 +276,16 @@ fn find_subject(arguments: &Arguments, file: &Path) -> Result<Subject> {
         return Ok(Subject::built_in(shader)?);
     }
     let captured = &arguments.captured;
-    let (words, values) = captured.read(file)?;
+    if captured.geometry.is_some() {
+        bail!(
+            "the probe's model is one of vertex shaders: vkxfb capture --geometry FILE --compare compares a geometry \
+             shader with the driver's own capture"
+        );
+    }
+    let sources = captured.read(file)?;
     let name = file.display().to_string();
-    let specialization = values.specialization();
-    let mut shader = captured.shader(&words, &specialization);
+    let values = sources.specialized();
+    let mut shader = captured.stages(&sources, &values).shader;
     let list = captured.list(&shader).with_context(|| name.clone())?;
     shader.captures = list.as_ref().map_or(Captures::Decorations, Captures::List);
     Ok(Subject::from_shader(&name, &shader, &arguments.supplied.read()?)?)

@@ -3,6 +3,7 @@
 
 use std::ffi::OsStr;
 use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Context, Result, anyhow, bail};
 use spirv::MAGIC_NUMBER;
@@ -14,6 +15,9 @@ use super::specialize::{Constants, Values};
 /// What is accepted as a vertex shader.
 pub(super) const ACCEPTED: &str =
     "SPIR-V (by its content), WGSL (.wgsl) and GLSL vertex shaders (.vert, .glsl, .vs, .vsh)";
+
+/// The stage of geometry shaders, with its article.
+const GEOMETRY: &str = "a geometry shader";
 
 /// What a file contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +65,7 @@ impl Kind {
             Some("dxil" | "dxbc" | "cso") => Self::Dxil,
             Some("frag" | "fs" | "fsh" | "ps") => Self::Stage("a fragment shader"),
             Some("comp" | "cs") => Self::Stage("a compute shader"),
-            Some("geom" | "gs") => Self::CapturedStage("a geometry shader"),
+            Some("geom" | "gs") => Self::CapturedStage(GEOMETRY),
             Some("tesc") => Self::Stage("a tessellation control shader"),
             Some("tese") => Self::CapturedStage("a tessellation evaluation shader"),
             Some("mesh") => Self::Stage("a mesh shader"),
@@ -152,6 +156,77 @@ pub(super) fn read(
         _ => constants.values(&words).with_context(path)?,
     };
     Ok((words, values))
+}
+
+/// The shaders of a command line.
+pub(super) struct Sources {
+    /// The words of the shader's file.
+    pub(super) words: Vec<u32>,
+    /// The values of its specialisation constants.
+    pub(super) values: Values,
+    /// The same of the file of --geometry.
+    pub(super) geometry: Option<(Vec<u32>, Values)>,
+}
+
+impl Sources {
+    /// The values for lowering.
+    pub(super) fn specialized(&self) -> super::Specialized<'_> {
+        let geometry = self.geometry.as_ref().map(|(_, values)| values.specialization());
+        [self.values.specialization(), geometry.unwrap_or_default()]
+    }
+}
+
+/// Reads a vertex shader as [`read`] does, and the geometry shader behind it, if there is one. A constant that both have
+/// gets its value in both; what neither has is refused as [`read`] does.
+pub(super) fn read_all(
+    file: &Path,
+    entry_point: Option<&str>,
+    geometry: Option<&Path>,
+    constants: &Constants,
+) -> Result<Sources> {
+    let Some(behind) = geometry else {
+        let (words, values) = read(file, entry_point, constants)?;
+        return Ok(Sources { words, values, geometry: None });
+    };
+    let words = read_geometry(behind)?;
+    let (own, others) = constants.split(&words)?;
+    let own_values = own.values(&words).with_context(|| behind.display().to_string())?;
+    let (vertex, mut values) = read(file, entry_point, &others)?;
+    let (shared, _) = own.split(&vertex)?;
+    values.append(shared.values(&vertex).with_context(|| file.display().to_string())?);
+    Ok(Sources { words: vertex, values, geometry: Some((words, own_values)) })
+}
+
+/// Reads the words of a geometry shader: SPIR-V, or GLSL, which glslangValidator compiles.
+fn read_geometry(file: &Path) -> Result<Vec<u32>> {
+    const ACCEPTED: &str = "SPIR-V (by its content) and GLSL geometry shaders (.geom, .gs, .glsl)";
+    let bytes = read_bytes(file)?;
+    match Kind::of(file, &bytes) {
+        Kind::Spirv => words_from_bytes(&bytes).with_context(|| file.display().to_string()),
+        Kind::CapturedStage(GEOMETRY) | Kind::Glsl => compile_geometry(file),
+        kind => Err(refuse(file, &bytes, kind, ACCEPTED)),
+    }
+}
+
+/// Compiles GLSL: naga, which compiles that of vertex shaders, has no geometry stage.
+fn compile_geometry(file: &Path) -> Result<Vec<u32>> {
+    const COMPILER: &str = "glslangValidator";
+    let path = file.display();
+    let module = tempfile::NamedTempFile::new().context("cannot make a temporary file")?;
+    let mut command = Command::new(COMPILER);
+    command.args(["--quiet", "-V", "-S", "geom", "-o"]).arg(module.path()).arg(file);
+    let output = command.output().with_context(|| {
+        format!(
+            "{path} is a geometry shader in GLSL, and {COMPILER}, which would compile it, cannot be run: install \
+             glslang, or give the SPIR-V"
+        )
+    })?;
+    if !output.status.success() {
+        let said = [output.stdout, output.stderr].concat();
+        bail!("{COMPILER} does not compile {path}:\n{}", String::from_utf8_lossy(&said).trim());
+    }
+    let bytes = read_bytes(module.path())?;
+    words_from_bytes(&bytes).with_context(|| path.to_string())
 }
 
 /// Reads the words of a SPIR-V file.

@@ -7,7 +7,7 @@ use vkxfb::spirv::declarations::{Declarations, Type};
 use vkxfb::spirv::specialization::{DeclaredConstant, SpecializationConstant, declared_constants};
 
 /// The values that a pipeline would get.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(super) struct Constants {
     /// Set a specialisation constant to a value of its type: 4=5, 4=-5, 4=0.5 or 4=true. An override constant
     /// of WGSL goes by its @id, or by its name if it has none
@@ -28,6 +28,11 @@ enum Value {
 pub(super) struct Values(Vec<(u32, Vec<u8>)>);
 
 impl Values {
+    /// Adds values of other constants.
+    pub(super) fn append(&mut self, mut others: Self) {
+        self.0.append(&mut others.0);
+    }
+
     /// Returns the values for lowering.
     pub(super) fn specialization(&self) -> Vec<SpecializationConstant<'_>> {
         self.0
@@ -41,6 +46,18 @@ impl Constants {
     /// Returns the values for a source in WGSL.
     pub(super) fn overrides(&self) -> Vec<(String, f64)> {
         self.constants.iter().map(|(key, value)| (key.clone(), value.number())).collect()
+    }
+
+    /// The values for constants that a module has, and the others.
+    pub(super) fn split(&self, words: &[u32]) -> Result<(Self, Self)> {
+        let module = Module::parse(words)?;
+        let declared = declared_constants(&module, &Declarations::of(&module));
+        let has = |(key, _): &(String, Value)| {
+            let id = key.parse::<u32>();
+            id.is_ok_and(|id| declared.iter().any(|constant| constant.constant_id == id))
+        };
+        let (own, others) = self.constants.iter().cloned().partition(has);
+        Ok((Self { constants: own }, Self { constants: others }))
     }
 
     /// Returns the values for a module. Vulkan ignores values for constants that the module does

@@ -187,28 +187,43 @@ impl Contents {
     /// # Errors
     /// [`ContentsError`]
     pub fn of(shader: &Shader<'_>, given: &Given, missing: Missing) -> Result<Self, ContentsError> {
-        let interface = resource_interface(shader)?;
-        let source = Source::of(shader)?;
-        if let Some(variable) = source.heap {
+        Self::of_stages(&[shader], given, missing)
+    }
+
+    /// The contents of what the shaders of a pipeline use. They share sets and push constants.
+    ///
+    /// # Errors
+    /// [`ContentsError`]
+    pub fn of_stages(
+        shaders: &[&Shader<'_>],
+        given: &Given,
+        missing: Missing,
+    ) -> Result<Self, ContentsError> {
+        let interfaces = shaders.iter().map(|shader| resource_interface(shader));
+        let interfaces: Vec<_> = interfaces.collect::<Result<_, _>>()?;
+        let sources = shaders.iter().map(|shader| Source::of(shader));
+        let mut sources: Vec<Source> = sources.collect::<Result<_, _>>()?;
+        if let Some(variable) = sources.iter_mut().find_map(|source| source.heap.take()) {
             return Err(ContentsError::DescriptorHeap { variable });
         }
+        let descriptors = || interfaces.iter().flat_map(|interface| &interface.descriptors);
         let mut bindings: BTreeMap<(u32, u32), Vec<&DescriptorUse>> = BTreeMap::new();
-        for descriptor in &interface.descriptors {
+        for descriptor in descriptors() {
             bindings.entry((descriptor.set, descriptor.binding)).or_default().push(descriptor);
         }
         let mut this = Self::default();
         for uses in bindings.values() {
-            let buffer = this.buffer(&source, uses, given, missing)?;
+            let buffer = this.buffer(&sources, uses, given, missing)?;
             this.buffers.push(buffer);
         }
         for ((set, binding), bytes) in &given.buffers {
             if !bindings.contains_key(&(*set, *binding)) {
-                let used = interface.descriptors.iter().map(place_of).collect();
+                let used = descriptors().map(place_of).collect();
                 return Err(unused(bytes, format!("descriptor set {set} binding {binding}"), used));
             }
         }
-        let end = u64::from(interface.push_constants.end);
-        this.push_constants = this.constants(&source, end, given, missing)?;
+        let end = interfaces.iter().map(|interface| interface.push_constants.end).max();
+        this.push_constants = this.constants(&sources, end.unwrap_or(0).into(), given, missing)?;
         Ok(this)
     }
 
@@ -224,7 +239,7 @@ impl Contents {
 
     fn buffer(
         &mut self,
-        source: &Source,
+        sources: &[Source],
         uses: &[&DescriptorUse],
         given: &Given,
         missing: Missing,
@@ -232,10 +247,12 @@ impl Contents {
         let (first, kind, count) = binding_of(uses)?;
         let (set, binding) = (first.set, first.binding);
         let what = place_of(first);
-        let blocks = source.blocks(set, binding);
-        let layouts = blocks.iter().map(|(variable, pointee, ty)| {
-            let elements = source.elements_read(*variable, *pointee);
-            Ok(Block::of(&source.declarations, *ty)?.with_elements(elements))
+        let layouts = sources.iter().flat_map(|source| {
+            let blocks = source.blocks(set, binding).into_iter();
+            blocks.map(move |(variable, pointee, ty)| {
+                let elements = source.elements_read(variable, pointee);
+                Ok(Block::of(&source.declarations, ty)?.with_elements(elements))
+            })
         });
         let layouts: Vec<Block> = layouts
             .collect::<Result<_, _>>()
@@ -255,7 +272,7 @@ impl Contents {
                 });
             }
             (None, Missing::MakeUp) => {
-                source.check_addresses(&what, &layouts)?;
+                check_addresses(sources, &what, &layouts)?;
                 let tail = u64::from(stride.unwrap_or(0)) * u64::from(MADE_UP_ELEMENTS);
                 let bytes = made_up(&what, &layouts, size + tail, set.rotate_left(16) ^ binding)?;
                 self.made_up.push(format!("{what}, {} bytes", bytes.len()));
@@ -267,12 +284,14 @@ impl Contents {
 
     fn constants(
         &mut self,
-        source: &Source,
+        sources: &[Source],
         end: u64,
         given: &Given,
         missing: Missing,
     ) -> Result<Vec<u8>, ContentsError> {
-        let Some((variable, ty)) = source.push_constants() else {
+        let blocks =
+            || sources.iter().filter_map(|source| Some((source, source.push_constants()?)));
+        let Some((_, (variable, _))) = blocks().next() else {
             return match &given.push_constants {
                 Some(bytes) => Err(unused(bytes, "push constants".to_owned(), Vec::new())),
                 None => Ok(Vec::new()),
@@ -285,10 +304,11 @@ impl Contents {
                 return Err(ContentsError::MissingPushConstants { variable, bytes: end });
             }
             (None, Missing::MakeUp) => {
-                let block = Block::of(&source.declarations, ty)
+                let layouts = blocks().map(|(source, (_, ty))| Block::of(&source.declarations, ty));
+                let layouts: Vec<Block> = layouts
+                    .collect::<Result<_, _>>()
                     .map_err(|problem| ContentsError::Layout { what: what.clone(), problem })?;
-                let layouts = [block];
-                source.check_addresses(&what, &layouts)?;
+                check_addresses(sources, &what, &layouts)?;
                 self.made_up.push(format!("{what}, {end} bytes"));
                 made_up(&what, &layouts, end, u32::MAX)?
             }
@@ -390,14 +410,15 @@ impl Source {
         let name = self.declarations.name(id).or_else(|| self.declarations.name(ty));
         Some((name.map_or_else(|| id.to_string(), |name| format!("'{name}' ({id})")), ty))
     }
+}
 
-    /// Checks that there are no device addresses among what has to be made up.
-    fn check_addresses(&self, what: &str, blocks: &[Block]) -> Result<(), ContentsError> {
-        // As integers of 64 bits or as pairs of 32 they are not told from numbers.
-        match self.follows_addresses || blocks.iter().any(|block| block.has_pointers) {
-            true => Err(ContentsError::Addresses { what: what.to_owned() }),
-            false => Ok(()),
-        }
+/// Checks that there are no device addresses among what has to be made up.
+fn check_addresses(sources: &[Source], what: &str, blocks: &[Block]) -> Result<(), ContentsError> {
+    // As integers of 64 bits or as pairs of 32 they are not told from numbers.
+    let follow = sources.iter().any(|source| source.follows_addresses);
+    match follow || blocks.iter().any(|block| block.has_pointers) {
+        true => Err(ContentsError::Addresses { what: what.to_owned() }),
+        false => Ok(()),
     }
 }
 

@@ -1,11 +1,11 @@
-//! Lists what a vertex shader reads, for applications that must provide it without knowing the
-//! shader.
+//! Lists what a vertex shader reads, and what a geometry shader takes and emits, for applications that must
+//! provide it without knowing the shader.
 
 mod resources;
 
 use std::collections::BTreeMap;
 
-use spirv::{Decoration, StorageClass};
+use spirv::{Decoration, ExecutionModel, StorageClass};
 
 pub use self::resources::{
     DescriptorCount, DescriptorUse, ResourceInterface, ResourceType, resource_interface,
@@ -14,7 +14,7 @@ use super::inputs::parts::{Part, parts};
 use super::interface::built_in;
 use super::uses::DESCRIPTORS;
 use super::widen::{INTERFACE, widen};
-use super::{LowerError, Shader, push_constants};
+use super::{LowerError, LoweredGeometry, Shader, push_constants};
 use crate::spirv::declarations::{Declarations, Type};
 use crate::spirv::static_use::StaticUse;
 use crate::vertex_input::{
@@ -100,6 +100,21 @@ pub fn vertex_reads(shader: &Shader<'_>) -> Result<VertexReads, LowerError> {
         attributes: attributes.into_values().collect(),
         resources: resources(&declarations, &used),
     })
+}
+
+/// What a geometry shader declares: the primitives that it takes and emits. `None` for a shader of another
+/// stage.
+///
+/// # Errors
+/// [`LowerError`]: the module is invalid, it has no such shader, or a geometry shader does not declare its
+/// primitives.
+pub fn geometry(shader: &Shader<'_>) -> Result<Option<LoweredGeometry>, LowerError> {
+    let module = shader.module()?;
+    let entry = shader.find(&module)?;
+    match entry.model {
+        ExecutionModel::Geometry => LoweredGeometry::of(&module, &entry).map(Some),
+        _ => Ok(None),
+    }
 }
 
 /// A member of a push constant block that a shader uses.

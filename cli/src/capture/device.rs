@@ -4,26 +4,31 @@
 use anyhow::{Context as _, Result, bail};
 use ash::vk;
 use vkxfb::capture::{Layout, MAX_XFB_BUFFERS};
-use vkxfb::lower::{Backend, Captures, Lowered, Shader, compute, native, vertex};
+use vkxfb::lower::{Backend, Captures, Lowered, LoweredGeometry, Shader, compute, native, vertex};
 use vkxfb::runtime::{
     Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, CounterBuffer,
     IndexBuffer, IndexType, MemoryLocation, Pipeline, PipelineDesc, Recorded, Recorder,
     RuntimeError, VertexBuffer,
 };
+use vkxfb::spirv::declarations::Declarations;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb_probe::contents::Contents;
 use vkxfb_probe::gpu::{BoundContents, Gpu, begin_render_pass};
 use vkxfb_probe::subject::writes_point_size;
 
 use super::attributes::VertexData;
+use super::count_query::CountQuery;
 use super::drawn::Drawn;
+use crate::Stages;
 
 /// Bytes of a counter.
 const COUNTER: u64 = 4;
 
 /// What is captured, and of what.
 pub(super) struct Job<'a> {
-    pub(super) shader: &'a Shader<'a>,
+    pub(super) stages: &'a Stages<'a>,
+    /// What the geometry shader declares, if one is captured.
+    pub(super) geometry: Option<LoweredGeometry>,
     pub(super) vertex_data: &'a VertexData,
     pub(super) contents: &'a Contents,
     pub(super) drawn: &'a Drawn,
@@ -32,6 +37,32 @@ pub(super) struct Job<'a> {
     /// Bytes of each capture buffer; otherwise there is room for everything.
     pub(super) buffer_size: Option<u64>,
 }
+
+impl Job<'_> {
+    /// The topology of the captured primitives, as a draw of them would have it: a geometry shader has its own.
+    pub(super) fn captured_topology(&self) -> PrimitiveTopology {
+        match self.geometry {
+            None => self.topology,
+            Some(LoweredGeometry { output_vertices: 1, .. }) => PrimitiveTopology::PointList,
+            Some(LoweredGeometry { output_vertices: 2, .. }) => PrimitiveTopology::LineList,
+            Some(_) => PrimitiveTopology::TriangleList,
+        }
+    }
+
+    /// Primitives that there is room for at first: without a geometry shader, all. What that emits is not known
+    /// before; it is as many as it may emit, unless these are very many.
+    fn expected_primitives(&self) -> u64 {
+        let drawn = self.drawn.primitives(self.topology);
+        let Some(LoweredGeometry { invocations, max_vertices, .. }) = self.geometry else {
+            return drawn;
+        };
+        let most = u64::from(invocations) * u64::from(max_vertices);
+        drawn.saturating_mul(most).min(MOST_EXPECTED.max(drawn))
+    }
+}
+
+/// Primitives of a geometry shader that there is room for in a first capture, if it may emit more.
+const MOST_EXPECTED: u64 = 1 << 20;
 
 /// What came of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,14 +81,27 @@ struct Made {
     pipeline: Option<Pipeline>,
     arena: Option<Arena>,
     contents: BoundContents,
+    query: Option<CountQuery>,
 }
 
 /// Captures on one backend.
 pub(super) fn take(gpu: &mut Gpu, backend: Backend, job: &Job<'_>) -> Result<Taken> {
     check(gpu, backend, job)?;
+    let room = job.expected_primitives();
+    let taken = take_once(gpu, backend, job, room)?;
+    // What a geometry shader emits was counted, so the second time it finds room.
+    match job.buffer_size.is_none() && taken.primitives_written < taken.primitives_needed {
+        true => take_once(gpu, backend, job, taken.primitives_needed),
+        false => Ok(taken),
+    }
+}
+
+/// Captures once, with room for so many primitives.
+fn take_once(gpu: &mut Gpu, backend: Backend, job: &Job<'_>, room: u64) -> Result<Taken> {
     let mut made = Made::default();
-    let taken = take_with(gpu, backend, job, &mut made);
-    let Made { buffers, pipeline, arena, contents } = made;
+    let taken = take_with(gpu, backend, job, room, &mut made);
+    let Made { buffers, pipeline, arena, contents, query } = made;
+    query.into_iter().for_each(|query| query.destroy(gpu));
     buffers.into_iter().for_each(|buffer| gpu.destroy_buffer(buffer));
     pipeline.into_iter().for_each(|pipeline| gpu.destroy_pipeline(pipeline));
     arena.into_iter().for_each(|arena| gpu.destroy_arena(arena));
@@ -74,7 +118,8 @@ fn check(gpu: &Gpu, backend: Backend, job: &Job<'_>) -> Result<()> {
     if backend == Backend::Compute {
         return Ok(());
     }
-    if job.topology == PrimitiveTopology::PointList && !writes_point_size(job.shader.words)? {
+    let draws_points = job.topology == PrimitiveTopology::PointList && job.geometry.is_none();
+    if draws_points && !writes_point_size(job.stages.shader.words)? {
         bail!(
             "the shader writes no PointSize, without which the {backend} backend may draw no points"
         );
@@ -88,28 +133,57 @@ fn check(gpu: &Gpu, backend: Backend, job: &Job<'_>) -> Result<()> {
 
 fn lower(gpu: &Gpu, backend: Backend, job: &Job<'_>) -> Result<Lowered> {
     let components = gpu.capabilities().limits.max_vertex_output_components;
-    let shader = job.shader;
+    let Stages { shader, vertex } = job.stages;
     Ok(match backend {
-        Backend::Native => match shader.captures {
-            Captures::Decorations => native::lower(shader)?,
-            Captures::List(_) => native::lower_within(shader, components)?,
-        },
+        Backend::Native => {
+            let mut options = native::Options::new();
+            options.vertex_shader = vertex.as_ref();
+            if vertex.is_none() {
+                options.max_output_components = components;
+            }
+            native::lower_with(shader, &options)?
+        }
         Backend::Vertex => vertex::lower(shader)?,
         Backend::Compute => {
             let target = gpu.compute_target(backend)?;
             let vertex_input = &job.vertex_data.input;
-            compute::lower(shader, &compute::Options::new(vertex_input).target(target))?
+            let mut options = compute::Options::new(vertex_input).target(target);
+            options.vertex_shader = vertex.as_ref();
+            compute::lower(shader, &options)?
         }
     })
 }
 
-fn take_with(gpu: &mut Gpu, backend: Backend, job: &Job<'_>, made: &mut Made) -> Result<Taken> {
+/// The layout of what is captured, whose variables are those of the shader. A module of several stages has others.
+fn layout_of(lowered: &Lowered, shader: &Shader<'_>) -> Result<Layout> {
+    if lowered.geometry().is_none() {
+        return Ok(lowered.layout.clone());
+    }
+    let module = shader.module()?;
+    let entry = shader.find(&module)?;
+    let declarations = Declarations::of(&module);
+    Ok(match shader.captures {
+        Captures::Decorations => Layout::from_decorations(&module, &declarations, &entry)?,
+        Captures::List(list) => Layout::from_list(&declarations, &entry, list)?,
+    })
+}
+
+fn take_with(
+    gpu: &mut Gpu,
+    backend: Backend,
+    job: &Job<'_>,
+    room: u64,
+    made: &mut Made,
+) -> Result<Taken> {
     let lowered = lower(gpu, backend, job)?;
-    let layout = lowered.layout.clone();
+    let layout = layout_of(&lowered, &job.stages.shader)?;
     made.contents = gpu.bind_contents(job.contents)?;
     make_pipeline(gpu, &lowered, job, made)?;
-    let needed = job.drawn.primitives(job.topology);
-    let vertices = u128::from(needed) * u128::from(job.topology.vertices_per_primitive());
+    let per_primitive = job.captured_topology().vertices_per_primitive();
+    let vertices = u128::from(room) * u128::from(per_primitive);
+    if job.geometry.is_some() {
+        made.query = Some(CountQuery::new(gpu, backend)?);
+    }
     let targets = make_targets(gpu, backend, &layout, vertices, job, made)?;
     let captured_to = made.buffers.len();
     let counters = make_counters(gpu, backend, &targets, made)?;
@@ -134,8 +208,12 @@ fn take_with(gpu: &mut Gpu, backend: Backend, job: &Job<'_>, made: &mut Made) ->
         let size = (written * u64::from(*stride)).min(made.size());
         buffers[*buffer] = gpu.read(made, 0..size)?;
     }
-    let primitives_written = written / u64::from(job.topology.vertices_per_primitive());
-    Ok(Taken { layout, buffers, primitives_written, primitives_needed: needed })
+    let primitives_written = written / u64::from(per_primitive);
+    let primitives_needed = match &made.query {
+        Some(query) => query.needed(gpu)?,
+        None => room,
+    };
+    Ok(Taken { layout, buffers, primitives_written, primitives_needed })
 }
 
 fn make_pipeline(gpu: &mut Gpu, lowered: &Lowered, job: &Job<'_>, made: &mut Made) -> Result<()> {
@@ -155,6 +233,7 @@ fn make_pipeline(gpu: &mut Gpu, lowered: &Lowered, job: &Job<'_>, made: &mut Mad
     let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }?;
     let mut arena = ArenaDesc::for_draws(1, 1).with_pipeline(&pipeline, 1);
     arena.scratch += indices.map_or(0, ArenaDesc::restart_scratch);
+    arena = arena.with_geometry(&pipeline, 1, job.drawn.items(job.topology));
     made.pipeline = Some(pipeline);
     made.arena = Some(gpu.create_arena(&arena)?);
     Ok(())
@@ -254,7 +333,7 @@ fn submit(
     counters: &[Option<CounterBuffer>],
     inputs: &Inputs,
 ) -> Result<Recorded> {
-    let Made { contents, arena: Some(arena), pipeline: Some(pipeline), .. } = made else {
+    let Made { contents, arena: Some(arena), pipeline: Some(pipeline), query, .. } = made else {
         bail!("no pipeline");
     };
     // What is bound behind the last buffer that is captured to would be refused.
@@ -270,14 +349,22 @@ fn submit(
         // SAFETY: the command buffer is outside of a render pass, and in one where graphics are drawn; everything that
         // is bound is of this device, outlives the submission, and holds all that the draw reads.
         unsafe {
+            if let Some(query) = query {
+                query.reset(context, cmd);
+            }
             if is_graphics {
                 begin_render_pass(context, cmd, render_pass, framebuffer);
             }
             let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
             // What begins ends, whatever comes between.
+            let counted =
+                query.as_ref().map_or(Ok(()), |query| query.begin(context, cmd, &mut recorder));
             let drawn = draw(&mut recorder, job, contents.sets(), inputs.index_buffer.as_ref());
+            let counted = counted.and_then(|()| {
+                query.as_ref().map_or(Ok(()), |query| query.end(context, cmd, &mut recorder))
+            });
             let ended = recorder.end(counters);
-            let recorded = drawn.and(ended)?;
+            let recorded = drawn.and(counted).and(ended)?;
             if is_graphics {
                 context.device().cmd_end_render_pass(cmd);
             }

@@ -67,6 +67,18 @@ impl Drawn {
     }
 }
 
+impl Drawn {
+    /// What a geometry shader may run for, of all instances: with restarts each index may begin a primitive.
+    pub(super) fn items(&self, topology: PrimitiveTopology) -> u64 {
+        match self {
+            Self::Indices { draw, restart: true, .. } => {
+                u64::from(draw.index_count) * u64::from(draw.instance_count)
+            }
+            _ => self.primitives(topology),
+        }
+    }
+}
+
 /// The index that restarts primitives.
 const RESTART: u32 = IndexType::Uint32.restart_index();
 

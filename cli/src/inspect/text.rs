@@ -6,11 +6,24 @@ use anyhow::Result;
 use comfy_table::{Table, TableStyle};
 
 use super::{BufferRow, Inspection, InterfaceRow, PushConstantRow};
+use crate::Primitives;
 
 /// Renders the tables; with `gl` those of OpenGL instead of those of Vulkan.
 pub(super) fn render(inspection: &Inspection, gl: bool) -> Result<String> {
     let mut text = String::new();
-    writeln!(text, "{} shader '{}'", inspection.stage, inspection.entry_point)?;
+    write!(text, "{} shader '{}'", inspection.stage, inspection.entry_point)?;
+    match &inspection.vertex_shader {
+        Some(vertex) => writeln!(text, ", behind vertex shader '{vertex}'")?,
+        None => writeln!(text)?,
+    }
+    if let Some(Primitives { input, output, max_vertices, invocations }) = &inspection.primitives {
+        let plural = if *max_vertices == 1 { "vertex" } else { "vertices" };
+        let times = if *invocations == 1 { "once" } else { &format!("{invocations} times") };
+        writeln!(
+            text,
+            "takes {input}, and emits {output} of at most {max_vertices} {plural} in all; runs {times} for each"
+        )?;
+    }
     if !inspection.constants.is_empty() {
         let mut constants = table(&["id", "type", "name", "default"]);
         for row in &inspection.constants {

@@ -142,9 +142,10 @@ const fn descriptor_type(kind: BufferKind) -> vk::DescriptorType {
 }
 
 fn layout_binding(buffer: &BufferContents) -> vk::DescriptorSetLayoutBinding<'static> {
+    let stages = vk::ShaderStageFlags::VERTEX | vk::ShaderStageFlags::GEOMETRY;
     vk::DescriptorSetLayoutBinding::default()
         .binding(buffer.binding)
         .descriptor_type(descriptor_type(buffer.kind))
         .descriptor_count(buffer.count)
-        .stage_flags(vk::ShaderStageFlags::VERTEX | vk::ShaderStageFlags::COMPUTE)
+        .stage_flags(stages | vk::ShaderStageFlags::COMPUTE)
 }

@@ -1,0 +1,118 @@
+//! A query for what a geometry shader emits, which only the device knows.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use ash::vk;
+use vkxfb::lower::Backend;
+use vkxfb::runtime::{Context, QueryKind, QueryPool, Recorder, RuntimeError};
+use vkxfb_probe::gpu::Gpu;
+
+/// A query of `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`, or what takes its place.
+pub(super) enum CountQuery {
+    /// The library's, by compute.
+    Own(QueryPool),
+    /// The driver's, of its own captures.
+    Driver(vk::QueryPool),
+}
+
+/// Long enough for a submission that was waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+impl CountQuery {
+    pub(super) fn new(gpu: &mut Gpu, backend: Backend) -> Result<Self> {
+        if backend != Backend::Native {
+            return Ok(Self::Own(gpu.create_query_pool(QueryKind::TransformFeedbackStream, 1)?));
+        }
+        if !gpu.capabilities().transform_feedback.as_ref().is_some_and(|support| support.queries) {
+            bail!(
+                "the device has no transformFeedbackQueries, which count what a geometry shader emits"
+            );
+        }
+        let info = vk::QueryPoolCreateInfo::default()
+            .query_type(vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT)
+            .query_count(1);
+        // SAFETY: the device is live, and has such queries.
+        let pool = unsafe { gpu.context().device().create_query_pool(&info, None) };
+        pool.map(Self::Driver).context("vkCreateQueryPool")
+    }
+
+    /// # Safety
+    /// `cmd` is being recorded, outside of a render pass.
+    pub(super) unsafe fn reset(&self, context: &Context, cmd: vk::CommandBuffer) {
+        if let Self::Driver(pool) = self {
+            // SAFETY: the caller's contract.
+            unsafe { context.device().cmd_reset_query_pool(cmd, *pool, 0, 1) };
+        }
+    }
+
+    /// # Safety
+    /// `cmd` is being recorded, with the recorder and after [`reset`](Self::reset).
+    pub(super) unsafe fn begin(
+        &self,
+        context: &Context,
+        cmd: vk::CommandBuffer,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<(), RuntimeError> {
+        let none = vk::QueryControlFlags::empty();
+        match self {
+            // SAFETY: the caller's contract.
+            Self::Own(pool) => unsafe { recorder.begin_query(pool, 0) },
+            Self::Driver(pool) => {
+                // SAFETY: the caller's contract.
+                unsafe { context.device().cmd_begin_query(cmd, *pool, 0, none) };
+                Ok(())
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`begin`](Self::begin), which was called.
+    pub(super) unsafe fn end(
+        &self,
+        context: &Context,
+        cmd: vk::CommandBuffer,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<(), RuntimeError> {
+        match self {
+            Self::Own(_) => recorder.end_query(QueryKind::TransformFeedbackStream),
+            Self::Driver(pool) => {
+                // SAFETY: the caller's contract.
+                unsafe { context.device().cmd_end_query(cmd, *pool, 0) };
+                Ok(())
+            }
+        }
+    }
+
+    /// Primitives that were emitted, after a submission with the query was waited for.
+    pub(super) fn needed(&self, gpu: &Gpu) -> Result<u64> {
+        let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
+        // Primitives written and needed.
+        let mut values = [0u64; 2];
+        match self {
+            Self::Own(pool) => {
+                let bytes = bytemuck::bytes_of_mut(&mut values);
+                // SAFETY: the query has ended.
+                unsafe { pool.results(0, 1, bytes, 16, flags, PATIENCE) }?;
+            }
+            Self::Driver(pool) => {
+                let mut all = [values];
+                // SAFETY: as above.
+                unsafe { gpu.context().device().get_query_pool_results(*pool, 0, &mut all, flags) }
+                    .context("vkGetQueryPoolResults")?;
+                [values] = all;
+            }
+        }
+        Ok(values[1])
+    }
+
+    pub(super) fn destroy(self, gpu: &mut Gpu) {
+        match self {
+            Self::Own(pool) => gpu.destroy_query_pool(pool),
+            // SAFETY: nothing is in flight.
+            Self::Driver(pool) => unsafe {
+                gpu.context().device().destroy_query_pool(pool, None);
+            },
+        }
+    }
+}

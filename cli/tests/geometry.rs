@@ -1,0 +1,223 @@
+//! Commands that take a geometry shader behind a vertex shader.
+//!
+//! What is right is what the source of the shaders says, and what the driver captures of the same draw.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
+
+mod command;
+#[path = "../../tests/common/mod.rs"]
+mod common;
+
+use self::command::{Ran, Shaders, command, vkxfb};
+use serde_json::json;
+
+const VERTEX: &str = "
+    #version 450
+    layout(constant_id = 1) const uint FIRST = 0;
+    layout(set = 0, binding = 1) uniform Both { uint of_vertex; uint of_geometry; };
+    layout(push_constant) uniform Pushed { uint unread; uint added; };
+    layout(location = 0) flat out uint number;
+    void main() {
+        number = FIRST + of_vertex + added + gl_VertexIndex;
+        gl_Position = vec4(gl_VertexIndex, -gl_VertexIndex, 0, 1);
+    }";
+
+/// Of even primitives a strip of two triangles, of odd ones what is no triangle.
+const GEOMETRY: &str = "#version 450
+    layout(constant_id = 1) const uint FIRST = 0;
+    layout(triangles, invocations = 2) in;
+    layout(triangle_strip, max_vertices = 4) out;
+    layout(set = 0, binding = 1) uniform Both { uint of_vertex; uint of_geometry; };
+    layout(location = 0) flat in uint number[];
+    layout(location = 0) flat out uvec2 found;
+    void main() {
+        uint count = gl_PrimitiveIDIn % 2 == 0 ? 4 : 2;
+        for (uint i = 0; i < count; i++) {
+            gl_Position = gl_in[i % 3].gl_Position;
+            found = uvec2(number[i % 3], FIRST + of_geometry + gl_InvocationID);
+            EmitVertex();
+        }
+    }";
+
+/// Both shaders, the second as SPIR-V and as GLSL, and arguments for what they read.
+struct Files {
+    shaders: Shaders,
+    vertex: String,
+    geometry: String,
+    source: String,
+    read: Vec<String>,
+}
+
+impl Files {
+    fn new() -> Self {
+        let shaders = Shaders::new();
+        let words = common::compile_stage("geom", GEOMETRY, &[]);
+        let dwords = |values: &[u32]| bytemuck::cast_slice::<u32, u8>(values).to_vec();
+        let read = [
+            "--uniform".to_owned(),
+            format!("0.1={}", shaders.file("both.bin", &dwords(&[100, 7]))),
+            "--push".to_owned(),
+            shaders.file("pushed.bin", &dwords(&[0, 1000])),
+        ];
+        Self {
+            vertex: shaders.glsl("my.vert.spv", VERTEX),
+            geometry: shaders.file("my.geom.spv", bytemuck::cast_slice(&words)),
+            source: shaders.file("my.geom", GEOMETRY.as_bytes()),
+            read: read.to_vec(),
+            shaders,
+        }
+    }
+
+    fn run(&self, name: &str, more: &[&str]) -> Ran {
+        let all = [&[name, &self.vertex, "--geometry", &self.geometry], more].concat();
+        vkxfb(&all)
+    }
+
+    fn capture(&self, more: &[&str]) -> Ran {
+        let read: Vec<&str> = self.read.iter().map(String::as_str).collect();
+        let always = ["--varyings", "@Position,found", "--validate"];
+        self.run("capture", &[&read[..], &always, more].concat())
+    }
+}
+
+#[test]
+fn what_a_geometry_shader_emits_is_captured() {
+    let files = Files::new();
+    // Primitives 0 and 2 of four, by both invocations.
+    let draw = ["--vertices", "12", "--constant", "1=20"];
+    let run = |more: &[&str]| files.capture(&[&draw[..], more].concat()).exits(0);
+    let json = run(&["--format", "json", "--compare"]).json();
+    let mut expected = Vec::new();
+    for primitive in [0, 2] {
+        for invocation in 0..2 {
+            // The strip is 0, 1, 2, 0: its second triangle is turned.
+            for slot in [0, 1, 2, 1, 0, 2] {
+                let vertex = 3 * primitive + slot;
+                expected.push(json!([1120 + vertex, 27 + invocation]));
+            }
+        }
+    }
+    let records = json["records"].as_array().unwrap();
+    let found: Vec<_> = records.iter().map(|r| r["outputs"]["found"].clone()).collect();
+    assert_eq!(found, expected);
+    assert_eq!(records[3]["outputs"]["gl_Position"], json!([1.0, -1.0, 0.0, 1.0]));
+    assert_eq!(
+        [&json["primitives_written"], &json["primitives_needed"], &json["vertices_per_primitive"]],
+        [&json!(8), &json!(8), &json!(3)]
+    );
+
+    // What does not fit is counted, too.
+    for backend in ["native", "compute"] {
+        let some = run(&["--buffer-size", "300", "--backend", backend, "--format", "json"]).json();
+        let counts = [&some["primitives_written"], &some["primitives_needed"]];
+        assert_eq!(counts, [&json!(4), &json!(8)], "{backend}");
+    }
+    // The picture and the mesh have the triangles.
+    let (picture, mesh) = (files.shaders.path("out.svg"), files.shaders.path("out.ply"));
+    let out = ["--picture", picture.to_str().unwrap(), "-o", mesh.to_str().unwrap()];
+    let said = run(&out).stdout;
+    assert!(said.contains("24 vertices of 8 primitives (triangle-list) written"), "{said}");
+    assert!(std::fs::read_to_string(mesh).unwrap().contains("element vertex 24"));
+    assert!(std::fs::read_to_string(picture).unwrap().contains("8 primitives captured"));
+
+    // By indices, with restarts, and from source.
+    let indices = files.shaders.file("indices.txt", b"3 4 5 restart 0 1 restart 6 7 8 2 1 0");
+    let source = ["--geometry", &files.source];
+    let indexed = ["--indices", &indices, "--restart", "--compare"];
+    let read: Vec<&str> = files.read.iter().map(String::as_str).collect();
+    let always = ["capture", &files.vertex, "--varyings", "found", "--format", "csv", "--validate"];
+    let ran = vkxfb(&[&always[..], &read, &source, &indexed].concat()).exits(0);
+    assert!(ran.stderr.contains("equal to the driver's own capture, 24 records"), "{}", ran.stderr);
+}
+
+#[test]
+fn more_than_there_was_room_for_is_captured_again() {
+    // It may emit 128 vertices of each of 5000 primitives by 4 invocations, and emits more than a million lines.
+    let shaders = Shaders::new();
+    let vertex = shaders.glsl("many.vert.spv", "#version 450\nvoid main() {}");
+    let source = "#version 450
+        layout(points, invocations = 4) in;
+        layout(line_strip, max_vertices = 128) out;
+        layout(location = 0) flat out uint found;
+        void main() {
+            for (uint i = 0; i < 128; i++) { found = i; EmitVertex(); }
+        }";
+    let words = common::compile_stage("geom", source, &[]);
+    let geometry = shaders.file("many.geom.spv", bytemuck::cast_slice(&words));
+    let file = shaders.path("out.csv");
+    let all = ["capture", &vertex, "--geometry", &geometry, "--varyings", "found"];
+    let draw = ["--topology", "point-list", "--vertices", "2100", "-o", file.to_str().unwrap()];
+    let said = vkxfb(&[&all[..], &draw].concat()).exits(0).stdout;
+    let lines = 2100 * 4 * 127;
+    let what = format!("{} vertices of {lines} primitives (line-list) written; backend", 2 * lines);
+    assert!(said.contains(&what), "{said}");
+}
+
+#[test]
+fn both_stages_are_lowered_into_one_module() {
+    let files = Files::new();
+    let out = files.shaders.path("out.spv");
+    let lower = |backend, more: &[&str]| {
+        let always = ["--backend", backend, "--varyings", "found", "--json"];
+        files.run("lower", &[&always[..], &["-o", out.to_str().unwrap()], more].concat())
+    };
+    for (backend, model) in [("compute", "GLCompute"), ("native", "Geometry")] {
+        let json = lower(backend, &[]).exits(0).json();
+        let geometry = json!({
+            "input": "triangles", "output": "triangle-strips", "max_vertices": 4, "invocations": 2
+        });
+        assert_eq!(json["geometry"], geometry, "{backend}");
+        assert_eq!(json["strides"], json!([8, null, null, null]));
+        let words = std::fs::read(&out).unwrap();
+        let words: Vec<u32> =
+            words.chunks_exact(4).map(|b| u32::from_le_bytes(b.try_into().unwrap())).collect();
+        common::validate(&words, "vulkan1.2");
+        let text = common::disassemble(&words);
+        assert!(text.contains(&format!("OpEntryPoint {model} ")), "{backend}");
+    }
+    lower("vertex", &[]).refuses(&["the vertex backend takes vertex shaders alone"]);
+    lower("compute", &["--constant", "5=1"]).refuses(&["no specialisation constant 5"]);
+}
+
+#[test]
+fn primitives_and_captures_of_a_geometry_shader_are_shown() {
+    let files = Files::new();
+    let shown = files.run("inspect", &["--varyings", "found,@Position"]).exits(0).stdout;
+    for part in [
+        "geometry shader 'main', behind vertex shader 'main'",
+        "takes triangles, and emits triangle-strips of at most 4 vertices in all; runs 2 times for each",
+        "buffer 0: 24 bytes per vertex",
+    ] {
+        assert!(shown.contains(part), "no '{part}' in: {shown}");
+    }
+    let json = files.run("inspect", &["--varyings", "found", "--json"]).exits(0).json();
+    assert_eq!((&json["stage"], &json["vertex_shader"]), (&json!("geometry"), &json!("main")));
+    assert_eq!(json["primitives"]["output"], "triangle-strips");
+    let alone = vkxfb(&["inspect", &files.vertex, "--json"]).exits(0).json();
+    assert_eq!((&alone["primitives"], &alone["vertex_shader"]), (&json!(null), &json!(null)));
+}
+
+#[test]
+fn what_is_no_geometry_shader_is_refused_by_name() {
+    let files = Files::new();
+    let refuses = |geometry: &str, what: &[&str]| {
+        vkxfb(&["inspect", &files.vertex, "--geometry", geometry]).refuses(what);
+    };
+    refuses(&files.vertex, &["no geometry shader", "Vertex 'main'"]);
+    refuses(&files.shaders.file("a.wgsl", b"@vertex fn main() {}"), &["a.wgsl is WGSL"]);
+    let wrong = files.shaders.file("wrong.geom", b"#version 450\nvoid main() { nothing(); }");
+    refuses(&wrong, &["glslangValidator does not compile", "nothing"]);
+    let mut without = command(&["inspect", &files.vertex, "--geometry", &files.source]);
+    without.env("PATH", files.shaders.0.path());
+    Ran::new(without.output().unwrap()).refuses(&[
+        "my.geom",
+        "glslangValidator",
+        "install glslang",
+    ]);
+
+    let lines = ["--vertices", "4", "--topology", "line-list"];
+    files.capture(&lines).refuses(&["takes Triangles", "line-list"]);
+    files.capture(&["--vertices", "3", "--backend", "vertex"]).refuses(&["vertex shaders alone"]);
+    vkxfb(&["probe", "--shader", &files.vertex, "--geometry", &files.geometry])
+        .refuses(&["vkxfb capture --geometry"]);
+}
