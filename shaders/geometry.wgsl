@@ -11,6 +11,9 @@
 // turns out to be incomplete is overwritten by the next one of the entry. After the last one nothing is
 // stored, because the number of the entry's primitives is known.
 //
+// Records of neighbouring primitives lie apart from each other. A workgroup that has shared memory for all of its
+// records therefore stages them, as staged.wgsl explains.
+//
 // A shader that always emits as much is not counted if the CPU places its draws: an invocation takes one
 // primitive, whose place is known.
 
@@ -42,6 +45,8 @@ var<private> entry_records: Segment;
 // The primitives that the entry emitted before the current strip, and the vertices of that.
 var<private> emitted: u32;
 var<private> strip_length: u32;
+// Whether the workgroup stages its records (staged.wgsl), because there is room for all of them.
+var<private> is_staging: bool;
 
 fn load_entries(at: vec2<u32>) -> Entries {
     let addresses = load4(at);
@@ -58,6 +63,24 @@ fn records_of_entry(entries: Entries, entry: u32) -> Segment {
     let limit = draw.output_end;
     let begin = min(first + min(counts.y, limit / vertices) * vertices, limit);
     return Segment(begin, min(min(counts.x, limit / vertices) * vertices, limit - begin));
+}
+
+// The records of a workgroup, which are one after the other, if it stores any.
+fn records_of_workgroup(workgroup: u32, exists: bool, entries: Entries) -> Segment {
+    if is_placed() {
+        let number = first_invocation(workgroup);
+        let items = select(0u, draw.item_count * draw.instance_count, exists);
+        let first = min(min(number, draw.invocations) * entry_length(), items);
+        let end = min(number + workgroup_size(), draw.invocations) * entry_length();
+        return records_of_items(first, min(end, items));
+    }
+    let entry = workgroup * workgroup_size();
+    if is_counting || entry >= entries.count {
+        return Segment(0u, 0u);
+    }
+    let first = records_of_entry(entries, entry).first;
+    let last = records_of_entry(entries, entry + workgroup_size() - 1u);
+    return Segment(first, last.first + last.count - first);
 }
 
 // Whether the CPU has placed the draw.
@@ -85,15 +108,26 @@ fn emit_vertex() {
         let count = entry_records.count - min(entry_records.count, before);
         let records = records_of_emitted(strip_length);
         let strip = Segment(entry_records.first + before, count);
-        emit(strip, records.x);
+        capture_record(strip, records.x);
         if output_vertices() > 1u {
-            emit(strip, records.y);
+            capture_record(strip, records.y);
         }
         if output_vertices() > 2u {
-            emit(strip, records.z);
+            capture_record(strip, records.z);
         }
     }
     strip_length++;
+}
+
+// Stores a record of a strip, or stages it.
+fn capture_record(strip: Segment, record: u32) {
+    if record < strip.count {
+        if uniformly(is_staging) {
+            stage_record(strip.first + record - first_output);
+        } else {
+            store_record(strip.first + record);
+        }
+    }
 }
 
 // The records of vertex `k` of a strip that is emitted.
@@ -152,6 +186,9 @@ fn xfb_geometry(
             entry_records = records_of_entry(entries, entry);
         }
     }
+    let staged = records_of_workgroup(workgroup, exists, entries);
+    is_staging = staged.count != 0u && staged.count <= staged_vertices();
+    first_output = staged.first;
     // From here on the limit is not that of what is stored, but of the primitives that are assembled.
     draw.output_end = MOST_ASSEMBLED;
     var place = instance_and_lane(min(first, items), draw.item_count);
@@ -163,6 +200,12 @@ fn xfb_geometry(
         place.y++;
         if place.y == draw.item_count {
             place = vec2<u32>(place.x + 1u, 0u);
+        }
+    }
+    if uniformly(is_staging) {
+        workgroupBarrier();
+        for (var unit = local; unit < staged.count * staged_units(); unit += workgroup_size()) {
+            store_staged(0u, staged.count, unit, LIST_EMITTED);
         }
     }
     // The last row of workgroups may be longer than what is needed.

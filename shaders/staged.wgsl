@@ -17,6 +17,9 @@ fn listing() -> u32 {
 // Three records for each two vertices: two of a rim vertex, one of the hub next to it.
 const LIST_FAN: u32 = 4u;
 
+// What geometry shaders emit is staged as one record after the other.
+const LIST_EMITTED: u32 = 0u;
+
 // The number of records that are listed for so many vertices, an even number of them in a fan.
 fn listed_for(vertices: u32, listing: u32) -> u32 {
     return min(listing, 3u) * (vertices >> (listing >> 2u));
@@ -48,7 +51,7 @@ const CACHED_ITEMS: u32 = 0x200000u;
 
 // The number of a listed record, or NONE.
 fn listed_record(number: u32, listing: u32) -> u32 {
-    if is_consecutive(listing) {
+    if listing == LIST_EMITTED || is_consecutive(listing) {
         let output = first_output + number;
         return select(NONE, output, output < draw.output_end);
     }

@@ -152,8 +152,8 @@ fn store_record(record: u32) {}
 
 // -- Staging: a workgroup collects vertices in shared memory before it stores their records.
 
-// The number of vertices that there is room for.
-fn staged_vertices() -> u32 { return 1u; }
+// The number of vertices that there is room for, 0 without staging.
+fn staged_vertices() -> u32 { return 0u; }
 
 // The number of units in which a record is copied, in the buffer with the most.
 fn staged_units() -> u32 { return 1u; }

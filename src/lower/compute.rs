@@ -91,7 +91,8 @@ pub struct Target {
     /// workgroups run concurrently.
     ///
     /// Records with more than four gaps are never staged, nor are those of modules with the memory
-    /// model `Vulkan`, nor any if one of the workgroup sizes is odd.
+    /// model `Vulkan`, nor any of a vertex shader if one of the workgroup sizes is odd. Of what a geometry
+    /// shader emits, a workgroup's records are staged if there is room for all of them.
     pub staging: u32,
     /// Whether two dwords that are aligned to 8 bytes are accessed as one 64-bit integer, for devices
     /// that access each component of a vector separately. The device must have `shaderInt64` enabled.
@@ -303,8 +304,17 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     if shares_draws {
         target.staging = target.staging.saturating_sub(SHARED_DRAW_BYTES);
     }
-    let staging = match geometry {
-        Some(_) => None,
+    let staging = match &geometry {
+        // What such a shader emits may be less than what it was when it was counted. Shared memory would then be
+        // stored that nothing was written to.
+        Some(geometry)
+            if geometry.modes.primitives.is_none() && uses.effects.show_invocations() =>
+        {
+            None
+        }
+        Some(geometry) => {
+            Staging::of_emitted(&mut linker.builder, &layout, &target, &geometry.modes)
+        }
         None => Staging::declare(&mut linker.builder, &layout, &target, size),
     };
     let main = match (&geometry, &staging) {

@@ -8,6 +8,7 @@ use spirv::{MemoryModel, Op, StorageClass};
 use super::compute::Target;
 use super::functions::{Function, StagingStub};
 use super::resources::ResourcePlan;
+use super::stages::LoweredGeometry;
 use super::store::{Store, StoredOutputs, store_tested};
 use crate::capture::{Layout, MAX_XFB_BUFFERS};
 use crate::spirv::emit::{Builder, Code};
@@ -38,8 +39,9 @@ pub(super) struct Staging {
     /// The number of vertices that it has room for.
     vertices: u32,
     bytes: u32,
-    /// `shared uint listed[workgroup size * RECORDS_PER_ITEM]`
-    listed: Id,
+    /// `shared uint listed[workgroup size * RECORDS_PER_ITEM]`; none for what geometry shaders emit, which is in
+    /// order.
+    listed: Option<Id>,
     buffers: [Option<StagedBuffer>; MAX_XFB_BUFFERS],
 }
 
@@ -75,15 +77,7 @@ impl Staging {
         target: &Target,
         workgroup_size: Id,
     ) -> Option<Self> {
-        // This memory model would need availability and visibility operations for shared memory.
-        if !builder.module.has_memory_model(MemoryModel::GLSL450) {
-            return None;
-        }
-        let mut shapes = [const { None }; MAX_XFB_BUFFERS];
-        for (buffer, stride) in layout.buffers() {
-            shapes[buffer] = Some(Shape::new(layout, buffer, stride / 4, target.resources)?);
-        }
-        let record: u32 = shapes.iter().flatten().map(Shape::bytes).sum();
+        let (shapes, record) = shapes(builder, layout, target)?;
         let sizes = target.workgroup_sizes;
         let largest = sizes.staged().into_iter().fold(0, u32::max);
         let listed_bytes = largest.saturating_mul(RECORDS_PER_ITEM).checked_mul(4)?;
@@ -107,16 +101,35 @@ impl Staging {
             builder.variable(StorageClass::Workgroup, array)
         };
         builder.name(listed, "xfb_listed");
-        let buffers = shapes.map(|shape| {
-            let shape = shape?;
-            let length = builder.constant(vertices * shape.pitch);
-            let element = builder.uvec(shape.unit);
-            let array = builder.declare_new(Op::TypeArray, &[element.0, length.0]);
-            let variable = builder.variable(StorageClass::Workgroup, array);
-            builder.name(variable, "xfb_staged");
-            Some(StagedBuffer { variable, shape })
-        });
-        Some(Self { vertices, bytes: vertices * record + listed_bytes, listed, buffers })
+        let buffers = shapes.map(|shape| Some(StagedBuffer::declare(builder, shape?, vertices)));
+        Some(Self {
+            vertices,
+            bytes: vertices * record + listed_bytes,
+            listed: Some(listed),
+            buffers,
+        })
+    }
+
+    /// Declares the shared memory for what a geometry shader emits. Returns `None` if it cannot be staged.
+    ///
+    /// There is no second round, because a vertex is emitted only once: a workgroup stages all of its records or
+    /// none. If there is not even room for a primitive of each invocation, shared memory would only keep other
+    /// workgroups from running.
+    pub(super) fn of_emitted(
+        builder: &mut Builder<'_>,
+        layout: &Layout,
+        target: &Target,
+        geometry: &LoweredGeometry,
+    ) -> Option<Self> {
+        let (shapes, record) = shapes(builder, layout, target)?;
+        let invocations = target.workgroup_sizes.others;
+        let most = geometry.most_records().saturating_mul(invocations);
+        let vertices = target.staging.checked_div(record)?.min(most);
+        if vertices < invocations.saturating_mul(geometry.output_vertices) {
+            return None;
+        }
+        let buffers = shapes.map(|shape| Some(StagedBuffer::declare(builder, shape?, vertices)));
+        Some(Self { vertices, bytes: vertices * record, listed: None, buffers })
     }
 
     /// Size of the shared memory in bytes.
@@ -143,8 +156,9 @@ impl Staging {
             StagingStub::ListOutput => {
                 let [number, output] = stub.parameters()?;
                 let mut code = Code::default();
-                let pointer = self.listed(&mut linker.builder, &mut code, number);
-                code.push(Op::Store, &[pointer.0, output.0]);
+                if let Some(pointer) = self.listed(&mut linker.builder, &mut code, number) {
+                    code.push(Op::Store, &[pointer.0, output.0]);
+                }
                 code.push(Op::Return, &[]);
                 code
             }
@@ -152,7 +166,9 @@ impl Staging {
                 let [number] = stub.parameters()?;
                 let mut code = Code::default();
                 let builder = &mut linker.builder;
-                let pointer = self.listed(builder, &mut code, number);
+                let Some(pointer) = self.listed(builder, &mut code, number) else {
+                    return Ok(Code::returning(builder.constant(u32::MAX)));
+                };
                 let uint = builder.uint();
                 let output = code.value(builder, Op::Load, uint, &[pointer.0]);
                 code.push(Op::ReturnValue, &[output.0]);
@@ -244,10 +260,11 @@ impl Staging {
     }
 
     /// A pointer to the number of a record.
-    fn listed(&self, builder: &mut Builder<'_>, code: &mut Code, number: Id) -> Id {
+    fn listed(&self, builder: &mut Builder<'_>, code: &mut Code, number: Id) -> Option<Id> {
+        let listed = self.listed?;
         let uint = builder.uint();
         let pointer = builder.pointer(StorageClass::Workgroup, uint);
-        code.value(builder, Op::AccessChain, pointer, &[self.listed.0, number.0])
+        Some(code.value(builder, Op::AccessChain, pointer, &[listed.0, number.0]))
     }
 
     /// The number of units per record, in the buffer with the most.
@@ -258,6 +275,25 @@ impl Staging {
     fn buffers(&self) -> impl Iterator<Item = (usize, &StagedBuffer)> {
         self.buffers.iter().enumerate().filter_map(|(n, buffer)| Some((n, buffer.as_ref()?)))
     }
+}
+
+/// The layout of the records of each buffer, and the bytes that they take together. Returns `None` if they
+/// cannot be staged.
+fn shapes(
+    builder: &Builder<'_>,
+    layout: &Layout,
+    target: &Target,
+) -> Option<([Option<Shape>; MAX_XFB_BUFFERS], u32)> {
+    // This memory model would need availability and visibility operations for shared memory.
+    if !builder.module.has_memory_model(MemoryModel::GLSL450) {
+        return None;
+    }
+    let mut shapes = [const { None }; MAX_XFB_BUFFERS];
+    for (buffer, stride) in layout.buffers() {
+        shapes[buffer] = Some(Shape::new(layout, buffer, stride / 4, target.resources)?);
+    }
+    let record = shapes.iter().flatten().map(Shape::bytes).sum();
+    Some((shapes, record))
 }
 
 impl Shape {
@@ -313,6 +349,15 @@ impl Shape {
 }
 
 impl StagedBuffer {
+    fn declare(builder: &mut Builder<'_>, shape: Shape, vertices: u32) -> Self {
+        let length = builder.constant(vertices * shape.pitch);
+        let element = builder.uvec(shape.unit);
+        let array = builder.declare_new(Op::TypeArray, &[element.0, length.0]);
+        let variable = builder.variable(StorageClass::Workgroup, array);
+        builder.name(variable, "xfb_staged");
+        Self { variable, shape }
+    }
+
     fn element(&self, builder: &mut Builder<'_>, code: &mut Code, index: Id) -> Id {
         let vector = builder.uvec(self.shape.unit);
         let pointer = builder.pointer(StorageClass::Workgroup, vector);

@@ -21,7 +21,7 @@ use ash::vk;
 
 use super::context::ContextId;
 use super::descriptors::{Sets, Window};
-use super::recorder::{LISTED_BYTES, MAX_ENTRIES};
+use super::recorder::{LISTED_BYTES, most_entries};
 use super::{Context, MemoryAllocator, Pipeline, RuntimeError};
 use crate::lower::Backend;
 use crate::setters::setters;
@@ -149,7 +149,7 @@ impl ArenaDesc {
         // Each draw has an entry more and fills up a workgroup, and perhaps a block in a dispatch of its own.
         let block = u64::from(ENTRIES_PER_BLOCK);
         let blocks = draws.saturating_mul(most.div_ceil(block) + 1);
-        let blocks = blocks.saturating_add(primitives.min(MAX_ENTRIES).div_ceil(block));
+        let blocks = blocks.saturating_add(most_entries(primitives).div_ceil(block));
         // Captures that take more than those before them take a block twice as large at least.
         let shared = blocks.checked_next_power_of_two().unwrap_or(u64::MAX).saturating_mul(2);
         let lists = blocks.saturating_mul(block.div_ceil(least) + 1).saturating_mul(LISTED_BYTES);

@@ -77,9 +77,12 @@ impl From<RuntimeError> for Failure {
 pub fn lower(gpu: &Gpu, case: &Case, modules: &Modules) -> Result<Lowered, Failure> {
     let vertex_input = case.vertex_input();
     let vertex = Shader::new(&modules.vertex);
+    // None, room for what most workgroups emit, and for what some of them do.
+    let most = gpu.capabilities().limits.max_shared_memory;
+    let staging = [0, most.min(32 << 10), 4 << 10][(case.seed % 3) as usize];
     let options = compute::Options::new(&vertex_input)
         .vertex_shader(&vertex)
-        .target(gpu.compute_target(Backend::Compute)?);
+        .target(gpu.compute_target(Backend::Compute)?.staging(staging));
     compute::lower(&Shader::new(&modules.geometry), &options).map_err(Failure::Lower)
 }
 

@@ -3,7 +3,7 @@
 
 use crate::case::Case;
 use crate::model::{Expected, Fact};
-use crate::program::{BuiltIn, Outputs};
+use crate::program::{BuiltIn, Outputs, Place, Type};
 
 /// A fault of a driver: cases to which it applies may differ from the model.
 pub struct Fault {
@@ -64,6 +64,20 @@ const FAULTS: &[Fault] = &[
         },
         reason: "lavapipe 22.3 mixes up cull distances with clip distances",
     },
+    // As in vertex shaders (tests/differential/known.rs). What the vertex shader hands on is mixed up, too, so
+    // that a geometry shader that goes by it emits another number.
+    Fault {
+        driver: "NVIDIA",
+        applies: |case, _| {
+            let outputs = [&case.program.vertex_outputs, &case.program.outputs];
+            outputs.into_iter().flat_map(|outputs| &outputs.items).any(|item| {
+                let is_whole =
+                    matches!((&item.place, &item.ty), (Place::Location(_), Type::Vector(_, 1)));
+                item.ty.alignment() == 8 && !is_whole
+            })
+        },
+        reason: "NVIDIA mixes up the dwords of 64-bit values that are parts of an output",
+    },
 ];
 
 /// The fault that a native capture may show.
@@ -77,6 +91,12 @@ const HARMS: &[(&str, Fact, &str)] = &[
         "llvmpipe",
         Fact::ShortStrips,
         "lavapipe crashes by more strips than max_vertices vertices are primitives, in one strip",
+    ),
+    // Also to memory that has been freed since. Seen with 580.159.04: the device is lost.
+    (
+        "NVIDIA",
+        Fact::Unbound,
+        "NVIDIA captures to what an earlier command buffer bound, where a captured buffer is not bound",
     ),
     (
         "llvmpipe",

@@ -314,6 +314,7 @@ fn constants_have_one_value() {
         ("GROUP", 2),
         ("NO_RUN", 3),
         ("LIST_FAN", 4),
+        ("LIST_EMITTED", 0),
         ("CACHED_ITEMS", 1 << 21),
     ]);
     assert_eq!(found, expected);

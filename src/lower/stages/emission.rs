@@ -102,6 +102,13 @@ impl LoweredGeometry {
         })
     }
 
+    /// The most records that it emits for each primitive that it takes, with all its invocations.
+    pub(in crate::lower) fn most_records(&self) -> u32 {
+        let primitives = self.max_vertices.saturating_sub(self.output_vertices - 1);
+        let primitives = self.primitives.unwrap_or(primitives);
+        primitives.saturating_mul(self.output_vertices).saturating_mul(self.invocations)
+    }
+
     /// The primitives that it emits for each that it takes, with all its invocations, if they need not be counted.
     pub(crate) fn primitives_each(&self) -> Option<u32> {
         self.primitives.and_then(|primitives| primitives.checked_mul(self.invocations))

@@ -39,7 +39,7 @@ pub use self::capture::Capture;
 pub(super) use self::checks::check_byte_count;
 pub(super) use self::collect::{BufferRange, address, resolve};
 use self::graphics::Graphics;
-pub(super) use self::plan::{LISTED_BYTES, MAX_ENTRIES, SMALL};
+pub(super) use self::plan::{LISTED_BYTES, MAX_ENTRIES, SMALL, most_entries};
 pub use self::play::CaptureOrder;
 use self::play::Playback;
 use super::Pipeline;

@@ -54,7 +54,7 @@ pub(super) use self::block::{
     Assembly, BatchId, Block, BlockId, Contents, Queries, Scratch, Upload,
 };
 pub(super) use self::geometry::EntryGroup;
-pub(in crate::runtime) use self::geometry::MAX_ENTRIES;
+pub(in crate::runtime) use self::geometry::{MAX_ENTRIES, most_entries};
 use self::place::Dispatch;
 pub(super) use self::place::ListedNumber;
 pub(in crate::runtime) use self::place::{LISTED_BYTES, SMALL};
