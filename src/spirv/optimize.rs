@@ -20,7 +20,7 @@ mod joins;
 mod loops;
 mod memory;
 mod simplify;
-mod source;
+pub(crate) mod source;
 mod values;
 mod walk;
 

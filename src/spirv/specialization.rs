@@ -7,7 +7,7 @@
 //! the module, where a pipeline can no longer change them, and computes the constants that depend
 //! on them.
 
-pub(super) mod fold;
+pub(crate) mod fold;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -150,9 +150,10 @@ impl Constants<'_> {
             Some(Op::TypeBool) => self.note_type(ty, Some(Scalar::Bool)),
             Some(Op::TypeInt) => self.note_type(ty, Scalar::int(i.operand(1), i.operand(2) != 0)),
             Some(Op::TypeFloat) => self.note_type(ty, Scalar::float(i.operand(1))),
-            Some(Op::ConstantTrue) => self.note(id, scalar, 1),
-            Some(Op::ConstantFalse | Op::ConstantNull) => self.note(id, scalar, 0),
-            Some(Op::Constant) => self.note(id, scalar, literal(i)),
+            Some(Op::ConstantTrue | Op::ConstantFalse | Op::ConstantNull | Op::Constant) => {
+                let value = scalar.and_then(|scalar| Value::of_constant(scalar, i));
+                self.scalars.extend(value.map(|value| (id, value)));
+            }
             Some(Op::SpecConstantTrue) => return self.scalar(i, 1),
             Some(Op::SpecConstantFalse) => return self.scalar(i, 0),
             Some(Op::SpecConstant) => return self.scalar(i, literal(i)),
@@ -182,10 +183,6 @@ impl Constants<'_> {
 
     fn note_type(&mut self, id: Id, scalar: Option<Scalar>) {
         self.types.extend(scalar.map(|scalar| (id, scalar)));
-    }
-
-    fn note(&mut self, id: Id, scalar: Option<Scalar>, bits: u64) {
-        self.scalars.extend(scalar.map(|scalar| (id, Value::new(scalar, bits))));
     }
 
     fn note_composite(&mut self, i: Instruction<'_>) {

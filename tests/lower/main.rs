@@ -8,6 +8,7 @@
 mod common;
 mod compute;
 mod effects;
+mod emission;
 mod explicit_layout;
 mod functions;
 mod geometry;

@@ -1,13 +1,13 @@
 //! What a geometry shader declares, and what it emits.
 
-use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{ExecutionMode, Op};
 
+use super::walk::always_emitted;
 use crate::lower::LowerError;
 use crate::lower::functions::Function;
 use crate::spirv::declarations::Declarations;
 use crate::spirv::emit::Code;
-use crate::spirv::entry_point::{EntryPoint, reachable_functions};
+use crate::spirv::entry_point::EntryPoint;
 use crate::spirv::link::{LinkError, Linker};
 use crate::spirv::{Id, Instruction, Module, Section};
 use crate::topology::PrimitiveTopology;
@@ -58,8 +58,8 @@ pub struct LoweredGeometry {
     pub invocations: u32,
     /// The most vertices that it emits each time.
     pub max_vertices: u32,
-    /// The primitives that it emits each time, if it always emits as many, and code without branches says so. Then
-    /// they need not be counted before they are stored.
+    /// The primitives that it emits each time, if it always emits as many, and its code says so: what decides about it,
+    /// such as the lengths of loops, are constants. Then they need not be counted before they are stored.
     pub primitives: Option<u32>,
 }
 
@@ -90,8 +90,8 @@ impl LoweredGeometry {
                 _ => {}
             }
         }
-        let function = entry.function;
-        let primitives = output.and_then(|vertices| always_emitted(module, function, vertices));
+        let primitives = output
+            .and_then(|vertices| always_emitted(module, entry.function, vertices, max_vertices));
         let missing = |what| LowerError::GeometryModes { entry_point: entry.name.clone(), what };
         Ok(Self {
             input: input.ok_or_else(|| missing("primitives that it takes"))?,
@@ -113,91 +113,6 @@ impl LoweredGeometry {
     pub(crate) fn primitives_each(&self) -> Option<u32> {
         self.primitives.and_then(|primitives| primitives.checked_mul(self.invocations))
     }
-}
-
-/// The primitives of `vertices` vertices that a shader emits to stream 0, if it runs through every instruction that
-/// emits, in one order.
-fn always_emitted(module: &Module, function: Id, vertices: u32) -> Option<u32> {
-    let mut functions: FxHashMap<Id, Vec<Instruction<'_>>> = FxHashMap::default();
-    let mut current = function;
-    for i in module.section(Section::Functions) {
-        if i.is(Op::Function) {
-            current = i.id(1);
-        }
-        functions.entry(current).or_default().push(i);
-    }
-    let emitting = functions.iter().filter(|(_, code)| code.iter().any(|i| emits(i)));
-    let emitting = emitting.map(|(id, _)| *id).collect();
-    let mut walk =
-        Walk { module, functions: &functions, emitting, strip: 0, primitives: 0, vertices };
-    walk.function(function)?;
-    walk.end_primitive();
-    Some(walk.primitives).filter(|primitives| *primitives > 0)
-}
-
-/// A walk through code without branches.
-struct Walk<'a> {
-    module: &'a Module,
-    functions: &'a FxHashMap<Id, Vec<Instruction<'a>>>,
-    /// The functions that emit by themselves.
-    emitting: FxHashSet<Id>,
-    /// The vertices of the current strip.
-    strip: u32,
-    /// The primitives of the strips before it.
-    primitives: u32,
-    /// The vertices of a primitive.
-    vertices: u32,
-}
-
-impl Walk<'_> {
-    /// Walks through a function, if that is necessary. Returns `None` where the code branches.
-    fn function(&mut self, function: Id) -> Option<()> {
-        if reachable_functions(self.module, function).is_disjoint(&self.emitting) {
-            return Some(());
-        }
-        let code = self.functions.get(&function)?;
-        // There are as many blocks at most, unless a loop never ends.
-        let mut blocks = code.len();
-        let mut place = 0;
-        loop {
-            let i = code.get(place)?;
-            place += 1;
-            match i.op() {
-                Some(Op::Branch) => {
-                    let label =
-                        |i: &Instruction<'_>| i.is(Op::Label) && i.id(0) == code[place - 1].id(0);
-                    place = code.iter().position(label)?;
-                    blocks = blocks.checked_sub(1)?;
-                }
-                Some(Op::FunctionCall) => self.function(i.id(2))?,
-                Some(Op::Return | Op::ReturnValue) => return Some(()),
-                Some(
-                    Op::BranchConditional
-                    | Op::Switch
-                    | Op::Kill
-                    | Op::Unreachable
-                    | Op::TerminateInvocation
-                    | Op::FunctionEnd,
-                ) => return None,
-                Some(Op::EmitVertex) => self.strip += 1,
-                Some(Op::EndPrimitive) => self.end_primitive(),
-                // Of which stream, only a constant says.
-                Some(Op::EmitStreamVertex | Op::EndStreamPrimitive) => return None,
-                _ => {}
-            }
-        }
-    }
-
-    fn end_primitive(&mut self) {
-        self.primitives += self.strip.saturating_sub(self.vertices - 1);
-        self.strip = 0;
-    }
-}
-
-/// Whether an instruction emits a vertex, or ends a strip.
-fn emits(i: &Instruction<'_>) -> bool {
-    let emitting = [Op::EmitVertex, Op::EndPrimitive, Op::EmitStreamVertex, Op::EndStreamPrimitive];
-    i.op().is_some_and(|op| emitting.contains(&op))
 }
 
 /// Replaces the instructions that emit to stream 0 by calls, and removes those for other streams.

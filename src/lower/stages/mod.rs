@@ -5,9 +5,11 @@
 //! hands to the next, and [`emission`] replaces what a geometry shader emits by calls.
 
 mod emission;
+mod followed;
 mod leaves;
 mod passing;
 mod resets;
+mod walk;
 
 use std::collections::BTreeSet;
 

@@ -4,8 +4,8 @@ use spirv::Op;
 
 use super::Stop;
 use super::memory::NOTHING;
-use super::source::{Block, Merge};
-use super::walk::{Edge, Frame, Kind, Return, Step, Target, Walk, phi_value};
+use super::source::{Block, Merge, phi_value};
+use super::walk::{Edge, Frame, Kind, Return, Step, Target, Walk};
 use crate::spirv::specialization::fold::Scalar;
 use crate::spirv::{Id, Instruction};
 

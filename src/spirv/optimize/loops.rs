@@ -5,8 +5,8 @@ use spirv::Op;
 
 use super::Stop;
 use super::memory::NOTHING;
-use super::source::Block;
-use super::walk::{Frame, Kind, Step, Target, Walk, phi_value};
+use super::source::{Block, phi_value};
+use super::walk::{Frame, Kind, Step, Target, Walk};
 use crate::spirv::Id;
 
 impl<'s> Walk<'s, '_> {

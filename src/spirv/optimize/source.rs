@@ -12,7 +12,7 @@ use crate::spirv::{Id, Instruction, Module, Section, ids_of, result_of, visit_id
 
 /// `OpSelectionMerge` or `OpLoopMerge`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Merge {
+pub(crate) enum Merge {
     None,
     Selection { merge: Id },
     Loop { merge: Id, next: Id },
@@ -22,25 +22,25 @@ pub(super) enum Merge {
 type Places = Range<usize>;
 
 #[derive(Debug)]
-pub(super) struct Block {
+pub(crate) struct Block {
     label: Id,
     /// The place among all blocks of the module.
     pub(super) number: usize,
     phis: Places,
     /// The instructions between phis and merge instruction.
     body: Places,
-    pub(super) merge: Merge,
+    pub(crate) merge: Merge,
     merge_at: Option<usize>,
     terminator: usize,
 }
 
 #[derive(Debug)]
-pub(super) struct Function {
-    pub(super) id: Id,
+pub(crate) struct Function {
+    pub(crate) id: Id,
     code: Places,
     parameters: Places,
     variables: Places,
-    pub(super) first: Id,
+    pub(crate) first: Id,
     blocks: Vec<Block>,
 }
 
@@ -48,6 +48,18 @@ impl Block {
     /// The number of its instructions.
     pub(super) fn len(&self) -> usize {
         self.body.len()
+    }
+
+    /// The places that phis and body take, with instructions that are left out.
+    pub(crate) fn places(&self) -> usize {
+        self.phis.len() + self.body.len()
+    }
+}
+
+impl Function {
+    /// The places that parameters and variables take, with instructions that are left out.
+    pub(crate) fn head_len(&self) -> usize {
+        self.parameters.len() + self.variables.len()
     }
 }
 
@@ -64,7 +76,7 @@ struct Unread {
 
 /// The functions of a module. Most functions of a general shader are never reached, and stay unread.
 #[derive(Debug)]
-pub(super) struct Source<'m> {
+pub(crate) struct Source<'m> {
     module: &'m Module,
     instructions: Vec<Instruction<'m>>,
     /// Instruction sets whose instructions are left out.
@@ -83,7 +95,7 @@ pub(super) struct Source<'m> {
 
 impl<'m> Source<'m> {
     /// Finds the functions. `dropped` are instruction sets whose instructions are left out.
-    pub(super) fn of(module: &'m Module, dropped: &'m FxHashSet<Id>) -> Self {
+    pub(crate) fn of(module: &'m Module, dropped: &'m FxHashSet<Id>) -> Self {
         let instructions: Vec<Instruction<'m>> = module.section(Section::Functions).collect();
         let mut functions = FxHashMap::default();
         let mut labels = module.id_map();
@@ -148,13 +160,13 @@ impl<'m> Source<'m> {
     }
 
     /// A function; `None` if not all of it is understood.
-    pub(super) fn get(&self, id: Id) -> Option<&Function> {
+    pub(crate) fn get(&self, id: Id) -> Option<&Function> {
         let unread = self.functions.get(&id)?;
         unread.function.get_or_init(|| self.read(unread)).as_ref()
     }
 
     /// The block of a function with a label.
-    pub(super) fn block<'f>(&self, function: &'f Function, label: Id) -> Option<&'f Block> {
+    pub(crate) fn block<'f>(&self, function: &'f Function, label: Id) -> Option<&'f Block> {
         let number = self.labels.get(label)? as usize;
         function.blocks.get(number).filter(|block| block.label == label)
     }
@@ -169,21 +181,26 @@ impl<'m> Source<'m> {
         self.instructions[function.code.start]
     }
 
-    pub(super) fn parameters(&self, function: &Function) -> impl Iterator<Item = Instruction<'m>> {
+    /// All instructions of a function.
+    pub(crate) fn code(&self, function: &Function) -> impl Iterator<Item = Instruction<'m>> {
+        self.followed(&function.code)
+    }
+
+    pub(crate) fn parameters(&self, function: &Function) -> impl Iterator<Item = Instruction<'m>> {
         self.followed(&function.parameters)
     }
 
     /// The variables of a function.
-    pub(super) fn variables(&self, function: &Function) -> impl Iterator<Item = Instruction<'m>> {
+    pub(crate) fn variables(&self, function: &Function) -> impl Iterator<Item = Instruction<'m>> {
         self.followed(&function.variables)
     }
 
-    pub(super) fn phis(&self, block: &Block) -> impl Iterator<Item = Instruction<'m>> {
+    pub(crate) fn phis(&self, block: &Block) -> impl Iterator<Item = Instruction<'m>> {
         self.followed(&block.phis)
     }
 
     /// The instructions of a block between phis and merge instruction.
-    pub(super) fn body(&self, block: &Block) -> impl Iterator<Item = Instruction<'m>> {
+    pub(crate) fn body(&self, block: &Block) -> impl Iterator<Item = Instruction<'m>> {
         self.followed(&block.body)
     }
 
@@ -192,7 +209,7 @@ impl<'m> Source<'m> {
         block.merge_at.map(|place| self.instructions[place])
     }
 
-    pub(super) fn terminator(&self, block: &Block) -> Instruction<'m> {
+    pub(crate) fn terminator(&self, block: &Block) -> Instruction<'m> {
         self.instructions[block.terminator]
     }
 
@@ -398,7 +415,7 @@ const fn least_operands(op: Op) -> usize {
 }
 
 /// The labels that a terminator branches to.
-pub(super) fn successors(terminator: Instruction<'_>) -> impl Iterator<Item = Id> {
+pub(crate) fn successors(terminator: Instruction<'_>) -> impl Iterator<Item = Id> {
     let mut labels = Vec::new();
     match terminator.op() {
         Some(Op::Branch) => labels.push(terminator.id(0)),
@@ -409,4 +426,10 @@ pub(super) fn successors(terminator: Instruction<'_>) -> impl Iterator<Item = Id
         _ => {}
     }
     labels.into_iter()
+}
+
+/// The value of a phi for the edge from a block.
+pub(crate) fn phi_value(phi: Instruction<'_>, from: Id) -> Option<Id> {
+    let (pairs, _) = phi.operands().get(2..)?.as_chunks::<2>();
+    pairs.iter().find(|[_, block]| *block == from.0).map(|[value, _]| Id(*value))
 }

@@ -61,23 +61,15 @@ impl<'m> Values<'m> {
         let mut constants = FxHashMap::default();
         for i in module.section(Section::Declarations) {
             let ty = i.id(0);
+            let scalar = || Value::of_constant(Scalar::of(declarations, ty)?, i).map(Kind::Scalar);
             let kind = match i.op() {
-                Some(Op::ConstantTrue) => Kind::Scalar(Value::new(Scalar::Bool, 1)),
-                Some(Op::ConstantFalse) => Kind::Scalar(Value::new(Scalar::Bool, 0)),
-                Some(Op::Constant) => {
-                    let bits = u64::from(i.operand(2)) | u64::from(i.operand(3)) << 32;
-                    match scalar_of(declarations, ty) {
-                        Some(scalar) => Kind::Scalar(Value::new(scalar, bits)),
-                        None => Kind::Other,
-                    }
+                Some(Op::ConstantTrue | Op::ConstantFalse | Op::Constant) => {
+                    scalar().unwrap_or(Kind::Other)
                 }
                 Some(Op::ConstantComposite) => {
                     Kind::Composite(i.operands().iter().skip(2).map(|id| Id(*id)).collect())
                 }
-                Some(Op::ConstantNull) => match scalar_of(declarations, ty) {
-                    Some(scalar) => Kind::Scalar(Value::new(scalar, 0)),
-                    None => Kind::Null,
-                },
+                Some(Op::ConstantNull) => scalar().unwrap_or(Kind::Null),
                 Some(Op::Undef | Op::Variable) => Kind::Other,
                 _ => continue,
             };
@@ -165,7 +157,7 @@ impl<'m> Values<'m> {
 
     /// The type of a scalar constant, if arithmetic on it may be computed.
     pub(super) fn scalar_type(&self, ty: Id) -> Option<Scalar> {
-        scalar_of(self.declarations, ty)
+        Scalar::of(self.declarations, ty)
     }
 
     /// Part `index` of a composite constant with that type.
@@ -385,14 +377,5 @@ impl<'m> Values<'m> {
     fn has_few_parts(&self, ty: Id, left: &mut u32) -> bool {
         *left = left.saturating_sub(1);
         *left > 0 && self.parts(ty).into_iter().all(|part| self.has_few_parts(part, left))
-    }
-}
-
-fn scalar_of(declarations: &Declarations, ty: Id) -> Option<Scalar> {
-    match declarations.ty(ty)? {
-        Type::Int { width, signed } => Scalar::int(*width, *signed),
-        Type::Float { width } => Scalar::float(*width),
-        Type::Other(Op::TypeBool) => Some(Scalar::Bool),
-        _ => None,
     }
 }

@@ -4,7 +4,7 @@ use rustc_hash::FxHashSet;
 use spirv::{Op, StorageClass};
 
 use super::memory::{NOTHING, State, Tracked};
-use super::source::{Block, Function, Merge, Source};
+use super::source::{Block, Function, Merge, Source, phi_value};
 use super::values::Values;
 use super::{Decorations, MAX_DEPTH, Stop, is_pure};
 use crate::spirv::id_set::IdMap;
@@ -482,12 +482,6 @@ impl<'s, 'm> Walk<'s, 'm> {
         self.ids.insert(result, value);
         Ok(true)
     }
-}
-
-/// The value of a phi for the edge from a block.
-pub(super) fn phi_value(phi: Instruction<'_>, from: Id) -> Option<Id> {
-    let (pairs, _) = phi.operands().get(2..)?.as_chunks::<2>();
-    pairs.iter().find(|[_, block]| *block == from.0).map(|[value, _]| Id(*value))
 }
 
 /// The private variables of a module: id, type and initializer.

@@ -3,12 +3,13 @@
 
 use spirv::Op;
 
-use super::encode;
-use crate::spirv::Id;
+use super::{encode, literal};
+use crate::spirv::declarations::{Declarations, Type};
+use crate::spirv::{Id, Instruction};
 
 /// A scalar type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::spirv) enum Scalar {
+pub(crate) enum Scalar {
     Bool,
     /// The number of bits: 8, 16, 32 or 64.
     Int {
@@ -32,6 +33,16 @@ impl Scalar {
         [16, 32, 64].contains(&width).then_some(Self::Float { width })
     }
 
+    /// A declared type.
+    pub(crate) fn of(declarations: &Declarations, ty: Id) -> Option<Self> {
+        match declarations.ty(ty)? {
+            Type::Int { width, signed } => Self::int(*width, *signed),
+            Type::Float { width } => Self::float(*width),
+            Type::Other(Op::TypeBool) => Some(Self::Bool),
+            _ => None,
+        }
+    }
+
     /// The size of a value in memory in bytes. A boolean is a `VkBool32`.
     pub(in crate::spirv) fn bytes(self) -> usize {
         match self {
@@ -43,7 +54,7 @@ impl Scalar {
 
 /// The value of a scalar constant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::spirv) struct Value {
+pub(crate) struct Value {
     scalar: Scalar,
     /// The bits of the value; the bits above the type's width are zero.
     bits: u64,
@@ -59,6 +70,17 @@ impl Value {
             }
         };
         Self { scalar, bits }
+    }
+
+    /// The value that an instruction declares, if it is a constant. The type is that of the instruction.
+    pub(crate) fn of_constant(scalar: Scalar, i: Instruction<'_>) -> Option<Self> {
+        let bits = match i.op()? {
+            Op::ConstantTrue => 1,
+            Op::ConstantFalse | Op::ConstantNull => 0,
+            Op::Constant => literal(i),
+            _ => return None,
+        };
+        Some(Self::new(scalar, bits))
     }
 
     /// Reads a value from memory; `None` if the size differs from that of the type.
@@ -82,7 +104,7 @@ impl Value {
     }
 
     /// The opcode of that instruction, and the words of its literal, with their number.
-    pub(in crate::spirv) fn literal(self) -> (Op, [u32; 2], usize) {
+    pub(crate) fn literal(self) -> (Op, [u32; 2], usize) {
         let words = [self.bits as u32, (self.bits >> 32) as u32];
         match self.scalar {
             Scalar::Bool if self.bits == 0 => (Op::ConstantFalse, words, 0),
@@ -111,7 +133,7 @@ impl Value {
     }
 
     /// The value of a boolean.
-    pub(in crate::spirv) fn truth(self) -> Option<bool> {
+    pub(crate) fn truth(self) -> Option<bool> {
         (self.scalar == Scalar::Bool).then_some(self.bits != 0)
     }
 
@@ -133,7 +155,7 @@ impl Value {
 /// Computes an operation on integers or booleans. Returns `None` for operations on other types, for
 /// operations that SPIR-V leaves undefined (a division by 0, a shift by the width), and for
 /// operands that do not match.
-pub(in crate::spirv) fn fold(op: Op, result: Scalar, operands: &[Value]) -> Option<Value> {
+pub(crate) fn fold(op: Op, result: Scalar, operands: &[Value]) -> Option<Value> {
     let bits = match *operands {
         [a] => unary(op, result, a)?,
         [a, b] if a.scalar == Scalar::Bool && b.scalar == Scalar::Bool => {
@@ -167,6 +189,7 @@ fn unary(op: Op, result: Scalar, a: Value) -> Option<u64> {
             match op {
                 Op::SNegate => Some(a.bits.wrapping_neg()),
                 Op::Not => Some(!a.bits),
+                Op::Bitcast => Some(a.bits),
                 _ => None,
             }
         }
@@ -289,6 +312,9 @@ mod tests {
         let wide = Scalar::Int { width: 64, signed: false };
         assert_eq!(fold(Op::SConvert, wide, &[int(BYTE, -1)]), Some(int(wide, -1)));
         assert_eq!(fold(Op::UConvert, wide, &[int(BYTE, -1)]), Some(int(wide, 255)));
+        let unsigned = Scalar::Int { width: 8, signed: false };
+        assert_eq!(fold(Op::Bitcast, unsigned, &[int(BYTE, -1)]), Some(int(unsigned, 255)));
+        assert_eq!(fold(Op::Bitcast, wide, &[int(BYTE, -1)]), None);
         assert_eq!(int(BYTE, -1).declaration(Id(1), Id(2)), [4 << 16 | 43, 1, 2, u32::MAX]);
         assert_eq!(
             int(wide, -2).declaration(Id(1), Id(2)),

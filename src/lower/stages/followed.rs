@@ -1,0 +1,73 @@
+//! The pointers whose contents a [`walk`](super::walk) can follow.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use spirv::{Op, StorageClass};
+
+use crate::spirv::declarations::{Declarations, Type};
+use crate::spirv::entry_point::{is_of_sets, reachable_functions};
+use crate::spirv::optimize::source::Source;
+use crate::spirv::specialization::fold::Scalar;
+use crate::spirv::{Id, Module, Section, ids_of};
+
+/// Finds them: variables that hold a scalar, and parameters, if they are only loaded from, stored to, and passed to
+/// such parameters. Through other instructions they might be changed out of sight. `None` if a function is not
+/// understood.
+pub(super) fn followed(
+    module: &Module,
+    source: &Source<'_>,
+    declarations: &Declarations,
+    debug_info: &FxHashSet<Id>,
+    entry: Id,
+) -> Option<FxHashSet<Id>> {
+    let storages = [StorageClass::Function as u32, StorageClass::Private as u32];
+    let is_followed = |ty: Id| match declarations.ty(ty) {
+        Some(Type::Pointer { storage, pointee }) => {
+            storages.contains(storage) && Scalar::of(declarations, *pointee).is_some()
+        }
+        _ => false,
+    };
+    let mut followed = FxHashSet::default();
+    let mut escaped: Vec<Id> = Vec::new();
+    for i in module.section(Section::Declarations) {
+        if is_of_sets(i, debug_info) {
+            continue;
+        }
+        escaped.extend(ids_of(i).into_iter().filter(|id| followed.contains(id)));
+        if i.is(Op::Variable) && is_followed(i.id(0)) {
+            followed.insert(i.id(1));
+        }
+    }
+    // The arguments of each parameter.
+    let mut passed: FxHashMap<Id, Vec<Id>> = FxHashMap::default();
+    for function in reachable_functions(module, entry) {
+        for i in source.code(source.get(function)?) {
+            match i.op()? {
+                Op::Variable | Op::FunctionParameter if is_followed(i.id(0)) => {
+                    followed.insert(i.id(1));
+                }
+                Op::Load => {}
+                Op::Store => escaped.push(i.id(1)),
+                Op::FunctionCall => {
+                    let arguments = i.operands().iter().skip(3).map(|id| Id(*id));
+                    let parameters = source.parameters(source.get(i.id(2))?);
+                    for (argument, parameter) in arguments.zip(parameters) {
+                        if !followed.contains(&argument) {
+                            continue;
+                        }
+                        match is_followed(parameter.id(0)) {
+                            true => passed.entry(parameter.id(1)).or_default().push(argument),
+                            false => escaped.push(argument),
+                        }
+                    }
+                }
+                _ => escaped.extend(ids_of(i).into_iter().filter(|id| followed.contains(id))),
+            }
+        }
+    }
+    while let Some(pointer) = escaped.pop() {
+        if followed.remove(&pointer) {
+            escaped.extend(passed.get(&pointer).into_iter().flatten());
+        }
+    }
+    Some(followed)
+}

@@ -1,0 +1,368 @@
+//! How many primitives a geometry shader emits, where its code says so.
+//!
+//! The code is walked through as it would run, with what is known of integers and booleans: constants, results of
+//! operations on them, and what variables hold. A branch is taken if its condition is known.
+//!
+//! A construct whose condition is not known is passed over, if all of its paths lead to its merge block, and none
+//! emits. So are loops and calls of functions that do not emit, whatever is known. What they may change is unknown
+//! behind them. Otherwise, and where anything is not understood, the walk ends: a wrong number would lose
+//! primitives, and no number only means that they are counted.
+
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use spirv::Op;
+
+use super::followed::followed;
+use crate::spirv::declarations::Declarations;
+use crate::spirv::entry_point::debug_info_sets;
+use crate::spirv::optimize::source::{Block, Function, Merge, Source, phi_value, successors};
+use crate::spirv::specialization::fold::{Scalar, Value, fold};
+use crate::spirv::{Id, Instruction, Module, Section, result_of};
+
+/// The most words of instructions that are looked at. Loops that emit a few hundred vertices, which is what devices
+/// allow, have less. A loop that never ends, or not soon, ends here within milliseconds.
+const MAX_WORDS: usize = 1 << 17;
+/// The most calls within each other. Valid modules have no recursion.
+const MAX_CALLS: usize = 64;
+
+/// The primitives of `vertices` vertices that a shader emits to stream 0, if it emits as many each time. `None` if it
+/// emits more vertices than the `most` that it declares, which is undefined.
+pub(super) fn always_emitted(
+    module: &Module,
+    function: Id,
+    vertices: u32,
+    most: u32,
+) -> Option<u32> {
+    let debug_info = debug_info_sets(module);
+    let source = Source::of(module, &debug_info);
+    let declarations = Declarations::without_annotations(module);
+    let followed = followed(module, &source, &declarations, &debug_info, function)?;
+    let mut walk = Walk {
+        source: &source,
+        declarations: &declarations,
+        followed,
+        variables: FxHashMap::default(),
+        known: FxHashMap::default(),
+        lost: FxHashMap::default(),
+        has_wide_literals: false,
+        words: MAX_WORDS,
+        calls: 0,
+        vertices,
+        left: most,
+        strip: 0,
+        primitives: 0,
+    };
+    walk.declare(module);
+    walk.call(function)?;
+    walk.end_primitive();
+    Some(walk.primitives).filter(|primitives| *primitives > 0)
+}
+
+struct Walk<'s> {
+    source: &'s Source<'s>,
+    declarations: &'s Declarations,
+    followed: FxHashSet<Id>,
+    /// The variables that followed pointers point to: variables to themselves, and parameters of functions that
+    /// are walked through.
+    variables: FxHashMap<Id, Id>,
+    /// The values of constants and results, and of what variables hold, as far as they are known.
+    known: FxHashMap<Id, Value>,
+    /// What is unknown behind a function, or behind the construct of a header; `None` if it cannot be passed over.
+    lost: FxHashMap<Id, Option<Rc<[Id]>>>,
+    /// Whether literals of an `OpSwitch` may have two words.
+    has_wide_literals: bool,
+    /// The words that may still be looked at.
+    words: usize,
+    calls: usize,
+    /// The vertices of a primitive.
+    vertices: u32,
+    /// The vertices that may still be emitted.
+    left: u32,
+    /// The vertices of the current strip.
+    strip: u32,
+    /// The primitives of the strips before it.
+    primitives: u32,
+}
+
+impl<'s> Walk<'s> {
+    /// Reads constants and variables of the module. A variable has the value of its initializer whenever the shader
+    /// begins: [`Resets`](super::resets::Resets) stores it.
+    fn declare(&mut self, module: &Module) {
+        for i in module.section(Section::Declarations) {
+            match i.op() {
+                Some(Op::TypeInt) => self.has_wide_literals |= i.operand(1) > 32,
+                Some(Op::Variable) => self.begin_variable(i),
+                _ => {
+                    let scalar = Scalar::of(self.declarations, i.id(0));
+                    let value = scalar.and_then(|scalar| Value::of_constant(scalar, i));
+                    self.known.extend(value.map(|value| (i.id(1), value)));
+                }
+            }
+        }
+    }
+
+    fn begin_variable(&mut self, i: Instruction<'_>) {
+        let variable = i.id(1);
+        if self.followed.contains(&variable) {
+            self.variables.insert(variable, variable);
+            let initializer = i.operands().get(3);
+            self.set(variable, initializer.and_then(|id| self.value(Id(*id))));
+        }
+    }
+
+    fn value(&self, id: Id) -> Option<Value> {
+        self.known.get(&id).copied()
+    }
+
+    fn set(&mut self, id: Id, value: Option<Value>) {
+        match value {
+            Some(value) => _ = self.known.insert(id, value),
+            None => _ = self.known.remove(&id),
+        }
+    }
+
+    /// Counts words that are looked at; `None` if they are too many.
+    fn spend(&mut self, words: usize) -> Option<()> {
+        self.words = self.words.checked_sub(words)?;
+        Some(())
+    }
+
+    /// Walks through a function. Returns the value that it returns, if there is one and it is known; `None` if the
+    /// walk ends.
+    fn call(&mut self, function: Id) -> Option<Option<Value>> {
+        let source = self.source;
+        let function = source.get(function)?;
+        self.spend(function.head_len())?;
+        source.variables(function).for_each(|i| self.begin_variable(i));
+        let (mut from, mut label) = (None, function.first);
+        loop {
+            let block = source.block(function, label)?;
+            if let Merge::Loop { merge, .. } = block.merge
+                && self.pass_over(label, function, vec![label], Some(merge))
+            {
+                (from, label) = (None, merge);
+                continue;
+            }
+            self.enter(block, from)?;
+            for i in source.body(block) {
+                self.step(i)?;
+            }
+            let terminator = source.terminator(block);
+            self.spend(terminator.words().len())?;
+            let next = match terminator.op()? {
+                Op::Return => return Some(None),
+                Op::ReturnValue => return Some(self.value(terminator.id(0))),
+                Op::Branch => Some(terminator.id(0)),
+                Op::BranchConditional => {
+                    let condition = self.value(terminator.id(0)).and_then(Value::truth);
+                    condition.map(|holds| terminator.id(if holds { 1 } else { 2 }))
+                }
+                Op::Switch => match self.value(terminator.id(0)) {
+                    Some(selector) => Some(case(terminator, selector)?),
+                    None => None,
+                },
+                _ => return None,
+            };
+            (from, label) = match (next, block.merge) {
+                (Some(next), _) => (Some(label), next),
+                (None, Merge::Selection { merge }) => {
+                    let arms = self.successors(terminator)?;
+                    if !self.pass_over(label, function, arms, Some(merge)) {
+                        return None;
+                    }
+                    (None, merge)
+                }
+                _ => return None,
+            };
+        }
+    }
+
+    /// Sets the phis of a block: all at once, because one may be an operand of another.
+    fn enter(&mut self, block: &Block, from: Option<Id>) -> Option<()> {
+        self.spend(block.places())?;
+        let mut values = Vec::new();
+        for phi in self.source.phis(block) {
+            self.spend(phi.words().len())?;
+            let operand = from.and_then(|from| phi_value(phi, from));
+            values.push((phi.id(1), operand.and_then(|id| self.value(id))));
+        }
+        values.into_iter().for_each(|(phi, value)| self.set(phi, value));
+        Some(())
+    }
+
+    fn step(&mut self, i: Instruction<'s>) -> Option<()> {
+        self.spend(i.words().len())?;
+        match i.op()? {
+            Op::EmitVertex => {
+                self.left = self.left.checked_sub(1)?;
+                self.strip += 1;
+            }
+            Op::EndPrimitive => self.end_primitive(),
+            // Of which stream, only a constant says.
+            Op::EmitStreamVertex | Op::EndStreamPrimitive => return None,
+            Op::Store => {
+                if let Some(variable) = self.variables.get(&i.id(0)) {
+                    self.set(*variable, self.value(i.id(1)));
+                }
+            }
+            Op::FunctionCall => {
+                let value = self.function_call(i)?;
+                self.set(i.id(1), value);
+            }
+            op => {
+                if let (Some(ty), Some(result)) = result_of(i) {
+                    self.set(result, self.result(op, ty, i));
+                }
+            }
+        }
+        Some(())
+    }
+
+    fn end_primitive(&mut self) {
+        self.primitives += self.strip.saturating_sub(self.vertices - 1);
+        self.strip = 0;
+    }
+
+    fn result(&self, op: Op, ty: Id, i: Instruction<'_>) -> Option<Value> {
+        match op {
+            Op::Load => self.value(*self.variables.get(&i.id(2))?),
+            Op::CopyObject => self.value(i.id(2)),
+            _ => {
+                let scalar = Scalar::of(self.declarations, ty)?;
+                // What is folded has no operands that are literals.
+                let operands = i.operands().iter().skip(2).map(|id| self.value(Id(*id)));
+                fold(op, scalar, &operands.collect::<Option<Vec<_>>>()?)
+            }
+        }
+    }
+
+    fn function_call(&mut self, i: Instruction<'s>) -> Option<Option<Value>> {
+        let source = self.source;
+        let function = source.get(i.id(2))?;
+        if self.pass_over(function.id, function, vec![function.first], None) {
+            for id in i.operands().iter().skip(3) {
+                self.forget(Id(*id));
+            }
+            return Some(None);
+        }
+        for (place, parameter) in (3..).zip(source.parameters(function)) {
+            let (parameter, argument) = (parameter.id(1), Id(*i.operands().get(place)?));
+            match self.variables.get(&argument) {
+                Some(variable) => _ = self.variables.insert(parameter, *variable),
+                None => {
+                    self.variables.remove(&parameter);
+                    self.set(parameter, self.value(argument));
+                }
+            }
+        }
+        self.calls += 1;
+        if self.calls > MAX_CALLS {
+            return None;
+        }
+        let value = self.call(function.id)?;
+        self.calls -= 1;
+        Some(value)
+    }
+
+    /// Forgets what a variable holds.
+    fn forget(&mut self, pointer: Id) {
+        if let Some(variable) = self.variables.get(&pointer) {
+            self.known.remove(variable);
+        }
+    }
+
+    /// Passes over code of a function, if that is possible: from labels to a merge block, or to where the function
+    /// returns. `key` is the label of the header, or the function.
+    fn pass_over(
+        &mut self,
+        key: Id,
+        function: &'s Function,
+        starts: Vec<Id>,
+        merge: Option<Id>,
+    ) -> bool {
+        if !self.lost.contains_key(&key) {
+            let lost = self.lost_by(function, starts, merge).map(Rc::from);
+            self.lost.insert(key, lost);
+        }
+        let Some(Some(lost)) = self.lost.get(&key).cloned() else { return false };
+        for id in lost.iter() {
+            self.known.remove(id);
+            self.forget(*id);
+        }
+        // At least one word, because the merge blocks of loops of invalid modules may be headers of each other.
+        self.spend(1 + lost.len()).is_some()
+    }
+
+    /// What is not known any more behind code: its results, and what it may store to, itself or in functions that it
+    /// calls. `None` if it may emit, or be left in another way.
+    fn lost_by(
+        &mut self,
+        function: &'s Function,
+        starts: Vec<Id>,
+        merge: Option<Id>,
+    ) -> Option<Vec<Id>> {
+        let source = self.source;
+        let mut open: Vec<_> = starts.into_iter().map(|label| (function, label)).collect();
+        let (mut seen, mut lost, mut is_left) = (FxHashSet::default(), Vec::new(), merge.is_none());
+        while let Some((within, label)) = open.pop() {
+            if Some(label) == merge {
+                is_left = true;
+                continue;
+            }
+            if !seen.insert(label) {
+                continue;
+            }
+            let block = source.block(within, label)?;
+            self.spend(block.places())?;
+            for i in source.phis(block).chain(source.body(block)) {
+                self.spend(i.words().len())?;
+                match i.op()? {
+                    _ if emits(i) => return None,
+                    Op::Store => lost.push(i.id(0)),
+                    Op::FunctionCall => {
+                        let arguments = i.operands().iter().skip(3).map(|id| Id(*id));
+                        lost.extend(arguments.filter(|argument| self.followed.contains(argument)));
+                        let callee = source.get(i.id(2))?;
+                        open.push((callee, callee.first));
+                    }
+                    _ => {}
+                }
+                lost.extend(result_of(i).1);
+            }
+            let terminator = source.terminator(block);
+            self.spend(terminator.words().len())?;
+            match terminator.op()? {
+                Op::Return | Op::ReturnValue if merge.is_none() || within.id != function.id => {}
+                // It is not reached, or nothing is defined.
+                Op::Unreachable => {}
+                Op::Branch | Op::BranchConditional | Op::Switch => {
+                    let labels = self.successors(terminator)?.into_iter();
+                    open.extend(labels.map(|label| (within, label)));
+                }
+                _ => return None,
+            }
+        }
+        is_left.then_some(lost)
+    }
+
+    /// The labels that a terminator branches to.
+    fn successors(&self, terminator: Instruction<'_>) -> Option<Vec<Id>> {
+        let is_understood = !(terminator.is(Op::Switch) && self.has_wide_literals);
+        is_understood.then(|| successors(terminator).collect())
+    }
+}
+
+/// Whether an instruction emits a vertex, or ends a strip.
+fn emits(i: Instruction<'_>) -> bool {
+    let emitting = [Op::EmitVertex, Op::EndPrimitive, Op::EmitStreamVertex, Op::EndStreamPrimitive];
+    i.op().is_some_and(|op| emitting.contains(&op))
+}
+
+/// The label that an `OpSwitch` branches to.
+fn case(switch: Instruction<'_>, selector: Value) -> Option<Id> {
+    let (Op::Constant, [selector, _], 1) = selector.literal() else { return None };
+    let (cases, _) = switch.operands().get(2..)?.as_chunks::<2>();
+    let case = cases.iter().find(|[literal, _]| *literal == selector);
+    Some(case.map_or(switch.id(1), |[_, label]| Id(*label)))
+}
