@@ -124,7 +124,8 @@ impl DrawCounts {
     }
 
     /// The same for a geometry shader that emits `each` primitives of `vertices` vertices for each primitive that it
-    /// takes. These are the items.
+    /// takes. These are the items. Of strips of triangles with adjacency one more is an item than what is written
+    /// needs, if there is another: the last one of a strip has other vertices.
     pub(crate) fn emitted(
         topology: PrimitiveTopology,
         vertex_count: u32,
@@ -132,8 +133,10 @@ impl DrawCounts {
         [each, vertices]: [u32; 2],
         buffers: impl IntoIterator<Item = BoundBuffer>,
     ) -> Self {
-        let primitives = topology.primitive_count(vertex_count) * u64::from(each);
-        let items = |primitives: u64| primitives.div_ceil(each.into());
+        let taken = topology.primitive_count(vertex_count);
+        let primitives = taken * u64::from(each);
+        let more = u64::from(topology == PrimitiveTopology::TriangleStripWithAdjacency);
+        let items = |primitives: u64| taken.min(primitives.div_ceil(each.into()) + more);
         Self::of(primitives, vertices, instance_count, buffers, items)
     }
 
@@ -239,6 +242,19 @@ mod tests {
                 prop_assert!(2 * u64::from(counts.instance_count) * u64::from(counts.item_count) < 1 << 32);
             }
         }
+    }
+
+    #[test]
+    fn what_is_emitted_needs_the_primitives_that_it_is_emitted_for() {
+        let buffer = BoundBuffer { size: 5 * 2 * 16, position: 0, stride: 16 };
+        let items = |topology, count| {
+            DrawCounts::emitted(topology, count, 1, [2, 2], [buffer]).item_count
+        };
+        assert_eq!(items(PrimitiveTopology::TriangleList, 12), 3);
+        assert_eq!(items(PrimitiveTopology::TriangleStrip, 12), 3);
+        // The third of four triangles is not the last one, although nothing of the fourth fits.
+        assert_eq!(items(PrimitiveTopology::TriangleStripWithAdjacency, 12), 4);
+        assert_eq!(items(PrimitiveTopology::TriangleStripWithAdjacency, 10), 3);
     }
 
     #[test]
