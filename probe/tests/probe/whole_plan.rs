@@ -1,11 +1,6 @@
 //! Runs the whole plan on lavapipe with validation, in both profiles and with both resource plans.
 //! Every expected case runs, and is right.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-#[path = "../../tests/common/mod.rs"]
-mod common;
-
 use vkxfb::lower::Backend;
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb::vertex_input::VertexFormat;
@@ -14,6 +9,8 @@ use vkxfb_probe::plan::Plan;
 use vkxfb_probe::report::{Outcome, ProbeReport};
 use vkxfb_probe::run;
 use vkxfb_probe::subject::Subject;
+
+use crate::common;
 
 /// Shaders x conventions x vertex counts x instance counts.
 const DRAWS: u32 = 3 * 2 * 15 * 2;
