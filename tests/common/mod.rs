@@ -16,8 +16,10 @@ pub mod render;
 pub mod rng;
 pub mod settings;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 /// The name by which a test of this binary is run: its path in the crate.
 pub fn name_of<T: Fn()>(_test: T) -> &'static str {
@@ -62,7 +64,23 @@ pub fn compile(source: &str, arguments: &[&str]) -> Vec<u32> {
 }
 
 /// A GLSL shader compiled by glslang. `stage` is glslang's: `vert`, `frag`, ...
+///
+/// Of each program that runs tests, the first call alone starts glslang, whose start takes 0.2 s: tests go through
+/// devices and backends with one shader.
 pub fn compile_stage(stage: &str, source: &str, arguments: &[&str]) -> Vec<u32> {
+    static COMPILED: Mutex<BTreeMap<[String; 3], Vec<u32>>> = Mutex::new(BTreeMap::new());
+    let key = [stage.to_owned(), source.to_owned(), arguments.join(" ")];
+    let compiled = || COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(words) = compiled().get(&key) {
+        return words.clone();
+    }
+    // Without the lock: others compile meanwhile.
+    let words = run_glslang(stage, source, arguments);
+    compiled().insert(key, words.clone());
+    words
+}
+
+fn run_glslang(stage: &str, source: &str, arguments: &[&str]) -> Vec<u32> {
     let directory = tempfile::tempdir().unwrap();
     let file = format!("shader.{stage}");
     std::fs::write(directory.path().join(&file), source).unwrap();

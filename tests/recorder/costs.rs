@@ -1,5 +1,5 @@
 //! The costs of captures, in units that can be counted on any machine: dispatches, and invocations
-//! by the device's pipeline statistics. `vkxfb bench` measures times, and cli/tests/bench_bars.rs
+//! by the device's pipeline statistics. `vkxfb bench` measures times, and cli/tests/commands/bench_bars.rs
 //! checks their ratios.
 
 use vkxfb::lower::Backend;

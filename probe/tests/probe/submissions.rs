@@ -1,10 +1,5 @@
 //! How captures are split into submissions changes nothing about their results.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-#[path = "../../tests/common/mod.rs"]
-mod common;
-
 use std::time::Duration;
 
 use vkxfb::lower::Backend;
@@ -14,6 +9,8 @@ use vkxfb_probe::gpu::{Gpu, OpenOptions, Profile, Step};
 use vkxfb_probe::plan::Plan;
 use vkxfb_probe::report::{Outcome, ProbeReport};
 use vkxfb_probe::run;
+
+use crate::common;
 
 /// The report of a small plan, and how many submissions it took.
 fn probe(gpu: &mut Gpu, limit: Duration) -> (ProbeReport, u64) {

@@ -1,14 +1,8 @@
 //! What a probe tries before its cases: it says so first, and what does not work is named. The faults are made up.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod command;
-#[path = "../../tests/common/mod.rs"]
-mod common;
-
 use serde_json::Value;
 
-use self::command::{PROBE_ONE_BATCH, Ran, Shaders, command};
+use crate::command::{self, PROBE_ONE_BATCH, Ran, Shaders, command};
 
 fn probe(fault: Option<&str>, more: &[&str]) -> Ran {
     let mut command = command(&PROBE_ONE_BATCH);

@@ -1,14 +1,8 @@
 //! Compares reports of probes as a user does.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod command;
-#[path = "../../tests/common/mod.rs"]
-mod common;
-
 use serde_json::Value;
 
-use self::command::{PROBE_ONE_BATCH, Shaders, vkxfb};
+use crate::command::{PROBE_ONE_BATCH, Shaders, vkxfb};
 
 #[test]
 fn a_report_is_compared_with_one_where_a_case_is_wrong() {

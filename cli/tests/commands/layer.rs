@@ -1,23 +1,16 @@
 //! Tests `vkxfb layer` as a user runs it: the files that it writes and keeps, and its output.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
-
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
+
+use crate::command::{Ran, command};
 
 const NAME: &str = "VK_LAYER_VKXFB_transform_feedback";
 const FILE: &str = "VkLayer_vkxfb_transform_feedback.json";
 
 /// A user's home with the layer's library beside it.
 struct Home(tempfile::TempDir);
-
-struct Ran {
-    status: i32,
-    stdout: String,
-    stderr: String,
-}
 
 impl Home {
     fn new() -> Self {
@@ -39,16 +32,7 @@ impl Home {
     }
 
     fn run(&self, arguments: &[&str]) -> Ran {
-        let output = Command::new(env!("CARGO_BIN_EXE_vkxfb"))
-            .args(arguments)
-            .stdin(Stdio::null())
-            .env_remove("VKXFB_LOG")
-            .env("XDG_DATA_HOME", self.data())
-            .output()
-            .unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        let (stdout, stderr) = (text(output.stdout), text(output.stderr));
-        Ran { status: output.status.code().unwrap(), stdout, stderr }
+        Ran::new(command(arguments).env("XDG_DATA_HOME", self.data()).output().unwrap())
     }
 
     /// Runs a command that succeeds, and returns its output.

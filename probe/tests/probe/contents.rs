@@ -1,14 +1,11 @@
 //! What descriptors and push constants hold: as many bytes as the blocks have, each number of its type.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-#[path = "../../tests/common/mod.rs"]
-mod common;
-
 use vkxfb::lower::Shader;
 use vkxfb_probe::contents::{
     BufferContents, BufferKind, Contents, ContentsError, Given, GivenBytes, Missing,
 };
+
+use crate::common;
 
 fn contents(declarations: &str, body: &str, given: &Given) -> Result<Contents, ContentsError> {
     let source = format!(

@@ -1,11 +1,6 @@
 //! If a device executes nothing, or leaves out a copy or the capture, the probe reports that, and
 //! not an overrun. The tests leave out each step by a switch.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-#[path = "../../tests/common/mod.rs"]
-mod common;
-
 use vkxfb::lower::Backend;
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::diagnose::Fault;
@@ -14,6 +9,8 @@ use vkxfb_probe::plan::Plan;
 use vkxfb_probe::report::{Outcome, ProbeReport};
 use vkxfb_probe::run;
 use vkxfb_probe::subject::Subject;
+
+use crate::common;
 
 /// Runs a small plan without a step.
 fn probe(subjects: Option<Vec<Subject>>, step: Option<Step>) -> ProbeReport {

@@ -2,13 +2,8 @@
 //!
 //! What is right is what the source of the shaders says, and what the driver captures of the same draw.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
-
-mod command;
-#[path = "../../tests/common/mod.rs"]
-mod common;
-
-use self::command::{Ran, Shaders, command, vkxfb};
+use crate::command::{Ran, Shaders, command, vkxfb};
+use crate::common;
 use serde_json::json;
 
 const VERTEX: &str = "

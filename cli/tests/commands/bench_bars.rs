@@ -1,13 +1,11 @@
 //! Checks that captures on llvmpipe have not become slower relative to the roofline and to native:
-//! compares ratios within one run with the bars in `cli/tests/bench-bars.json`. Absolute times do
+//! compares ratios within one run with the bars in `cli/tests/commands/bench-bars.json`. Absolute times do
 //! not matter.
 //!
 //! It takes minutes, needs a machine without other load, and is not part of the ordinary run:
-//! `cargo test --release -p vkxfb-cli --test bench_bars -- --ignored --nocapture`. With
+//! `cargo test --release -p vkxfb-cli --test commands -- --ignored --nocapture bench_bars`. With
 //! `VKXFB_BENCH_JSON=FILE` it reads the output of `vkxfb bench --json` instead. A bar should be
 //! raised when a capture gets faster.
-
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use std::process::Command;
 

@@ -1,16 +1,9 @@
 //! A driver without the Vulkan loader: lavapipe's library, where the loader finds no driver.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![cfg(target_os = "linux")]
-
-mod command;
-#[path = "../../tests/common/mod.rs"]
-mod common;
-mod driver;
-
 use serde_json::Value;
 
-use self::command::{Ran, Shaders, command};
+use crate::command::{self, Ran, Shaders, command};
+use crate::driver;
 
 /// Runs the command where the loader has no driver.
 fn without_loader(arguments: &[&str], fault: Option<&str>) -> Ran {

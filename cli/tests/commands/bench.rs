@@ -1,36 +1,16 @@
 //! `vkxfb bench` as a user runs it, on lavapipe, over a few small captures.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
-
-use std::process::{Command, Stdio};
-
 use serde_json::Value;
 
-struct Ran {
-    status: i32,
-    stdout: String,
-    stderr: String,
-}
+use crate::command::{Ran, vkxfb};
 
 fn bench(arguments: &[&str]) -> Ran {
-    let output = Command::new(env!("CARGO_BIN_EXE_vkxfb"))
-        .arg("bench")
-        .args(arguments)
-        .stdin(Stdio::null())
-        .env_remove("VKXFB_LOG")
-        .output()
-        .unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    let (stdout, stderr) = (text(output.stdout), text(output.stderr));
-    assert!(!stderr.contains("panicked"), "{stderr}");
-    Ran { status: output.status.code().unwrap(), stdout, stderr }
+    vkxfb(&[&["bench"], arguments].concat())
 }
 
 #[track_caller]
 fn json(arguments: &[&str]) -> Value {
-    let ran = bench(&[arguments, &["--json"]].concat());
-    assert_eq!(ran.status, 0, "{}{}", ran.stdout, ran.stderr);
-    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}\n{}", ran.stdout))
+    bench(&[arguments, &["--json"]].concat()).exits(0).json()
 }
 
 fn names(results: &Value, field: &str) -> Vec<String> {

@@ -1,7 +1,5 @@
 //! `vkxfb info` as a user runs it.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use vkxfb_probe::gpu::{Gpu, OpenOptions};
 
 /// The output shows the workarounds and the tunings for the machine's first device.

@@ -1,11 +1,6 @@
 //! Memory that is not coherent: what the host uploads is flushed, and what it reads is invalidated. On lavapipe, whose
 //! memory is coherent, copies stand for it, and the validation layer checks the ranges.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-#[path = "../../tests/common/mod.rs"]
-mod common;
-
 use vkxfb::lower::Backend;
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::contents::BufferKind;
@@ -15,6 +10,8 @@ use vkxfb_probe::report::{Outcome, ProbeReport};
 use vkxfb_probe::run;
 use vkxfb_probe::subject::Subject;
 use vkxfb_probe::trial::TrialResult;
+
+use crate::common;
 
 fn options() -> OpenOptions {
     OpenOptions { host_memory: HostMemory::NonCoherent, ..OpenOptions::default() }

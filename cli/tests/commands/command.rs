@@ -1,7 +1,5 @@
 //! Running the command, and the files that it is given.
 
-#![allow(dead_code, reason = "each test uses some of it")]
-
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 

@@ -1,11 +1,9 @@
 //! Public types can be sent to other threads and shared between threads.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::path::Path;
 
 #[macro_use]
-#[path = "../../tests/common/thread_safety.rs"]
+#[path = "../../../tests/common/thread_safety.rs"]
 mod thread_safety;
 
 send_and_sync! {

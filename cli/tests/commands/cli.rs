@@ -3,17 +3,12 @@
 //! The device is the first of the machine, which is lavapipe if `tests/setup.sh` installed
 //! everything.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
-
-mod command;
-#[path = "../../tests/common/mod.rs"]
-mod common;
-mod driver;
-
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use self::command::{Ran, Shaders, command, vkxfb};
+use crate::command::{Ran, Shaders, command, vkxfb};
+use crate::common;
+use crate::driver;
 use serde_json::Value;
 use vkxfb::lower::Backend;
 use vkxfb::topology::PrimitiveTopology;

@@ -1,15 +1,9 @@
 //! A driver that loses the device, crashes or hangs: the probe names the case, and goes on with the next. The faults
 //! are made up, at the captures of one draw.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod command;
-#[path = "../../tests/common/mod.rs"]
-mod common;
-
 use serde_json::Value;
 
-use self::command::{PROBE_ONE_BATCH, Ran, Shaders, command, vkxfb};
+use crate::command::{PROBE_ONE_BATCH, Ran, Shaders, command, vkxfb};
 
 /// By both pipelines.
 const COMPUTE: [&str; 2] = ["--backend", "compute"];

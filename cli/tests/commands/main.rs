@@ -1,0 +1,20 @@
+//! The command as a user runs it: exit statuses, output, and the files that it writes.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
+
+mod bench;
+mod bench_bars;
+mod capture;
+mod cli;
+mod command;
+#[path = "../../../tests/common/mod.rs"]
+mod common;
+mod driver;
+mod geometry;
+mod info;
+mod layer;
+mod probe_compare;
+#[cfg(target_os = "linux")]
+mod probe_driver;
+mod probe_isolate;
+mod probe_trials;
