@@ -247,9 +247,8 @@ mod tests {
     #[test]
     fn what_is_emitted_needs_the_primitives_that_it_is_emitted_for() {
         let buffer = BoundBuffer { size: 5 * 2 * 16, position: 0, stride: 16 };
-        let items = |topology, count| {
-            DrawCounts::emitted(topology, count, 1, [2, 2], [buffer]).item_count
-        };
+        let items =
+            |topology, count| DrawCounts::emitted(topology, count, 1, [2, 2], [buffer]).item_count;
         assert_eq!(items(PrimitiveTopology::TriangleList, 12), 3);
         assert_eq!(items(PrimitiveTopology::TriangleStrip, 12), 3);
         // The third of four triangles is not the last one, although nothing of the fourth fits.

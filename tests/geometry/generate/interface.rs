@@ -37,6 +37,10 @@ pub fn geometry_outputs(
     add_built_in(rng, &mut outputs, BuiltIn::Layer, 12);
     add_built_in(rng, &mut outputs, BuiltIn::ViewportIndex, 12);
     add_variables(rng, space, &mut outputs);
+    // One in several thousand has none of these.
+    if outputs.items.is_empty() {
+        add_built_in(rng, &mut outputs, BuiltIn::Position, 100);
+    }
     let strides = capture(rng, &mut outputs);
     (outputs, strides)
 }
