@@ -79,7 +79,7 @@ fn records_of_workgroup(workgroup: u32, exists: bool, entries: Entries) -> Segme
         return Segment(0u, 0u);
     }
     let first = records_of_entry(entries, entry).first;
-    let last = records_of_entry(entries, entry + workgroup_size() - 1u);
+    let last = records_of_entry(entries, min(entry + workgroup_size(), entries.count) - 1u);
     return Segment(first, last.first + last.count - first);
 }
 
@@ -203,6 +203,11 @@ fn xfb_geometry(
         }
     }
     if uniformly(is_staging) {
+        // A shader that reads what others write may emit less than what was counted. What is not written of shared
+        // memory must not be stored: it may be another program's.
+        for (var left = emitted * output_vertices(); left < entry_records.count; left++) {
+            stage_record(entry_records.first + left - first_output);
+        }
         workgroupBarrier();
         for (var unit = local; unit < staged.count * staged_units(); unit += workgroup_size()) {
             store_staged(0u, staged.count, unit, LIST_EMITTED);

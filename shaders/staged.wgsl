@@ -27,6 +27,9 @@ fn listed_for(vertices: u32, listing: u32) -> u32 {
 
 // The vertex of a listed record.
 fn vertex_of_listed(number: u32, listing: u32) -> u32 {
+    if listing == LIST_EMITTED {
+        return number;
+    }
     let is_fan = listing >> 2u;
     let third = number / 3u;
     let by_thirds = (third << is_fan) + (((number - 3u * third) >> 1u) & is_fan);
@@ -51,7 +54,11 @@ const CACHED_ITEMS: u32 = 0x200000u;
 
 // The number of a listed record, or NONE.
 fn listed_record(number: u32, listing: u32) -> u32 {
-    if listing == LIST_EMITTED || is_consecutive(listing) {
+    if listing == LIST_EMITTED {
+        // All of them are captured.
+        return first_output + number;
+    }
+    if is_consecutive(listing) {
         let output = first_output + number;
         return select(NONE, output, output < draw.output_end);
     }

@@ -59,7 +59,7 @@ struct Inspection {
     stage: &'static str,
     entry_point: String,
     /// Of a geometry shader, what it takes and emits.
-    primitives: Option<super::Primitives>,
+    geometry: Option<super::Primitives>,
     /// The entry point of the vertex shader before it, which was given beside it.
     vertex_shader: Option<String>,
     constants: Vec<ConstantRow>,
@@ -207,7 +207,7 @@ fn inspect(arguments: &Arguments, sources: &Sources) -> Result<Inspection> {
         shader_outputs: interface(StorageClass::Output),
         stage: stage_name(entry.model),
         entry_point: entry.name.clone(),
-        primitives: geometry(&shader)?.map(super::Primitives::from),
+        geometry: geometry(&shader)?.map(super::Primitives::from),
         vertex_shader: vertex_shader.transpose()?,
         constants: constants
             .into_iter()

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, anyhow, bail};
 use spirv::MAGIC_NUMBER;
-use vkxfb::frontend::{glsl, wgsl};
+use vkxfb::frontend::{FrontendError, glsl, wgsl};
 use vkxfb::spirv::words_from_bytes;
 
 use super::specialize::{Constants, Values};
@@ -191,10 +191,38 @@ pub(super) fn read_all(
     let words = read_geometry(behind)?;
     let (own, others) = constants.split(&words)?;
     let own_values = own.values(&words).with_context(|| behind.display().to_string())?;
-    let (vertex, mut values) = read(file, entry_point, &others)?;
-    let (shared, _) = own.split(&vertex)?;
-    values.append(shared.values(&vertex).with_context(|| file.display().to_string())?);
+    let (vertex, values) = read_before(file, entry_point, &own, others)?;
     Ok(Sources { words: vertex, values, geometry: Some((words, own_values)) })
+}
+
+/// Reads a vertex shader that may have some of the constants of the geometry shader behind it, and has the others.
+fn read_before(
+    file: &Path,
+    entry_point: Option<&str>,
+    of_geometry: &Constants,
+    others: Constants,
+) -> Result<(Vec<u32>, Values)> {
+    if Kind::of(file, &read_bytes(file)?) != Kind::Wgsl {
+        let (words, mut values) = read(file, entry_point, &others)?;
+        let (shared, _) = of_geometry.split(&words)?;
+        values.append(shared.values(&words).with_context(|| file.display().to_string())?);
+        return Ok((words, values));
+    }
+    // What WGSL declares is known to naga alone, which says what it does not find.
+    let mut given = others.and(of_geometry);
+    loop {
+        let result = read(file, entry_point, &given);
+        let missing = match &result {
+            Err(error) => match error.downcast_ref() {
+                Some(FrontendError::NoOverride { key, .. }) => key.clone(),
+                _ => return result,
+            },
+            Ok(_) => return result,
+        };
+        if !of_geometry.has(&missing) || !given.remove(&missing) {
+            return result;
+        }
+    }
 }
 
 /// Reads the words of a geometry shader: SPIR-V, or GLSL, which glslangValidator compiles.

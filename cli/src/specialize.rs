@@ -48,6 +48,24 @@ impl Constants {
         self.constants.iter().map(|(key, value)| (key.clone(), value.number())).collect()
     }
 
+    /// All of these, and others.
+    pub(super) fn and(mut self, others: &Self) -> Self {
+        self.constants.extend_from_slice(&others.constants);
+        self
+    }
+
+    /// Whether a constant has a value.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.constants.iter().any(|(found, _)| found == key)
+    }
+
+    /// Removes the value of a constant. Returns whether there was one.
+    pub(super) fn remove(&mut self, key: &str) -> bool {
+        let before = self.constants.len();
+        self.constants.retain(|(found, _)| found != key);
+        self.constants.len() < before
+    }
+
     /// The values for constants that a module has, and the others.
     pub(super) fn split(&self, words: &[u32]) -> Result<(Self, Self)> {
         let module = Module::parse(words)?;

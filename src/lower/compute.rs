@@ -92,7 +92,9 @@ pub struct Target {
     ///
     /// Records with more than four gaps are never staged, nor are those of modules with the memory
     /// model `Vulkan`, nor any of a vertex shader if one of the workgroup sizes is odd. Of what a geometry
-    /// shader emits, a workgroup's records are staged if there is room for all of them.
+    /// shader emits, a workgroup's records are staged if there is room for all of them. It uses as many bytes as a
+    /// workgroup of [`others`](WorkgroupSizes::others) may emit, or none if there is no room for a primitive of each
+    /// invocation.
     pub staging: u32,
     /// Whether two dwords that are aligned to 8 bytes are accessed as one 64-bit integer, for devices
     /// that access each component of a vector separately. The device must have `shaderInt64` enabled.
@@ -305,13 +307,6 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
         target.staging = target.staging.saturating_sub(SHARED_DRAW_BYTES);
     }
     let staging = match &geometry {
-        // What such a shader emits may be less than what it was when it was counted. Shared memory would then be
-        // stored that nothing was written to.
-        Some(geometry)
-            if geometry.modes.primitives.is_none() && uses.effects.show_invocations() =>
-        {
-            None
-        }
         Some(geometry) => {
             Staging::of_emitted(&mut linker.builder, &layout, &target, &geometry.modes)
         }

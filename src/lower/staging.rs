@@ -114,7 +114,8 @@ impl Staging {
     ///
     /// There is no second round, because a vertex is emitted only once: a workgroup stages all of its records or
     /// none. If there is not even room for a primitive of each invocation, shared memory would only keep other
-    /// workgroups from running.
+    /// workgroups from running. The workgroups of draws with primitive restart may be larger: they are staged if
+    /// they emit no more.
     pub(super) fn of_emitted(
         builder: &mut Builder<'_>,
         layout: &Layout,

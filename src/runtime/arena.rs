@@ -21,7 +21,7 @@ use ash::vk;
 
 use super::context::ContextId;
 use super::descriptors::{Sets, Window};
-use super::recorder::{LISTED_BYTES, most_entries};
+use super::recorder::{LISTED_BYTES, MAX_ENTRIES, most_entries};
 use super::{Context, MemoryAllocator, Pipeline, RuntimeError};
 use crate::lower::Backend;
 use crate::setters::setters;
@@ -134,8 +134,11 @@ impl ArenaDesc {
 
     /// Adds the memory for `draws` draws of a pipeline with a geometry shader, beside that of
     /// [`for_draws`](Self::for_draws); nothing for another pipeline or backend. `primitives` are those of all
-    /// draws with all their instances, or with primitive restart as many as there are indices. If only the GPU
-    /// knows how many there are, it is `u64::MAX`. The memory does not depend on what the shader emits.
+    /// draws with all their instances, or with primitive restart as many as there are indices. The memory does not
+    /// depend on what the shader emits: it is 16 to 32 bytes for each primitive, at most 128 MiB.
+    ///
+    /// Draws of which only the GPU knows how many primitives they have take another call, with `u64::MAX`: that is
+    /// 8 MiB.
     ///
     /// The captures are in one command buffer, and share most of this memory. For each further command buffer it is
     /// called again.
@@ -152,7 +155,10 @@ impl ArenaDesc {
         let blocks = blocks.saturating_add(most_entries(primitives).div_ceil(block));
         // Captures that take more than those before them take a block twice as large at least.
         let shared = blocks.checked_next_power_of_two().unwrap_or(u64::MAX).saturating_mul(2);
-        let lists = blocks.saturating_mul(block.div_ceil(least) + 1).saturating_mul(LISTED_BYTES);
+        // Each capture has a list of its own, if the CPU knows the draws.
+        let known = if primitives == u64::MAX { 0 } else { primitives };
+        let listed = blocks.saturating_add(known.min(draws.saturating_mul(MAX_ENTRIES)) / block);
+        let lists = listed.saturating_mul(block.div_ceil(least) + 1).saturating_mul(LISTED_BYTES);
         let each = |bytes: usize| draws.saturating_mul(bytes as u64 + ALIGNMENT);
         let once = size_of::<EntrySums>() + size_of::<PlaceEntries>() + size_of::<EntryTables>();
         self.upload = self

@@ -4,7 +4,8 @@ use std::fmt;
 use std::ops::Range;
 
 use ash::vk;
-use vkxfb::lower::{Backend, LowerError, Lowered, Shader, compute};
+use vkxfb::lower::compute::{self, WorkgroupSizes};
+use vkxfb::lower::{Backend, LowerError, Lowered, Shader};
 use vkxfb::runtime::{
     Arena, ArenaDesc, Buffer, ByteCountDraw, Capture, CaptureBuffer, CaptureDesc, ConsumerScope,
     Context, CounterBuffer, Draw as Direct, DrawIndexed, IndexBuffer, IndirectDraw, Kernels,
@@ -20,29 +21,35 @@ use crate::native::Found;
 /// An arena as small as the documentation of [`ArenaDesc`] allows.
 fn arena(case: &Case, pipeline: &Pipeline) -> ArenaDesc {
     let captures = case.sections.len() as u64;
-    let (mut draws, mut primitives, mut restarts) = (0u64, 0u64, 0);
+    // Of draws that the CPU knows, and of others.
+    let (mut draws, mut primitives, mut restarts) = ([0u64; 2], 0, 0);
     let indices = case.indices.size / u64::from(case.index_type.size());
     for draw in case.sections.iter().flat_map(|section| &section.draws) {
-        let call = draw.calls.first();
-        let [count, instance_count] = call.map_or([0; 2], |call| [call.count, call.instance_count]);
         let restarted = case.restart && draw.indexed;
-        primitives = primitives.saturating_add(match (&draw.how, restarted) {
-            (How::Direct, false) => {
-                case.topology.primitive_count(count) * u64::from(instance_count)
+        match draw.how {
+            How::Direct => {
+                for Call { count, instance_count, .. } in &draw.calls {
+                    draws[0] += 1;
+                    primitives += u64::from(*instance_count)
+                        * match restarted {
+                            true => u64::from(*count),
+                            false => case.topology.primitive_count(*count),
+                        };
+                }
             }
-            (How::Direct, true) => u64::from(count) * u64::from(instance_count),
-            _ => u64::MAX,
-        });
-        draws += match draw.how {
-            How::Indirect { most, .. } => u64::from(most.max(1)),
-            _ => 1,
-        };
+            How::Indirect { most, .. } => draws[1] += u64::from(most.max(1)),
+            _ => draws[1] += 1,
+        }
         restarts += if restarted { ArenaDesc::restart_scratch(indices) } else { 0 };
     }
     let ends = case.queries.len() as u64 * captures;
-    let desc = ArenaDesc::for_draws(captures, draws + ends)
+    let desc = ArenaDesc::for_draws(captures, draws[0] + draws[1] + ends)
         .with_pipeline(pipeline, captures)
-        .with_geometry(pipeline, draws, primitives);
+        .with_geometry(pipeline, draws[0], primitives);
+    let desc = match draws[1] {
+        0 => desc,
+        _ => desc.with_geometry(pipeline, draws[1], u64::MAX),
+    };
     desc.scratch(desc.scratch + restarts)
 }
 
@@ -80,9 +87,12 @@ pub fn lower(gpu: &Gpu, case: &Case, modules: &Modules) -> Result<Lowered, Failu
     // None, room for what most workgroups emit, and for what some of them do.
     let most = gpu.capabilities().limits.max_shared_memory;
     let staging = [0, most.min(32 << 10), 4 << 10][(case.seed % 3) as usize];
-    let options = compute::Options::new(&vertex_input)
-        .vertex_shader(&vertex)
-        .target(gpu.compute_target(Backend::Compute)?.staging(staging));
+    let mut target = gpu.compute_target(Backend::Compute)?.staging(staging);
+    if case.seed.is_multiple_of(5) {
+        // Workgroups that do not fill blocks of entries.
+        target.workgroup_sizes = WorkgroupSizes::all(96);
+    }
+    let options = compute::Options::new(&vertex_input).vertex_shader(&vertex).target(target);
     compute::lower(&Shader::new(&modules.geometry), &options).map_err(Failure::Lower)
 }
 

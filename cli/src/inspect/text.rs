@@ -16,7 +16,7 @@ pub(super) fn render(inspection: &Inspection, gl: bool) -> Result<String> {
         Some(vertex) => writeln!(text, ", behind vertex shader '{vertex}'")?,
         None => writeln!(text)?,
     }
-    if let Some(Primitives { input, output, max_vertices, invocations }) = &inspection.primitives {
+    if let Some(Primitives { input, output, max_vertices, invocations }) = &inspection.geometry {
         let plural = if *max_vertices == 1 { "vertex" } else { "vertices" };
         let times = if *invocations == 1 { "once" } else { &format!("{invocations} times") };
         writeln!(

@@ -187,9 +187,9 @@ fn primitives_and_captures_of_a_geometry_shader_are_shown() {
     }
     let json = files.run("inspect", &["--varyings", "found", "--json"]).exits(0).json();
     assert_eq!((&json["stage"], &json["vertex_shader"]), (&json!("geometry"), &json!("main")));
-    assert_eq!(json["primitives"]["output"], "triangle-strips");
+    assert_eq!(json["geometry"]["output"], "triangle-strips");
     let alone = vkxfb(&["inspect", &files.vertex, "--json"]).exits(0).json();
-    assert_eq!((&alone["primitives"], &alone["vertex_shader"]), (&json!(null), &json!(null)));
+    assert_eq!((&alone["geometry"], &alone["vertex_shader"]), (&json!(null), &json!(null)));
 }
 
 #[test]
@@ -215,4 +215,42 @@ fn what_is_no_geometry_shader_is_refused_by_name() {
     files.capture(&["--vertices", "3", "--backend", "vertex"]).refuses(&["vertex shaders alone"]);
     vkxfb(&["probe", "--shader", &files.vertex, "--geometry", &files.geometry])
         .refuses(&["vkxfb capture --geometry"]);
+}
+
+#[test]
+fn wgsl_gets_the_values_of_constants_that_both_stages_have() {
+    let shaders = Shaders::new();
+    let vertex = shaders.file(
+        "my.wgsl",
+        b"@id(1) override first: u32;
+        @vertex fn main(@builtin(vertex_index) i: u32) -> @builtin(position) vec4f {
+            return vec4f(f32(first + i), 0.0, 0.0, 1.0);
+        }",
+    );
+    let geometry = "#version 450
+        layout(constant_id = 1) const uint FIRST = 0;
+        layout(constant_id = 2) const uint OTHER = 0;
+        layout(points) in;
+        layout(line_strip, max_vertices = 2) out;
+        layout(location = 0) flat out uint found;
+        void main() {
+            for (uint i = 0; i < 2; i++) {
+                gl_Position = gl_in[0].gl_Position;
+                found = FIRST + OTHER + i;
+                EmitVertex();
+            }
+        }";
+    let words = common::compile_stage("geom", geometry, &[]);
+    let geometry = shaders.file("my.geom.spv", bytemuck::cast_slice(&words));
+    let files = ["capture", &vertex, "--geometry", &geometry];
+    let draw = ["--topology", "point-list", "--vertices", "1", "--varyings", "@Position,found"];
+    let shown = ["--constant", "1=20,2=3", "--format", "json", "--validate"];
+    let json = vkxfb(&[&files[..], &draw, &shown].concat()).exits(0).json();
+    let outputs: Vec<_> =
+        json["records"].as_array().unwrap().iter().map(|r| r["outputs"].clone()).collect();
+    let record = |found: u32| json!({ "gl_Position": [20.0, 0.0, 0.0, 1.0], "found": found });
+    assert_eq!(outputs, [record(23), record(24)]);
+    // What neither has is still refused.
+    let none = [&files[..], &draw, &["--constant", "1=20,9=3"]].concat();
+    assert!(vkxfb(&none).exits(2).stderr.contains('9'));
 }

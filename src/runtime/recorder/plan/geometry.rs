@@ -11,8 +11,8 @@
 //!
 //! An entry is a run of consecutive primitives of a draw: what one invocation takes. All draws share
 //! [`MAX_ENTRIES`] entries. Beside these each draw fills up a workgroup, and each dispatch a block. So the memory of
-//! a plan does not depend on what is emitted, and of what is drawn only on the number of draws, which
-//! [parts](super::super::collect::Collected::parts) limit.
+//! a plan does not depend on what is emitted. It takes 8 bytes for each primitive that is drawn, up to 32 MiB, and more for
+//! the number of draws, which [parts](super::super::collect::Collected::parts) limit.
 
 use super::super::collect::{CollectedDraw, MAX_ASSEMBLED_DRAWS};
 use super::place::{
