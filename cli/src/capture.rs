@@ -135,7 +135,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     if stages.vertex.is_none() {
         stages.shader = stages.shader.stage(ExecutionModel::Vertex);
     }
-    let captured = arguments.captured.geometry.as_ref().unwrap_or(&arguments.shader);
+    let captured = arguments.captured.file(&arguments.shader);
     let list = arguments.captured.list(&stages.shader);
     let list = list.with_context(|| captured.display().to_string())?;
     stages.shader.captures = list.as_ref().map_or(Captures::Decorations, Captures::List);

@@ -162,7 +162,7 @@ struct VaryingRow {
 /// Runs `vkxfb inspect`.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     let sources = arguments.captured.read(&arguments.shader)?;
-    let file = arguments.captured.geometry.as_ref().unwrap_or(&arguments.shader);
+    let file = arguments.captured.file(&arguments.shader);
     let inspection = inspect(arguments, &sources).with_context(|| file.display().to_string())?;
     if arguments.json {
         super::show_json(&inspection)?;

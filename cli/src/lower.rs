@@ -93,8 +93,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
         );
     }
     let sources = arguments.captured.read(&arguments.shader)?;
+    let file = arguments.captured.file(&arguments.shader);
     let (lowered, vertex_input) =
-        lower(arguments, &sources).with_context(|| arguments.shader.display().to_string())?;
+        lower(arguments, &sources).with_context(|| file.display().to_string())?;
     arguments.output.put(&lowered.words, &Report::of(&lowered, vertex_input.as_ref()))
 }
 

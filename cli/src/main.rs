@@ -440,6 +440,11 @@ struct Captured {
 }
 
 impl Captured {
+    /// The file of the shader that is captured. `file` is that of the vertex shader.
+    fn file<'a>(&'a self, file: &'a Path) -> &'a Path {
+        self.geometry.as_deref().unwrap_or(file)
+    }
+
     /// Reads the shaders, and the values of their specialisation constants.
     fn read(&self, file: &Path) -> Result<source::Sources> {
         let entry_point = self.selected.entry_point();

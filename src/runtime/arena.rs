@@ -135,7 +135,7 @@ impl ArenaDesc {
     /// Adds the memory for `draws` draws of a pipeline with a geometry shader, beside that of
     /// [`for_draws`](Self::for_draws); nothing for another pipeline or backend. `primitives` are those of all
     /// draws with all their instances, or with primitive restart as many as there are indices. The memory does not
-    /// depend on what the shader emits: it is 16 to 32 bytes for each primitive, at most 128 MiB.
+    /// depend on what the shader emits: it is 16 to 32 bytes for each primitive, up to about 128 MiB, and some for each draw.
     ///
     /// Draws of which only the GPU knows how many primitives they have take another call, with `u64::MAX`: that is
     /// 8 MiB.
