@@ -134,6 +134,9 @@ pub struct Capabilities {
     /// `VK_KHR_shader_float16_int8`). The compute backend does not need them, but with them it reads index
     /// buffers of any size.
     pub byte_loads: bool,
+    /// The feature `vulkanMemoryModelDeviceScope`, which barriers and atomics of captures need where the application
+    /// enables `vulkanMemoryModel`.
+    pub memory_model_device_scope: bool,
     /// The feature `shaderFloat64`. No generated shader needs it; an application's own may.
     pub shader_float64: bool,
     /// The feature `shaderClipDistance`. As [`shader_float64`](Self::shader_float64).
@@ -290,6 +293,7 @@ impl Capabilities {
         self.vertex_stores = false;
         self.shader_float64 = false;
         self.byte_loads = false;
+        self.memory_model_device_scope = false;
         self.shader_draw_parameters = false;
         self.dynamic_rendering &= self.has_extension(khr::dynamic_rendering::NAME);
         self.synchronization2 &= self.has_extension(khr::synchronization2::NAME);
@@ -359,6 +363,7 @@ pub(super) mod tests {
             vertex_stores: true,
             shader_int64: true,
             byte_loads: true,
+            memory_model_device_scope: true,
             shader_float64: true,
             shader_clip_distance: true,
             shader_cull_distance: true,

@@ -29,6 +29,8 @@ pub struct RequiredFeatures {
     portability_subset: bool,
     /// Whether [`draw_indirect_count`](Self::draw_indirect_count) requires the extension.
     has_draw_indirect_count: bool,
+    /// Whether the device has `vulkanMemoryModelDeviceScope`.
+    memory_model_device_scope: bool,
     /// Whether vertex shaders may run for vertices that do not exist.
     pub(super) speculative_vertices: bool,
     /// `provokingVertexLast`: for native pipelines with [`ProvokingVertex::Last`].
@@ -108,6 +110,7 @@ pub fn required_features(
             && caps.has_extension(khr::storage_buffer_storage_class::NAME),
         portability_subset: caps.has_extension(khr::portability_subset::NAME),
         has_draw_indirect_count,
+        memory_model_device_scope: caps.memory_model_device_scope,
         speculative_vertices: caps.identity().needs(WorkaroundEffect::SpeculativeVertices),
         provoking_vertex_last: provoking.is_some_and(|p| p.last),
         preserve_provoking_vertex: provoking.is_some_and(|p| p.preserved),
@@ -212,6 +215,10 @@ impl RequiredFeatures {
     /// chain itself. For example `bufferDeviceAddress`, which is a member of
     /// `VkPhysicalDeviceVulkan12Features` and of `VkPhysicalDeviceBufferDeviceAddressFeatures`.
     /// [`add_to`](Self::add_to) does all of that for the application.
+    ///
+    /// An application that enables `vulkanMemoryModel` also enables `vulkanMemoryModelDeviceScope`, which is not in the
+    /// list: [VUID-RuntimeSpirv-vulkanMemoryModel-06265](https://docs.vulkan.org/spec/latest/appendices/spirvenv.html#VUID-RuntimeSpirv-vulkanMemoryModel-06265)
+    /// forbids the scope `Device` of captures without it.
     pub fn features(&self) -> Vec<&'static str> {
         let core = self.needed_core_features().map(|(name, _)| name);
         core.chain(self.chained_features().into_iter().map(ChainedFeature::name)).collect()
@@ -296,7 +303,15 @@ impl RequiredFeatures {
         };
         all.sort_unstable();
         all.dedup();
-        let chained = self.chained_features();
+        let mut chained = self.chained_features();
+        // Captures and kernels have barriers and atomics of the scope Device. A device with the Vulkan memory model allows
+        // them with a feature of its own alone, in modules of any memory model (VUID-RuntimeSpirv-vulkanMemoryModel-06265).
+        // SAFETY: the caller's contract.
+        if self.memory_model_device_scope
+            && unsafe { ChainedFeature::VulkanMemoryModel.is_enabled(info.p_next) }
+        {
+            chained.push(ChainedFeature::VulkanMemoryModelDeviceScope);
+        }
         tracing::debug!(extensions = ?all, ?chained, "device creation");
         // SAFETY: the caller's contract.
         unsafe { additions.add_to(info, &all, &core, &chained) }
@@ -527,6 +542,23 @@ mod tests {
         let set: Vec<_> = (0..members.len()).filter(|member| members[*member] != 0).collect();
         // vertexAttributeInstanceRateDivisor and vertexAttributeInstanceRateZeroDivisor.
         assert_eq!(set, [11, 12]);
+    }
+
+    /// With the Vulkan memory model the scope Device is a feature of its own.
+    #[test]
+    fn the_memory_model_of_the_application_gets_the_scope_of_the_device() {
+        let scope = |caps: &Capabilities, model: bool| {
+            let required = required_features(caps, &[Backend::Compute]).unwrap();
+            let mut memory_model =
+                vk::PhysicalDeviceVulkanMemoryModelFeatures::default().vulkan_memory_model(model);
+            let info = vk::DeviceCreateInfo::default().push_next(&mut memory_model);
+            created(&required, info);
+            memory_model.vulkan_memory_model_device_scope == vk::TRUE
+        };
+        let mut caps = full();
+        assert_eq!([true, false].map(|model| scope(&caps, model)), [true, false]);
+        caps.memory_model_device_scope = false;
+        assert!(!scope(&caps, true), "the device does not have it");
     }
 
     #[test]

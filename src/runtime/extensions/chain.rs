@@ -26,6 +26,8 @@ pub(in crate::runtime) enum ChainedFeature {
     DrawIndirectCount,
     StorageBuffer8BitAccess,
     ShaderInt8,
+    VulkanMemoryModel,
+    VulkanMemoryModelDeviceScope,
     DynamicRendering,
     Synchronization2,
 }
@@ -73,6 +75,8 @@ impl ChainedFeature {
             Self::DrawIndirectCount => "drawIndirectCount",
             Self::StorageBuffer8BitAccess => "storageBuffer8BitAccess",
             Self::ShaderInt8 => "shaderInt8",
+            Self::VulkanMemoryModel => "vulkanMemoryModel",
+            Self::VulkanMemoryModelDeviceScope => "vulkanMemoryModelDeviceScope",
             Self::DynamicRendering => "dynamicRendering",
             Self::Synchronization2 => "synchronization2",
         }
@@ -114,6 +118,14 @@ impl ChainedFeature {
             Self::ShaderInt8 => positions!(
                 PhysicalDeviceShaderFloat16Int8Features.shader_int8,
                 PhysicalDeviceVulkan12Features.shader_int8
+            ),
+            Self::VulkanMemoryModel => positions!(
+                PhysicalDeviceVulkanMemoryModelFeatures.vulkan_memory_model,
+                PhysicalDeviceVulkan12Features.vulkan_memory_model
+            ),
+            Self::VulkanMemoryModelDeviceScope => positions!(
+                PhysicalDeviceVulkanMemoryModelFeatures.vulkan_memory_model_device_scope,
+                PhysicalDeviceVulkan12Features.vulkan_memory_model_device_scope
             ),
             Self::DynamicRendering => positions!(
                 PhysicalDeviceDynamicRenderingFeatures.dynamic_rendering,

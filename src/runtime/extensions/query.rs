@@ -118,6 +118,7 @@ pub(in crate::runtime) unsafe fn query(
     let bda_core = api_version >= vk::API_VERSION_1_2;
     let has_bda = bda_core || has(khr::buffer_device_address::NAME);
     let has_8bit_storage = bda_core || has(khr::_8bit_storage::NAME);
+    let has_memory_model = bda_core || has(khr::vulkan_memory_model::NAME);
     let has_int8 = bda_core || has(khr::shader_float16_int8::NAME);
     let has_rendering = api_version >= vk::API_VERSION_1_3 || has(khr::dynamic_rendering::NAME);
     let has_sync2 = api_version >= vk::API_VERSION_1_3 || has(khr::synchronization2::NAME);
@@ -129,6 +130,7 @@ pub(in crate::runtime) unsafe fn query(
     let mut bda = vk::PhysicalDeviceBufferDeviceAddressFeatures::default();
     let mut storage_8bit = vk::PhysicalDevice8BitStorageFeatures::default();
     let mut int8 = vk::PhysicalDeviceShaderFloat16Int8Features::default();
+    let mut memory_model = vk::PhysicalDeviceVulkanMemoryModelFeatures::default();
     let mut draw_parameters = vk::PhysicalDeviceShaderDrawParametersFeatures::default();
     let mut rendering = vk::PhysicalDeviceDynamicRenderingFeatures::default();
     let mut sync2 = vk::PhysicalDeviceSynchronization2Features::default();
@@ -141,6 +143,7 @@ pub(in crate::runtime) unsafe fn query(
         api_version >= vk::API_VERSION_1_1 => draw_parameters,
         has_8bit_storage => storage_8bit,
         has_int8 => int8,
+        has_memory_model => memory_model,
         has_rendering => rendering,
         has_sync2 => sync2,
     }
@@ -212,6 +215,7 @@ pub(in crate::runtime) unsafe fn query(
             AddressSource::Extension
         }),
         byte_loads: (storage_8bit.storage_buffer8_bit_access & int8.shader_int8) == vk::TRUE,
+        memory_model_device_scope: memory_model.vulkan_memory_model_device_scope == vk::TRUE,
         shader_draw_parameters: if api_version >= vk::API_VERSION_1_1 {
             draw_parameters.shader_draw_parameters == vk::TRUE
         } else {
