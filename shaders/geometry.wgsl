@@ -119,6 +119,11 @@ fn emit_vertex() {
     strip_length++;
 }
 
+// Whether this run stores records, so that side effects of the shaders happen.
+fn is_storing() -> bool {
+    return !is_counting;
+}
+
 // Stores a record of a strip, or stages it.
 fn capture_record(strip: Segment, record: u32) {
     if record < strip.count {

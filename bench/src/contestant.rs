@@ -74,9 +74,6 @@ impl Contestant {
             ));
         }
         let has_geometry = case.workload.geometry().is_some();
-        if has_geometry && backend == Backend::Vertex {
-            return Some("the backend does not do geometry shaders".to_owned());
-        }
         let needs_stage = case.topology.has_adjacency() || has_geometry;
         let is_graphics = backend != Backend::Compute;
         if is_graphics && needs_stage && !gpu.context().enabled().geometry_shader {
@@ -86,6 +83,7 @@ impl Contestant {
         let needs = CaptureNeeds::default()
             .indexed(case.workload.is_indexed())
             .counters(case.has_counters())
+            .geometry_shader(has_geometry)
             .fan_vertices(if is_fan { case.vertices } else { 0 });
         backend.refuses(&needs).map(|what| format!("the backend does not do {what}"))
     }

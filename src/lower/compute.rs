@@ -27,7 +27,7 @@ use super::interface;
 use super::library::{CaptureStubs, Shading, declare_spec_constant, free_spec_ids, library};
 use super::push_constants::PushConstants;
 use super::resources::{Memory, ResourcePlan, User, Widths};
-use super::stages::{Geometry, Stages, replace_emission};
+use super::stages::{Geometry, Stages, guard_side_effects, replace_emission};
 use super::staging::Staging;
 use super::store::StoredOutputs;
 use super::strip::strip;
@@ -347,6 +347,9 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     };
     if stubs.geometry.is_some() {
         replace_emission(&mut linker, &declarations)?;
+        if uses.effects.side_effects {
+            guard_side_effects(&mut linker, &declarations, &used)?;
+        }
     }
     linker.finish(&mut stubs)?;
     let modes = stubs.geometry.as_ref().map(|geometry| geometry.modes);

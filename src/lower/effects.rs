@@ -5,7 +5,7 @@ use spirv::{Capability, Op, StorageClass};
 
 use crate::spirv::declarations::Declarations;
 use crate::spirv::static_use::StaticUse;
-use crate::spirv::{Id, Module, Section, ids_of, result_of};
+use crate::spirv::{Id, Instruction, Module, Section, ids_of, result_of};
 
 /// What a shader does beyond its outputs, by which it shows how often it runs, and together with what.
 ///
@@ -30,37 +30,13 @@ impl Effects {
     pub(super) fn of(module: &Module, declarations: &Declarations, used: &StaticUse) -> Self {
         let mut effects =
             Self { subgroup_operations: declares_subgroup_operations(module), ..Self::default() };
-        let types: FxHashSet<Id> = declarations.pointers(&SHARED).collect();
-        let variables = SHARED.iter().flat_map(|storage| declarations.variables(*storage));
-        let mut pointers: FxHashSet<Id> = variables.map(|variable| variable.id).collect();
         let mut atomics: FxHashSet<Id> = FxHashSet::default();
-        let mut is_used = false;
-        for i in module.section(Section::Functions) {
-            if i.is(Op::Function) {
-                is_used = used.contains(i.id(1));
+        for_each_side_effect(module, declarations, used, |_, i| {
+            effects.side_effects = true;
+            if i.op().is_some_and(is_atomic_write) {
+                atomics.extend(result_of(i).1);
             }
-            if !is_used {
-                continue;
-            }
-            // Most shaders have neither, so this avoids many lookups.
-            if !types.is_empty()
-                && let (Some(ty), Some(id)) = result_of(i)
-                && types.contains(&ty)
-            {
-                pointers.insert(id);
-            }
-            match i.op() {
-                Some(Op::Store | Op::CopyMemory | Op::CopyMemorySized) => {
-                    effects.side_effects |= pointers.contains(&i.id(0));
-                }
-                Some(Op::ImageWrite) => effects.side_effects = true,
-                Some(op) if is_atomic_write(op) => {
-                    effects.side_effects = true;
-                    atomics.extend(result_of(i).1);
-                }
-                _ => {}
-            }
-        }
+        });
         effects.atomic_results = !atomics.is_empty() && uses_any(module, &atomics);
         effects
     }
@@ -76,6 +52,44 @@ impl Effects {
     /// Whether an invocation without a vertex would show.
     pub(super) const fn show_invocations(self) -> bool {
         self.side_effects || self.subgroup_operations
+    }
+}
+
+/// Calls `found` for each instruction of the functions that an entry point uses which changes memory that others
+/// see, with its number in the section of functions.
+pub(super) fn for_each_side_effect(
+    module: &Module,
+    declarations: &Declarations,
+    used: &StaticUse,
+    mut found: impl FnMut(usize, Instruction<'_>),
+) {
+    let types: FxHashSet<Id> = declarations.pointers(&SHARED).collect();
+    let variables = SHARED.iter().flat_map(|storage| declarations.variables(*storage));
+    let mut pointers: FxHashSet<Id> = variables.map(|variable| variable.id).collect();
+    let mut is_used = false;
+    for (number, i) in module.section(Section::Functions).enumerate() {
+        if i.is(Op::Function) {
+            is_used = used.contains(i.id(1));
+        }
+        if !is_used {
+            continue;
+        }
+        // Most shaders have neither, so this avoids many lookups.
+        if !types.is_empty()
+            && let (Some(ty), Some(id)) = result_of(i)
+            && types.contains(&ty)
+        {
+            pointers.insert(id);
+        }
+        let is_side_effect = match i.op() {
+            Some(Op::Store | Op::CopyMemory | Op::CopyMemorySized) => pointers.contains(&i.id(0)),
+            Some(Op::ImageWrite) => true,
+            Some(op) => is_atomic_write(op),
+            None => false,
+        };
+        if is_side_effect {
+            found(number, i);
+        }
     }
 }
 

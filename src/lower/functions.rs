@@ -59,6 +59,7 @@ names! {
         FetchBytes "fetch_bytes",
         FetchHalves "fetch_halves",
         FetchWithinDword "fetch_within_dword",
+        IsStoring "is_storing",
         ListedRecord "listed_record",
         Load1 "load1",
         Load2Aligned "load2_aligned",

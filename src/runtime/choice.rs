@@ -37,6 +37,8 @@ pub struct CaptureNeeds {
     pub counters: bool,
     /// Queries of a [`QueryPool`](super::QueryPool) of this crate.
     pub queries: bool,
+    /// A geometry shader behind the vertex shader.
+    pub geometry_shader: bool,
     /// The number of vertices per instance of the largest triangle fan; 0 if no fans are drawn.
     pub fan_vertices: u32,
     /// The shader has side effects: it writes storage buffers or images, or uses atomics
@@ -56,6 +58,7 @@ impl CaptureNeeds {
         multi_draw: bool,
         counters: bool,
         queries: bool,
+        geometry_shader: bool,
         fan_vertices: u32,
         side_effects: bool,
     }
@@ -84,6 +87,7 @@ impl Backend {
             Self::Vertex if needs.indexed => Some("indexed draws"),
             Self::Vertex if needs.indirect => Some("indirect draws"),
             Self::Vertex if needs.counters => Some("counters"),
+            Self::Vertex if needs.geometry_shader => Some("geometry shaders"),
             Self::Vertex if needs.fan_vertices > MAX_FAN_VERTICES => {
                 Some("triangle fans of more than 65537 vertices")
             }
@@ -99,8 +103,13 @@ impl RequiredFeatures {
     /// so they are preferred for such shaders if they meet the needs; the vertex backend is not where
     /// the device shades vertices that do not exist
     /// ([`WorkaroundEffect::SpeculativeVertices`](super::WorkaroundEffect::SpeculativeVertices)).
+    /// Geometry shaders are captured natively if [`geometry_shader`](Self::geometry_shader) is enabled.
     pub fn choose(&self, needs: &CaptureNeeds) -> Option<Backend> {
-        choose(self.backends(), self.speculative_vertices, needs)
+        let can_run = |backend: &&Backend| {
+            **backend == Backend::Compute || !needs.geometry_shader || self.geometry_shader
+        };
+        let backends: Vec<Backend> = self.backends().iter().filter(can_run).copied().collect();
+        choose(&backends, self.speculative_vertices, needs)
     }
 }
 
@@ -120,6 +129,21 @@ fn choose(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runtime::capabilities::tests::full;
+    use crate::runtime::required_features;
+
+    #[test]
+    fn geometry_shaders_need_the_stage_natively_alone() {
+        let caps = full();
+        let needs =
+            CaptureNeeds { geometry_shader: true, side_effects: true, ..Default::default() };
+        let mut required = required_features(&caps, &Backend::ALL).unwrap();
+        assert_eq!(required.choose(&needs), Some(Backend::Native));
+        required.geometry_shader = false;
+        assert_eq!(required.choose(&needs), Some(Backend::Compute));
+        let vertex = required_features(&caps, &[Backend::Vertex]).unwrap();
+        assert_eq!(vertex.choose(&needs), None);
+    }
 
     #[test]
     fn side_effects_happen_once_where_that_can_be() {

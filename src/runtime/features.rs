@@ -307,9 +307,8 @@ impl RequiredFeatures {
         // Captures and kernels have barriers and atomics of the scope Device. A device with the Vulkan memory model allows
         // them with a feature of its own alone, in modules of any memory model (VUID-RuntimeSpirv-vulkanMemoryModel-06265).
         // SAFETY: the caller's contract.
-        if self.memory_model_device_scope
-            && unsafe { ChainedFeature::VulkanMemoryModel.is_enabled(info.p_next) }
-        {
+        let has_memory_model = unsafe { ChainedFeature::VulkanMemoryModel.is_enabled(info.p_next) };
+        if self.memory_model_device_scope && has_memory_model {
             chained.push(ChainedFeature::VulkanMemoryModelDeviceScope);
         }
         tracing::debug!(extensions = ?all, ?chained, "device creation");

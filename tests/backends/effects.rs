@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use ash::vk;
-use vkxfb::lower::{Backend, Shader, compute};
+use vkxfb::lower::{Backend, Lowered, Shader, compute};
 use vkxfb::runtime::{Draw, MemoryLocation};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
@@ -34,8 +34,8 @@ type Runs = BTreeMap<(u32, u32), u32>;
 /// Captures draws of [`COUNTS`].
 fn runs(gpu: &mut Gpu, backend: Backend, topology: PrimitiveTopology, draws: &[Draw]) -> Runs {
     let words = common::compile(COUNTS, &[]);
-    let shader = Shader::new(&words);
     let vertex_input = VertexInput::default();
+    let shader = Shader::new(&words);
     // It has a descriptor set of its own.
     let lowered = match backend {
         COMPUTE => {
@@ -44,6 +44,17 @@ fn runs(gpu: &mut Gpu, backend: Backend, topology: PrimitiveTopology, draws: &[D
         }
         backend => lower_on(gpu, backend, &shader, &vertex_input),
     };
+    let counted = counted(gpu, &lowered, topology, draws).into_iter();
+    (0u32..).zip(counted).filter(|(_, n)| *n > 0).map(|(at, n)| ((at % 16, at / 16), n)).collect()
+}
+
+/// Captures draws, and returns the 64 dwords of the shader's buffer, which are 0 before.
+fn counted(
+    gpu: &mut Gpu,
+    lowered: &Lowered,
+    topology: PrimitiveTopology,
+    draws: &[Draw],
+) -> Vec<u32> {
     let usage = vk::BufferUsageFlags::STORAGE_BUFFER;
     let counts = gpu.create_buffer(256, usage, MemoryLocation::Device).unwrap();
     gpu.write(&counts, 0, &[0; 256]).unwrap();
@@ -52,8 +63,8 @@ fn runs(gpu: &mut Gpu, backend: Backend, topology: PrimitiveTopology, draws: &[D
     // SAFETY: the buffer is one of storage, and nothing was submitted.
     unsafe { set.write(&device, counts.raw()) };
     let request = Draws {
-        lowered: &lowered,
-        vertex_input: &vertex_input,
+        lowered,
+        vertex_input: &VertexInput::default(),
         vertex_data: &[],
         sets: &[&set],
         push_constants: &[],
@@ -65,8 +76,7 @@ fn runs(gpu: &mut Gpu, backend: Backend, topology: PrimitiveTopology, draws: &[D
     gpu.destroy_buffer(counts);
     // SAFETY: every submission was waited for.
     unsafe { set.destroy(&device) };
-    let found = found.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap()));
-    (0u32..).zip(found).filter(|(_, n)| *n > 0).map(|(at, n)| ((at % 16, at / 16), n)).collect()
+    found.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect()
 }
 
 /// Devices whose pipelines differ most: with and without staging, a dispatch for each draw, descriptors,
@@ -137,6 +147,57 @@ fn every_vertex_of_a_primitive_runs_once_but_for_hubs() {
             };
             assert!(found.keys().all(drawn), "{what}");
         }
+        close(gpu);
+    }
+}
+
+/// The side effects of a geometry shader, and of the vertex shader before it: in the branches of a selection whose
+/// result is a phi, in a loop, behind one another, in a function.
+const EFFECTS: [&str; 2] = [
+    "#version 450
+    layout(set = 0, binding = 0) buffer Counts { uint counts[64]; };
+    void main() { atomicAdd(counts[8 + gl_VertexIndex], 1); gl_Position = vec4(0.0); }",
+    "#version 450
+    layout(points) in;
+    layout(points, max_vertices = 8) out;
+    layout(set = 0, binding = 0) buffer Counts { uint counts[64]; };
+    layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) flat out uint captured;
+    void count(uint at) { counts[at] = counts[at] + 1; }
+    void main() {
+        bool isOdd = gl_PrimitiveIDIn % 2 == 1 && (atomicOr(counts[1], 1 << gl_PrimitiveIDIn), counts[63] == 0);
+        uint emitted = isOdd ? 2 : 1;
+        for (uint i = 0; i < emitted; i++) {
+            atomicAdd(counts[0], 1);
+            captured = i;
+            EmitVertex();
+        }
+        count(16 + gl_PrimitiveIDIn);
+        count(16 + gl_PrimitiveIDIn);
+        atomicMin(counts[2], 0);
+        // Its result decides, so it cannot be left out.
+        if (atomicAdd(counts[3], 1) > 1000) EmitVertex();
+    }",
+];
+
+/// What is emitted is counted first, and then stored: side effects happen with the latter.
+#[test]
+fn side_effects_of_geometry_shaders_happen_once() {
+    let vertex = common::compile(EFFECTS[0], &[]);
+    let words = common::compile_stage("geom", EFFECTS[1], &[]);
+    let (vertex, vertex_input) = (Shader::new(&vertex), VertexInput::default());
+    for options in devices() {
+        let mut gpu = open_with(options.clone());
+        let target = gpu.compute_target(COMPUTE).unwrap();
+        let lowering = compute::Options::new(&vertex_input).vertex_shader(&vertex).target(target);
+        let lowered = compute::lower(&Shader::new(&words), &lowering).unwrap();
+        assert_eq!(lowered.geometry().unwrap().primitives, None, "it is counted");
+        common::validate(&lowered.specialized(&[]).unwrap(), "vulkan1.2");
+        let found = counted(&mut gpu, &lowered, PrimitiveTopology::PointList, &[draw(0, 5, 1)]);
+        let mut expected = vec![0; 64];
+        expected[..4].copy_from_slice(&[5 + 2, 0b01010, 0, 2 * 5]);
+        expected[8..13].fill(1);
+        expected[16..21].fill(2);
+        assert_eq!(found, expected, "{options:?}");
         close(gpu);
     }
 }

@@ -6,6 +6,7 @@
 
 mod emission;
 mod followed;
+mod guard;
 mod leaves;
 mod passing;
 mod resets;
@@ -18,6 +19,7 @@ use spirv::{Capability, Decoration, ExecutionMode, Op, StorageClass};
 
 pub(super) use self::emission::replace_emission;
 pub use self::emission::{GeometryInput, LoweredGeometry};
+pub(super) use self::guard::guard_side_effects;
 use self::passing::Passing;
 use self::resets::Resets;
 use super::compute::Options;

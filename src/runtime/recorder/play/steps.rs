@@ -131,7 +131,7 @@ impl Player<'_> {
     /// # Safety
     /// As [`record`](Self::record), and as the dispatch of [`Kernels`](crate::runtime::Kernels).
     unsafe fn record_kernel(
-        &self,
+        &mut self,
         playback: &mut Playback<'_>,
         kernel: Kernel,
         parameters: BlockId,
@@ -142,7 +142,11 @@ impl Player<'_> {
         // SAFETY: the caller's contract.
         unsafe { kernels.dispatch(self.ctx, cmd, set, kernel, parameters, workgroups) }?;
         playback.found = Found::default();
-        playback.sets_disturbed |= set.is_some();
+        if set.is_some() {
+            // It is bound in place of a set of the application, which captures before the kernel may have bound.
+            self.places.sets.forget(&self.bindings.sets);
+            playback.sets_disturbed = true;
+        }
         playback.recorded.kernels += 1;
         Ok(())
     }
