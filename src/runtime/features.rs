@@ -551,7 +551,7 @@ mod tests {
             let mut memory_model =
                 vk::PhysicalDeviceVulkanMemoryModelFeatures::default().vulkan_memory_model(model);
             let info = vk::DeviceCreateInfo::default().push_next(&mut memory_model);
-            created(&required, info);
+            drop(created(&required, info));
             memory_model.vulkan_memory_model_device_scope == vk::TRUE
         };
         let mut caps = full();
