@@ -119,6 +119,17 @@ fn emit_vertex() {
     strip_length++;
 }
 
+// The same for a vertex of a stream, where a shader has several. One of them is captured.
+fn emit_stream_vertex(stream: u32) {
+    if uniformly(stream == captured_stream()) {
+        emit_vertex();
+    }
+}
+
+fn captured_stream() -> u32 {
+    return (sysvals.draw.flags >> STREAM_SHIFT) & 3u;
+}
+
 // Whether this run stores records, so that side effects of the shaders happen.
 fn is_storing() -> bool {
     return !is_counting;
@@ -148,6 +159,13 @@ fn records_of_emitted(k: u32) -> vec3<u32> {
 fn end_primitive() {
     emitted += strip_length - min(strip_length, output_vertices() - 1u);
     strip_length = 0u;
+}
+
+// The same for a strip of a stream.
+fn end_stream_primitive(stream: u32) {
+    if uniformly(stream == captured_stream()) {
+        end_primitive();
+    }
 }
 
 // Runs the geometry shader for a primitive.

@@ -58,6 +58,7 @@ const LAST_VERTEX: u32 = 16u; // the last vertex of a primitive is the provoking
 const FAR_ATTRIBUTES: u32 = 64u; // an attribute may have elements 4 GiB behind the first one
 const HAS_BATCH: u32 = 128u; // in the push constants: the draws are in a batch
 const COUNTING: u32 = 1024u; // in the push constants: what a geometry shader emits is counted, and not stored
+const STREAM_SHIFT: u32 = 11u; // in the push constants: two bits with the vertex stream that is captured
 const VERTICES_PER_PRIMITIVE_SHIFT: u32 = 8u;
 
 var<immediate> sysvals: Sysvals;

@@ -41,6 +41,9 @@ use crate::spirv::{Id, NumericClass};
 /// The most capture buffers of a shader.
 pub const MAX_XFB_BUFFERS: usize = 4;
 
+/// The vertex streams of a geometry shader.
+pub const MAX_STREAMS: u32 = 4;
+
 /// The most bytes of a vertex's record in one buffer.
 pub const MAX_XFB_STRIDE: u32 = 2048;
 

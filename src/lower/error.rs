@@ -70,11 +70,15 @@ pub enum LowerError {
         /// What is missing.
         what: &'static str,
     },
-    /// A geometry shader whose captured outputs are on another stream than 0.
-    #[error("outputs of stream {stream} are captured; the compute backend captures stream 0")]
+    /// A geometry shader emits to a vertex stream that does not exist, or one that is not a constant.
+    #[error(
+        "geometry shader '{entry_point}' emits to vertex stream {stream}; the streams are 0 to 3"
+    )]
     Stream {
-        /// The stream.
-        stream: u32,
+        /// The entry point.
+        entry_point: String,
+        /// The stream, or the id of what is not a constant.
+        stream: String,
     },
     /// The stages ask for contradictory floating-point behaviour, which is that of a whole shader.
     #[error("a stage has the execution mode {mode:?}, and the one before it has the opposite")]

@@ -399,6 +399,24 @@ pub enum RuntimeError {
         /// The same of the new pipeline.
         pipeline: Option<u32>,
     },
+    /// The pipeline captures another vertex stream to a buffer than the capture was begun with.
+    #[error(
+        "the capture was begun with vertex stream {begun} in buffer {buffer}, and the pipeline captures stream {pipeline}"
+    )]
+    StreamMismatch {
+        /// The number of the capture buffer.
+        buffer: usize,
+        /// The vertex stream of the pipeline that the capture was begun with.
+        begun: u32,
+        /// The same of the new pipeline.
+        pipeline: u32,
+    },
+    /// A query was begun for a vertex stream that does not exist.
+    #[error("there is no vertex stream {stream} to query: the streams are 0 to 3")]
+    QueryStream {
+        /// The number of the stream.
+        stream: u32,
+    },
     /// A shader with captured outputs was used natively without any capture buffer.
     #[error("no capture buffer is bound: native transform feedback needs one at least")]
     NoCaptureBuffer,

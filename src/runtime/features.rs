@@ -43,6 +43,9 @@ pub struct RequiredFeatures {
     /// `geometryShader`: for adjacency topologies on the native and vertex backends, and geometry shaders
     /// on the native backend. The compute backend does not need it.
     pub geometry_shader: bool,
+    /// `geometryStreams`: for geometry shaders on the native backend that emit to other vertex streams than 0. The
+    /// compute backend does not need it.
+    pub geometry_streams: bool,
     /// `shaderDrawParameters`: for shaders that use `BaseVertex`, `BaseInstance` or `DrawIndex` on
     /// the native and vertex backends. The compute backend does not need it.
     pub shader_draw_parameters: bool,
@@ -115,6 +118,8 @@ pub fn required_features(
         provoking_vertex_last: provoking.is_some_and(|p| p.last),
         preserve_provoking_vertex: provoking.is_some_and(|p| p.preserved),
         geometry_shader: graphics && caps.geometry_shader,
+        geometry_streams: native
+            && caps.transform_feedback.as_ref().is_some_and(|support| support.geometry_streams),
         shader_draw_parameters: graphics && caps.shader_draw_parameters,
         vertex_divisor: divisor.is_some(),
         vertex_zero_divisor: divisor.is_some_and(|d| d.zero),
@@ -247,6 +252,7 @@ impl RequiredFeatures {
         let draw_parameters = self.shader_draw_parameters && !self.below_1_1;
         let features = [
             (self.has(Backend::Native), ChainedFeature::TransformFeedback),
+            (self.geometry_streams, ChainedFeature::GeometryStreams),
             (self.address_source.is_some(), ChainedFeature::BufferDeviceAddress),
             (self.provoking_vertex_last, ChainedFeature::ProvokingVertexLast),
             (self.preserve_provoking_vertex, ChainedFeature::PreserveProvokingVertex),

@@ -236,7 +236,7 @@ impl Pipeline {
     /// Before any Vulkan call: [`RuntimeError::FeatureNotEnabled`] for a backend that the device
     /// was not created for, on graphics backends for adjacency and for geometry shaders without
     /// `geometryShader`, and for [`ProvokingVertex::Last`] without `provokingVertexLast`;
-    /// [`RuntimeError::Unsupported`] for other vertex streams than 0 of a geometry shader;
+    /// natively for other vertex streams than 0 without `geometryStreams`;
     /// [`RuntimeError::GeometryInput`]; an invalid vertex input state, or
     /// [`RuntimeError::MissingVertexInput`];
     /// [`RuntimeError::AttributeFormat`] and [`RuntimeError::AttributeRate`] if the shader was
@@ -516,9 +516,16 @@ impl Pipeline {
         &self.shared.layout
     }
 
-    /// Whether the shader captures any output.
-    pub(super) fn captures_outputs(&self) -> bool {
-        !self.layout().outputs.is_empty()
+    /// Whether the shader captures any output of that vertex stream.
+    pub(super) fn captures(&self, stream: u32) -> bool {
+        let Layout { outputs, streams, .. } = self.layout();
+        outputs.iter().any(|output| streams.get(output.buffer as usize) == Some(&stream))
+    }
+
+    /// The number after that of the last vertex stream that the shader emits to.
+    pub(super) fn stream_count(&self) -> usize {
+        let streams = self.geometry().map_or(1, |geometry| geometry.streams);
+        (u32::BITS - (streams | 1).leading_zeros()) as usize
     }
 
     /// The topology that all draws must have, or `None` if each draw chooses.

@@ -70,10 +70,11 @@ impl Sysvals {
         self.draw.flags |= flags::HAS_BATCH;
     }
 
-    /// The draws are of a geometry shader, with [`Entries`](entries::Entries) at that address. What it emits is
-    /// counted if `is_counting`, or stored. After [`set_listed`](Self::set_listed).
-    pub const fn set_entries(&mut self, entries: Address, is_counting: bool) {
+    /// The draws are of a geometry shader, with [`Entries`](entries::Entries) at that address. What it emits to a
+    /// vertex stream is counted if `is_counting`, or stored. After [`set_listed`](Self::set_listed).
+    pub const fn set_entries(&mut self, entries: Address, stream: u32, is_counting: bool) {
         [self.draw.invocations, self.draw.reciprocal] = entries;
+        self.draw.flags |= stream << flags::STREAM_SHIFT;
         if is_counting {
             self.draw.flags |= flags::COUNTING;
         }
@@ -162,6 +163,8 @@ pub mod flags {
     pub const HAS_BATCH: u32 = 128;
     /// In push constants: what a geometry shader emits is counted, and not stored.
     pub const COUNTING: u32 = 1024;
+    /// In push constants: the vertex stream of a geometry shader that is captured, from this bit on.
+    pub const STREAM_SHIFT: u32 = 11;
     /// The number of vertices that a primitive is captured as, from this bit on.
     pub const VERTICES_PER_PRIMITIVE_SHIFT: u32 = 8;
 }

@@ -257,6 +257,7 @@ fn constants_have_one_value() {
         ("FAR_ATTRIBUTES", flags::FAR_ATTRIBUTES.into()),
         ("HAS_BATCH", flags::HAS_BATCH.into()),
         ("COUNTING", flags::COUNTING.into()),
+        ("STREAM_SHIFT", flags::STREAM_SHIFT.into()),
         ("NARROW", WideAccesses::Narrow as u64),
         ("TESTED", WideAccesses::Tested as u64),
         ("ALIGNED", WideAccesses::Aligned as u64),

@@ -3,13 +3,14 @@
 use spirv::{ExecutionMode, Op};
 
 use super::walk::always_emitted;
+use crate::capture::MAX_STREAMS;
 use crate::lower::LowerError;
 use crate::lower::functions::Function;
 use crate::spirv::declarations::Declarations;
 use crate::spirv::emit::Code;
-use crate::spirv::entry_point::EntryPoint;
+use crate::spirv::entry_point::{EntryPoint, reachable_functions};
 use crate::spirv::link::{LinkError, Linker};
-use crate::spirv::{Id, Instruction, Module, Section};
+use crate::spirv::{Instruction, Module, Section};
 use crate::topology::PrimitiveTopology;
 
 /// The primitives that a geometry shader takes.
@@ -58,6 +59,8 @@ pub struct LoweredGeometry {
     pub invocations: u32,
     /// The most vertices that it emits each time.
     pub max_vertices: u32,
+    /// The vertex streams that it emits to: bit n is set for stream n.
+    pub streams: u32,
     /// The primitives that it emits each time, if it always emits as many, and its code says so: what decides about it,
     /// such as the lengths of loops, are constants. Then they need not be counted before they are stored.
     pub primitives: Option<u32>,
@@ -67,7 +70,7 @@ impl LoweredGeometry {
     /// Reads the execution modes of a geometry shader.
     ///
     /// # Errors
-    /// [`LowerError::GeometryModes`].
+    /// [`LowerError::GeometryModes`], [`LowerError::Stream`].
     pub(in crate::lower) fn of(module: &Module, entry: &EntryPoint) -> Result<Self, LowerError> {
         let (mut input, mut output) = (None, None);
         let (mut invocations, mut max_vertices) = (1, 0);
@@ -98,8 +101,14 @@ impl LoweredGeometry {
             output_vertices: output.ok_or_else(|| missing("primitives that it emits"))?,
             invocations: invocations.max(1),
             max_vertices,
+            streams: streams(module, entry)?,
             primitives,
         })
+    }
+
+    /// Whether it emits to vertex stream `stream`.
+    pub const fn emits_to(self, stream: u32) -> bool {
+        self.streams >> stream & 1 != 0
     }
 
     /// The most records that it emits for each primitive that it takes, with all its invocations.
@@ -115,7 +124,36 @@ impl LoweredGeometry {
     }
 }
 
-/// Replaces the instructions that emit to stream 0 by calls, and removes those for other streams.
+/// The vertex streams that a shader emits to, as [`LoweredGeometry::streams`].
+///
+/// # Errors
+/// [`LowerError::Stream`]
+fn streams(module: &Module, entry: &EntryPoint) -> Result<u32, LowerError> {
+    let declarations = Declarations::without_annotations(module);
+    let functions = reachable_functions(module, entry.function);
+    let (mut streams, mut is_reached) = (0, false);
+    for i in module.section(Section::Functions) {
+        match i.op() {
+            Some(Op::Function) => is_reached = functions.contains(&i.id(1)),
+            Some(Op::EmitVertex) if is_reached => streams |= 1,
+            Some(Op::EmitStreamVertex) if is_reached => {
+                let stream = declarations.constant(i.id(0));
+                let known = stream.filter(|stream| *stream < MAX_STREAMS);
+                let stream = || stream.map_or_else(|| i.id(0).to_string(), |s| s.to_string());
+                streams |= 1
+                    << known.ok_or_else(|| LowerError::Stream {
+                        entry_point: entry.name.clone(),
+                        stream: stream(),
+                    })?;
+            }
+            _ => {}
+        }
+    }
+    Ok(streams)
+}
+
+/// Replaces the instructions that emit by calls. If there are other streams than 0, the one that is captured is known
+/// at run time.
 ///
 /// # Errors
 /// [`LinkError`]
@@ -123,28 +161,34 @@ pub(in crate::lower) fn replace_emission(
     linker: &mut Linker<'_, '_>,
     declarations: &Declarations,
 ) -> Result<(), LinkError> {
-    let emit_vertex = Function::EmitVertex.id(linker)?;
-    let end_primitive = Function::EndPrimitive.id(linker)?;
+    let is_of_other_stream = |i: Instruction<'_>| {
+        matches!(i.op(), Some(Op::EmitStreamVertex | Op::EndStreamPrimitive))
+            && declarations.constant(i.id(0)) != Some(0)
+    };
+    let has_streams = linker.builder.module.section(Section::Functions).any(is_of_other_stream);
+    let [emit, end] = match has_streams {
+        false => [Function::EmitVertex, Function::EndPrimitive],
+        true => [Function::EmitStreamVertex, Function::EndStreamPrimitive],
+    };
+    let [emit, end] = [emit.id(linker)?, end.id(linker)?];
     let builder = &mut linker.builder;
-    let void = builder.void();
-    let is_first_stream = |stream: Id| declarations.constant(stream) == Some(0);
-    builder.module.retain(Section::Functions, |i| match i.op() {
-        Some(Op::EmitStreamVertex | Op::EndStreamPrimitive) => is_first_stream(i.id(0)),
-        _ => true,
-    });
-    let function = |i: &Instruction<'_>| match i.op()? {
-        Op::EmitVertex | Op::EmitStreamVertex => Some(emit_vertex),
-        Op::EndPrimitive | Op::EndStreamPrimitive => Some(end_primitive),
+    let (void, first) = (builder.void(), builder.constant(0));
+    let called = |i: &Instruction<'_>| match i.op()? {
+        Op::EmitVertex => Some((emit, first)),
+        Op::EmitStreamVertex => Some((emit, i.id(0))),
+        Op::EndPrimitive => Some((end, first)),
+        Op::EndStreamPrimitive => Some((end, i.id(0))),
         _ => None,
     };
-    let functions = builder.module.section(Section::Functions).filter_map(|i| function(&i));
+    let functions = builder.module.section(Section::Functions).filter_map(|i| called(&i));
     // Each call has a result, although it is void.
     let count = functions.count();
     let mut results = (0..count).map(|_| builder.module.fresh_id()).collect::<Vec<_>>().into_iter();
     builder.module.replace(Section::Functions, |i| {
-        let function = function(&i)?;
+        let (function, stream) = called(&i)?;
+        let operands = [void.0, results.next()?.0, function.0, stream.0];
         let mut call = Code::default();
-        call.push(Op::FunctionCall, &[void.0, results.next()?.0, function.0]);
+        call.push(Op::FunctionCall, &operands[..if has_streams { 4 } else { 3 }]);
         Some(call.words().to_vec())
     });
     Ok(())

@@ -15,6 +15,7 @@ use ash::vk;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::runtime) enum ChainedFeature {
     TransformFeedback,
+    GeometryStreams,
     BufferDeviceAddress,
     ProvokingVertexLast,
     PreserveProvokingVertex,
@@ -66,6 +67,7 @@ impl ChainedFeature {
     pub(in crate::runtime) const fn name(self) -> &'static str {
         match self {
             Self::TransformFeedback => "transformFeedback",
+            Self::GeometryStreams => "geometryStreams",
             Self::BufferDeviceAddress => "bufferDeviceAddress",
             Self::ProvokingVertexLast => "provokingVertexLast",
             Self::PreserveProvokingVertex => "transformFeedbackPreservesProvokingVertex",
@@ -86,6 +88,9 @@ impl ChainedFeature {
         match self {
             Self::TransformFeedback => {
                 positions!(PhysicalDeviceTransformFeedbackFeaturesEXT.transform_feedback)
+            }
+            Self::GeometryStreams => {
+                positions!(PhysicalDeviceTransformFeedbackFeaturesEXT.geometry_streams)
             }
             Self::BufferDeviceAddress => positions!(
                 PhysicalDeviceBufferDeviceAddressFeatures.buffer_device_address,

@@ -44,9 +44,17 @@ pub(super) fn check(
             need(enabled.has(backend), "the native backend", "transformFeedback")?;
             let has_stage = geometry.is_none() || enabled.geometry_shader;
             need(has_stage, "a geometry shader on the native backend", "geometryShader")?;
-            if shader.layout.streams.iter().any(|stream| *stream != 0) {
-                let what = "vertex streams other than 0";
-                return Err(RuntimeError::Unsupported { backend, what });
+            let last = geometry.map_or(0, |geometry| geometry.streams.checked_ilog2().unwrap_or(0));
+            if last > 0 {
+                let what = "vertex streams other than 0 on the native backend";
+                need(enabled.geometry_streams, what, "geometryStreams")?;
+                let support = caps.transform_feedback.as_ref();
+                check_limit(
+                    || "the number of vertex streams of the geometry shader".to_owned(),
+                    last + 1,
+                    "maxTransformFeedbackStreams",
+                    support.map_or(0, |support| support.max_streams),
+                )?;
             }
         }
         LoweredKind::Vertex(_) => {

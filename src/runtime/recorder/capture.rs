@@ -2,11 +2,11 @@
 
 use ash::vk;
 
-use super::collect::Collector;
+use super::collect::{Collected, Collector, Streams};
 use super::plan::Plan;
 use super::play::{After, CaptureOrder, Places, Playback, Player};
 use super::{CaptureDesc, Captured, Inner, Recorded, Recorder};
-use crate::capture::MAX_XFB_BUFFERS;
+use crate::capture::{MAX_STREAMS, MAX_XFB_BUFFERS};
 use crate::runtime::arena::Suballocation;
 use crate::runtime::parameters::CounterBuffer;
 use crate::runtime::{ArenaAccess, Context, Kernels, RuntimeError};
@@ -28,17 +28,19 @@ use crate::sysval::Address;
 /// draws as before.
 #[derive(Debug)]
 pub struct Capture {
-    pub(super) collector: Collector,
+    pub(super) ctx: Context,
+    pub(super) streams: Streams,
     plan: Plan,
     places: Places,
     kernels: Kernels,
-    /// The counters to end with, by capture buffer.
-    end_counters: [Address; MAX_XFB_BUFFERS],
     /// Whether the recorder was dropped without `end`.
     is_abandoned: bool,
     /// Where the first draws were flushed to, if any were.
     flushed: Option<Flushed>,
 }
+
+/// Where each recorded stream goes on.
+type StreamsAfter = [Option<After>; MAX_STREAMS as usize];
 
 /// The state that a flush leaves in its command buffer.
 #[derive(Debug, Clone, Copy)]
@@ -48,19 +50,19 @@ struct Flushed {
     sets_disturbed: bool,
     /// The layout of the last pipeline.
     layout: Option<vk::PipelineLayout>,
-    /// Where the GPU writes the positions, if the CPU does not know them.
-    positions: Option<Suballocation>,
+    /// By vertex stream: where the GPU writes the positions, if the CPU does not know them.
+    positions: [Option<Suballocation>; MAX_STREAMS as usize],
 }
 
 impl Capture {
     /// A capture that has not begun.
     pub fn new(ctx: &Context, kernels: &Kernels) -> Self {
         Self {
-            collector: Collector::new(ctx),
+            ctx: ctx.clone(),
+            streams: Streams::new(ctx),
             plan: Plan::default(),
             places: Places::default(),
             kernels: kernels.clone(),
-            end_counters: Default::default(),
             is_abandoned: false,
             flushed: None,
         }
@@ -80,7 +82,7 @@ impl Capture {
         self.clear();
         self.kernels.pipelines()?;
         // SAFETY: the caller's contract.
-        let begun = unsafe { self.collector.begin(desc) };
+        let begun = unsafe { self.streams.begin(desc) };
         if begun.is_err() {
             self.clear();
         }
@@ -94,14 +96,13 @@ impl Capture {
     pub fn begin_inactive(&mut self) -> Result<(), RuntimeError> {
         self.clear();
         self.kernels.pipelines()?;
-        self.collector.begin_inactive();
+        self.streams.begin_inactive();
         Ok(())
     }
 
     /// Discards what was collected. The capture must be begun again.
     pub fn clear(&mut self) {
-        self.collector.clear();
-        self.end_counters = Default::default();
+        self.streams.clear();
         self.is_abandoned = false;
         self.flushed = None;
     }
@@ -109,7 +110,7 @@ impl Capture {
     /// Whether no draws and no ends of queries were collected since Begin, or since the last
     /// [`Recorder::flush`].
     pub fn is_empty(&self) -> bool {
-        self.collector.collected.is_empty()
+        self.streams.all().iter().all(|collector| collector.collected.is_empty())
     }
 
     /// Returns a recorder that binds and draws. It has no command buffer:
@@ -131,16 +132,17 @@ impl Capture {
     /// As [`Recorder::end`].
     pub unsafe fn end(&mut self, counters: &[Option<CounterBuffer>]) -> Result<(), RuntimeError> {
         // SAFETY: the caller's contract.
-        self.end_counters = unsafe { self.collector.end(counters) }?;
+        unsafe { self.streams.end(counters) }?;
         self.is_abandoned = false;
         Ok(())
     }
 
     /// Called if the recorder is dropped without `end`. Returns the number of draws that were not
     /// recorded.
-    pub(super) const fn abandon(&mut self) -> usize {
-        self.is_abandoned = self.collector.has_begun();
-        self.collector.collected.draws.len()
+    pub(super) fn abandon(&mut self) -> usize {
+        let all = self.streams.all();
+        self.is_abandoned = all.iter().any(Collector::has_begun);
+        all.iter().map(|collector| collector.collected.draws.len()).max().unwrap_or(0)
     }
 
     /// Records what was collected. A capture can be played several times, into the same command
@@ -228,7 +230,7 @@ impl Capture {
             playback.layout = flushed.layout;
         }
         // SAFETY: the caller's contract.
-        unsafe { self.record(playback, self.end_counters) }?;
+        unsafe { self.record(playback, true) }?;
         Ok(playback.recorded)
     }
 
@@ -241,12 +243,23 @@ impl Capture {
     /// As [`play`](Self::play).
     pub(super) unsafe fn flush(&mut self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
         // SAFETY: the caller's contract.
-        let after = unsafe { self.record(playback, Default::default()) }?;
-        let Playback { cmd, recorded, sets_disturbed, layout, .. } = *playback;
-        let positions = after.positions;
-        self.flushed = Some(Flushed { cmd, recorded, sets_disturbed, layout, positions });
-        self.collector.advance(after.position, after.captured);
+        let after = unsafe { self.record(playback, false) }?;
+        self.go_on(playback, &after);
+        self.streams.forget_ended();
         Ok(())
+    }
+
+    /// Forgets what was recorded of some streams, which go on after it.
+    fn go_on(&mut self, playback: &Playback<'_>, after: &StreamsAfter) {
+        let Playback { cmd, recorded, sets_disturbed, layout, .. } = *playback;
+        let mut positions = self.flushed.map(|flushed| flushed.positions).unwrap_or_default();
+        let streams = self.streams.all_mut().iter_mut();
+        for ((collector, position), after) in streams.zip(&mut positions).zip(after) {
+            let Some(after) = after else { continue };
+            *position = after.positions;
+            collector.advance(after.position, after.captured);
+        }
+        self.flushed = Some(Flushed { cmd, recorded, sets_disturbed, layout, positions });
     }
 
     /// Ends the capture, and records what was not flushed.
@@ -264,36 +277,77 @@ impl Capture {
         // SAFETY: the caller's contract.
         unsafe {
             self.end(counters)?;
-            self.record(playback, self.end_counters)?;
+            self.record(playback, true)?;
         }
         self.clear();
         Ok(playback.recorded)
     }
 
-    /// Records the draws, and the counters if there are any. The draws stay collected.
+    /// Records the draws of each stream, and the counters if the capture ends. The draws stay collected. Returns where
+    /// each stream goes on.
+    ///
+    /// If a stream cannot be recorded, those before it are: they go on after it.
     ///
     /// # Safety
     /// As [`play`](Self::play).
     unsafe fn record(
         &mut self,
         playback: &mut Playback<'_>,
-        counters: [Address; MAX_XFB_BUFFERS],
+        is_end: bool,
+    ) -> Result<StreamsAfter, RuntimeError> {
+        self.streams.check_begun()?;
+        let mut all = StreamsAfter::default();
+        let count = self.streams.all().len();
+        for (stream, after) in all.iter_mut().enumerate().take(count) {
+            // SAFETY: the caller's contract.
+            match unsafe { self.record_stream(playback, stream, is_end) } {
+                Ok(found) => *after = Some(found),
+                Err(error) => {
+                    if stream > 0 {
+                        self.go_on(playback, &all);
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        // It is that of one stream.
+        if count > 1 {
+            playback.recorded.captured = None;
+        }
+        Ok(all)
+    }
+
+    /// The same for one stream.
+    ///
+    /// # Safety
+    /// As [`play`](Self::play).
+    unsafe fn record_stream(
+        &mut self,
+        playback: &mut Playback<'_>,
+        stream: usize,
+        is_end: bool,
     ) -> Result<After, RuntimeError> {
-        self.collector.check_begun()?;
-        let parts = self.collector.collected.parts();
+        let Self { streams, plan, places, kernels, flushed, .. } = self;
+        let earlier = flushed.and_then(|flushed| flushed.positions.get(stream).copied().flatten());
+        let Some(collector) = streams.all_mut().get_mut(stream) else {
+            return Err(RuntimeError::NotBegun);
+        };
+        let counters = if is_end { collector.end_counters } else { Default::default() };
+        let mut recording = Recording { plan, places, kernels, collector, earlier };
+        let parts = recording.collector.collected.parts();
         if parts.len() < 2 {
             // SAFETY: the caller's contract.
-            return unsafe { self.record_part(playback, counters) };
+            return unsafe { recording.record_part(playback, counters) };
         }
         // Each part goes on where the one before it ended, as after a flush.
-        let (flushed, collected) = (self.flushed, &mut self.collector.collected);
-        let (position, captured) = (collected.position, collected.captured);
-        let (ends, draws) = (std::mem::take(&mut collected.ends), collected.draws.clone());
+        let Collected { position, captured, ref mut ends, ref draws, .. } =
+            recording.collector.collected;
+        let (ends, draws) = (std::mem::take(ends), draws.clone());
         let last = parts.len() - 1;
         let mut result = Err(RuntimeError::NotBegun);
         let mut failed = None;
         for (number, part) in parts.into_iter().enumerate() {
-            let collected = &mut self.collector.collected;
+            let collected = &mut recording.collector.collected;
             collected.draws.clear();
             collected.draws.extend_from_slice(draws.get(part.clone()).unwrap_or_default());
             if number == last {
@@ -301,49 +355,63 @@ impl Capture {
             }
             let counters = if number == last { counters } else { Default::default() };
             // SAFETY: the caller's contract.
-            result = unsafe { self.record_part(playback, counters) };
+            result = unsafe { recording.record_part(playback, counters) };
             let Ok(after) = &result else {
                 failed = Some(part.start);
                 break;
             };
-            let Playback { cmd, recorded, sets_disturbed, layout, .. } = *playback;
-            let positions = after.positions;
-            self.flushed = Some(Flushed { cmd, recorded, sets_disturbed, layout, positions });
-            let collected = &mut self.collector.collected;
+            recording.earlier = after.positions;
+            let collected = &mut recording.collector.collected;
             (collected.position, collected.captured) = (after.position, after.captured);
         }
-        let collected = &mut self.collector.collected;
+        let Recording { collector, earlier, .. } = recording;
+        let collected = &mut collector.collected;
         (collected.draws, collected.ends) = (draws, ends);
         match failed.filter(|first| *first > 0) {
             // What was recorded counts: the capture goes on with the draws that were not.
-            Some(first) => drop(collected.draws.drain(..first)),
-            None => {
-                self.flushed = flushed;
-                (collected.position, collected.captured) = (position, captured);
+            Some(first) => {
+                drop(collected.draws.drain(..first));
+                let Playback { cmd, recorded, sets_disturbed, layout, .. } = *playback;
+                let mut positions = flushed.map(|flushed| flushed.positions).unwrap_or_default();
+                if let Some(position) = positions.get_mut(stream) {
+                    *position = earlier;
+                }
+                *flushed = Some(Flushed { cmd, recorded, sets_disturbed, layout, positions });
             }
+            None => (collected.position, collected.captured) = (position, captured),
         }
         result
     }
+}
 
+/// A stream that is being recorded.
+struct Recording<'a> {
+    plan: &'a mut Plan,
+    places: &'a mut Places,
+    kernels: &'a Kernels,
+    collector: &'a mut Collector,
+    /// Where an earlier recording left the positions.
+    earlier: Option<Suballocation>,
+}
+
+impl Recording<'_> {
     /// Records the draws of one [part](super::collect::Collected::parts).
     ///
     /// # Safety
-    /// As [`play`](Self::play).
+    /// As [`Capture::play`].
     unsafe fn record_part(
         &mut self,
         playback: &mut Playback<'_>,
         counters: [Address; MAX_XFB_BUFFERS],
     ) -> Result<After, RuntimeError> {
-        let Self { collector, plan, places, kernels, flushed, .. } = self;
-        let Collector { ctx, collected, bindings, table, .. } = collector;
-        let earlier = flushed.and_then(|flushed| flushed.positions);
+        let Self { plan, places, kernels, collector, earlier } = self;
+        let Collector { ctx, collected, bindings, table, .. } = &mut **collector;
         let mut after = After {
             position: collected.position,
-            positions: earlier,
+            positions: *earlier,
             captured: collected.captured,
         };
         if !collected.is_empty() || counters != <[Address; _]>::default() {
-            let counters = &counters;
             let mut player = Player {
                 ctx,
                 kernels,
@@ -352,8 +420,8 @@ impl Capture {
                 table,
                 plan,
                 places,
-                counters,
-                earlier,
+                counters: &counters,
+                earlier: *earlier,
             };
             // SAFETY: the caller's contract.
             after = unsafe { player.record(playback) }?;

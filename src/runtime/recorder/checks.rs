@@ -3,7 +3,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::capture::MAX_XFB_BUFFERS;
+use crate::capture::{Layout, MAX_XFB_BUFFERS};
 use crate::counts::MAX_BUFFER_SIZE;
 use crate::lower::Backend;
 use crate::runtime::checks::{check_limit, multiple_of, multiple_of_4, not_whole_size};
@@ -92,20 +92,24 @@ fn check_number(ctx: &Context, what: &str, number: usize) -> Result<(), RuntimeE
     check_limit(|| what.to_owned(), number as u64 + 1, limit, support.max_buffers)
 }
 
-/// Checks that a pipeline has the record strides that the capture was begun with.
-pub(super) fn check_strides(
-    begun: &[Option<u32>; MAX_XFB_BUFFERS],
+/// Checks that a pipeline has the record strides and vertex streams that the capture was begun with.
+pub(super) fn check_buffers(
+    begun_strides: &[Option<u32>; MAX_XFB_BUFFERS],
+    begun_streams: &[u32; MAX_XFB_BUFFERS],
     pipeline: &Pipeline,
 ) -> Result<(), RuntimeError> {
-    let strides = pipeline.layout().strides;
-    match begun.iter().zip(&strides).position(|(begun, stride)| begun != stride) {
-        None => Ok(()),
-        Some(buffer) => Err(RuntimeError::StrideMismatch {
-            buffer,
-            begun: begun[buffer],
-            pipeline: strides[buffer],
-        }),
+    let Layout { strides, streams, .. } = *pipeline.layout();
+    for buffer in 0..MAX_XFB_BUFFERS {
+        let (begun, pipeline) = (begun_strides[buffer], strides[buffer]);
+        if begun != pipeline {
+            return Err(RuntimeError::StrideMismatch { buffer, begun, pipeline });
+        }
+        let (begun, pipeline) = (begun_streams[buffer], streams[buffer]);
+        if begun != pipeline {
+            return Err(RuntimeError::StreamMismatch { buffer, begun, pipeline });
+        }
     }
+    Ok(())
 }
 
 /// Checks a range of push constants.

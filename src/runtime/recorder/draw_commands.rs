@@ -205,7 +205,7 @@ impl Recorder<'_> {
         unsafe {
             match self.backing() {
                 Backing::Graphics(graphics) => graphics.record(topology, arguments),
-                Backing::Compute(collector) => collector.push(topology, arguments, draw_index),
+                Backing::Compute(streams) => streams.push(topology, arguments, draw_index),
             }
         }
     }

@@ -3,15 +3,14 @@
 use ash::vk;
 
 use super::checks::{
-    check_capture_buffers, check_counters, check_distinct, check_native_byte_count,
-    check_native_indirect, check_push_constants, check_set_range, check_strides, check_topology,
-    check_used_sets,
+    check_buffers, check_capture_buffers, check_counters, check_distinct, check_native_byte_count,
+    check_native_indirect, check_push_constants, check_set_range, check_topology, check_used_sets,
 };
 use super::collect::{Constants, SetNumbers};
 use super::draw_commands::Arguments;
 use super::set_arguments::SetArguments;
 use super::{CaptureDesc, Captured, Recorded};
-use crate::capture::MAX_XFB_BUFFERS;
+use crate::capture::{Layout, MAX_XFB_BUFFERS};
 use crate::counts::{BoundBuffer, DrawCounts};
 use crate::lower::vertex::MAX_FAN_PRIMITIVES;
 use crate::lower::{Backend, SysvalsPlace};
@@ -130,7 +129,8 @@ impl<'a> Graphics<'a> {
         if is_other || pipeline.backend() == Backend::Native {
             return Err(self.unsupported("another pipeline between Begin and End"));
         }
-        check_strides(&self.pipeline.layout().strides, pipeline)?;
+        let Layout { strides, streams, .. } = self.pipeline.layout();
+        check_buffers(strides, streams, pipeline)?;
         self.pipeline = pipeline.clone();
         self.provoking_vertex = pipeline.provoking_vertex();
         (self.table, self.are_buffers_checked) = (None, false);

@@ -3,7 +3,7 @@
 use ash::vk;
 
 use super::checks::check_index_buffer;
-use super::collect::Collector;
+use super::collect::Streams;
 use super::graphics::Graphics;
 use super::play::Playback;
 use super::{Capture, CaptureDesc, Immediate, Inner, Recorded, Recorder};
@@ -70,7 +70,7 @@ impl<'a> Recorder<'a> {
             match backend {
                 Backend::Native | Backend::Vertex => {
                     capture.clear();
-                    Inner::Graphics(Graphics::begin(&capture.collector.ctx, arena, cmd, desc)?)
+                    Inner::Graphics(Graphics::begin(&capture.ctx, arena, cmd, desc)?)
                 }
                 Backend::Compute => {
                     capture.begin(desc)?;
@@ -119,7 +119,7 @@ impl<'a> Recorder<'a> {
         match self.backing() {
             // SAFETY: the caller's contract.
             Backing::Graphics(graphics) => unsafe { graphics.bind_pipeline(pipeline) },
-            Backing::Compute(collector) => collector.bind_pipeline(pipeline),
+            Backing::Compute(streams) => streams.bind_pipeline(pipeline),
         }
     }
 
@@ -137,7 +137,9 @@ impl<'a> Recorder<'a> {
     pub fn push_constants(&mut self, offset: u32, bytes: &[u8]) -> Result<(), RuntimeError> {
         match self.backing() {
             Backing::Graphics(graphics) => graphics.push_constants(offset, bytes),
-            Backing::Compute(collector) => collector.push_constants(offset, bytes),
+            Backing::Compute(streams) => {
+                streams.each(|collector| collector.push_constants(offset, bytes))
+            }
         }
     }
 
@@ -160,7 +162,9 @@ impl<'a> Recorder<'a> {
         match self.backing() {
             // SAFETY: the caller's contract.
             Backing::Graphics(graphics) => unsafe { graphics.bind_vertex_buffers(buffers) },
-            Backing::Compute(collector) => collector.bind_vertex_buffers(buffers),
+            Backing::Compute(streams) => {
+                streams.each(|collector| collector.bind_vertex_buffers(buffers))
+            }
         }
     }
 
@@ -190,9 +194,8 @@ impl<'a> Recorder<'a> {
             Backing::Graphics(graphics) => unsafe {
                 graphics.bind_descriptor_sets(first, sets, dynamic_offsets)
             },
-            Backing::Compute(collector) => {
-                collector.bind_descriptor_sets(first, sets, dynamic_offsets)
-            }
+            Backing::Compute(streams) => streams
+                .each(|collector| collector.bind_descriptor_sets(first, sets, dynamic_offsets)),
         }
     }
 
@@ -218,7 +221,9 @@ impl<'a> Recorder<'a> {
     ) -> Result<(), RuntimeError> {
         match self.backing() {
             Backing::Graphics(graphics) => graphics.assume_descriptor_sets(first, count),
-            Backing::Compute(collector) => collector.assume_descriptor_sets(first, count),
+            Backing::Compute(streams) => {
+                streams.each(|collector| collector.assume_descriptor_sets(first, count))
+            }
         }
     }
 
@@ -239,7 +244,9 @@ impl<'a> Recorder<'a> {
         unsafe {
             match self.backing() {
                 Backing::Graphics(graphics) => graphics.bind_index_buffer(buffer),
-                Backing::Compute(collector) => collector.bind_index_buffer(buffer),
+                Backing::Compute(streams) => {
+                    streams.each(|collector| collector.bind_index_buffer(buffer))
+                }
             }
         }
     }
@@ -256,7 +263,9 @@ impl<'a> Recorder<'a> {
     pub fn set_primitive_restart(&mut self, enable: bool) -> Result<(), RuntimeError> {
         match self.backing() {
             Backing::Graphics(graphics) => Err(graphics.unsupported("dynamic primitive restart")),
-            Backing::Compute(collector) => collector.set_primitive_restart(enable),
+            Backing::Compute(streams) => {
+                streams.each(|collector| collector.set_primitive_restart(enable))
+            }
         }
     }
 
@@ -271,7 +280,9 @@ impl<'a> Recorder<'a> {
     pub fn set_primitive_restart_index(&mut self, index: u32) -> Result<(), RuntimeError> {
         match self.backing() {
             Backing::Graphics(graphics) => Err(graphics.unsupported("a primitive restart index")),
-            Backing::Compute(collector) => collector.set_primitive_restart_index(index),
+            Backing::Compute(streams) => {
+                streams.each(|collector| collector.set_primitive_restart_index(index))
+            }
         }
     }
 
@@ -296,8 +307,8 @@ impl<'a> Recorder<'a> {
         match self.backing() {
             Backing::Graphics(graphics) => Err(graphics.unsupported("conditional rendering")),
             // SAFETY: the caller's contract.
-            Backing::Compute(collector) => unsafe {
-                collector.begin_conditional_rendering(condition)
+            Backing::Compute(streams) => unsafe {
+                streams.each(|collector| collector.begin_conditional_rendering(condition))
             },
         }
     }
@@ -310,7 +321,9 @@ impl<'a> Recorder<'a> {
     pub fn end_conditional_rendering(&mut self) -> Result<(), RuntimeError> {
         match self.backing() {
             Backing::Graphics(graphics) => Err(graphics.unsupported("conditional rendering")),
-            Backing::Compute(collector) => collector.end_conditional_rendering(),
+            Backing::Compute(streams) => {
+                streams.each(|collector| collector.end_conditional_rendering())
+            }
         }
     }
 
@@ -323,43 +336,71 @@ impl<'a> Recorder<'a> {
     pub fn set_provoking_vertex(&mut self, mode: ProvokingVertex) -> Result<(), RuntimeError> {
         match self.backing() {
             Backing::Graphics(graphics) => graphics.set_provoking_vertex(mode),
-            Backing::Compute(collector) => {
+            Backing::Compute(streams) => streams.each(|collector| {
                 collector.set_provoking_vertex(mode);
                 Ok(())
-            }
+            }),
         }
     }
 
-    /// Begins a query, which counts the draws that follow. One query of each kind can be active at
-    /// a time. A query that has ended must be [reset](QueryPool::reset) before it is begun again.
+    /// Begins a query, which counts what the draws that follow emit to vertex stream 0. One query of each kind can be
+    /// active for a stream at a time. A query that has ended must be [reset](QueryPool::reset) before it is begun again.
     /// If it ended in this recording, call [`flush`](Self::flush) before the reset.
     ///
     /// # Errors
-    /// [`RuntimeError::QueryActive`], [`RuntimeError::QueryUsed`], [`RuntimeError::QueryRange`],
+    /// As [`begin_query_indexed`](Self::begin_query_indexed).
+    ///
+    /// # Safety
+    /// As [`begin_query_indexed`](Self::begin_query_indexed).
+    pub unsafe fn begin_query(&mut self, pool: &QueryPool, query: u32) -> Result<(), RuntimeError> {
+        // SAFETY: the caller's contract.
+        unsafe { self.begin_query_indexed(pool, query, 0) }
+    }
+
+    /// Begins a query for a vertex stream of a geometry shader
+    /// ([`vkCmdBeginQueryIndexedEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBeginQueryIndexedEXT.html)):
+    /// otherwise as [`begin_query`](Self::begin_query). What is not emitted to that stream is not counted.
+    ///
+    /// # Errors
+    /// [`RuntimeError::QueryStream`], [`RuntimeError::QueryActive`], [`RuntimeError::QueryUsed`], [`RuntimeError::QueryRange`],
     /// [`RuntimeError::OtherContext`], [`RuntimeError::NoAddress`], [`RuntimeError::Limit`],
     /// [`RuntimeError::TooManyBuffers`]; [`RuntimeError::Unsupported`] on the native backend, where
     /// a `VkQueryPool` must be used, and on the vertex backend.
     ///
     /// # Safety
     /// The pool lives until every command buffer that the capture is recorded into is reset.
-    pub unsafe fn begin_query(&mut self, pool: &QueryPool, query: u32) -> Result<(), RuntimeError> {
+    pub unsafe fn begin_query_indexed(
+        &mut self,
+        pool: &QueryPool,
+        query: u32,
+        stream: u32,
+    ) -> Result<(), RuntimeError> {
         match self.backing() {
             Backing::Graphics(graphics) => Err(graphics.unsupported("queries of vkxfb")),
             // SAFETY: the caller's contract.
-            Backing::Compute(collector) => unsafe { collector.begin_query(pool, query) },
+            Backing::Compute(streams) => unsafe { streams.begin_query(pool, query, stream) },
         }
     }
 
-    /// Ends the active query of a kind. After everything that it counts, it becomes available to
+    /// Ends the active query of a kind for vertex stream 0. After everything that it counts, it becomes available to
     /// the device and to the host: [`QueryPool::results`] needs no barrier of the application.
     ///
     /// # Errors
     /// [`RuntimeError::NoQuery`]; [`RuntimeError::Unsupported`] as
     /// [`begin_query`](Self::begin_query).
     pub fn end_query(&mut self, kind: QueryKind) -> Result<(), RuntimeError> {
+        self.end_query_indexed(kind, 0)
+    }
+
+    /// Ends the active query of a kind for a vertex stream, as [`end_query`](Self::end_query)
+    /// ([`vkCmdEndQueryIndexedEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdEndQueryIndexedEXT.html)).
+    ///
+    /// # Errors
+    /// As [`end_query`](Self::end_query).
+    pub fn end_query_indexed(&mut self, kind: QueryKind, stream: u32) -> Result<(), RuntimeError> {
         match self.backing() {
             Backing::Graphics(graphics) => Err(graphics.unsupported("queries of vkxfb")),
-            Backing::Compute(collector) => collector.end_query(kind),
+            Backing::Compute(streams) => streams.end_query(kind, stream),
         }
     }
 
@@ -426,8 +467,8 @@ impl<'a> Recorder<'a> {
     pub(super) fn backing(&mut self) -> Backing<'_, 'a> {
         match &mut self.inner {
             Inner::Graphics(graphics) => Backing::Graphics(graphics),
-            Inner::Immediate(immediate) => Backing::Compute(&mut immediate.capture.collector),
-            Inner::Collect(capture) => Backing::Compute(&mut capture.collector),
+            Inner::Immediate(immediate) => Backing::Compute(&mut immediate.capture.streams),
+            Inner::Collect(capture) => Backing::Compute(&mut capture.streams),
         }
     }
 }
@@ -435,5 +476,5 @@ impl<'a> Recorder<'a> {
 /// The destination of what is bound and drawn.
 pub(super) enum Backing<'r, 'a> {
     Graphics(&'r mut Graphics<'a>),
-    Compute(&'r mut Collector),
+    Compute(&'r mut Streams),
 }

@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::super::checks::{check_push_constants, check_set_range, check_strides, check_used_sets};
+use super::super::checks::{check_buffers, check_push_constants, check_set_range, check_used_sets};
 use super::super::set_arguments::SetArguments;
 use super::{Attributes, BoundIndices, Collector, Predicate};
 use crate::lower::Backend;
@@ -26,7 +26,7 @@ impl Collector {
             let what = "a pipeline among draws that are counted only";
             return Err(RuntimeError::Unsupported { backend: Backend::Compute, what });
         }
-        check_strides(&self.bound.strides, pipeline)?;
+        check_buffers(&self.bound.strides, &self.bound.streams, pipeline)?;
         self.set_pipeline(pipeline);
         Ok(())
     }

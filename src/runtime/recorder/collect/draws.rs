@@ -4,7 +4,7 @@ use super::super::checks::check_topology;
 use super::super::draw_commands::Arguments;
 use super::addresses::memory_of;
 use super::values::invocations_per_item;
-use super::{CollectedDraw, Collector, Predicate, State, Traits};
+use super::{ActiveQuery, CollectedDraw, Collector, Predicate, State, Traits};
 use crate::counts::BoundBuffer;
 use crate::lower::LoweredGeometry;
 use crate::runtime::descriptors::Purpose;
@@ -43,7 +43,7 @@ impl Collector {
         let is_unbound = |set: &u32| !sets.is_set_bound(sets.current(), *set);
         Traits {
             sizes: Some(pipeline.workgroup_sizes()),
-            is_counted: pipeline.captures_outputs(),
+            is_counted: pipeline.captures(self.collected.stream),
             is_staged: pipeline.is_staged(),
             fixed_topology: pipeline.fixed_topology(),
             geometry: pipeline.geometry(),
@@ -54,11 +54,24 @@ impl Collector {
         }
     }
 
+    /// Whether the next draw can emit to the stream, and whether that shows. Stream 0 takes all draws of shaders that
+    /// emit to it, for the checks of their arguments.
+    fn takes_draws(&self) -> bool {
+        let stream = self.collected.stream;
+        let emits = match self.bound.pipeline.as_ref().and_then(Pipeline::geometry) {
+            Some(geometry) => geometry.emits_to(stream),
+            None => stream == 0,
+        };
+        let has_queries = || self.bound.queries.iter().any(ActiveQuery::is_active);
+        emits && (stream == 0 || self.collected.has_targets() || has_queries())
+    }
+
     /// The members that all kinds of inputs have in common.
     fn input(&self, topology: PrimitiveTopology) -> Input {
         let query = |kind: QueryKind| self.bound.queries[kind as usize].values;
         let pipeline = self.bound.pipeline.as_ref();
-        let stream = match pipeline.is_some_and(Pipeline::captures_outputs) {
+        let captures = |pipeline: &Pipeline| pipeline.captures(self.collected.stream);
+        let stream = match pipeline.is_some_and(captures) {
             true => query(QueryKind::TransformFeedbackStream),
             false => Address::default(),
         };
@@ -88,6 +101,9 @@ impl Collector {
         draw_index: u32,
     ) -> Result<(), RuntimeError> {
         self.check_begun()?;
+        if !self.takes_draws() {
+            return Ok(());
+        }
         // SAFETY: the caller's contract.
         unsafe { self.find_attributes() }?;
         self.check_used_sets()?;

@@ -1,7 +1,7 @@
 //! The first of three phases: what an application binds, draws and queries is checked, and collected as
 //! values. Nothing is recorded, and how the draws will be captured is not known here.
 //!
-//! The entry point is [`Collector`]. The next phase, [plan](super::plan), sees of it what [`Collected`] has: no
+//! The entry point is [`Streams`], with a [`Collector`] for each vertex stream. The next phase, [plan](super::plan), sees of it what [`Collected`] has: no
 //! handle and no device. The last one, [play](super::play), also takes the [`Bindings`] and the descriptors of
 //! the buffers.
 
@@ -11,9 +11,8 @@ mod constants;
 mod draws;
 mod queries;
 mod sets;
+mod streams;
 mod values;
-
-use std::collections::HashSet;
 
 pub(in crate::runtime) use self::addresses::{BufferRange, address, resolve};
 pub(super) use self::constants::Constants;
@@ -22,13 +21,14 @@ pub(super) use self::draws::most_invocations;
 use self::queries::ActiveQuery;
 use self::sets::BoundSets;
 pub(super) use self::sets::{RecordedSets, SetNumbers};
+pub(super) use self::streams::Streams;
 pub(super) use self::values::{
     Collected, CollectedDraw, MAX_ASSEMBLED_DRAWS, Position, State, Target, Traits,
     invocations_per_item,
 };
 use super::checks::{check_capture_buffers, check_counters, check_distinct};
 use super::{CaptureDesc, Captured};
-use crate::capture::MAX_XFB_BUFFERS;
+use crate::capture::{Layout, MAX_XFB_BUFFERS};
 use crate::counts::BoundBuffer;
 use crate::lower::Backend;
 use crate::runtime::descriptors::{Purpose, Table};
@@ -37,7 +37,7 @@ use crate::runtime::{Context, Pipeline, RuntimeError};
 use crate::sysval::{Address, AttributeDescriptor, INLINE_ATTRIBUTES, split};
 use crate::topology::ProvokingVertex;
 
-/// Collects one capture.
+/// Collects one capture, or of a geometry shader with several vertex streams what one of them captures.
 #[derive(Debug)]
 pub(super) struct Collector {
     pub(super) ctx: Context,
@@ -45,11 +45,11 @@ pub(super) struct Collector {
     pub(super) bindings: Bindings,
     /// The descriptors of the buffers that are reached, on a device without addresses.
     pub(super) table: Table,
+    /// The counters to end with, by capture buffer.
+    pub(super) end_counters: [Address; MAX_XFB_BUFFERS],
     /// Whether the capture was begun.
     begun: bool,
     bound: Bound,
-    /// The addresses of the queries that ended.
-    ended_queries: HashSet<u64>,
     /// Scratch memory for the descriptors of the attributes that are bound last.
     descriptors: Vec<AttributeDescriptor>,
 }
@@ -65,8 +65,9 @@ struct Bound {
     indices: Option<BoundIndices>,
     provoking_vertex: ProvokingVertex,
     restart: bool,
-    /// The record strides of all capture buffers.
+    /// The record strides of all capture buffers, and the vertex streams that they capture.
     strides: [Option<u32>; MAX_XFB_BUFFERS],
+    streams: [u32; MAX_XFB_BUFFERS],
     /// By [`QueryKind`](crate::runtime::QueryKind).
     queries: [ActiveQuery; 2],
     /// The predicate of conditional rendering.
@@ -121,15 +122,15 @@ pub(super) struct Attributes {
 }
 
 impl Collector {
-    pub(super) fn new(ctx: &Context) -> Self {
+    fn new(ctx: &Context, stream: u32) -> Self {
         Self {
             ctx: ctx.clone(),
-            collected: Collected::default(),
+            collected: Collected { stream, ..Collected::default() },
             bindings: Bindings::default(),
             table: Table::default(),
+            end_counters: Default::default(),
             begun: false,
             bound: Bound::default(),
-            ended_queries: HashSet::new(),
             descriptors: Vec::new(),
         }
     }
@@ -148,10 +149,13 @@ impl Collector {
         self.check_pipeline(pipeline)?;
         check_capture_buffers(&self.ctx, pipeline, desc.buffers)?;
         check_counters(&self.ctx, Backend::Compute, desc.counters)?;
-        let strides = pipeline.layout().strides;
-        self.bound.strides = strides;
+        let Layout { strides, streams, .. } = *pipeline.layout();
+        (self.bound.strides, self.bound.streams) = (strides, streams);
         for (number, (bound, stride)) in desc.buffers.iter().zip(strides).enumerate() {
             let (Some(bound), Some(stride)) = (bound, stride) else { continue };
+            if streams[number] != self.collected.stream {
+                continue;
+            }
             let what = format_args!("capture buffer {number}");
             // Records consist of whole dwords.
             let size = bound.size / 4 * 4;
@@ -164,7 +168,7 @@ impl Collector {
         }
         // SAFETY: the caller's contract.
         self.collected.counters = unsafe { self.counter_addresses(desc.counters) }?;
-        if desc.counters.iter().any(Option::is_some) {
+        if self.collected.counters != <[Address; _]>::default() {
             self.collected.position = Position::Counters;
             self.collected.captured = None;
         }
@@ -175,11 +179,11 @@ impl Collector {
     }
 
     /// Begins counting draws that are not captured, where nothing is collected.
-    pub(super) const fn begin_inactive(&mut self) {
+    const fn begin_inactive(&mut self) {
         self.begun = true;
     }
 
-    /// Checks the counters to end with, and returns their addresses.
+    /// Checks the counters to end with, and keeps their addresses.
     ///
     /// # Errors
     /// As [`Capture::end`](super::Capture::end).
@@ -189,24 +193,25 @@ impl Collector {
     pub(super) unsafe fn end(
         &mut self,
         counters: &[Option<CounterBuffer>],
-    ) -> Result<[Address; MAX_XFB_BUFFERS], RuntimeError> {
+    ) -> Result<(), RuntimeError> {
         self.check_begun()?;
         check_counters(&self.ctx, Backend::Compute, counters)?;
         check_distinct(counters)?;
         // SAFETY: the caller's contract.
-        unsafe { self.counter_addresses(counters) }
+        self.end_counters = unsafe { self.counter_addresses(counters) }?;
+        Ok(())
     }
 
     /// Forgets everything. The memory is kept.
     pub(super) fn clear(&mut self) {
         self.begun = false;
+        self.end_counters = Default::default();
         self.collected.clear();
         self.bindings.clear();
         self.table.restart();
         let mut vertex_buffers = std::mem::take(&mut self.bound.vertex_buffers);
         vertex_buffers.clear();
         self.bound = Bound { vertex_buffers, ..Bound::default() };
-        self.ended_queries.clear();
     }
 
     /// Forgets the draws, which were recorded, and goes on after them.
@@ -215,7 +220,6 @@ impl Collector {
         // The states of the next draw are collected anew.
         self.bindings.advance();
         self.bound.has_attributes = false;
-        self.ended_queries.clear();
     }
 
     pub(super) const fn has_begun(&self) -> bool {
@@ -241,6 +245,8 @@ impl Collector {
         }
     }
 
+    /// The addresses of the counters of the buffers that capture the stream.
+    ///
     /// # Safety
     /// The counters are live buffers with the usage that
     /// [`Context::counter_buffer_usage`](crate::runtime::Context::counter_buffer_usage) names.
@@ -250,7 +256,9 @@ impl Collector {
     ) -> Result<[Address; MAX_XFB_BUFFERS], RuntimeError> {
         let mut addresses = [Address::default(); MAX_XFB_BUFFERS];
         for (number, (address, counter)) in addresses.iter_mut().zip(counters).enumerate() {
-            if let Some(counter) = counter {
+            if let Some(counter) = counter
+                && self.bound.streams[number] == self.collected.stream
+            {
                 let what = format_args!("counter {number}");
                 let range = (counter.buffer, counter.offset, 4);
                 // SAFETY: the caller's contract.

@@ -1,5 +1,7 @@
 //! Queries of compute captures: which are active, and which have ended.
 
+use std::collections::HashSet;
+
 use super::Collector;
 use crate::runtime::descriptors::Purpose;
 use crate::runtime::{QueryKind, QueryPool, RuntimeError};
@@ -15,18 +17,21 @@ pub(super) struct ActiveQuery {
 }
 
 impl ActiveQuery {
-    fn is_active(&self) -> bool {
+    pub(super) fn is_active(&self) -> bool {
         self.values != Address::default()
     }
 }
 
 impl Collector {
+    /// `ended` are the addresses of the queries that ended.
+    ///
     /// # Safety
-    /// As [`Recorder::begin_query`](super::super::Recorder::begin_query).
-    pub(in super::super) unsafe fn begin_query(
+    /// As [`Recorder::begin_query_indexed`](super::super::Recorder::begin_query_indexed).
+    pub(super) unsafe fn begin_query(
         &mut self,
         pool: &QueryPool,
         query: u32,
+        ended: &HashSet<u64>,
     ) -> Result<(), RuntimeError> {
         self.check_begun()?;
         pool.check_context(&self.ctx)?;
@@ -40,7 +45,7 @@ impl Collector {
         // SAFETY: the pool's buffer has the usage, and lives by the caller's contract.
         let start = unsafe { self.address(Purpose::State, what, (buffer, 0, size)) }?;
         let place = pool.place(query);
-        if self.ended_queries.contains(&(start + place.query)) {
+        if ended.contains(&(start + place.query)) {
             return Err(RuntimeError::QueryUsed { query });
         }
         self.bound.queries[kind] =
@@ -48,12 +53,12 @@ impl Collector {
         Ok(())
     }
 
-    pub(in super::super) fn end_query(&mut self, kind: QueryKind) -> Result<(), RuntimeError> {
+    /// Returns the address of the query.
+    pub(super) fn end_query(&mut self, kind: QueryKind) -> Result<u64, RuntimeError> {
         let query = std::mem::take(&mut self.bound.queries[kind as usize]);
         if !query.is_active() {
             return Err(RuntimeError::NoQuery);
         }
-        self.ended_queries.insert(join(query.values));
         let [low, high] = query.ends;
         self.collected.ends.push(Operation {
             address: query.values,
@@ -61,6 +66,6 @@ impl Collector {
             reserved: 0,
             values: [low, high, 0, 0],
         });
-        Ok(())
+        Ok(join(query.values))
     }
 }

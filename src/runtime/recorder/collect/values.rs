@@ -27,6 +27,8 @@ const MAX_ASSEMBLED_COMMANDS: usize = 1 << 12;
 /// them.
 #[derive(Debug)]
 pub(in super::super) struct Collected {
+    /// The vertex stream that is captured.
+    pub(in super::super) stream: u32,
     pub(in super::super) targets: [Option<Target>; MAX_XFB_BUFFERS],
     /// Where the first draw is captured.
     pub(in super::super) position: Position,
@@ -116,6 +118,7 @@ pub(in super::super) struct Traits {
 impl Default for Collected {
     fn default() -> Self {
         Self {
+            stream: 0,
             targets: Default::default(),
             position: Position::Known(0),
             counters: Default::default(),

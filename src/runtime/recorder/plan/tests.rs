@@ -456,6 +456,7 @@ fn with_geometry(draws: &[CollectedDraw]) -> Collected {
         output_vertices: 2,
         invocations: 1,
         max_vertices: 8,
+        streams: 1,
         primitives: None,
     });
     collected

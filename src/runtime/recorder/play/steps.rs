@@ -205,7 +205,7 @@ impl Player<'_> {
                     sysvals.set_listed(at(block), count as u32);
                 }
                 sysvals.set_batch(batch_at(batch));
-                sysvals.set_entries(batch_at(entries), is_counting);
+                sysvals.set_entries(batch_at(entries), self.collected.stream, is_counting);
             }
             Draws::Resumed(block, count, batch) => {
                 if count > 1 {

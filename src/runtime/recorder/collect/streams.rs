@@ -1,0 +1,186 @@
+//! The vertex streams of a capture.
+
+use std::collections::HashSet;
+
+use super::super::CaptureDesc;
+use super::super::draw_commands::Arguments;
+use super::Collector;
+use crate::capture::MAX_STREAMS;
+use crate::lower::Backend;
+use crate::runtime::parameters::CounterBuffer;
+use crate::runtime::{Context, Pipeline, QueryKind, QueryPool, RuntimeError};
+use crate::topology::PrimitiveTopology;
+
+/// A collector for each vertex stream of a capture. What one captures does not depend on the others, because no buffer
+/// captures two streams: a capture of several is planned and played stream by stream.
+#[derive(Debug)]
+pub(in super::super) struct Streams {
+    /// By stream. Their memory is kept for the next capture.
+    collectors: Vec<Collector>,
+    /// The streams of the capture: those that its first pipeline may emit to, and those with queries.
+    count: usize,
+    /// How many of them that pipeline may emit to. Only these have what is bound.
+    bound: usize,
+    /// The addresses of the queries that ended.
+    ended_queries: HashSet<u64>,
+}
+
+impl Streams {
+    pub(in super::super) fn new(ctx: &Context) -> Self {
+        let collectors = vec![Collector::new(ctx, 0)];
+        Self { collectors, count: 1, bound: 1, ended_queries: HashSet::new() }
+    }
+
+    /// The streams of the capture.
+    pub(in super::super) fn all(&self) -> &[Collector] {
+        self.collectors.get(..self.count).unwrap_or(&self.collectors)
+    }
+
+    pub(in super::super) fn all_mut(&mut self) -> &mut [Collector] {
+        let count = self.count.min(self.collectors.len());
+        &mut self.collectors[..count]
+    }
+
+    /// Calls `f` for every stream that has what is bound.
+    ///
+    /// # Errors
+    /// Those of `f`, for the first stream that has one.
+    pub(in super::super) fn each(
+        &mut self,
+        f: impl FnMut(&mut Collector) -> Result<(), RuntimeError>,
+    ) -> Result<(), RuntimeError> {
+        let bound = self.bound.min(self.collectors.len());
+        self.collectors[..bound].iter_mut().try_for_each(f)
+    }
+
+    /// Makes the collectors of `count` streams.
+    fn widen(&mut self, count: usize) {
+        let Some(first) = self.collectors.first() else { return };
+        let ctx = first.ctx.clone();
+        for stream in self.collectors.len()..count {
+            self.collectors.push(Collector::new(&ctx, stream as u32));
+        }
+        self.count = self.count.max(count);
+    }
+
+    /// Begins a capture, as [`Collector::begin`].
+    ///
+    /// # Errors
+    /// As [`Collector::begin`].
+    ///
+    /// # Safety
+    /// As [`Collector::begin`].
+    pub(in super::super) unsafe fn begin(
+        &mut self,
+        desc: &CaptureDesc<'_>,
+    ) -> Result<(), RuntimeError> {
+        self.bound = desc.pipeline.stream_count();
+        self.widen(self.bound);
+        // SAFETY: the caller's contract.
+        self.each(|collector| unsafe { collector.begin(desc) })
+    }
+
+    /// Begins counting draws that are not captured, where nothing is collected.
+    pub(in super::super) fn begin_inactive(&mut self) {
+        self.all_mut().iter_mut().for_each(Collector::begin_inactive);
+    }
+
+    /// Checks the counters to end with, and keeps their addresses.
+    ///
+    /// # Errors
+    /// As [`Collector::end`].
+    ///
+    /// # Safety
+    /// As [`Collector::end`].
+    pub(in super::super) unsafe fn end(
+        &mut self,
+        counters: &[Option<CounterBuffer>],
+    ) -> Result<(), RuntimeError> {
+        // SAFETY: the caller's contract.
+        self.each(|collector| unsafe { collector.end(counters) })
+    }
+
+    /// Forgets everything. The memory is kept.
+    pub(in super::super) fn clear(&mut self) {
+        self.collectors.iter_mut().for_each(Collector::clear);
+        (self.count, self.bound) = (1, 1);
+        self.ended_queries.clear();
+    }
+
+    /// # Errors
+    /// [`RuntimeError::NotBegun`].
+    pub(in super::super) fn check_begun(&self) -> Result<(), RuntimeError> {
+        self.all().iter().try_for_each(Collector::check_begun)
+    }
+
+    /// Forgets the queries that ended, whose ends were recorded.
+    pub(in super::super) fn forget_ended(&mut self) {
+        self.ended_queries.clear();
+    }
+
+    /// # Errors
+    /// As [`Recorder::bind_pipeline`](super::super::Recorder::bind_pipeline).
+    pub(in super::super) fn bind_pipeline(
+        &mut self,
+        pipeline: &Pipeline,
+    ) -> Result<(), RuntimeError> {
+        if pipeline.stream_count() > self.bound {
+            let what = "a pipeline that emits to more vertex streams than that of Begin";
+            return Err(RuntimeError::Unsupported { backend: Backend::Compute, what });
+        }
+        self.each(|collector| collector.bind_pipeline(pipeline))
+    }
+
+    /// # Safety
+    /// As [`Recorder::draw`](super::super::Recorder::draw).
+    pub(in super::super) unsafe fn push(
+        &mut self,
+        topology: PrimitiveTopology,
+        arguments: Arguments<'_>,
+        draw_index: u32,
+    ) -> Result<(), RuntimeError> {
+        // SAFETY: the caller's contract.
+        self.each(|collector| unsafe { collector.push(topology, arguments, draw_index) })
+    }
+
+    /// # Errors
+    /// As [`Recorder::begin_query_indexed`](super::super::Recorder::begin_query_indexed).
+    ///
+    /// # Safety
+    /// As [`Recorder::begin_query_indexed`](super::super::Recorder::begin_query_indexed).
+    pub(in super::super) unsafe fn begin_query(
+        &mut self,
+        pool: &QueryPool,
+        query: u32,
+        stream: u32,
+    ) -> Result<(), RuntimeError> {
+        if stream >= MAX_STREAMS {
+            return Err(RuntimeError::QueryStream { stream });
+        }
+        let (stream, first) = (stream as usize, self.count);
+        if self.all().first().is_some_and(Collector::has_begun) {
+            // No draw of the capture emits to such a stream, so that the query counts 0.
+            self.widen(stream + 1);
+            self.all_mut()[first..].iter_mut().for_each(Collector::begin_inactive);
+        }
+        let Self { collectors, count, ended_queries, .. } = self;
+        match collectors[..*count].get_mut(stream) {
+            // SAFETY: the caller's contract.
+            Some(collector) => unsafe { collector.begin_query(pool, query, ended_queries) },
+            None => Err(RuntimeError::NotBegun),
+        }
+    }
+
+    /// # Errors
+    /// As [`Recorder::end_query_indexed`](super::super::Recorder::end_query_indexed).
+    pub(in super::super) fn end_query(
+        &mut self,
+        kind: QueryKind,
+        stream: u32,
+    ) -> Result<(), RuntimeError> {
+        let collector = self.all_mut().get_mut(stream as usize);
+        let ended = collector.ok_or(RuntimeError::NoQuery)?.end_query(kind)?;
+        self.ended_queries.insert(ended);
+        Ok(())
+    }
+}
