@@ -60,6 +60,9 @@ const SETS_GROWTH: u32 = 16;
 /// as `draw_count` draws, but all draws of a capture together need scratch for no more draws than
 /// records fit in its smallest capture buffer, plus one per dispatch.
 ///
+/// With a geometry shader that emits to several vertex streams a capture counts once for each stream
+/// ([`Pipeline::stream_count`]), and so does each of its draws. A stream that is only queried counts as a capture.
+///
 /// Under the descriptor plan, a capture takes one descriptor set, and one more if it needs kernels.
 /// Each [`flush`](super::Recorder::flush) takes as many again, unless the draws after it reach the
 /// same buffers as those before it.
@@ -140,13 +143,15 @@ impl ArenaDesc {
     /// Draws of which only the GPU knows how many primitives they have take another call, with `u64::MAX`: that is
     /// 8 MiB.
     ///
+    /// Vertex streams are taken into account.
+    ///
     /// The captures are in one command buffer, and share most of this memory. For each further command buffer it is
     /// called again.
     pub fn with_geometry(mut self, pipeline: &Pipeline, draws: u64, primitives: u64) -> Self {
         if pipeline.geometry().is_none() || pipeline.backend() != Backend::Compute {
             return self;
         }
-        let sizes = pipeline.workgroup_sizes();
+        let (sizes, streams) = (pipeline.workgroup_sizes(), u64::from(pipeline.stream_count()));
         let each = || sizes.each().into_iter().map(|(size, _)| u64::from(size).max(1));
         let (least, most) = (each().min().unwrap_or(1), each().max().unwrap_or(1));
         // Each draw has an entry more and fills up a workgroup, and perhaps a block in a dispatch of its own.
@@ -155,15 +160,16 @@ impl ArenaDesc {
         let blocks = blocks.saturating_add(most_entries(primitives).div_ceil(block));
         // Captures that take more than those before them take a block twice as large at least.
         let shared = blocks.checked_next_power_of_two().unwrap_or(u64::MAX).saturating_mul(2);
-        // Each capture has a list of its own, if the CPU knows the draws.
+        // Each capture of a stream has a list of its own, if the CPU knows the draws.
         let known = if primitives == u64::MAX { 0 } else { primitives };
         let listed = blocks.saturating_add(known.min(draws.saturating_mul(MAX_ENTRIES)) / block);
         let lists = listed.saturating_mul(block.div_ceil(least) + 1).saturating_mul(LISTED_BYTES);
+        let draws = draws.saturating_mul(streams);
         let each = |bytes: usize| draws.saturating_mul(bytes as u64 + ALIGNMENT);
         let once = size_of::<EntrySums>() + size_of::<PlaceEntries>() + size_of::<EntryTables>();
         self.upload = self
             .upload
-            .saturating_add(lists)
+            .saturating_add(lists.saturating_mul(streams))
             .saturating_add(each(size_of::<Entries>() + size_of::<EntryJob>()))
             .saturating_add(draws.saturating_mul(once as u64));
         self.scratch = self

@@ -516,16 +516,17 @@ impl Pipeline {
         &self.shared.layout
     }
 
-    /// Whether the shader captures any output of that vertex stream.
-    pub(super) fn captures(&self, stream: u32) -> bool {
-        let Layout { outputs, streams, .. } = self.layout();
-        outputs.iter().any(|output| streams.get(output.buffer as usize) == Some(&stream))
+    /// Whether the shader captures any output.
+    pub(super) fn captures_outputs(&self) -> bool {
+        !self.layout().outputs.is_empty()
     }
 
-    /// The number after that of the last vertex stream that the shader emits to.
-    pub(super) fn stream_count(&self) -> usize {
-        let streams = self.geometry().map_or(1, |geometry| geometry.streams);
-        (u32::BITS - (streams | 1).leading_zeros()) as usize
+    /// The number of vertex streams up to the last one that the shader emits to or captures, 1 to 4: 1 without a
+    /// geometry shader.
+    pub fn stream_count(&self) -> u32 {
+        let emitted = self.geometry().map_or(1, |geometry| geometry.streams);
+        let captured = self.layout().streams.into_iter().fold(1, |all, stream| all | 1 << stream);
+        (emitted | captured).ilog2() + 1
     }
 
     /// The topology that all draws must have, or `None` if each draw chooses.

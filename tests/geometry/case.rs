@@ -89,6 +89,7 @@ pub enum Span {
 #[derive(Debug, Clone)]
 pub struct Query {
     pub kind: Kind,
+    pub stream: u32,
     pub span: Span,
 }
 
@@ -157,11 +158,14 @@ impl Case {
             self.topology, self.provoking, self.restart, self.index_type, self.indices
         );
         text += &format!("strides {:?}, captures {:?}\n", self.program.strides, self.captures);
+        text += &format!("streams of buffers {:?}\n", self.program.buffer_streams);
         text += &format!("counters at {}, queries {:?}\n", self.counters, self.queries);
         for section in &self.sections {
             text += &format!("begin {:?}\n", section.begin);
             for (draw, emitted) in section.draws.iter().zip(&section.emitted) {
-                text += &format!("  {draw:?}: {} primitives\n", emitted.primitives.len());
+                let of = |s| emitted.primitives.iter().filter(move |p| p.stream == s).count();
+                let counts: Vec<usize> = (0..self.program.streams).map(of).collect();
+                text += &format!("  {draw:?}: {counts:?} primitives\n");
             }
             text += &format!("end {:?}\n", section.end);
         }

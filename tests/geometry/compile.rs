@@ -1,10 +1,10 @@
 //! GLSL to SPIR-V, by glslang in its form of many files a process: shaderc's glslc.
 
-use spirv::{BuiltIn as SpirvBuiltIn, Decoration, Op, StorageClass};
+use spirv::{BuiltIn as SpirvBuiltIn, Decoration, ExecutionMode, Op, StorageClass};
 
 use crate::common::run_tool;
 use crate::glsl;
-use crate::program::{BuiltIn, Place, Program};
+use crate::program::{BuiltIn, Emitted, Place, Program};
 
 /// A vertex and a geometry shader.
 pub struct Modules {
@@ -32,7 +32,7 @@ pub fn compile(programs: &[&Program]) -> Vec<Modules> {
     };
     let modules = |(number, program): (usize, &&Program)| Modules {
         vertex: words(number, "vert"),
-        geometry: captured_built_ins(&words(number, "geom"), program),
+        geometry: of_streams(&captured_built_ins(&words(number, "geom"), program), program),
     };
     programs.iter().enumerate().map(modules).collect()
 }
@@ -86,6 +86,40 @@ fn captured_built_ins(words: &[u32], program: &Program) -> Vec<u32> {
                 .contains(&instruction[2]);
         if !replaced {
             result.extend(instruction);
+        }
+    }
+    result
+}
+
+/// Lets several streams emit what the program emits, which in GLSL they cannot. glslang gives every output a buffer:
+/// those of other streams than the buffer captures lose it.
+fn of_streams(words: &[u32], program: &Program) -> Vec<u32> {
+    if program.streams == 1 {
+        return words.to_vec();
+    }
+    let instructions = || Instructions(&words[5..]);
+    let decoration = |i: &[u32], of: Decoration| is(i, Op::Decorate) && i[2] == of as u32;
+    let value = |id, of| instructions().find(|i| decoration(i, of) && i[1] == id).map(|i| i[3]);
+    let mode = match program.emitted {
+        Emitted::Points => ExecutionMode::OutputPoints,
+        Emitted::LineStrip => ExecutionMode::OutputLineStrip,
+        Emitted::TriangleStrip => ExecutionMode::OutputTriangleStrip,
+    };
+    let mut result = words[..5].to_vec();
+    for i in instructions() {
+        if is(i, Op::ExecutionMode) && i[2] == ExecutionMode::OutputPoints as u32 {
+            result.extend([i[0], i[1], mode as u32]);
+            continue;
+        }
+        let is_of_other_stream = || {
+            let buffer = value(i[1], Decoration::XfbBuffer);
+            let stream = value(i[1], Decoration::Stream).unwrap_or(0);
+            buffer.is_some_and(|buffer| program.buffer_streams[buffer as usize] != stream)
+        };
+        let is_of_buffer =
+            decoration(i, Decoration::XfbBuffer) || decoration(i, Decoration::XfbStride);
+        if !(is_of_buffer && is_of_other_stream()) {
+            result.extend(i);
         }
     }
     result

@@ -20,7 +20,10 @@ use crate::native::Found;
 
 /// An arena as small as the documentation of [`ArenaDesc`] allows.
 fn arena(case: &Case, pipeline: &Pipeline) -> ArenaDesc {
-    let captures = case.sections.len() as u64;
+    // Everything counts once for each stream, those that are only queried included.
+    let queried = case.queries.iter().map(|query| query.stream + 1).max().unwrap_or(1);
+    let streams = u64::from(pipeline.stream_count().max(queried));
+    let captures = streams * case.sections.len() as u64;
     // Of draws that the CPU knows, and of others.
     let (mut draws, mut primitives, mut restarts) = ([0u64; 2], 0, 0);
     let indices = case.indices.size / u64::from(case.index_type.size());
@@ -43,7 +46,8 @@ fn arena(case: &Case, pipeline: &Pipeline) -> ArenaDesc {
         restarts += if restarted { ArenaDesc::restart_scratch(indices) } else { 0 };
     }
     let ends = case.queries.len() as u64 * captures;
-    let desc = ArenaDesc::for_draws(captures, draws[0] + draws[1] + ends)
+    restarts *= streams;
+    let desc = ArenaDesc::for_draws(captures, streams * (draws[0] + draws[1]) + ends)
         .with_pipeline(pipeline, captures)
         .with_geometry(pipeline, draws[0], primitives);
     let desc = match draws[1] {
@@ -308,7 +312,9 @@ impl Recording<'_> {
         for (place, query) in (0..).zip(&self.case.queries) {
             if which(&query.span) {
                 // SAFETY: the caller's contract.
-                unsafe { recorder.begin_query(self.pool(query.kind), place) }?;
+                unsafe {
+                    recorder.begin_query_indexed(self.pool(query.kind), place, query.stream)
+                }?;
             }
         }
         Ok(())
@@ -320,7 +326,7 @@ impl Recording<'_> {
         which: impl Fn(&Span) -> bool,
     ) -> Result<(), RuntimeError> {
         for query in self.case.queries.iter().filter(|query| which(&query.span)) {
-            recorder.end_query(self.pool(query.kind).kind())?;
+            recorder.end_query_indexed(self.pool(query.kind).kind(), query.stream)?;
         }
         Ok(())
     }

@@ -42,6 +42,8 @@ pub fn geometry(program: &Program) -> String {
         Input::TrianglesAdjacency => "triangles_adjacency",
     };
     let emitted = match program.emitted {
+        // GLSL has several streams of points alone: compile.rs puts in what is emitted.
+        _ if program.streams > 1 => "points",
         Emitted::Points => "points",
         Emitted::LineStrip => "line_strip",
         Emitted::TriangleStrip => "triangle_strip",
@@ -161,10 +163,17 @@ fn body(members: &[(usize, String, &Item)], prefix: char, captures: bool) -> Str
 
 fn outputs(text: &mut String, program: &Program, outputs: &Outputs, prefix: char) {
     // A block without captured members is put to some buffer, too, by the default of the shader.
-    let any = program.strides.iter().position(Option::is_some).filter(|_| prefix == 'g');
+    let any = |stream: u32| {
+        let is_of_stream = |b: &usize| {
+            program.strides[*b].is_some()
+                && (program.streams == 1 || program.buffer_streams[*b] == stream)
+        };
+        (0..4).find(is_of_stream).filter(|_| prefix == 'g')
+    };
     let buffer_of = |members: &[(usize, String, &Item)]| {
         let captured = members.iter().find_map(|(_, _, item)| item.captured);
-        captured.map(|(buffer, _)| buffer).or(any)
+        let stream = members.first().map_or(0, |(_, _, item)| item.stream);
+        captured.map(|(buffer, _)| buffer).or_else(|| any(stream))
     };
     let per_vertex = members(outputs, is_per_vertex);
     if !per_vertex.is_empty() {
@@ -178,9 +187,11 @@ fn outputs(text: &mut String, program: &Program, outputs: &Outputs, prefix: char
         let buffer = buffer_of(&members).map(|b| format!(", xfb_buffer = {b}")).unwrap_or_default();
         let body = body(&members, prefix, true);
         let upper = prefix.to_ascii_uppercase();
+        let stream =
+            stream_of(program, prefix, members.first().map_or(0, |(_, _, item)| item.stream));
         writeln!(
             text,
-            "layout(location = {location}{buffer}) out {upper}B{block} {{{body} }} {prefix}b{block};"
+            "layout({stream}location = {location}{buffer}) out {upper}B{block} {{{body} }} {prefix}b{block};"
         )
         .unwrap();
     }
@@ -195,9 +206,19 @@ fn outputs(text: &mut String, program: &Program, outputs: &Outputs, prefix: char
         let lengths = lengths(&item.ty);
         writeln!(
             text,
-            "layout(location = {location}{captured}) {flat}out {ty} {prefix}{number}{lengths};"
+            "layout({}location = {location}{captured}) {flat}out {ty} {prefix}{number}{lengths};",
+            stream_of(program, prefix, item.stream)
         )
         .unwrap();
+    }
+}
+
+/// The qualifier of a stream, where a geometry shader has several.
+fn stream_of(program: &Program, prefix: char, stream: u32) -> String {
+    if prefix == 'g' && program.streams > 1 {
+        format!("stream = {stream}, ")
+    } else {
+        String::new()
     }
 }
 
@@ -253,8 +274,14 @@ impl Names<'_> {
                 writeln!(text, "t{global} = {};", self.expr(value)).unwrap();
             }
             Statement::Write { item, values, whole } => self.write(text, *item, values, *whole),
-            Statement::Emit => writeln!(text, "EmitVertex();").unwrap(),
-            Statement::End => writeln!(text, "EndPrimitive();").unwrap(),
+            Statement::Emit(stream) => match self.program.streams {
+                1 => writeln!(text, "EmitVertex();").unwrap(),
+                _ => writeln!(text, "EmitStreamVertex({stream});").unwrap(),
+            },
+            Statement::End(stream) => match self.program.streams {
+                1 => writeln!(text, "EndPrimitive();").unwrap(),
+                _ => writeln!(text, "EndStreamPrimitive({stream});").unwrap(),
+            },
             Statement::If(condition, then, otherwise) => {
                 writeln!(text, "if ({}) {{", self.condition(condition)).unwrap();
                 self.block(text, then, depth + 1);

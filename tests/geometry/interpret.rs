@@ -8,8 +8,10 @@ pub type Values = Vec<Vec<Option<u64>>>;
 /// What a geometry shader does, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    Vertex(Values),
-    EndPrimitive,
+    /// To a vertex stream.
+    Vertex(u32, Values),
+    /// Of a vertex stream.
+    EndPrimitive(u32),
 }
 
 /// What an invocation reads.
@@ -75,12 +77,12 @@ impl Machine<'_> {
                     self.values[*item][number] = Some(leaf.scalar.store(value));
                 }
             }
-            Statement::Emit => {
+            Statement::Emit(stream) => {
                 // What outputs are after a vertex the specification leaves undefined.
                 let values = std::mem::replace(&mut self.values, undefined(self.outputs));
-                self.events.push(Event::Vertex(values));
+                self.events.push(Event::Vertex(*stream, values));
             }
-            Statement::End => self.events.push(Event::EndPrimitive),
+            Statement::End(stream) => self.events.push(Event::EndPrimitive(*stream)),
             Statement::If(condition, then, otherwise) => {
                 return match self.holds(condition, frame) {
                     true => self.block(then, frame),

@@ -5,18 +5,25 @@ use std::collections::BTreeSet;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use crate::assembly;
-use crate::case::{Call, Case, How, Kind, Span};
+use crate::case::{Call, Case, How, Kind, Query, Span};
 use crate::interpret::{self, Event, Inputs, Values};
 use crate::program::{Emitted, Program, Source};
 
-/// A primitive that a geometry shader emitted: its vertices, in the order in which they are captured.
-pub type Primitive = Vec<Values>;
+/// A primitive that a geometry shader emitted.
+#[derive(Debug, Clone)]
+pub struct Primitive {
+    pub stream: u32,
+    /// In the order in which they are captured.
+    pub vertices: Vec<Values>,
+}
 
 /// What a case shows, on which drivers differ from the specification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fact {
     /// A captured buffer is not bound.
     Unbound,
+    /// A query of what is written of a stream that is not captured. The specification does not say what it counts.
+    UncapturedStream,
     /// A primitive does not fit, but would without the gap behind its last vertex.
     OutputsFit,
     /// An invocation begins more strips than `max_vertices` vertices in one strip are primitives.
@@ -139,10 +146,14 @@ pub fn emitted(
             for invocation in 0..program.invocations {
                 let inputs = GeometryInputs { program, vertices: &vertices, primitive, invocation };
                 let (events, _) = interpret::run(&program.geometry, &inputs, &program.outputs);
-                let strips = || strips(&events);
-                emitted.strips = emitted.strips.max(strips().count());
-                emitted.incomplete |=
-                    strips().any(|strip| strip.len() < program.emitted.vertices());
+                let mut strips = 0;
+                for stream in 0..program.streams {
+                    let of_stream = strips_of(&events, stream);
+                    strips += of_stream.len();
+                    emitted.incomplete |=
+                        of_stream.iter().any(|length| *length < program.emitted.vertices());
+                }
+                emitted.strips = emitted.strips.max(strips);
                 let primitives = assembled(program.emitted, provoking, events);
                 emitted.primitives.extend(primitives);
             }
@@ -151,20 +162,23 @@ pub fn emitted(
     emitted
 }
 
-/// The strips that have a vertex.
-fn strips(events: &[Event]) -> impl Iterator<Item = &[Event]> {
-    let strips = events.split(|event| *event == Event::EndPrimitive);
-    strips.filter(|strip| !strip.is_empty())
+/// The vertices of each strip of a stream that has any.
+fn strips_of(events: &[Event], stream: u32) -> Vec<usize> {
+    let strips = events.split(|event| *event == Event::EndPrimitive(stream));
+    let is_vertex = |event: &&Event| matches!(event, Event::Vertex(of, _) if *of == stream);
+    let lengths = strips.map(|strip| strip.iter().filter(is_vertex).count());
+    lengths.filter(|length| *length > 0).collect()
 }
 
 /// The primitives of the strips that an invocation emits. What a strip leaves incomplete is none.
 fn assembled(emitted: Emitted, provoking: ProvokingVertex, events: Vec<Event>) -> Vec<Primitive> {
     let mut primitives = Vec::new();
-    let mut strip: Vec<Values> = Vec::new();
+    let mut strips: [Vec<Values>; 4] = Default::default();
     for event in events {
         match event {
-            Event::EndPrimitive => strip.clear(),
-            Event::Vertex(values) => {
+            Event::EndPrimitive(stream) => strips[stream as usize].clear(),
+            Event::Vertex(stream, values) => {
+                let strip = &mut strips[stream as usize];
                 strip.push(values);
                 let Some(first) = strip.len().checked_sub(emitted.vertices()) else { continue };
                 let order: &[usize] = match (emitted, provoking) {
@@ -174,7 +188,8 @@ fn assembled(emitted: Emitted, provoking: ProvokingVertex, events: Vec<Event>) -
                     (Emitted::TriangleStrip, ProvokingVertex::Last) if first % 2 == 1 => &[1, 0, 2],
                     _ => &[0, 1, 2][..emitted.vertices()],
                 };
-                primitives.push(order.iter().map(|slot| strip[first + slot].clone()).collect());
+                let vertices = order.iter().map(|slot| strip[first + slot].clone()).collect();
+                primitives.push(Primitive { stream, vertices });
             }
         }
     }
@@ -213,6 +228,10 @@ pub fn expected(case: &Case) -> Expected {
         run.result.facts.insert(Fact::NeverEmits);
     }
     let unbound = |b: usize| case.program.strides[b].is_some() && case.captures[b].is_none();
+    let is_of_none = |q: &Query| q.kind == Kind::Stream && !case.program.captures(q.stream);
+    if case.queries.iter().any(is_of_none) {
+        run.result.facts.insert(Fact::UncapturedStream);
+    }
     if (0..4).any(unbound) {
         run.result.facts.insert(Fact::Unbound);
     }
@@ -265,14 +284,19 @@ impl Run<'_> {
             if strips + program.emitted.vertices() > program.max_vertices as usize + 1 {
                 self.result.facts.insert(Fact::ShortStrips);
             }
-            let written = primitives.iter().filter(|primitive| self.primitive(primitive)).count();
-            let (written, needed) = (written as u64, primitives.len() as u64);
+            let (mut all_written, mut all_needed) = ([0; 4], [0; 4]);
+            for primitive in primitives {
+                all_needed[primitive.stream as usize] += 1;
+                all_written[primitive.stream as usize] += u64::from(self.primitive(primitive));
+            }
             for (query, result) in self.case.queries.iter().zip(&mut self.result.queries) {
                 let counts = match &query.span {
                     Span::Whole => true,
                     Span::Draws { section, draws } => *section == number && draws.contains(&draw),
                 };
                 if counts {
+                    let stream = query.stream as usize;
+                    let (written, needed) = (all_written[stream], all_needed[stream]);
                     match query.kind {
                         Kind::Stream => {
                             result[0] += written;
@@ -302,10 +326,13 @@ impl Run<'_> {
         u32::from_le_bytes(self.result.image[at..at + 4].try_into().unwrap())
     }
 
-    /// Captures a primitive to all buffers, or to none.
-    fn primitive(&mut self, vertices: &Primitive) -> bool {
+    /// Captures a primitive to all buffers of its stream, or to none. Whether it counts as written.
+    fn primitive(&mut self, Primitive { stream, vertices }: &Primitive) -> bool {
+        let program = &self.case.program;
         let bound = |b: usize| {
-            let stride = self.case.program.strides[b]?;
+            let stride = program.strides[b]?;
+            let is_of_stream = program.buffer_streams[b] == *stream;
+            is_of_stream.then_some(())?;
             Some((b, self.case.captures[b]?, u64::from(stride)))
         };
         let bound: Vec<_> = (0..4).filter_map(bound).collect();

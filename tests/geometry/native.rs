@@ -8,6 +8,8 @@ use crate::case::{Call, Case, Draw, How, Kind, Query, Section, Span};
 use crate::common::attachment::area;
 use crate::common::bare::{BareDevice, BareInstance};
 use crate::compile::Modules;
+use crate::generate::Streams;
+use crate::program::{Emitted, Program};
 use vkxfb::runtime::IndexType;
 
 pub struct Native {
@@ -19,6 +21,9 @@ pub struct Native {
     layout: vk::PipelineLayout,
     pub float64: bool,
     pub int64: bool,
+    pub streams: Streams,
+    /// Whether primitives generated of other streams than 0 may be queried.
+    pub generated_streams: bool,
 }
 
 /// Memory and queries after a case.
@@ -50,6 +55,19 @@ impl Native {
         // SAFETY: the instance is live.
         unsafe { instance.raw.get_physical_device_features2(instance.physical_device(), &mut has) };
         let core = has.features;
+        let mut limits = vk::PhysicalDeviceTransformFeedbackPropertiesEXT::default();
+        let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut limits);
+        let device = instance.physical_device();
+        // SAFETY: the instance is live, and the device has the extension.
+        unsafe { instance.raw.get_physical_device_properties2(device, &mut properties) };
+        let streams = match limits.max_transform_feedback_streams {
+            _ if xfb.geometry_streams == vk::FALSE => Streams::One,
+            ..4 => Streams::One,
+            _ if limits.transform_feedback_streams_lines_triangles == vk::FALSE => Streams::Points,
+            _ => Streams::All,
+        };
+        let generated_streams =
+            generated.primitives_generated_query_with_non_zero_streams == vk::TRUE;
         let needed = [
             core.geometry_shader,
             core.multi_viewport,
@@ -78,14 +96,16 @@ impl Native {
             .draw_indirect_first_instance(true)
             .shader_float64(core.shader_float64 == vk::TRUE)
             .shader_int64(core.shader_int64 == vk::TRUE);
-        let mut xfb =
-            vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
+        let mut xfb = vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default()
+            .transform_feedback(true)
+            .geometry_streams(streams != Streams::One);
         let mut provoking = vk::PhysicalDeviceProvokingVertexFeaturesEXT::default()
             .provoking_vertex_last(true)
             .transform_feedback_preserves_provoking_vertex(true);
         let mut generated = vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT::default()
             .primitives_generated_query(true)
-            .primitives_generated_query_with_rasterizer_discard(true);
+            .primitives_generated_query_with_rasterizer_discard(true)
+            .primitives_generated_query_with_non_zero_streams(generated_streams);
         let mut features = vk::PhysicalDeviceFeatures2::default()
             .features(enabled)
             .push_next(&mut xfb)
@@ -113,7 +133,18 @@ impl Native {
         };
         let float64 = core.shader_float64 == vk::TRUE;
         let int64 = core.shader_int64 == vk::TRUE;
-        Ok(Self { device, xfb, indirect_count, pass, framebuffer, layout, float64, int64 })
+        Ok(Self {
+            device,
+            xfb,
+            indirect_count,
+            pass,
+            framebuffer,
+            layout,
+            float64,
+            int64,
+            streams,
+            generated_streams,
+        })
     }
 
     /// Destroys everything; one message of the validation layer fails the test.
@@ -125,6 +156,22 @@ impl Native {
             self.device.raw.destroy_render_pass(self.pass, None);
         }
         self.device.close();
+    }
+
+    /// Whether the device can capture a case, or why not.
+    pub fn takes(&self, case: &Case) -> Result<(), &'static str> {
+        let Program { streams, emitted, .. } = case.program;
+        if streams > 1 && self.streams == Streams::One {
+            return Err("the device has no four vertex streams");
+        }
+        if streams > 1 && emitted != Emitted::Points && self.streams == Streams::Points {
+            return Err("the device has several vertex streams of points alone");
+        }
+        let is_of_other = |query: &Query| query.kind == Kind::Generated && query.stream > 0;
+        if !self.generated_streams && case.queries.iter().any(is_of_other) {
+            return Err("the device counts primitives generated of stream 0 alone");
+        }
+        Ok(())
     }
 
     pub fn take_messages(&self) -> Vec<String> {
@@ -365,7 +412,7 @@ impl Recording<'_> {
     /// # Safety
     /// As [`record`](Self::record).
     unsafe fn queries(&self, which: impl Fn(&Span) -> bool, begin: bool) {
-        let (device, cmd) = (&self.native.device.raw, self.cmd);
+        let cmd = self.cmd;
         for (place, query) in (0..).zip(&self.case.queries) {
             if !which(&query.span) {
                 continue;
@@ -376,9 +423,13 @@ impl Recording<'_> {
                 match begin {
                     true => {
                         let flags = vk::QueryControlFlags::empty();
-                        device.cmd_begin_query(cmd, pool, place, flags);
+                        let begin = self.native.xfb.fp().cmd_begin_query_indexed_ext;
+                        begin(cmd, pool, place, flags, query.stream);
                     }
-                    false => device.cmd_end_query(cmd, pool, place),
+                    false => {
+                        let end = self.native.xfb.fp().cmd_end_query_indexed_ext;
+                        end(cmd, pool, place, query.stream);
+                    }
                 }
             }
         }

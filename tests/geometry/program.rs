@@ -145,6 +145,8 @@ pub struct Item {
     pub place: Place,
     pub ty: Type,
     pub flat: bool,
+    /// The vertex stream of an output of a geometry shader.
+    pub stream: u32,
     /// Buffer and offset.
     pub captured: Option<(usize, u32)>,
 }
@@ -218,8 +220,10 @@ pub enum Statement {
         values: Vec<Expr>,
         whole: bool,
     },
-    Emit,
-    End,
+    /// To a vertex stream.
+    Emit(u32),
+    /// Of a vertex stream.
+    End(u32),
     If(Condition, Vec<Statement>, Vec<Statement>),
     /// Counts from 0 to an expression that is evaluated once.
     Loop {
@@ -322,8 +326,20 @@ pub struct Program {
     pub emitted: Emitted,
     pub invocations: u32,
     pub max_vertices: u32,
+    /// How many vertex streams there are.
+    pub streams: u32,
     pub outputs: Outputs,
     pub geometry: Code,
     /// By the number of the capture buffer.
     pub strides: [Option<u32>; 4],
+    /// The vertex stream that each buffer captures.
+    pub buffer_streams: [u32; 4],
+}
+
+impl Program {
+    /// Whether any output of a vertex stream is captured.
+    pub fn captures(&self, stream: u32) -> bool {
+        let buffers = self.strides.iter().zip(self.buffer_streams);
+        buffers.into_iter().any(|(stride, of)| stride.is_some() && of == stream)
+    }
 }

@@ -74,12 +74,17 @@ fn all() -> Vec<String> {
         "query of everything",
         "Last",
         "restart",
+        "streams",
+        "several captured streams",
+        "no captured stream 0",
+        "query of a stream",
         "indexed",
         "indirect",
         "count",
         "byte count",
         "Unbound",
         "OutputsFit",
+        "UncapturedStream",
     ]
     .map(str::to_owned)
     .to_vec();
@@ -114,6 +119,12 @@ fn features(case: &Case) -> BTreeSet<String> {
     add(program.invocations > 1, "invocations");
     add(case.provoking == ProvokingVertex::Last, "Last");
     add(case.restart, "restart");
+    add(program.streams > 1, "streams");
+    let streams = program.buffer_streams.into_iter().zip(program.strides);
+    let captured: BTreeSet<u32> =
+        streams.filter_map(|(stream, stride)| stride.map(|_| stream)).collect();
+    add(captured.len() > 1, "several captured streams");
+    add(!captured.contains(&0), "no captured stream 0");
     add(program.strides.iter().flatten().count() == 3, "three buffers");
     let captured: u32 = (program.outputs.items.iter())
         .filter(|item| item.captured.is_some())
@@ -153,11 +164,12 @@ fn features(case: &Case) -> BTreeSet<String> {
         add(beyond && case.sections[0].begin[buffer], "counter beyond the end");
     }
     let expected = model::expected(case);
-    for fact in [Fact::Unbound, Fact::OutputsFit] {
+    for fact in [Fact::Unbound, Fact::OutputsFit, Fact::UncapturedStream] {
         add(expected.facts.contains(&fact), &format!("{fact:?}"));
     }
     for (query, [written, needed]) in case.queries.iter().zip(expected.queries) {
         add(true, &format!("{:?}", query.kind));
+        add(query.stream > 0, "query of a stream");
         add(query.span == Span::Whole, "query of everything");
         add(query.span != Span::Whole, "query of a draw");
         if query.kind == Kind::Stream {
@@ -190,8 +202,10 @@ fn code(code: &Code, add: &mut impl FnMut(bool, &str)) {
                 Statement::Break(_) => add(true, "break"),
                 Statement::Continue(_) => add(true, "continue"),
                 Statement::Return(_) => add(true, "return"),
-                Statement::Set(..) | Statement::Write { .. } | Statement::Emit | Statement::End => {
-                }
+                Statement::Set(..)
+                | Statement::Write { .. }
+                | Statement::Emit(_)
+                | Statement::End(_) => {}
             }
         }
     }

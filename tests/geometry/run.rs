@@ -11,7 +11,7 @@ use crate::common::settings::number;
 use crate::compile::{Modules, compile};
 use crate::compute;
 use crate::generate::draws::case;
-use crate::generate::{Draws, Space};
+use crate::generate::{Draws, Space, Streams};
 use crate::known;
 use crate::model::{self, Expected};
 use crate::native::Native;
@@ -58,6 +58,8 @@ impl GeometryWorker {
         let native = Native::open();
         let mut space = Space::whole(draws);
         let caps = gpu.capabilities();
+        // Compute has all streams on every device: what the device lacks natively is compared with the model alone.
+        space.streams = Streams::All;
         let has = |of: fn(&Native) -> bool| native.as_ref().map_or(true, of);
         space.float64 = caps.shader_float64 && has(|native| native.float64);
         space.int64 = caps.shader_int64 && has(|native| native.int64);
@@ -115,6 +117,7 @@ impl GeometryWorker {
         }
         let found = self.timed("native", |worker| {
             let native = worker.native.as_ref().map_err(|reason| *reason)?;
+            native.takes(case)?;
             let found = native.run(case, modules);
             Ok((found, native.take_messages()))
         });

@@ -10,7 +10,7 @@ use crate::spirv::declarations::Declarations;
 use crate::spirv::emit::Code;
 use crate::spirv::entry_point::{EntryPoint, reachable_functions};
 use crate::spirv::link::{LinkError, Linker};
-use crate::spirv::{Instruction, Module, Section};
+use crate::spirv::{Id, Instruction, Module, Section};
 use crate::topology::PrimitiveTopology;
 
 /// The primitives that a geometry shader takes.
@@ -136,15 +136,16 @@ fn streams(module: &Module, entry: &EntryPoint) -> Result<u32, LowerError> {
         match i.op() {
             Some(Op::Function) => is_reached = functions.contains(&i.id(1)),
             Some(Op::EmitVertex) if is_reached => streams |= 1,
-            Some(Op::EmitStreamVertex) if is_reached => {
+            Some(op @ (Op::EmitStreamVertex | Op::EndStreamPrimitive)) if is_reached => {
                 let stream = declarations.constant(i.id(0));
                 let known = stream.filter(|stream| *stream < MAX_STREAMS);
-                let stream = || stream.map_or_else(|| i.id(0).to_string(), |s| s.to_string());
-                streams |= 1
-                    << known.ok_or_else(|| LowerError::Stream {
-                        entry_point: entry.name.clone(),
-                        stream: stream(),
-                    })?;
+                let known = known.ok_or_else(|| LowerError::Stream {
+                    entry_point: entry.name.clone(),
+                    stream: stream.map_or_else(|| i.id(0).to_string(), |s| s.to_string()),
+                })?;
+                if op == Op::EmitStreamVertex {
+                    streams |= 1 << known;
+                }
             }
             _ => {}
         }
@@ -172,12 +173,15 @@ pub(in crate::lower) fn replace_emission(
     };
     let [emit, end] = [emit.id(linker)?, end.id(linker)?];
     let builder = &mut linker.builder;
-    let (void, first) = (builder.void(), builder.constant(0));
+    let void = builder.void();
+    let streams: Vec<Id> = (0..MAX_STREAMS).map(|stream| builder.constant(stream)).collect();
+    // The constants of the shader may be signed.
+    let stream = |id| streams.get(declarations.constant(id)? as usize).copied();
     let called = |i: &Instruction<'_>| match i.op()? {
-        Op::EmitVertex => Some((emit, first)),
-        Op::EmitStreamVertex => Some((emit, i.id(0))),
-        Op::EndPrimitive => Some((end, first)),
-        Op::EndStreamPrimitive => Some((end, i.id(0))),
+        Op::EmitVertex => Some((emit, *streams.first()?)),
+        Op::EmitStreamVertex => Some((emit, stream(i.id(0))?)),
+        Op::EndPrimitive => Some((end, *streams.first()?)),
+        Op::EndStreamPrimitive => Some((end, stream(i.id(0))?)),
         _ => None,
     };
     let functions = builder.module.section(Section::Functions).filter_map(|i| called(&i));

@@ -2,7 +2,7 @@
 
 use crate::common::rng::Rng;
 use crate::program::{
-    Attribute, BuiltIn, Code, Condition, Expr, Op, Outputs, Place, Source, Statement,
+    Attribute, BuiltIn, Code, Condition, Expr, Item, Op, Outputs, Place, Source, Statement,
 };
 
 /// What expressions may depend on.
@@ -19,6 +19,19 @@ struct Scope<'a> {
     counters: usize,
     /// Helper functions that may be called, with the most vertices that each emits.
     helpers: Vec<u32>,
+    /// How many vertex streams there are.
+    streams: u32,
+}
+
+/// What a geometry shader may emit.
+#[derive(Debug, Clone, Copy)]
+pub struct Sizes {
+    /// The vertices of a primitive.
+    pub primitive: u32,
+    /// The most vertices.
+    pub most: u32,
+    /// How many vertex streams there are.
+    pub streams: u32,
 }
 
 pub fn vertex(rng: &mut Rng, attributes: &[Attribute], outputs: &Outputs) -> Code {
@@ -36,6 +49,7 @@ pub fn vertex(rng: &mut Rng, attributes: &[Attribute], outputs: &Outputs) -> Cod
         argument: false,
         counters: 0,
         helpers: Vec::new(),
+        streams: 1,
     };
     let mut main = Vec::new();
     for _ in 0..rng.below(4) {
@@ -47,14 +61,9 @@ pub fn vertex(rng: &mut Rng, attributes: &[Attribute], outputs: &Outputs) -> Cod
     Code { globals: (0..globals).map(|_| rng.below(100)).collect(), helpers: Vec::new(), main }
 }
 
-/// The code, and the most vertices that it emits: at most `most`. A primitive takes `size` of them.
-pub fn geometry(
-    rng: &mut Rng,
-    vertex: &Outputs,
-    outputs: &Outputs,
-    size: u32,
-    most: u32,
-) -> (Code, u32) {
+/// The code, and the most vertices that it emits.
+pub fn geometry(rng: &mut Rng, vertex: &Outputs, outputs: &Outputs, sizes: Sizes) -> (Code, u32) {
+    let Sizes { primitive: size, most, streams } = sizes;
     let globals = rng.range(1, 4) as usize;
     let mut scope = Scope {
         vertex,
@@ -65,6 +74,7 @@ pub fn geometry(
         argument: true,
         counters: 0,
         helpers: Vec::new(),
+        streams,
     };
     let mut helpers = Vec::new();
     for _ in 0..rng.below(3) {
@@ -82,7 +92,7 @@ pub fn geometry(
         let length = rng.range(size, longest);
         main.push(scope.strip(rng, length));
         if rng.percent(50) {
-            main.push(Statement::End);
+            main.push(Statement::End(scope.stream(rng)));
         }
         emissions = length;
     }
@@ -130,10 +140,12 @@ impl Scope<'_> {
         };
         self.counters += 1;
         let mut body = Vec::new();
-        self.vertex(rng, &mut body);
+        let stream = self.stream(rng);
+        self.vertex_to(rng, stream, &mut body);
         // Now and then it is several strips, of which some are too short.
         if rng.percent(40) {
-            body.push(Statement::If(self.condition(rng), vec![Statement::End], Vec::new()));
+            let end = vec![Statement::End(stream)];
+            body.push(Statement::If(self.condition(rng), end, Vec::new()));
         }
         self.counters -= 1;
         Statement::Loop { counter: self.counters, trips, body }
@@ -157,7 +169,7 @@ impl Scope<'_> {
                 1
             }
             35..=41 => {
-                to.push(Statement::End);
+                to.push(Statement::End(self.stream(rng)));
                 0
             }
             45..=64 if depth > 0 && budget > 0 => {
@@ -218,15 +230,26 @@ impl Scope<'_> {
         }
     }
 
-    /// Emits a vertex, of which most outputs are written.
+    fn stream(&self, rng: &mut Rng) -> u32 {
+        if self.streams > 1 { rng.below(self.streams) } else { 0 }
+    }
+
+    /// Emits a vertex to some stream.
     fn vertex(&mut self, rng: &mut Rng, to: &mut Vec<Statement>) {
+        let stream = self.stream(rng);
+        self.vertex_to(rng, stream, to);
+    }
+
+    /// Emits a vertex, of which most outputs are written, but for those of other streams.
+    fn vertex_to(&mut self, rng: &mut Rng, stream: u32, to: &mut Vec<Statement>) {
         let unwritten = if rng.percent(15) { 30 } else { 0 };
-        for item in 0..self.outputs.items.len() {
-            if !rng.percent(unwritten) {
+        for (item, Item { stream: of, .. }) in self.outputs.items.iter().enumerate() {
+            let percent = if *of == stream { unwritten } else { 85 };
+            if !rng.percent(percent) {
                 to.push(self.write(rng, item));
             }
         }
-        to.push(Statement::Emit);
+        to.push(Statement::Emit(stream));
     }
 
     /// A statement that emits nothing, and writes no output but in a geometry shader.

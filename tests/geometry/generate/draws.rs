@@ -3,7 +3,7 @@
 use vkxfb::runtime::IndexType;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
-use super::{Draws, Space, commands, program};
+use super::{Draws, Space, Streams, commands, program};
 use crate::case::{Bound, Call, Case, Draw, Kind, Query, Section, Span};
 use crate::common::rng::Rng;
 use crate::model::{self, Emissions};
@@ -66,7 +66,7 @@ pub fn case(seed: u64, space: &Space) -> Case {
     };
     place(rng, &mut case, &indices, space.draws);
     counters(rng, &mut case);
-    queries(rng, &mut case);
+    queries(rng, &mut case, space.streams != Streams::One);
     case
 }
 
@@ -210,10 +210,18 @@ fn counters(rng: &mut Rng, case: &mut Case) {
     }
 }
 
-fn queries(rng: &mut Rng, case: &mut Case) {
+fn queries(rng: &mut Rng, case: &mut Case, has_streams: bool) {
+    let streams = case.program.streams;
+    // Now and then one to which nothing is emitted.
+    let stream = |rng: &mut Rng| match streams {
+        1 if !has_streams || rng.percent(95) => 0,
+        1 => rng.below(4),
+        _ => rng.below(streams),
+    };
     for kind in [Kind::Stream, Kind::Generated] {
         if rng.percent(40) {
-            case.queries.push(Query { kind, span: Span::Whole });
+            let stream = stream(rng);
+            case.queries.push(Query { kind, stream, span: Span::Whole });
             continue;
         }
         for (number, section) in case.sections.iter().enumerate() {
@@ -222,7 +230,8 @@ fn queries(rng: &mut Rng, case: &mut Case) {
                 let first = rng.below(draws);
                 let last = rng.range(first, draws - 1);
                 let draws = first as usize..last as usize + 1;
-                case.queries.push(Query { kind, span: Span::Draws { section: number, draws } });
+                let span = Span::Draws { section: number, draws };
+                case.queries.push(Query { kind, stream: stream(rng), span });
             }
         }
     }

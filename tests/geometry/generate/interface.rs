@@ -25,7 +25,8 @@ pub fn geometry_outputs(
     rng: &mut Rng,
     space: &Space,
     emitted: Emitted,
-) -> (Outputs, [Option<u32>; 4]) {
+    streams: u32,
+) -> (Outputs, [Option<u32>; 4], [u32; 4]) {
     let mut outputs = Outputs::default();
     add_built_in(rng, &mut outputs, BuiltIn::Position, 60);
     // Points need a size.
@@ -41,8 +42,23 @@ pub fn geometry_outputs(
     if outputs.items.is_empty() {
         add_built_in(rng, &mut outputs, BuiltIn::Position, 100);
     }
-    let strides = capture(rng, &mut outputs);
-    (outputs, strides)
+    if streams > 1 {
+        to_streams(rng, &mut outputs, streams);
+    }
+    let (strides, buffer_streams) = capture(rng, &mut outputs, streams);
+    (outputs, strides, buffer_streams)
+}
+
+/// Puts each variable and each block to one of the streams; built-ins stay in stream 0.
+fn to_streams(rng: &mut Rng, outputs: &mut Outputs, streams: u32) {
+    let blocks: Vec<u32> = outputs.blocks.iter().map(|_| rng.below(streams)).collect();
+    for item in &mut outputs.items {
+        item.stream = match item.place {
+            Place::Location(_) => rng.below(streams),
+            Place::Block(block) => blocks[block],
+            Place::BuiltIn(_) => 0,
+        };
+    }
 }
 
 /// Components as limits count them, at most.
@@ -64,7 +80,13 @@ fn add_built_in(rng: &mut Rng, outputs: &mut Outputs, which: BuiltIn, percent: u
             Type::Vector(Scalar::Int, 1)
         }
     };
-    outputs.items.push(Item { place: Place::BuiltIn(which), ty, flat: false, captured: None });
+    outputs.items.push(Item {
+        place: Place::BuiltIn(which),
+        ty,
+        flat: false,
+        stream: 0,
+        captured: None,
+    });
 }
 
 fn add_variables(rng: &mut Rng, space: &Space, outputs: &mut Outputs) {
@@ -80,7 +102,7 @@ fn add_variables(rng: &mut Rng, space: &Space, outputs: &mut Outputs) {
                 continue;
             }
             let place = Place::Block(outputs.blocks.len());
-            let item = |ty| Item { place, ty, flat: false, captured: None };
+            let item = |ty| Item { place, ty, flat: false, stream: 0, captured: None };
             outputs.items.extend(types.into_iter().map(item));
             outputs.blocks.push(location);
             location += locations;
@@ -92,7 +114,7 @@ fn add_variables(rng: &mut Rng, space: &Space, outputs: &mut Outputs) {
                 continue;
             }
             let (place, flat) = (Place::Location(location), rng.percent(40));
-            outputs.items.push(Item { place, ty, flat, captured: None });
+            outputs.items.push(Item { place, ty, flat, stream: 0, captured: None });
             location = next + rng.below(2);
         }
     }
@@ -145,31 +167,53 @@ fn any(rng: &mut Rng, space: &Space) -> Type {
     }
 }
 
-/// Captures some of the outputs, and at least one: the strides of the buffers.
-fn capture(rng: &mut Rng, outputs: &mut Outputs) -> [Option<u32>; 4] {
+/// Captures some of the outputs, and at least one: the strides and the streams of the buffers.
+fn capture(rng: &mut Rng, outputs: &mut Outputs, streams: u32) -> ([Option<u32>; 4], [u32; 4]) {
     let mut buffers = [0usize, 1, 2, 3];
     rng.shuffle(&mut buffers);
-    let used = &buffers[..rng.range(1, 3) as usize];
-    // Members of a block share a buffer, as in GLSL.
-    let block_buffers: Vec<usize> = outputs.blocks.iter().map(|_| rng.pick(used)).collect();
-    let per_vertex = rng.pick(used);
+    let used = &buffers[..rng.range(streams.min(2), 3.max(streams)) as usize];
     let mut order: Vec<usize> = (0..outputs.items.len()).collect();
     rng.shuffle(&mut order);
+    let kept = order[0];
+    // One of them captures the output that is captured in any case.
+    let mut buffer_streams = [0; 4];
+    for (number, buffer) in used.iter().enumerate() {
+        buffer_streams[*buffer] = match number {
+            _ if streams == 1 => 0,
+            0 => outputs.items[kept].stream,
+            _ => rng.below(streams),
+        };
+    }
+    let of_stream = |rng: &mut Rng, stream| {
+        let of = |buffer: &&usize| buffer_streams[**buffer] == stream;
+        let all: Vec<usize> = used.iter().filter(of).copied().collect();
+        (!all.is_empty()).then(|| rng.pick(&all))
+    };
+    // Members of a block share a buffer, as in GLSL.
+    let block_streams: Vec<u32> = (0..outputs.blocks.len())
+        .map(|block| {
+            let is_member = |item: &&Item| item.place == Place::Block(block);
+            outputs.items.iter().find(is_member).map_or(0, |item| item.stream)
+        })
+        .collect();
+    let block_buffers: Vec<Option<usize>> =
+        block_streams.iter().map(|stream| of_stream(rng, *stream)).collect();
+    let per_vertex = of_stream(rng, 0);
     let mut ends = [0u32; 4];
     let mut alignments = [4; 4];
     let mut total = 0;
-    let kept = order[0];
     for number in order {
         let item = &mut outputs.items[number];
         if number != kept && rng.percent(25) {
             continue;
         }
         let buffer = match item.place {
-            Place::Location(_) => rng.pick(used),
+            Place::Location(_) => of_stream(rng, item.stream),
             Place::Block(block) => block_buffers[block],
             Place::BuiltIn(which) if which.is_per_vertex() => per_vertex,
-            Place::BuiltIn(_) => rng.pick(used),
+            Place::BuiltIn(_) => of_stream(rng, 0),
         };
+        let Some(buffer) = buffer else { continue };
         let gap = if rng.percent(25) { 4 * rng.range(1, 3) } else { 0 };
         let offset = (ends[buffer] + gap).next_multiple_of(item.ty.alignment());
         let bytes = item.ty.bytes();
@@ -182,8 +226,9 @@ fn capture(rng: &mut Rng, outputs: &mut Outputs) -> [Option<u32>; 4] {
         alignments[buffer] = alignments[buffer].max(item.ty.alignment());
         item.captured = Some((buffer, offset));
     }
-    std::array::from_fn(|buffer| {
+    let strides = std::array::from_fn(|buffer| {
         let gap = if rng.percent(40) { 4 * rng.range(1, 4) } else { 0 };
         (ends[buffer] > 0).then(|| (ends[buffer] + gap).next_multiple_of(alignments[buffer]))
-    })
+    });
+    (strides, buffer_streams)
 }

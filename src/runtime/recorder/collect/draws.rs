@@ -43,7 +43,7 @@ impl Collector {
         let is_unbound = |set: &u32| !sets.is_set_bound(sets.current(), *set);
         Traits {
             sizes: Some(pipeline.workgroup_sizes()),
-            is_counted: pipeline.captures(self.collected.stream),
+            is_counted: pipeline.captures_outputs(),
             is_staged: pipeline.is_staged(),
             fixed_topology: pipeline.fixed_topology(),
             geometry: pipeline.geometry(),
@@ -70,8 +70,7 @@ impl Collector {
     fn input(&self, topology: PrimitiveTopology) -> Input {
         let query = |kind: QueryKind| self.bound.queries[kind as usize].values;
         let pipeline = self.bound.pipeline.as_ref();
-        let captures = |pipeline: &Pipeline| pipeline.captures(self.collected.stream);
-        let stream = match pipeline.is_some_and(captures) {
+        let stream = match pipeline.is_some_and(Pipeline::captures_outputs) {
             true => query(QueryKind::TransformFeedbackStream),
             false => Address::default(),
         };

@@ -74,7 +74,7 @@ impl Streams {
         &mut self,
         desc: &CaptureDesc<'_>,
     ) -> Result<(), RuntimeError> {
-        self.bound = desc.pipeline.stream_count();
+        self.bound = desc.pipeline.stream_count() as usize;
         self.widen(self.bound);
         // SAFETY: the caller's contract.
         self.each(|collector| unsafe { collector.begin(desc) })
@@ -124,7 +124,7 @@ impl Streams {
         &mut self,
         pipeline: &Pipeline,
     ) -> Result<(), RuntimeError> {
-        if pipeline.stream_count() > self.bound {
+        if pipeline.stream_count() as usize > self.bound {
             let what = "a pipeline that emits to more vertex streams than that of Begin";
             return Err(RuntimeError::Unsupported { backend: Backend::Compute, what });
         }
