@@ -38,6 +38,7 @@ mod specialized;
 mod stages;
 mod staging;
 mod store;
+pub mod streams;
 pub mod strip;
 mod sysvals;
 mod undefined;

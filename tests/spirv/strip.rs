@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
 use vkxfb::lower::native;
+use vkxfb::lower::streams::strip_streams;
 use vkxfb::lower::strip::strip_xfb;
 
 use crate::common;
@@ -244,4 +245,82 @@ fn stripping_undoes_native_emission() {
         common::validate(&emitted.lowered.words, target);
         assert_eq!(*strip_xfb(&emitted.lowered.words).unwrap(), *words);
     }
+}
+
+const STREAMS: &str = "#version 450
+    layout(points) in;
+    layout(points, max_vertices = 6) out;
+    layout(stream = 0, location = 0) out vec4 first;
+    layout(stream = 1, location = 1) out Second { vec4 a; vec2 b[2]; } second;
+    layout(stream = 1, location = 4) out vec4 readBack;
+    void emit(int n) {
+        second.b[n].x = 1.0;
+        readBack = vec4(n);
+        readBack.x += 1.0;
+        EmitStreamVertex(1);
+        EndStreamPrimitive(1);
+    }
+    void main() {
+        gl_Position = gl_in[0].gl_Position;
+        gl_PointSize = 1.0;
+        first = vec4(1.0);
+        EmitStreamVertex(0);
+        for (int n = 0; n < 2; n++) emit(n);
+        first = vec4(2.0);
+        EmitStreamVertex(0);
+        EndStreamPrimitive(0);
+    }";
+
+/// A driver without the extension gets what is emitted to one stream, and no word of streams.
+#[test]
+fn one_stream_is_left() {
+    for (arguments, target) in TARGETS {
+        let words = common::compile_stage("geom", STREAMS, arguments);
+        common::validate(&words, target);
+        for (stream, emits, ends, outputs) in [
+            (0, 2, 1, &["first", "readBack"][..]),
+            (1, 1, 1, &["second", "readBack"]),
+            (2, 0, 0, &["readBack"]),
+        ] {
+            let stripped = strip_streams(&words, stream).unwrap();
+            assert!(matches!(stripped, Cow::Owned(_)));
+            common::validate(&stripped, target);
+            let text = common::disassemble(&stripped);
+            let count = |what| text.matches(what).count();
+            assert_eq!((count("OpEmitVertex"), count("OpEndPrimitive")), (emits, ends), "{text}");
+            for what in ["OpEmitStream", "OpEndStream", "GeometryStreams", " Stream "] {
+                assert!(!text.contains(what), "{text}");
+            }
+            for name in ["first", "second", "readBack"] {
+                let is_there = text.contains(&format!("OpName %{name} \"{name}\""));
+                assert_eq!(is_there, outputs.contains(&name), "{name} of stream {stream}: {text}");
+            }
+            assert!(matches!(strip_streams(&stripped, 0), Ok(Cow::Borrowed(_))));
+        }
+    }
+    is_without_streams(&common::compile_stage("geom", GEOMETRY_OF_ONE, &[]));
+    is_without_streams(&common::compile(VERTEX, &[]));
+    assert!(strip_streams(&[1, 2, 3], 0).is_err());
+}
+
+const GEOMETRY_OF_ONE: &str = "#version 450
+    layout(points) in;
+    layout(points, max_vertices = 1) out;
+    void main() { gl_Position = vec4(0.0); EmitVertex(); EndPrimitive(); }";
+
+#[track_caller]
+fn is_without_streams(words: &[u32]) {
+    let same = strip_streams(words, 0).unwrap();
+    assert!(matches!(same, Cow::Borrowed(_)));
+    assert_eq!(*same, *words);
+}
+
+/// Without streams everything is emitted to stream 0, of which nothing is left for another.
+#[test]
+fn nothing_is_left_for_a_stream_that_there_is_not() {
+    let words = common::compile_stage("geom", GEOMETRY_OF_ONE, &[]);
+    let stripped = strip_streams(&words, 1).unwrap();
+    common::validate(&stripped, "vulkan1.0");
+    let text = common::disassemble(&stripped);
+    assert!(!text.contains("OpEmitVertex") && !text.contains("OpEndPrimitive"), "{text}");
 }

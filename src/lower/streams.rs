@@ -1,0 +1,159 @@
+//! Leaves one vertex stream of a geometry shader, for a driver that rasterizes it and has no other.
+//!
+//! `GeometryStreams` is a feature of `VK_EXT_transform_feedback`. A driver without the extension gets a module that emits
+//! to one stream, without naming it. Instructions that emit to other streams are removed. So are the outputs of other
+//! streams that the shader only writes, since they may be in the same locations. Outputs that it also reads stay, and
+//! are no longer those of a stream; built-in outputs always stay.
+
+use std::borrow::Cow;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use spirv::{Capability, Decoration, ExecutionModel, Op, StorageClass};
+
+use super::interface::{built_in, decoration_of};
+use crate::spirv::declarations::{Declarations, Type, Variable};
+use crate::spirv::emit::Code;
+use crate::spirv::entry_point::{remove_annotations, remove_debug_info};
+use crate::spirv::{Id, Instruction, Module, ParseError, Section, ids_of, read_string};
+
+/// Leaves one vertex stream in the geometry shaders of a module: the stream that is rasterized
+/// ([`VkPipelineRasterizationStateStreamCreateInfoEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineRasterizationStateStreamCreateInfoEXT.html)).
+/// If there are no streams, and `stream` is 0, the words are returned unchanged and borrowed.
+///
+/// Transform feedback decorations of other streams are not valid afterwards:
+/// [`strip_xfb`](super::strip::strip_xfb) comes first.
+///
+/// # Errors
+/// The words are not a SPIR-V module.
+pub fn strip_streams(words: &[u32], stream: u32) -> Result<Cow<'_, [u32]>, ParseError> {
+    let mut module = Module::parse(words)?;
+    let emits = |i: Instruction<'_>| {
+        let has_stream = matches!(i.op(), Some(Op::EmitStreamVertex | Op::EndStreamPrimitive));
+        has_stream || (stream != 0 && matches!(i.op(), Some(Op::EmitVertex | Op::EndPrimitive)))
+    };
+    let is_capability = |i: Instruction<'_>| i.operand(0) == Capability::GeometryStreams as u32;
+    let has_streams = module.section(Section::Functions).any(emits)
+        || module.section(Section::Capabilities).any(is_capability)
+        || module.section(Section::Annotations).any(is_stream);
+    if !has_streams {
+        return Ok(Cow::Borrowed(words));
+    }
+    let declarations = Declarations::of(&module);
+    remove_outputs(&mut module, &declarations, stream);
+    let is_other = |i: Instruction<'_>| match i.op() {
+        Some(Op::EmitStreamVertex | Op::EndStreamPrimitive) => {
+            declarations.constant(i.id(0)).unwrap_or(0) != stream
+        }
+        Some(Op::EmitVertex | Op::EndPrimitive) => stream != 0,
+        _ => false,
+    };
+    module.retain(Section::Functions, |i| !is_other(i));
+    module.replace(Section::Functions, |i| {
+        let op = match i.op()? {
+            Op::EmitStreamVertex => Op::EmitVertex,
+            Op::EndStreamPrimitive => Op::EndPrimitive,
+            _ => return None,
+        };
+        let mut code = Code::default();
+        code.push(op, &[]);
+        Some(code.words().to_vec())
+    });
+    module.retain(Section::Annotations, |i| !is_stream(i));
+    module.remove_capability(Capability::GeometryStreams);
+    // It was implied.
+    module.add_capability(Capability::Geometry);
+    Ok(Cow::Owned(module.words()))
+}
+
+fn is_stream(i: Instruction<'_>) -> bool {
+    decoration_of(i) == Some(Decoration::Stream as u32)
+}
+
+/// Removes the outputs of other streams that are only written.
+fn remove_outputs(module: &mut Module, declarations: &Declarations, stream: u32) {
+    let all = geometry_interface(module);
+    let is_other = |variable: &&Variable| {
+        all.contains(&variable.id)
+            && !has_built_ins(declarations, variable)
+            && stream_of_variable(declarations, variable) != Some(stream)
+    };
+    let outputs = declarations.variables(StorageClass::Output).filter(is_other);
+    // The variable that each pointer is of.
+    let mut roots: FxHashMap<Id, Id> = outputs.map(|variable| (variable.id, variable.id)).collect();
+    let mut kept: FxHashSet<Id> = FxHashSet::default();
+    for i in module.section(Section::Functions) {
+        match i.op() {
+            Some(Op::AccessChain | Op::InBoundsAccessChain) => {
+                if let Some(root) = roots.get(&i.id(2)).copied() {
+                    roots.insert(i.id(1), root);
+                    continue;
+                }
+            }
+            Some(Op::Store) if !roots.contains_key(&i.id(1)) => continue,
+            _ => {}
+        }
+        kept.extend(ids_of(i).iter().filter_map(|id| roots.get(id)));
+    }
+    roots.retain(|_, root| !kept.contains(root));
+    module.retain(Section::Functions, |i| match i.op() {
+        Some(Op::Store) => !roots.contains_key(&i.id(0)),
+        Some(Op::AccessChain | Op::InBoundsAccessChain) => !roots.contains_key(&i.id(1)),
+        _ => true,
+    });
+    module.retain(Section::Declarations, |i| !(i.is(Op::Variable) && roots.contains_key(&i.id(1))));
+    let mut removed = module.id_set();
+    removed.extend(roots.into_keys());
+    remove_debug_info(module, &mut removed);
+    remove_annotations(module, &removed);
+    module.replace(Section::EntryPoints, |i| {
+        let (_, length) = read_string(i.operands().get(2..)?)?;
+        let (head, interface) = i.operands().split_at_checked(2 + length)?;
+        let interface = interface.iter().copied().filter(|id| !removed.contains(Id(*id)));
+        let mut code = Code::default();
+        code.push(Op::EntryPoint, &head.iter().copied().chain(interface).collect::<Vec<_>>());
+        Some(code.words().to_vec())
+    });
+}
+
+/// The variables that geometry shaders alone declare as their interface.
+fn geometry_interface(module: &Module) -> FxHashSet<Id> {
+    let [mut geometry, mut others] = [(); 2].map(|()| FxHashSet::default());
+    for i in module.section(Section::EntryPoints) {
+        let is_geometry = i.operand(0) == ExecutionModel::Geometry as u32;
+        let name = i.operands().get(2..).and_then(read_string);
+        let interface = name.and_then(|(_, length)| i.operands().get(2 + length..));
+        let ids = interface.unwrap_or_default().iter().map(|id| Id(*id));
+        if is_geometry { geometry.extend(ids) } else { others.extend(ids) }
+    }
+    geometry.retain(|id| !others.contains(id));
+    geometry
+}
+
+/// The block type of an output, if it is a block or an array of blocks.
+fn structure(declarations: &Declarations, variable: &Variable) -> Option<(Id, u32)> {
+    let ty = declarations.innermost(variable.pointee);
+    match declarations.ty(ty) {
+        Some(Type::Struct { members }) => Some((ty, members.len() as u32)),
+        _ => None,
+    }
+}
+
+fn has_built_ins(declarations: &Declarations, variable: &Variable) -> bool {
+    let is_member = |(ty, members): (Id, u32)| {
+        let built_in = |m| declarations.member_decoration(ty, m, Decoration::BuiltIn);
+        (0..members).any(|member| built_in(member).is_some())
+    };
+    built_in(declarations, variable.id).is_some()
+        || structure(declarations, variable).is_some_and(is_member)
+}
+
+/// The stream of an output; `None` if its members differ.
+fn stream_of_variable(declarations: &Declarations, variable: &Variable) -> Option<u32> {
+    let own = declarations.decoration_value(variable.id, Decoration::Stream).unwrap_or(0);
+    let Some((ty, members)) = structure(declarations, variable) else { return Some(own) };
+    let of_member = |member| {
+        declarations.member_decoration_value(ty, member, Decoration::Stream).unwrap_or(own)
+    };
+    let first = if members == 0 { own } else { of_member(0) };
+    (0..members).all(|member| of_member(member) == first).then_some(first)
+}
