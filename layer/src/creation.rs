@@ -13,6 +13,7 @@ use crate::error::Error;
 /// The feature structures that the layer changes.
 type TransformFeedback = vk::PhysicalDeviceTransformFeedbackFeaturesEXT<'static>;
 type ProvokingVertex = vk::PhysicalDeviceProvokingVertexFeaturesEXT<'static>;
+type PrimitivesGenerated = vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT<'static>;
 
 /// What a program requests of its device.
 pub(crate) struct Wishes<'a> {
@@ -94,6 +95,11 @@ impl<'a> Creation<'a> {
         // The feature is of transform feedback, which the driver does not have.
         chain.set::<ProvokingVertex>(
             |features| &mut features.transform_feedback_preserves_provoking_vertex,
+            false,
+        )?;
+        // The layer counts what is emitted to other streams than 0.
+        chain.set::<PrimitivesGenerated>(
+            |features| &mut features.primitives_generated_query_with_non_zero_streams,
             false,
         )?;
         if let Some(required) = required {

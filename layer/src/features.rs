@@ -44,10 +44,20 @@ fn features_of(structure: NonNull<vk::BaseInStructure<'_>>, means: &Means) -> Ve
                 is_tolerated: true,
                 ..feature!(
                     "geometryStreams"
-                    PhysicalDeviceTransformFeedbackFeaturesEXT geometry_streams false
+                    PhysicalDeviceTransformFeedbackFeaturesEXT geometry_streams means.has_streams()
                 )
             },
         ],
+        // The layer counts what is emitted to other streams than 0.
+        Type::PHYSICAL_DEVICE_PRIMITIVES_GENERATED_QUERY_FEATURES_EXT
+            if means.capabilities.has_extension(ext::primitives_generated_query::NAME) =>
+        {
+            vec![feature!(
+                "primitivesGeneratedQueryWithNonZeroStreams"
+                PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT
+                primitives_generated_query_with_non_zero_streams means.has_streams()
+            )]
+        }
         // Captures in a secondary command buffer would not know the inherited condition.
         Type::PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT => vec![feature!(
             "inheritedConditionalRendering"

@@ -1,7 +1,7 @@
 //! What captures need of a physical device, and what programs get to know of them.
 
 use ash::vk;
-use vkxfb::capture::{MAX_XFB_BUFFERS, MAX_XFB_STRIDE};
+use vkxfb::capture::{MAX_STREAMS, MAX_XFB_BUFFERS, MAX_XFB_STRIDE};
 use vkxfb::counts::MAX_BUFFER_SIZE;
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
@@ -27,6 +27,11 @@ impl Means {
         Ok(Self { capabilities, required })
     }
 
+    /// Whether geometry shaders may emit to several vertex streams. Without a geometry stage there are no such shaders.
+    pub(crate) const fn has_streams(&self) -> bool {
+        self.capabilities.geometry_shader
+    }
+
     /// Returns the properties that programs see:
     /// [`VkPhysicalDeviceTransformFeedbackPropertiesEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPhysicalDeviceTransformFeedbackPropertiesEXT.html).
     /// The specification requires minimum values ([required
@@ -35,10 +40,10 @@ impl Means {
         let identity = self.capabilities.identity();
         let mut workarounds = identity.workarounds();
         vk::PhysicalDeviceTransformFeedbackPropertiesEXT::default()
-            // Of geometry shaders stream 0 is captured.
-            .max_transform_feedback_streams(1)
-            .transform_feedback_streams_lines_triangles(false)
-            .transform_feedback_rasterization_stream_select(false)
+            // Never more: translators of OpenGL copy the limit into arrays of four.
+            .max_transform_feedback_streams(if self.has_streams() { MAX_STREAMS } else { 1 })
+            .transform_feedback_streams_lines_triangles(self.has_streams())
+            .transform_feedback_rasterization_stream_select(self.has_streams())
             .max_transform_feedback_buffers(MAX_XFB_BUFFERS as u32)
             .max_transform_feedback_buffer_size(self.max_capture_buffer())
             // A record may fill its whole stride, in each of the buffers.

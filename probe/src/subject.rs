@@ -176,7 +176,7 @@ impl Subject {
             stage: shader.stage,
             entry_point: shader.entry_point.map(str::to_owned),
             list: match shader.captures {
-                Captures::Decorations => None,
+                Captures::Decorations | Captures::Nothing => None,
                 Captures::List(list) => Some(list.clone()),
             },
             constants: constants.map(|value| (value.constant_id, value.data.to_vec())).collect(),

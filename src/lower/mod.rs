@@ -131,6 +131,8 @@ pub enum Captures<'a> {
     Decorations,
     /// By a list. Decorations are ignored.
     List(&'a CaptureList),
+    /// Nothing, of a shader whose primitives are only counted. Decorations are ignored.
+    Nothing,
 }
 
 impl<'a> Shader<'a> {
@@ -224,6 +226,7 @@ impl<'a> Shader<'a> {
         let layout = match self.captures {
             Captures::Decorations => Layout::from_decorations(module, declarations, entry),
             Captures::List(list) => Layout::from_list(declarations, entry, list),
+            Captures::Nothing => Ok(Layout::default()),
         }?;
         layout.trace(&entry.name);
         Ok(layout)

@@ -136,8 +136,11 @@ fn lower_alone(shader: &Shader<'_>, max_output_components: u32) -> Result<Lowere
     if let Captures::List(list) = shader.captures {
         return Ok(decorate(shader, list, max_output_components)?.lowered);
     }
-    let (module, entry) = captured_shader(shader)?;
+    let (mut module, entry) = captured_shader(shader)?;
     let declarations = Declarations::of(&module);
+    if matches!(shader.captures, Captures::Nothing) {
+        strip(&mut module, &declarations);
+    }
     let layout = shader.layout(&module, &declarations, &entry)?;
     let report = Report::of(&module, &declarations, &entry, &layout)?;
     Ok(report.lowered(module.words(), entry, layout))

@@ -97,6 +97,7 @@ struct Key {
     shader: Stage,
     vertex_shader: Option<Stage>,
     captures: Option<CaptureList>,
+    captures_nothing: bool,
     vertex_input: VertexInput,
     set_layouts: Vec<vk::DescriptorSetLayout>,
     states: (Option<PrimitiveTopology>, ProvokingVertex, bool),
@@ -131,9 +132,13 @@ impl<'a> VariantDesc<'a> {
 
     const fn captures(&self) -> Option<&CaptureList> {
         match self.shader.captures {
-            Captures::Decorations => None,
+            Captures::Decorations | Captures::Nothing => None,
             Captures::List(list) => Some(list),
         }
+    }
+
+    const fn captures_nothing(&self) -> bool {
+        matches!(self.shader.captures, Captures::Nothing)
     }
 
     /// A hash of the words and the constants. Other differences are found by comparison.
@@ -154,6 +159,7 @@ impl<'a> VariantDesc<'a> {
             shader: Stage::of(&self.shader),
             vertex_shader: self.vertex_shader.as_ref().map(Stage::of),
             captures: self.captures().cloned(),
+            captures_nothing: self.captures_nothing(),
             vertex_input: self.vertex_input.clone(),
             set_layouts: self.set_layouts.to_vec(),
             states: self.states(),
@@ -217,6 +223,7 @@ impl Key {
         self.shader.is_of(&desc.shader)
             && is_same_vertex_shader
             && self.captures.as_ref() == desc.captures()
+            && self.captures_nothing == desc.captures_nothing()
             && self.vertex_input == *desc.vertex_input
             && self.set_layouts == desc.set_layouts
             && self.states == desc.states()

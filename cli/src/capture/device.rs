@@ -165,6 +165,7 @@ fn layout_of(lowered: &Lowered, shader: &Shader<'_>) -> Result<Layout> {
     Ok(match shader.captures {
         Captures::Decorations => Layout::from_decorations(&module, &declarations, &entry)?,
         Captures::List(list) => Layout::from_list(&declarations, &entry, list)?,
+        Captures::Nothing => Layout::default(),
     })
 }
 

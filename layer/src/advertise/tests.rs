@@ -82,8 +82,7 @@ fn a_dormant_layer_shows_what_the_driver_has() {
 fn only_the_structures_of_the_extension_are_filled_in() {
     let means = Means::new(capabilities()).unwrap();
     let mut address = vk::PhysicalDeviceBufferDeviceAddressFeatures::default();
-    let mut feedback =
-        vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().geometry_streams(true);
+    let mut feedback = vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default();
     let mut provoking = vk::PhysicalDeviceProvokingVertexFeaturesEXT::default();
     let features = vk::PhysicalDeviceFeatures2::default()
         .push_next(&mut provoking)
@@ -92,7 +91,7 @@ fn only_the_structures_of_the_extension_are_filled_in() {
     // SAFETY: the chain is valid.
     unsafe { put_features(features.p_next.cast(), &means) };
     assert_eq!(address.buffer_device_address, vk::FALSE);
-    assert_eq!((feedback.transform_feedback, feedback.geometry_streams), (vk::TRUE, vk::FALSE));
+    assert_eq!((feedback.transform_feedback, feedback.geometry_streams), (vk::TRUE, vk::TRUE));
     assert_eq!(provoking.transform_feedback_preserves_provoking_vertex, vk::TRUE);
     assert_eq!(provoking.provoking_vertex_last, vk::FALSE);
 
@@ -112,6 +111,23 @@ fn only_the_structures_of_the_extension_are_filled_in() {
         put_features(ptr::null_mut(), &means);
         put_properties(ptr::null_mut(), &means);
     }
+}
+
+/// Streams are those of geometry shaders.
+#[test]
+fn a_device_without_geometry_shaders_has_one_stream() {
+    let mut capabilities = capabilities();
+    capabilities.geometry_shader = false;
+    let means = Means::new(capabilities).unwrap();
+    let mut feedback =
+        vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().geometry_streams(true);
+    // SAFETY: the chain is valid.
+    unsafe { put_features((&raw mut feedback).cast(), &means) };
+    assert_eq!(feedback.geometry_streams, vk::FALSE);
+    let properties = means.properties();
+    assert_eq!(properties.max_transform_feedback_streams, 1);
+    assert_eq!(properties.transform_feedback_streams_lines_triangles, vk::FALSE);
+    assert_eq!(properties.transform_feedback_rasterization_stream_select, vk::FALSE);
 }
 
 #[test]

@@ -55,8 +55,8 @@ pub(crate) struct Captures {
     emulation: Arc<Emulation>,
     pub(crate) state: State,
     active: Option<Active>,
-    /// The active query of each kind.
-    queries: [Option<ActiveQuery>; 2],
+    /// The layer's queries that are active.
+    queries: Vec<ActiveQuery>,
     /// The number of active queries of the driver. Draws count for them even with rasterizer
     /// discard.
     pub(super) other_queries: u32,
@@ -88,7 +88,7 @@ impl Captures {
             emulation: Arc::clone(emulation),
             state: State::default(),
             active: None,
-            queries: [None, None],
+            queries: Vec::new(),
             other_queries: 0,
             hoisted: Vec::new(),
             order: CaptureOrder::new(),
@@ -113,7 +113,7 @@ impl Captures {
     /// `is_counted`: whether a secondary command buffer inherits an active query of the driver.
     pub(crate) fn reset(&mut self, continues: bool, is_counted: bool) {
         self.state = State::default();
-        self.queries = [None, None];
+        self.queries.clear();
         self.other_queries = u32::from(is_counted);
         self.failed = None;
         self.variant = None;

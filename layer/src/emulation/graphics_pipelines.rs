@@ -1,11 +1,10 @@
 //! Graphics pipelines when they are created: what the driver gets, and what the layer keeps.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use ash::vk;
 use ash::vk::GraphicsPipelineLibraryFlagsEXT as Has;
-use vkxfb::lower::strip::strip_xfb;
+use vkxfb::runtime::RuntimeError;
 
 use super::Emulation;
 use super::objects::ShaderModule;
@@ -14,6 +13,9 @@ use super::pipelines::{
 };
 use crate::chain::copy::Chain;
 use crate::chain::{all_of, slice};
+
+/// Which vertex stream is rasterized.
+type Stream<'a> = vk::PipelineRasterizationStateStreamCreateInfoEXT<'a>;
 
 /// The parts of a pipeline's create info that are changed for the driver. The create info points
 /// into them.
@@ -29,21 +31,55 @@ pub(super) struct Below {
     dynamic: Option<(Box<vk::PipelineDynamicStateCreateInfo<'static>>, Vec<vk::DynamicState>)>,
 }
 
-/// Removes everything from a pipeline that belongs to the extension.
+/// Removes everything from a pipeline that belongs to the extension. `temporary` gets the modules that the driver needs
+/// until the pipeline is created.
+///
+/// # Errors
+/// A module cannot be created.
 ///
 /// # Safety
-/// The structure is valid.
-pub(super) unsafe fn translated(info: &mut vk::GraphicsPipelineCreateInfo<'static>) -> Below {
+/// The structure is valid, and the device is live.
+pub(super) unsafe fn translated(
+    emulation: &Emulation,
+    info: &mut vk::GraphicsPipelineCreateInfo<'static>,
+    temporary: &mut Vec<vk::ShaderModule>,
+) -> Result<Below, PipelineError> {
     // SAFETY: the caller's contract.
     unsafe {
         let mut below = Below::default();
+        let has_rasterization = kind(info).0.contains(Has::PRE_RASTERIZATION_SHADERS);
+        let rasterization = info.p_rasterization_state.as_ref().filter(|_| has_rasterization);
+        let stream = rasterization.and_then(|state| all_of::<Stream<'_>>(state.p_next).next());
+        let rasterized = stream.map_or(0, |state| state.rasterization_stream);
         for (number, stage) in slice(info.p_stages, info.stage_count).iter().enumerate() {
-            let module = all_of::<vk::ShaderModuleCreateInfo<'static>>(stage.p_next).next();
-            let Some(module) = module.filter(|_| stage.module == vk::ShaderModule::null()) else {
+            if stage.module != vk::ShaderModule::null() {
+                // The driver's module has what is emitted to stream 0.
+                let is_geometry = stage.stage == vk::ShaderStageFlags::GEOMETRY && rasterized != 0;
+                let known = emulation.objects().shader_modules.get(stage.module);
+                if let Some(known) = known.filter(|_| is_geometry) {
+                    let words = ShaderModule::stripped(&known.words, rasterized).below;
+                    let words = words.as_deref().unwrap_or(&known.words);
+                    let module = vk::ShaderModuleCreateInfo::default().code(words);
+                    let device = emulation.context().device();
+                    let made = device.create_shader_module(&module, None);
+                    let made = made.map_err(|result| RuntimeError::Vulkan {
+                        call: "vkCreateShaderModule",
+                        result,
+                    })?;
+                    temporary.push(made);
+                    if below.stages.is_empty() {
+                        below.stages = slice(info.p_stages, info.stage_count).to_vec();
+                    }
+                    below.stages[number].module = made;
+                }
                 continue;
-            };
+            }
+            let module = all_of::<vk::ShaderModuleCreateInfo<'static>>(stage.p_next).next();
+            let Some(module) = module else { continue };
             let words = slice(module.p_code, (module.code_size / 4) as u32);
-            let Ok(Cow::Owned(stripped)) = strip_xfb(words) else { continue };
+            let is_geometry = stage.stage == vk::ShaderStageFlags::GEOMETRY;
+            let stream = if is_geometry { rasterized } else { 0 };
+            let Some(stripped) = ShaderModule::stripped(words, stream).below else { continue };
             let replaced = vk::ShaderModuleCreateInfo { p_next: std::ptr::null(), ..*module };
             let mut chain = Chain::copy(stage.p_next);
             if let Err(error) = chain.remove::<vk::ShaderModuleCreateInfo<'static>>() {
@@ -59,19 +95,17 @@ pub(super) unsafe fn translated(info: &mut vk::GraphicsPipelineCreateInfo<'stati
         if !below.stages.is_empty() {
             info.p_stages = below.stages.as_ptr();
         }
-        let has_rasterization = kind(info).0.contains(Has::PRE_RASTERIZATION_SHADERS);
-        if let Some(state) = info.p_rasterization_state.as_ref().filter(|_| has_rasterization) {
-            type Stream<'a> = vk::PipelineRasterizationStateStreamCreateInfoEXT<'a>;
-            if all_of::<Stream<'_>>(state.p_next).next().is_some() {
-                let mut chain = Chain::copy(state.p_next);
-                if let Err(error) = chain.remove::<Stream<'static>>() {
-                    tracing::error!("vkCreateGraphicsPipelines: {error}");
-                }
-                let mut state = Box::new(*state);
-                state.p_next = chain.link();
-                info.p_rasterization_state = &raw const *state;
-                below.rasterization = Some((state, chain));
+        if let Some(state) = rasterization
+            && stream.is_some()
+        {
+            let mut chain = Chain::copy(state.p_next);
+            if let Err(error) = chain.remove::<Stream<'static>>() {
+                tracing::error!("vkCreateGraphicsPipelines: {error}");
             }
+            let mut state = Box::new(*state);
+            state.p_next = chain.link();
+            info.p_rasterization_state = &raw const *state;
+            below.rasterization = Some((state, chain));
         }
         if let Some(state) = info.p_dynamic_state.as_ref() {
             let states = slice(state.p_dynamic_states, state.dynamic_state_count);
@@ -85,7 +119,7 @@ pub(super) unsafe fn translated(info: &mut vk::GraphicsPipelineCreateInfo<'stati
                 below.dynamic = Some((state, kept));
             }
         }
-        below
+        Ok(below)
     }
 }
 
@@ -142,7 +176,9 @@ pub(super) unsafe fn capturing(
         let compiles = !flags_of(info).contains(FAIL_ON_COMPILE);
         match Pipeline::new(emulation.context(), &parts, layout())? {
             Some(pipeline) if pipeline.prepare(cache, compiles)? => {
-                objects.repeat_effects(pipeline.repeated_effects()?, pipeline.entry_point());
+                if pipeline.captures() {
+                    objects.repeat_effects(pipeline.repeated_effects()?, pipeline.entry_point());
+                }
                 Ok(Own::Pipeline(Arc::new(pipeline)))
             }
             _ => Ok(Own::Nothing),
@@ -200,7 +236,7 @@ fn stage_of<'a>(
 }
 
 /// Returns the stages that run for a capture: the vertex shader, and the geometry shader if there is one. `None`
-/// if the last stage before rasterization has no transform feedback.
+/// if the last stage before rasterization has neither transform feedback nor several vertex streams.
 ///
 /// # Errors
 /// [`PipelineError::Stage`] with tessellation, [`PipelineError::Module`], [`PipelineError::EntryPoint`], values of
@@ -219,13 +255,20 @@ unsafe fn captured_stages(
     // SAFETY: the caller's contract.
     unsafe {
         let last = geometry.or(tessellation).unwrap_or(vertex);
-        let Some(words) = module_of(emulation, last).filter(|module| module.captures) else {
+        let Some(module) = module_of(emulation, last) else { return Ok(None) };
+        let has_streams = module.has_streams && geometry.is_some();
+        if !module.captures && !has_streams {
             return Ok(None);
-        };
-        if tessellation.is_some() {
-            return Err(PipelineError::Stage("tessellation evaluation"));
         }
-        let captured = StagePart::new(last, words.words)?;
+        if tessellation.is_some() {
+            // What it emits to other streams than 0 is not counted yet.
+            return match module.captures {
+                true => Err(PipelineError::Stage("tessellation evaluation")),
+                false => Ok(None),
+            };
+        }
+        let captures = module.captures;
+        let captured = StagePart::new(last, module.words)?;
         let vertex = match geometry {
             Some(_) => {
                 let module = module_of(emulation, vertex).ok_or(PipelineError::Module)?;
@@ -233,7 +276,7 @@ unsafe fn captured_stages(
             }
             None => None,
         };
-        Ok(Some(CapturedStages { captured, vertex }))
+        Ok(Some(CapturedStages { captured, vertex, captures, has_streams }))
     }
 }
 
@@ -252,7 +295,6 @@ unsafe fn module_of(
     unsafe {
         let module = all_of::<vk::ShaderModuleCreateInfo<'_>>(stage.p_next).next()?;
         let words = slice(module.p_code, (module.code_size / 4) as u32);
-        let captures = matches!(strip_xfb(words), Ok(Cow::Owned(_)));
-        Some(ShaderModule { words: words.into(), captures })
+        Some(ShaderModule::stripped(words, 0).known)
     }
 }

@@ -1,5 +1,6 @@
 //! The state that the layer keeps for an application's objects, by handle.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -7,6 +8,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use ash::vk;
 use vkxfb::lower::Effects;
+use vkxfb::lower::streams::strip_streams;
+use vkxfb::lower::strip::strip_xfb;
 
 use super::layouts::{PipelineLayout, SetLayout};
 use super::pipelines::{Parts, Pipeline};
@@ -52,7 +55,7 @@ pub(crate) struct Objects {
     side_effects: AtomicBool,
     pub(crate) set_layouts: Table<vk::DescriptorSetLayout, Arc<SetLayout>>,
     pub(crate) pipeline_layouts: Table<vk::PipelineLayout, Arc<PipelineLayout>>,
-    /// Modules with transform feedback, and modules with vertex shaders.
+    /// Modules with transform feedback or several vertex streams, and modules with vertex shaders.
     pub(crate) shader_modules: Table<vk::ShaderModule, ShaderModule>,
     /// Libraries of graphics pipelines.
     pub(super) libraries: Table<vk::Pipeline, Parts>,
@@ -78,6 +81,30 @@ pub(crate) struct ShaderModule {
     pub(crate) words: Arc<[u32]>,
     /// Whether it has transform feedback.
     pub(crate) captures: bool,
+    /// Whether it may emit to several vertex streams.
+    pub(crate) has_streams: bool,
+}
+
+/// What the layer makes of a module.
+pub(crate) struct Stripped {
+    /// The words for a driver without transform feedback, if they differ from the application's.
+    pub(crate) below: Option<Vec<u32>>,
+    pub(crate) known: ShaderModule,
+}
+
+impl ShaderModule {
+    /// Leaves nothing of transform feedback in a module but what is emitted to one vertex stream, which is rasterized.
+    /// An invalid module is left to the driver.
+    pub(crate) fn stripped(words: &[u32], stream: u32) -> Stripped {
+        let without_xfb = strip_xfb(words).unwrap_or(Cow::Borrowed(words));
+        let captures = matches!(without_xfb, Cow::Owned(_));
+        let one_stream = match strip_streams(&without_xfb, stream) {
+            Ok(Cow::Owned(stripped)) => Some(stripped),
+            Ok(Cow::Borrowed(_)) | Err(_) => None,
+        };
+        let known = Self { words: words.into(), captures, has_streams: one_stream.is_some() };
+        Stripped { below: one_stream.or_else(|| captures.then(|| without_xfb.into_owned())), known }
+    }
 }
 
 /// The key in `set_layouts` for sets that are unknown or not used.

@@ -45,12 +45,17 @@ impl Emulation {
             }
         }
         let next = self.context().device().fp_v1_0().create_graphics_pipelines;
+        let temporary = std::mem::take(&mut batch.temporary);
         let result = batch.create(
             // SAFETY: the caller's contract.
             |count, infos, made| unsafe { next(device, cache, count, infos, allocator, made) },
             self.objects(),
             pipelines,
         );
+        for module in temporary {
+            // SAFETY: the layer made it for these pipelines.
+            unsafe { self.context().device().destroy_shader_module(module, None) };
+        }
         // A positive result says that some pipelines were not created, which is no error.
         refused.filter(|_| result >= vk::Result::SUCCESS).unwrap_or(result)
     }
@@ -66,6 +71,8 @@ struct Batch {
     /// The numbers of the pipelines in the program's array, in ascending order.
     numbers: Vec<usize>,
     own: Vec<Own>,
+    /// Modules that the driver needs until the pipelines are created.
+    temporary: Vec<vk::ShaderModule>,
 }
 
 impl Batch {
@@ -87,7 +94,7 @@ impl Batch {
         unsafe {
             let own = capturing(emulation, info, cache)?;
             let mut info = *info;
-            let mut below = translated(&mut info);
+            let mut below = translated(emulation, &mut info, &mut self.temporary)?;
             rebase(&mut info, &mut below, &self.numbers)?;
             self.infos.push(info);
             self.below.push(below);

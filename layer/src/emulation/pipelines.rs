@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use ash::vk;
 use vkxfb::capture::{CaptureError, Layout};
-use vkxfb::lower::{Effects, LowerError, Shader};
+use vkxfb::lower::{Captures, Effects, LowerError, Shader};
 use vkxfb::runtime::{
     Context, ExpectedDraws, RuntimeError, VariantDesc, VariantError, Variants, vulkan,
 };
@@ -100,10 +100,14 @@ pub(super) struct StagePart {
 /// The stages that run for a capture.
 #[derive(Clone)]
 pub(super) struct CapturedStages {
-    /// The last stage before rasterization: a vertex or a geometry shader, whose module has transform feedback.
+    /// The last stage before rasterization: a vertex or a geometry shader.
     pub(super) captured: StagePart,
     /// The vertex shader before a geometry shader.
     pub(super) vertex: Option<StagePart>,
+    /// Whether the last stage has transform feedback. Without, its draws are only counted.
+    pub(super) captures: bool,
+    /// Whether it may emit to several vertex streams.
+    pub(super) has_streams: bool,
 }
 
 /// The pre-rasterization shader state of a graphics pipeline or library.
@@ -293,6 +297,10 @@ impl Pipeline {
         cache: vk::PipelineCache,
         compiles: bool,
     ) -> Result<bool, PipelineError> {
+        // Few programs count what is emitted to other streams.
+        if !self.captures() {
+            return Ok(true);
+        }
         let prepared = match compiles && !self.dynamic.vertex_input {
             // SAFETY: the caller's contract.
             true => unsafe {
@@ -368,6 +376,16 @@ impl Pipeline {
         check().map_err(|error: LowerError| PipelineError::Variant(error.into()))
     }
 
+    /// Whether the pipeline captures, and is not only counted.
+    pub(super) const fn captures(&self) -> bool {
+        self.stages.captures
+    }
+
+    /// Whether the pipeline may emit to several vertex streams.
+    pub(super) const fn has_streams(&self) -> bool {
+        self.stages.has_streams
+    }
+
     /// The entry point of the shader.
     pub(super) fn entry_point(&self) -> &str {
         &self.stages.captured.entry_point
@@ -405,12 +423,16 @@ impl Pipeline {
         vertex_input: &VertexInput,
         cache: vk::PipelineCache,
     ) -> Result<vkxfb::runtime::Pipeline, PipelineError> {
-        let CapturedStages { captured, vertex } = &self.stages;
+        let CapturedStages { captured, vertex, captures, .. } = &self.stages;
         let constants = captured.constants();
         let vertex_constants = vertex.as_ref().map(StagePart::constants).unwrap_or_default();
         let sets: Vec<vk::DescriptorSetLayout> =
             self.layout.sets.iter().map(|set| set.raw).collect();
-        let mut desc = VariantDesc::new(captured.shader(&constants), vertex_input)
+        let mut shader = captured.shader(&constants);
+        if !captures {
+            shader.captures = Captures::Nothing;
+        }
+        let mut desc = VariantDesc::new(shader, vertex_input)
             .set_layouts(&sets)
             .provoking_vertex(self.shader.provoking_vertex)
             .primitive_restart(self.restart || self.dynamic.restart);

@@ -1,7 +1,10 @@
-//! Query pools of `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`, whose queries the layer emulates.
+//! Query pools whose queries the layer emulates: all of `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`, and of
+//! `VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT` those of other vertex streams than 0, which the driver does not have.
 //!
 //! The handle is that of a pool of the driver, of a query type that the driver has. So it is as
 //! unique as the driver's other handles.
+
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ash::vk;
 use vkxfb::runtime::{Context, QueryKind, QueryPool, RuntimeError};
@@ -12,6 +15,8 @@ use super::memory::Memory;
 pub(crate) struct Queries {
     /// `None` only while it is dropped.
     pool: Option<QueryPool>,
+    /// Of a pool that the driver shares: which queries are the layer's, as they were last begun in a command buffer.
+    shared: Option<Box<[AtomicBool]>>,
     ctx: Context,
     memory: Memory,
 }
@@ -31,11 +36,49 @@ impl Queries {
         // SAFETY: the caller's contract.
         let pool = memory.with(|allocator| unsafe { QueryPool::new(ctx, allocator, kind, count) });
         let pool = pool.ok_or(RuntimeError::NoKernels)??;
-        Ok(Self { pool: Some(pool), ctx: ctx.clone(), memory: memory.clone() })
+        let own = || (0..count).map(|_| AtomicBool::new(false)).collect();
+        let shared = (kind == QueryKind::PrimitivesGenerated).then(own);
+        Ok(Self { pool: Some(pool), shared, ctx: ctx.clone(), memory: memory.clone() })
     }
 
     pub(crate) fn pool(&self) -> Option<&QueryPool> {
         self.pool.as_ref()
+    }
+
+    /// A query begins for a vertex stream. Returns whether it is the layer's.
+    pub(super) fn begins(&self, query: u32, stream: u32) -> bool {
+        let own = self.shared.as_ref().and_then(|shared| shared.get(query as usize));
+        own.is_none_or(|own| {
+            own.store(stream != 0, Ordering::Relaxed);
+            stream != 0
+        })
+    }
+
+    /// Whether a query is the layer's.
+    pub(super) fn has(&self, query: u32) -> bool {
+        let own = self.shared.as_ref().and_then(|shared| shared.get(query as usize));
+        own.is_none_or(|own| own.load(Ordering::Relaxed))
+    }
+
+    /// Whether the driver has some of the queries.
+    pub(crate) const fn is_shared(&self) -> bool {
+        self.shared.is_some()
+    }
+
+    /// Consecutive queries of a range that belong together: the first, their number, and whether they are the layer's.
+    pub(crate) fn runs(&self, first: u32, count: u32) -> Vec<(u32, u32, bool)> {
+        let mut runs: Vec<(u32, u32, bool)> = Vec::new();
+        if self.shared.is_none() {
+            return vec![(first, count, true)];
+        }
+        for query in first..first.saturating_add(count) {
+            let own = self.has(query);
+            match runs.last_mut() {
+                Some((_, length, of)) if *of == own => *length += 1,
+                _ => runs.push((query, 1, own)),
+            }
+        }
+        runs
     }
 }
 
@@ -48,10 +91,11 @@ impl Drop for Queries {
     }
 }
 
-/// Returns the kind of the layer's queries of a type. `None` for types that are the driver's.
+/// Returns the kind of the layer's queries of a type. `None` for types that are the driver's alone.
 pub(crate) const fn kind_of(ty: vk::QueryType) -> Option<QueryKind> {
     match ty {
         vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT => Some(QueryKind::TransformFeedbackStream),
+        vk::QueryType::PRIMITIVES_GENERATED_EXT => Some(QueryKind::PrimitivesGenerated),
         _ => None,
     }
 }

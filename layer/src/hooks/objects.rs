@@ -1,16 +1,16 @@
 //! Hooks for the commands that create and destroy objects on which captures depend.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use ash::vk;
 use spirv::{ExecutionModel, Op};
-use vkxfb::lower::strip::strip_xfb;
+
+use vkxfb::runtime::QueryKind;
 
 use super::entry::{FAILED, emulated, hooks, with_device};
 use crate::chain::slice;
 use crate::emulation::layouts::{PipelineLayout, SetLayout};
-use crate::emulation::objects::{Buffer, ShaderModule};
+use crate::emulation::objects::{Buffer, ShaderModule, Stripped};
 use crate::emulation::queries::kind_of;
 use crate::translate::usages::usage_of_buffer;
 use crate::translate::{Arena, Kind, OUT_OF_MEMORY, passes, usages};
@@ -247,30 +247,20 @@ unsafe extern "system" fn create_shader_module(
         emulated("vkCreateShaderModule", FAILED, device, |emulation| {
             let next = emulation.context().device().fp_v1_0().create_shader_module;
             let words = std::slice::from_raw_parts((*info).p_code, (*info).code_size / 4);
-            match strip_xfb(words) {
-                Ok(Cow::Owned(stripped)) => {
-                    let mut below = *info;
-                    below.p_code = stripped.as_ptr();
-                    below.code_size = size_of_val(&stripped[..]);
-                    let result = next(device, &raw const below, allocator, module);
-                    if result == vk::Result::SUCCESS {
-                        let known = ShaderModule { words: words.into(), captures: true };
-                        _ = emulation.objects().shader_modules.insert(*module, known);
-                    }
-                    result
-                }
-                // A vertex shader may come before a geometry shader that captures.
-                Ok(Cow::Borrowed(words)) if has_vertex_shader(words) => {
-                    let result = next(device, info, allocator, module);
-                    if result == vk::Result::SUCCESS {
-                        let known = ShaderModule { words: words.into(), captures: false };
-                        _ = emulation.objects().shader_modules.insert(*module, known);
-                    }
-                    result
-                }
-                // The driver reports an invalid module.
-                Ok(Cow::Borrowed(_)) | Err(_) => next(device, info, allocator, module),
+            // Most pipelines rasterize stream 0.
+            let Stripped { below: stripped, known } = ShaderModule::stripped(words, 0);
+            let mut below = *info;
+            if let Some(stripped) = &stripped {
+                below.p_code = stripped.as_ptr();
+                below.code_size = size_of_val(&stripped[..]);
             }
+            let result = next(device, &raw const below, allocator, module);
+            // A vertex shader may come before a geometry shader that captures.
+            let is_used = stripped.is_some() || has_vertex_shader(words);
+            if result == vk::Result::SUCCESS && is_used {
+                _ = emulation.objects().shader_modules.insert(*module, known);
+            }
+            result
         })
     }
 }
@@ -356,7 +346,12 @@ unsafe extern "system" fn create_query_pool(
     unsafe {
         emulated("vkCreateQueryPool", FAILED, device, |emulation| {
             let next = emulation.context().device().fp_v1_0().create_query_pool;
-            let Some(kind) = kind_of((*info).query_type) else {
+            // Without geometry shaders there is stream 0 alone, for which the driver counts primitives.
+            let counts = |kind: &QueryKind| {
+                *kind != QueryKind::PrimitivesGenerated
+                    || emulation.context().capabilities().geometry_shader
+            };
+            let Some(kind) = kind_of((*info).query_type).filter(counts) else {
                 return next(device, info, allocator, pool);
             };
             let count = (*info).query_count;
@@ -370,7 +365,8 @@ unsafe extern "system" fn create_query_pool(
             let below = vk::QueryPoolCreateInfo::default()
                 .query_type(vk::QueryType::OCCLUSION)
                 .query_count(count);
-            let result = next(device, &raw const below, allocator, pool);
+            let below = if queries.is_shared() { info } else { &raw const below };
+            let result = next(device, below, allocator, pool);
             if result == vk::Result::SUCCESS {
                 _ = emulation.objects().queries.insert(*pool, Arc::new(queries));
             }

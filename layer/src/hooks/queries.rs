@@ -5,10 +5,11 @@ use std::ffi::c_void;
 use std::time::Duration;
 
 use ash::vk;
-use vkxfb::runtime::{ResultTarget, RuntimeError};
+use vkxfb::runtime::{QueryPool, ResultTarget, RuntimeError};
 
 use super::entry::{FAILED, emulated, hooks, with_device};
 use crate::command_buffers::with;
+use crate::emulation::Emulation;
 
 hooks! {
     b"vkCmdCopyQueryPoolResults" => copy_query_pool_results as PFN_vkCmdCopyQueryPoolResults,
@@ -76,28 +77,63 @@ unsafe extern "system" fn get_query_pool_results(
                 let next = emulation.context().device().fp_v1_0().get_query_pool_results;
                 return next(device, pool, first, count, size, data, stride, flags);
             };
-            let Some(queries) = queries.pool() else { return FAILED };
+            let Some(own) = queries.pool() else { return FAILED };
             let data = match size {
                 0 => &mut [],
                 _ => std::slice::from_raw_parts_mut(data.cast::<u8>(), size),
             };
-            loop {
-                match queries.results(first, count, data, stride, flags, WAIT) {
-                    Ok(true) => break vk::Result::SUCCESS,
-                    Ok(false) => break vk::Result::NOT_READY,
-                    // On a lost device no query becomes available.
-                    Err(RuntimeError::QueryTimeout { .. }) => {
-                        if is_lost(emulation.context().device()) {
-                            break vk::Result::ERROR_DEVICE_LOST;
-                        }
+            let mut all = vk::Result::SUCCESS;
+            for (from, count, is_own) in queries.runs(first, count) {
+                let place = stride.saturating_mul(u64::from(from - first)) as usize;
+                let data = data.get_mut(place..).unwrap_or_default();
+                let result = match is_own {
+                    true => own_results(emulation, own, [from, count], data, stride, flags),
+                    false => {
+                        let next = emulation.context().device().fp_v1_0().get_query_pool_results;
+                        let (size, data) = (data.len(), data.as_mut_ptr().cast());
+                        next(device, pool, from, count, size, data, stride, flags)
                     }
-                    Err(error) => {
-                        tracing::error!("{what}: {error}");
-                        break FAILED;
-                    }
+                };
+                match result {
+                    vk::Result::SUCCESS => {}
+                    vk::Result::NOT_READY => all = result,
+                    error => return error,
                 }
             }
+            all
         })
+    }
+}
+
+/// The results of some of the layer's queries.
+///
+/// # Safety
+/// The device is live.
+unsafe fn own_results(
+    emulation: &Emulation,
+    queries: &QueryPool,
+    [first, count]: [u32; 2],
+    data: &mut [u8],
+    stride: vk::DeviceSize,
+    flags: vk::QueryResultFlags,
+) -> vk::Result {
+    loop {
+        // SAFETY: the caller's contract.
+        match unsafe { queries.results(first, count, data, stride, flags, WAIT) } {
+            Ok(true) => break vk::Result::SUCCESS,
+            Ok(false) => break vk::Result::NOT_READY,
+            // On a lost device no query becomes available.
+            Err(RuntimeError::QueryTimeout { .. }) => {
+                // SAFETY: the caller's contract.
+                if unsafe { is_lost(emulation.context().device()) } {
+                    break vk::Result::ERROR_DEVICE_LOST;
+                }
+            }
+            Err(error) => {
+                tracing::error!("vkGetQueryPoolResults: {error}");
+                break FAILED;
+            }
+        }
     }
 }
 
@@ -134,13 +170,14 @@ unsafe extern "system" fn host_reset_query_pool(
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         with_device(what, (), device, |data| {
-            match data.emulation.as_ref()?.objects().queries.get(pool) {
-                Some(queries) => {
-                    if let Err(error) = queries.pool()?.reset_by_host(first, count) {
-                        tracing::error!("{what}: {error}");
-                    }
-                }
-                None => data.next.reset_query_pool?(device, pool, first, count),
+            let own = data.emulation.as_ref()?.objects().queries.get(pool);
+            if let Some(queries) = &own
+                && let Err(error) = queries.pool()?.reset_by_host(first, count)
+            {
+                tracing::error!("{what}: {error}");
+            }
+            if own.is_none_or(|queries| queries.is_shared()) {
+                data.next.reset_query_pool?(device, pool, first, count);
             }
             Some(())
         });

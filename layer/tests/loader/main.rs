@@ -166,9 +166,9 @@ fn an_active_layer_gives_the_extension() {
             assert_eq!(listed[0][1], 1);
             assert!(count("VK_EXT_shader_module_identifier").is_empty());
             assert!(!count("VK_KHR_swapchain").is_empty());
-            let features = serde_json::json!([1, 0, 1, 1, 0]);
+            let features = serde_json::json!([1, 1, 1, 1, 0]);
             assert_eq!(report["features"], features, "{version} {stack:?}");
-            let limits = serde_json::json!([1, 4, u32::MAX - 3, 2048, 2048, 2048, 1, 0, 0, 1, 1]);
+            let limits = serde_json::json!([4, 4, u32::MAX - 3, 2048, 2048, 2048, 1, 1, 1, 1, 1]);
             assert_eq!(report["properties"], limits, "{version} {stack:?}");
             let handle_types = i32::from(version != "1.0");
             assert_eq!(report["external"], handle_types, "{version} {stack:?}: opaque descriptors");
@@ -237,7 +237,7 @@ fn an_implicit_layer_shows_the_extension_once() {
     assert_eq!(listed(&dormant, "device_extensions"), 1);
     let (active, _) = client("gives 1.3", &[], &[home, ("VKXFB_FORCE_ENABLE", "1")]);
     assert_eq!(listed(&active, "extensions"), 1);
-    assert_eq!(active["features"], serde_json::json!([1, 0, 1, 1, 0]));
+    assert_eq!(active["features"], serde_json::json!([1, 1, 1, 1, 0]));
 }
 
 /// Returns the description of the tool, which shows a user whether the layer is active.

@@ -1,26 +1,27 @@
 //! The layer's queries in a command buffer: which are active, and commands for their pools.
 //!
 //! One query of a kind can be active [for each vertex
-//! stream](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBeginQueryIndexedEXT.html).
-//! Captures write to stream 0, so they count for its query alone. Queries of other streams count
-//! nothing, and become available when they end.
+//! stream](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBeginQueryIndexedEXT.html). Primitives generated
+//! are counted whether or not transform feedback is active. Those of stream 0 the driver counts; for the others, draws
+//! without transform feedback are collected, too, as a capture without buffers.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
-use vkxfb::runtime::{Capture, QueryPool, ResultTarget, RuntimeError};
+use vkxfb::runtime::{Capture, QueryKind, QueryPool, ResultTarget, RuntimeError};
 
 use super::passes::Pass;
 use super::{Captures, Forward, Hoisted};
 use crate::emulation::queries::Queries;
 
-/// The vertex stream that captures write to.
-const CAPTURED_STREAM: u32 = 0;
-
-/// An active query of the stream that captures write to.
+/// An active query.
 pub(super) struct ActiveQuery {
     pub(super) queries: Arc<Queries>,
     pub(super) query: u32,
+    pub(super) stream: u32,
+    pub(super) kind: QueryKind,
+    /// Whether the active capture counts for it.
+    pub(super) is_counted: bool,
 }
 
 impl ActiveQuery {
@@ -38,12 +39,11 @@ impl Captures {
         query: u32,
         stream: u32,
     ) -> Forward {
-        match self.emulation().objects().queries.get(pool) {
+        let queries = self.emulation().objects().queries.get(pool);
+        match queries.filter(|queries| queries.begins(query, stream)) {
             Some(queries) => {
-                if stream == CAPTURED_STREAM {
-                    // SAFETY: the caller's contract.
-                    unsafe { self.begin_query(queries, query) };
-                }
+                // SAFETY: the caller's contract.
+                unsafe { self.begin_query(queries, query, stream) };
                 Forward::No
             }
             None => {
@@ -61,7 +61,8 @@ impl Captures {
         pool: vk::QueryPool,
         query: u32,
     ) -> Forward {
-        match self.emulation().objects().queries.get(pool) {
+        let queries = self.emulation().objects().queries.get(pool);
+        match queries.filter(|queries| queries.has(query)) {
             Some(queries) => {
                 // SAFETY: the caller's contract.
                 unsafe { self.end_query(cmd, &queries, query) };
@@ -78,19 +79,47 @@ impl Captures {
     ///
     /// # Safety
     /// The contract of `vkCmdBeginQuery`.
-    unsafe fn begin_query(&mut self, queries: Arc<Queries>, query: u32) {
-        let Some(pool) = queries.pool() else { return };
-        let kind = pool.kind() as usize;
-        let mut result = Ok(());
-        if let Some(active) = self.active.as_mut().filter(|active| active.is_begun) {
-            // SAFETY: the caller's contract.
-            result = unsafe { active.capture.recorder().begin_query(pool, query) };
-            active.counts[kind] = true;
-        }
-        self.queries[kind] = Some(ActiveQuery { queries, query });
-        if let Err(error) = result {
+    unsafe fn begin_query(&mut self, queries: Arc<Queries>, query: u32, stream: u32) {
+        let Some(kind) = queries.pool().map(QueryPool::kind) else { return };
+        self.queries.push(ActiveQuery { queries, query, stream, kind, is_counted: false });
+        // SAFETY: the caller's contract.
+        if let Err(error) = unsafe { self.count() } {
             self.refuse("vkCmdBeginQuery", error);
         }
+        if !self.has_capture() {
+            self.find_pipeline();
+        }
+    }
+
+    /// Begins the active queries in the active capture, if it is begun.
+    ///
+    /// # Safety
+    /// As [`begin_query`](Self::begin_query).
+    pub(super) unsafe fn count(&mut self) -> Result<(), RuntimeError> {
+        let Some(active) = self.active.as_mut().filter(|active| active.is_begun) else {
+            return Ok(());
+        };
+        for found in self.queries.iter_mut().filter(|query| !query.is_counted) {
+            // What is written counts with transform feedback alone.
+            let is_of_it = found.kind == QueryKind::PrimitivesGenerated || !active.only_counts;
+            if let Some(pool) = found.queries.pool().filter(|_| is_of_it) {
+                let mut recorder = active.capture.recorder();
+                // SAFETY: the caller's contract.
+                unsafe { recorder.begin_query_indexed(pool, found.query, found.stream) }?;
+                found.is_counted = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether draws without transform feedback count for a query of the layer.
+    pub(super) fn counts_draws(&self) -> bool {
+        self.queries.iter().any(|query| query.kind == QueryKind::PrimitivesGenerated)
+    }
+
+    /// No capture counts for the active queries any more.
+    pub(super) fn forget_counts(&mut self) {
+        self.queries.iter_mut().for_each(|query| query.is_counted = false);
     }
 
     /// One of the layer's queries ends. Outside of a pass its results are recorded at once.
@@ -99,13 +128,15 @@ impl Captures {
     /// The contract of `vkCmdEndQuery`.
     unsafe fn end_query(&mut self, cmd: vk::CommandBuffer, queries: &Arc<Queries>, query: u32) {
         let Some(pool) = queries.pool() else { return };
-        let kind = pool.kind();
-        let active = self.queries[kind as usize].take_if(|active| active.is(queries, query));
+        let place = self.queries.iter().position(|active| active.is(queries, query));
+        let active = place.map(|place| self.queries.swap_remove(place));
         // SAFETY: the caller's contract.
-        let result = unsafe { self.end_query_of(pool, query, active.is_some()) };
+        let result = unsafe { self.end_query_of(pool, query, active) };
         if let Err(error) = result {
             self.refuse("vkCmdEndQuery", error);
         }
+        // SAFETY: as above.
+        unsafe { self.end_counting() };
         if !self.is_inside() {
             let condition = self.state.conditional_rendering;
             let mut here = Pass { condition, ..Pass::default() };
@@ -114,7 +145,7 @@ impl Captures {
         }
     }
 
-    /// `is_counted`: whether captures count for the query.
+    /// `found` is the query, if it was begun in this command buffer.
     ///
     /// # Safety
     /// As [`end_query`](Self::end_query).
@@ -122,13 +153,13 @@ impl Captures {
         &mut self,
         pool: &QueryPool,
         query: u32,
-        is_counted: bool,
+        found: Option<ActiveQuery>,
     ) -> Result<(), RuntimeError> {
         let kind = pool.kind();
-        if let Some(active) = self.active.as_mut().filter(|_| is_counted)
-            && std::mem::take(&mut active.counts[kind as usize])
+        if let Some(active) = &mut self.active
+            && let Some(ActiveQuery { stream, is_counted: true, .. }) = found
         {
-            return active.capture.recorder().end_query(kind);
+            return active.capture.recorder().end_query_indexed(kind, stream);
         }
         // All captures that count for the query were recorded before. The query must become
         // available after them.
@@ -162,10 +193,12 @@ impl Captures {
     ) {
         // SAFETY: the caller's contract: the command is not allowed inside of a pass.
         unsafe {
-            let Some(queries) = self.emulation().objects().queries.get(pool) else {
+            let own = self.emulation().objects().queries.get(pool);
+            if own.as_ref().is_none_or(|queries| queries.is_shared()) {
                 let next = self.emulation().context().device().fp_v1_0().cmd_reset_query_pool;
-                return next(cmd, pool, first, count);
-            };
+                next(cmd, pool, first, count);
+            }
+            let Some(queries) = own else { return };
             let Some(queries) = queries.pool() else { return };
             self.record_outside("vkCmdResetQueryPool", cmd, |emulation, _| {
                 queries.reset(emulation.context(), cmd, first, count)
@@ -194,11 +227,23 @@ impl Captures {
                     cmd, pool, first, count, buffer, offset, stride, flags,
                 );
             };
-            let Some(queries) = queries.pool() else { return };
-            self.record_outside("vkCmdCopyQueryPoolResults", cmd, |emulation, arena| {
-                let (ctx, kernels) = (emulation.context(), emulation.kernels());
-                queries.copy_results(ctx, arena, kernels, cmd, first, count, &target, flags)
-            });
+            let Some(own) = queries.pool() else { return };
+            for (from, count, is_own) in queries.runs(first, count) {
+                let before = u64::from(from - first) * target.stride;
+                let target = ResultTarget { offset: target.offset + before, ..target };
+                if !is_own {
+                    let next = self.emulation().context().device().fp_v1_0();
+                    let ResultTarget { buffer, offset, stride } = target;
+                    (next.cmd_copy_query_pool_results)(
+                        cmd, pool, from, count, buffer, offset, stride, flags,
+                    );
+                    continue;
+                }
+                self.record_outside("vkCmdCopyQueryPoolResults", cmd, |emulation, arena| {
+                    let (ctx, kernels) = (emulation.context(), emulation.kernels());
+                    own.copy_results(ctx, arena, kernels, cmd, from, count, &target, flags)
+                });
+            }
         }
     }
 }

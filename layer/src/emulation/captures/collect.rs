@@ -9,33 +9,38 @@ use vkxfb::runtime::{
 };
 use vkxfb::topology::PrimitiveTopology;
 
-use super::active_queries::ActiveQuery;
 use super::{Captures, Forward, Hoisted};
-use crate::emulation::pipelines::PipelineError;
+use crate::emulation::pipelines::{Pipeline, PipelineError};
 use crate::emulation::state::{BUFFERS, BoundIndexBuffer, BoundVertexBuffer, Changed};
 
 /// The sizes in bytes of a buffer of draw commands, and of one command.
 const COMMANDS: u64 = 4096;
 const COMMAND: u64 = size_of::<vk::DrawIndirectCommand>() as u64;
 
-/// A capture between `vkCmdBeginTransformFeedbackEXT` and `vkCmdEndTransformFeedbackEXT`.
+/// A capture between `vkCmdBeginTransformFeedbackEXT` and `vkCmdEndTransformFeedbackEXT`; or draws without transform
+/// feedback that count for a query of the layer.
 pub(super) struct Active {
     pub(super) capture: Box<Capture>,
     pub(super) counters: [Option<CounterBuffer>; BUFFERS],
     /// Whether the capture is begun. The first draw begins it, because by then everything that it
     /// needs is bound.
     pub(super) is_begun: bool,
-    /// Whether the capture counts for the active query of each kind.
-    pub(super) counts: [bool; 2],
+    /// Whether the draws are without transform feedback.
+    pub(super) only_counts: bool,
 }
 
 impl Captures {
     /// `vkCmdBeginTransformFeedbackEXT`
-    pub(crate) fn begin_capture(&mut self, counters: [Option<CounterBuffer>; BUFFERS]) {
+    ///
+    /// # Safety
+    /// The contract of the command.
+    pub(crate) unsafe fn begin_capture(&mut self, counters: [Option<CounterBuffer>; BUFFERS]) {
         tracing::trace!("vkCmdBeginTransformFeedbackEXT: the capture is ours");
+        // SAFETY: the caller's contract.
+        unsafe { self.end_counting() };
         let capture = self.spare_capture();
         self.state.changed = Changed::ALL;
-        self.active = Some(Active { capture, counters, is_begun: false, counts: [false; 2] });
+        self.active = Some(Active { capture, counters, is_begun: false, only_counts: false });
         self.find_pipeline();
     }
 
@@ -47,6 +52,7 @@ impl Captures {
         // SAFETY: the caller's contract.
         let ready = unsafe { self.begin_collecting() };
         let Some(mut active) = self.active.take() else { return };
+        self.forget_counts();
         if ready.is_ok() && !active.is_begun {
             // The draws themselves are correct, so recording does not fail.
             tracing::warn!("nothing was captured: no pipeline of the draws captures");
@@ -89,8 +95,9 @@ impl Captures {
         }
         let vertex_buffers = self.vertex_buffers();
         let Some(active) = &mut self.active else { return Ok(()) };
+        let buffers = if active.only_counts { &[][..] } else { &self.state.capture_buffers };
         let desc = CaptureDesc::new(&pipeline)
-            .buffers(&self.state.capture_buffers)
+            .buffers(buffers)
             .vertex_buffers(&vertex_buffers)
             .counters(&active.counters);
         // SAFETY: the caller's contract.
@@ -98,16 +105,38 @@ impl Captures {
         active.is_begun = true;
         // The capture has them.
         (self.state.changed.vertex_input, self.state.changed.vertex_buffers) = (false, false);
-        for (kind, query) in self.queries.iter().enumerate() {
-            if let Some(ActiveQuery { queries, query }) = query
-                && let Some(pool) = queries.pool()
-            {
-                // SAFETY: the caller's contract.
-                unsafe { active.capture.recorder().begin_query(pool, *query) }?;
-                active.counts[kind] = true;
-            }
-        }
+        // SAFETY: the caller's contract.
+        unsafe { self.count() }?;
         Ok(())
+    }
+
+    /// Collects the next draws if they count for a query of the layer without transform feedback.
+    fn begin_counting(&mut self) {
+        let has_streams = |pipeline: &Arc<Pipeline>| pipeline.has_streams();
+        if self.active.is_some()
+            || !self.counts_draws()
+            || !self.state.pipeline.as_ref().is_some_and(has_streams)
+        {
+            return;
+        }
+        let (capture, counters) = (self.spare_capture(), [None; BUFFERS]);
+        self.state.changed = Changed::ALL;
+        self.active = Some(Active { capture, counters, is_begun: false, only_counts: true });
+    }
+
+    /// The draws that count without transform feedback are to be recorded: what follows is not one of them.
+    ///
+    /// # Safety
+    /// Everything that is bound is valid.
+    pub(super) unsafe fn end_counting(&mut self) {
+        let Some(mut active) = self.active.take_if(|active| active.only_counts) else { return };
+        self.forget_counts();
+        if !active.is_begun {
+            return self.spare.push(active.capture);
+        }
+        // SAFETY: the caller's contract.
+        let ended = unsafe { active.capture.end(&[]) };
+        self.hoist(active.capture, ended.map_err(PipelineError::from));
     }
 
     /// Returns the variant for the bound pipeline and the current vertex input. `None` if the
@@ -169,13 +198,19 @@ impl Captures {
         }
     }
 
-    /// Whether transform feedback is active.
-    pub(crate) const fn is_active(&self) -> bool {
+    /// Whether draws are collected: transform feedback is active, or a query of the layer that counts without.
+    pub(crate) fn is_active(&self) -> bool {
+        self.has_capture() || self.counts_draws()
+    }
+
+    pub(super) const fn has_capture(&self) -> bool {
         self.active.is_some()
     }
 
     /// Looks up the bound graphics pipeline among those that capture.
     pub(crate) fn find_pipeline(&mut self) {
+        // SAFETY: only what was bound for the draws before is used.
+        unsafe { self.end_counting() };
         self.state.pipeline = self.emulation.objects().pipelines.get(self.state.bound_pipeline);
     }
 
@@ -214,7 +249,10 @@ impl Captures {
 
     /// Whether a draw has no effect other than its capture.
     fn discards(&self) -> bool {
-        let Some(pipeline) = &self.state.pipeline else { return false };
+        let captures = self.active.as_ref().is_some_and(|active| !active.only_counts);
+        let Some(pipeline) = self.state.pipeline.as_ref().filter(|_| captures) else {
+            return false;
+        };
         let discard = match pipeline.dynamic.discard {
             true => self.state.discard,
             false => pipeline.discard,
@@ -228,6 +266,10 @@ impl Captures {
         &mut self,
         record: impl FnOnce(&mut Recorder<'_>, PrimitiveTopology) -> Result<(), RuntimeError>,
     ) -> Result<(), PipelineError> {
+        self.begin_counting();
+        if self.active.is_none() {
+            return Ok(());
+        }
         // SAFETY: the caller's contract.
         unsafe { self.begin_collecting() }?;
         let Some(pipeline) = self.state.pipeline.clone() else {
