@@ -220,6 +220,19 @@ fn ulp_distance(bits: u32, a: u64, b: u64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shaders::ProbeShader;
+
+    #[test]
+    fn another_number_of_records_is_a_difference() {
+        let subject = Subject::built_in(ProbeShader::identify()).unwrap();
+        let of = |records: usize| [vec![7; 16 * records], Vec::new(), Vec::new(), Vec::new()];
+        let (few, many) = (of(2), of(3));
+        let by = |backend, buffers| Records { backend, buffers };
+        let differ = compare(&subject, &by(Backend::Compute, &few), &by(Backend::Native, &many))
+            .unwrap_err();
+        assert_eq!(differ.place(), (0, 32));
+        assert_eq!(differ.to_string(), "2 vertices are captured, not 3");
+    }
 
     #[test]
     fn distance_counts_representable_values() {

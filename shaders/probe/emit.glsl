@@ -14,13 +14,13 @@
 // n counts the vertices that the invocation has emitted before. The n-th has VertexIndex, InstanceIndex and tag of vertex
 // (n + InvocationId) % VERTICES of the primitive that is taken.
 //
-// Without CUT each invocation emits one strip, of a vertex more than the primitive has. With CUT it emits two strips,
+// Without CUT each invocation emits one strip, of two vertices more than the primitive has. With CUT it emits two strips,
 // whose lengths depend on PrimitiveId and InvocationId: some are no primitive, and some are empty.
 //
 // The probe gives the module the output primitives that it asks for, and CUT its value. probe/src/shaders/geometry.rs
 // implements the same formulas in Rust.
 
-layout(triangle_strip, max_vertices = 7) out;
+layout(triangle_strip, max_vertices = 8) out;
 
 layout(constant_id = 0) const bool CUT = false;
 
@@ -56,6 +56,6 @@ void main() {
         EndPrimitive();
         for (uint n = first; n < first + second; n++) emit(n);
     } else {
-        for (uint n = 0u; n <= VERTICES; n++) emit(n);
+        for (uint n = 0u; n < VERTICES + 2u; n++) emit(n);
     }
 }

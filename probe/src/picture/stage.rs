@@ -65,7 +65,7 @@ const TOP: f32 = 34.0;
 const BOTTOM: f32 = 144.0;
 
 /// The most columns of vertices that do not lie over each other.
-const MOST_COLUMNS: u64 = 16;
+const MOST_COLUMNS: u64 = 12;
 
 /// The columns that strips take, with one between two of them.
 fn columns(strips: &[Vec<u64>]) -> u64 {

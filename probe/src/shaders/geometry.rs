@@ -73,7 +73,7 @@ pub struct ProbeGeometry {
     /// The primitives that it emits.
     pub output: Emitted,
     /// Whether how much it emits depends on the primitive, in strips that are cut, and incomplete, and empty. Otherwise
-    /// it is always one strip of a vertex more than the primitive has.
+    /// it is always one strip of two vertices more than the primitive has.
     pub cut: bool,
 }
 
@@ -156,7 +156,7 @@ impl ProbeGeometry {
     const fn strips(&self, primitive: u32, invocation: u32) -> [u32; 2] {
         match self.cut {
             true => [1 + (primitive + 2 * invocation) % 4, (primitive + invocation) % 4],
-            false => [self.input.vertices() + 1, 0],
+            false => [self.input.vertices() + 2, 0],
         }
     }
 
@@ -209,5 +209,57 @@ impl ProbeGeometry {
             instance_count,
             records,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::subject::Subject;
+    use vkxfb::topology::PrimitiveTopology as T;
+
+    /// The modules declare what their names say, and the compute backend counts what is cut, and nothing else.
+    #[test]
+    fn modules_are_what_they_are_called() {
+        let all = ProbeGeometry::all();
+        assert_eq!(all.len(), 5 * 3 * 2);
+        for geometry in all {
+            let name = geometry.name();
+            assert_eq!(ProbeGeometry::by_name(&name), Some(geometry));
+            let subject = Subject::built_in_geometry(geometry).unwrap();
+            let declared = subject.geometry.unwrap().declared;
+            assert_eq!((declared.input, declared.invocations), (geometry.input, INVOCATIONS));
+            let vertices = geometry.output.topology().vertices_per_primitive();
+            assert_eq!(declared.output_vertices, vertices, "{name}");
+            assert_eq!(subject.layout.strides, [Some(24), Some(12), None, None]);
+            let emitted = geometry.output.topology().primitive_count(geometry.strips(0, 0)[0]);
+            let always = (!geometry.cut).then_some(emitted as u32);
+            assert_eq!(declared.primitives, always, "{name}");
+            for primitive in 0..8 {
+                let strips = geometry.strips(primitive, primitive % INVOCATIONS);
+                assert!(strips.iter().sum::<u32>() <= declared.max_vertices, "{name}");
+            }
+        }
+    }
+
+    /// Worked out by hand: two triangles of a strip, by two invocations each.
+    #[test]
+    fn what_is_emitted_is_in_strips() {
+        let geometry = ProbeGeometry::by_name("triangles_to_triangles_cut").unwrap();
+        let emission = geometry.emission(T::TriangleStrip, ProvokingVertex::First, 4, 3);
+        // Strips of 1 and 0, 3 and 1, 2 and 1, 4 and 2 vertices.
+        assert_eq!((emission.vertex_count, emission.primitive_count()), (14, 3 * 3));
+        assert_eq!(emission.vertices, [1, 2, 3, 8, 9, 10, 9, 11, 10]);
+        let words = |record: &[u8]| {
+            let (words, _) = record.as_chunks();
+            words.iter().map(|word| u32::from_le_bytes(*word)).collect::<Vec<_>>()
+        };
+        // The second vertex of invocation 1 of the second triangle, which is 1, 3, 2; the first five are left out.
+        let record = words(&emission.records[0][9 * 24..][..24]);
+        assert_eq!(record, [0, 5 + 2, 1, 1, 1, 0]);
+        let other = words(&emission.records[1][(14 + 9) * 12..][..12]);
+        assert_eq!(other, [2 + 1, mix32(tag(3, 7) ^ 1 << 8 ^ 1 << 4 ^ 1), 0]);
+        let last = geometry.emission(T::TriangleStrip, ProvokingVertex::Last, 4, 3);
+        assert_eq!(last.vertices, [1, 2, 3, 8, 9, 10, 10, 9, 11]);
     }
 }
