@@ -475,7 +475,7 @@ impl Captured {
         !self.varyings.is_empty() || self.stream_output.is_some()
     }
 
-    /// The options that say the same again.
+    /// The options that say the same again, but for the files.
     fn options(&self) -> Vec<String> {
         let mut options = Vec::new();
         let mut add = |name: &str, value: String| options.extend([format!("--{name}"), value]);
@@ -484,9 +484,6 @@ impl Captured {
         }
         if let Some(name) = &self.selected.entry_point {
             add("entry-point", name.clone());
-        }
-        if let Some(file) = &self.geometry {
-            add("geometry", file.display().to_string());
         }
         if !self.varyings.is_empty() {
             add("varyings", self.varyings.join(","));

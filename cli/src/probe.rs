@@ -16,7 +16,7 @@ use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions, TIMEOUT, devices};
 use vkxfb_probe::plan::{MAX_BATCH_BYTES, Plan, batch_bytes_within};
 use vkxfb_probe::report::{self, BugReport, Failing, Failure, Outcome, ProbeReport};
 use vkxfb_probe::run::{self, Position, Progress};
-use vkxfb_probe::shaders::ProbeShader;
+use vkxfb_probe::shaders::{ProbeGeometry, ProbeShader};
 use vkxfb_probe::subject::Subject;
 use vkxfb_probe::table;
 
@@ -122,6 +122,14 @@ const EXAMPLES: &str = "Examples:
   vkxfb probe --backend compute --topology triangle-strip --vertices 7 --json
   vkxfb probe --shader my.vert.spv               a shader of yours
   vkxfb probe --shader my.wgsl --varyings @Position --uniform 0.0=camera.bin
+  vkxfb probe --shader my.vert.spv --geometry my.geom --varyings gl_Position
+  vkxfb probe --shader identify --geometry lines_to_triangles_cut
+
+A geometry shader of yours is captured of each topology that it takes. What it emits is captured
+first from a list of the same primitives, which an index buffer assembles, so that what the device
+makes of strips and fans is compared with that. The probe's own emit points, lines or triangles,
+and are named so: {points, lines, triangles, lines_adjacency, triangles_adjacency}_to_{points,
+lines, triangles}, with _cut where each primitive has strips of other lengths.
 
 Attributes of a shader of yours hold made-up numbers, and so do descriptors and push constants
 for which no file is given: small ones, and the same for every backend.
@@ -171,6 +179,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     // be written, it need not be made.
     let subject = match &arguments.shader {
         Some(file) => Some(find_subject(arguments, file)?),
+        None if arguments.captured.geometry.is_some() => bail!("--geometry needs --shader FILE"),
         None => match arguments.shader_options().first() {
             Some(option) => bail!("{option} needs --shader FILE"),
             None => None,
@@ -262,33 +271,47 @@ impl Arguments {
         said.or_else(|| self.worker.as_ref().map(|_| TIMEOUT))
     }
 
-    /// What says more of a shader from a file than its name.
+    /// What says more of shaders from files than their names.
     fn shader_options(&self) -> Vec<String> {
         [self.captured.options(), self.supplied.options()].concat()
     }
 }
 
 fn find_subject(arguments: &Arguments, file: &Path) -> Result<Subject> {
+    let captured = &arguments.captured;
+    let behind = captured.geometry.as_deref();
+    let built_in = behind.and_then(Path::to_str).and_then(ProbeGeometry::by_name);
     if let Some(shader) = file.to_str().and_then(ProbeShader::by_name) {
         if let Some(option) = arguments.shader_options().first() {
             bail!("{option} is for shaders from files, and {} is built in", file.display());
         }
-        return Ok(Subject::built_in(shader)?);
-    }
-    let captured = &arguments.captured;
-    if captured.geometry.is_some() {
-        bail!(
-            "the probe's model is one of vertex shaders: vkxfb capture --geometry FILE --compare compares a geometry \
-             shader with the driver's own capture"
-        );
+        return match (behind, built_in) {
+            (None, _) => Ok(Subject::built_in(shader)?),
+            (_, Some(geometry)) if shader == ProbeGeometry::vertex_shader() => {
+                Ok(Subject::built_in_geometry(geometry)?)
+            }
+            (Some(behind), _) => bail!(
+                "{} is built in, and {} does not stand behind it: only the probe's own geometry shaders do, behind {}",
+                file.display(),
+                behind.display(),
+                ProbeGeometry::vertex_shader()
+            ),
+        };
     }
     let sources = captured.read(file)?;
-    let name = file.display().to_string();
     let values = sources.specialized();
-    let mut shader = captured.stages(&sources, &values).shader;
+    let crate::Stages { mut shader, vertex } = captured.stages(&sources, &values);
+    let name = captured.file(file).display().to_string();
     let list = captured.list(&shader).with_context(|| name.clone())?;
     shader.captures = list.as_ref().map_or(Captures::Decorations, Captures::List);
-    Ok(Subject::from_shader(&name, &shader, &arguments.supplied.read()?)?)
+    let given = arguments.supplied.read()?;
+    Ok(match &vertex {
+        None => Subject::from_shader(&name, &shader, &given)?,
+        Some(vertex) => {
+            let file = file.display().to_string();
+            Subject::from_stages(&file, vertex, Some((&name, &shader)), &given)?
+        }
+    })
 }
 
 /// The shader of a case that came out wrong.
@@ -371,7 +394,7 @@ fn probe_device(
     let observe = |progress: Progress<'_>| {
         bar.set_length(progress.total as u64);
         bar.set_position(progress.done as u64);
-        bar.set_message(format!("{} {}", progress.group.backend, progress.group.topology));
+        bar.set_message(format!("{} {}", progress.group.backend, progress.group.row()));
     };
     let (device, timeout) = (gpu.device_index(), arguments.case_timeout().unwrap_or(TIMEOUT));
     let works = !arguments.isolate && run::run_trials(&mut gpu, &plan, &mut report);
@@ -443,10 +466,17 @@ fn plan(arguments: &Arguments, gpu: &Gpu, subject: Option<&Subject>) -> Result<P
         plan.subjects = vec![subject.clone()];
     }
     plan.topologies = arguments.topology.map_or(plan.topologies, |topology| vec![topology]);
+    if let (Some(topology), Some(subject)) = (arguments.topology, subject)
+        && !subject.takes(topology)
+    {
+        let name = subject.captured_name();
+        bail!("the geometry shader {name} takes no primitives of {topology}");
+    }
     plan.provoking = arguments.provoking.map_or(plan.provoking, |provoking| vec![provoking]);
     plan.instance_counts = arguments.instances.map_or(plan.instance_counts, |n| vec![n]);
     if let Some(vertices) = arguments.vertices {
         plan.vertex_counts = vec![vertices];
+        plan.geometry_vertex_counts = vec![vertices];
         plan.large = None;
     }
     plan.check()?;

@@ -8,14 +8,16 @@ use vkxfb::counts::MAX_BUFFER_SIZE;
 use vkxfb::lower::{Backend, compute};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
-use super::shaders::ProbeShader;
+use super::diagnose::Sequence;
+use super::report::{CapturedStage, Row};
+use super::shaders::{ProbeGeometry, ProbeShader};
 use super::subject::{Subject, SubjectError};
 use super::trial::Rate;
 
 /// Vertex counts up to 13 cover every way in which a primitive can be incomplete, and two odd and
 /// two even primitives of every strip. 1000 needs several workgroups.
 const VERTEX_COUNTS: [u32; 15] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 1000];
-/// The vertex counts of a quick run.
+/// The vertex counts of a quick run, and of the probe's geometry shaders. With three instances 70 need several workgroups.
 const QUICK_VERTEX_COUNTS: [u32; 7] = [0, 3, 7, 8, 9, 12, 70];
 /// More than one, and odd.
 const INSTANCE_COUNTS: [u32; 2] = [1, 3];
@@ -72,6 +74,8 @@ pub struct Plan {
     pub topologies: Vec<PrimitiveTopology>,
     /// Vertices of an instance.
     pub vertex_counts: Vec<u32>,
+    /// Vertices of an instance behind which one of the probe's own geometry shaders stands.
+    pub geometry_vertex_counts: Vec<u32>,
     /// Instances of a draw.
     pub instance_counts: Vec<u32>,
     /// The number of vertices of the large draws, which only the first shader captures.
@@ -114,6 +118,19 @@ pub struct CaseGroup<'a> {
 }
 
 impl CaseGroup<'_> {
+    /// The row of the table that its cases count for.
+    pub const fn row(&self) -> Row {
+        let has_geometry = self.subject.geometry.is_some();
+        let stage = if has_geometry { CapturedStage::Geometry } else { CapturedStage::Vertex };
+        Row { stage, topology: self.topology }
+    }
+
+    /// The primitives of an instance of so many vertices, as they are drawn.
+    pub const fn assembled(&self, vertex_count: u32) -> Sequence<'static> {
+        let (topology, provoking) = (self.topology, self.provoking);
+        Sequence::Assembled { topology, provoking, vertex_count }
+    }
+
     /// Checks that a batch fits into memory, before anything is allocated for it.
     ///
     /// # Errors
@@ -140,9 +157,9 @@ impl CaseGroup<'_> {
         let vertices = |vertices: u32, instances: u32| {
             u64::from(vertices.max(1)).saturating_mul(u64::from(instances.max(1)))
         };
-        let per_primitive = u64::from(self.topology.vertices_per_primitive());
+        let per_primitive = u64::from(self.subject.vertices_per_primitive(self.topology));
         let captures = batch.iter().map(|&(v, i)| {
-            let captured = (self.topology.primitive_count(v).saturating_add(1))
+            let captured = (self.subject.most_primitives(self.topology, v).saturating_add(1))
                 .saturating_mul(i.max(1).into())
                 .saturating_mul(per_primitive);
             let inputs = inputs.saturating_mul(u64::from(v.max(i)));
@@ -178,15 +195,23 @@ impl Plan {
     /// # Errors
     /// Only for a defect of this crate.
     pub fn full(backends: &[Backend], max_workgroups: u32) -> Result<Self, SubjectError> {
+        let vertex = ProbeShader::all().into_iter().map(Subject::built_in);
+        let geometry = ProbeGeometry::all().into_iter().map(|shader| {
+            let provoking = match shader.cut {
+                true => ProvokingVertex::First,
+                false => ProvokingVertex::Last,
+            };
+            let mut subject = Subject::built_in_geometry(shader)?;
+            subject.provoking = Some(provoking);
+            Ok(subject)
+        });
         Ok(Self {
             backends: backends.to_vec(),
-            subjects: ProbeShader::all()
-                .into_iter()
-                .map(Subject::built_in)
-                .collect::<Result<_, _>>()?,
+            subjects: vertex.chain(geometry).collect::<Result<_, _>>()?,
             provoking: ProvokingVertex::ALL.to_vec(),
             topologies: PrimitiveTopology::ALL.to_vec(),
             vertex_counts: VERTEX_COUNTS.to_vec(),
+            geometry_vertex_counts: QUICK_VERTEX_COUNTS.to_vec(),
             instance_counts: INSTANCE_COUNTS.to_vec(),
             large: max_workgroups.checked_mul(compute::DEFAULT_WORKGROUP_SIZE).map(|n| n + 13),
             slow: Vec::new(),
@@ -196,8 +221,18 @@ impl Plan {
         })
     }
 
-    /// Leaves out cases that take long.
+    /// Leaves out cases that take long. Of the probe's geometry shaders one remains for each kind of primitives that is
+    /// taken: a pipeline with one takes ten times as long to make as one without.
     pub fn quick(&mut self) {
+        let mut taken = Vec::new();
+        self.subjects.retain(|subject| match &subject.geometry {
+            Some(geometry) if subject.has_formulas() => {
+                let is_first = !taken.contains(&geometry.declared.input);
+                taken.push(geometry.declared.input);
+                is_first
+            }
+            _ => true,
+        });
         self.vertex_counts = QUICK_VERTEX_COUNTS.to_vec();
         self.large = None;
     }
@@ -238,8 +273,12 @@ impl Plan {
     pub fn groups(&self) -> impl Iterator<Item = CaseGroup<'_>> {
         self.backends.iter().flat_map(move |backend| {
             self.subjects.iter().flat_map(move |subject| {
-                self.provoking.iter().flat_map(move |provoking| {
-                    self.topologies.iter().map(move |topology| CaseGroup {
+                let is_planned = |provoking: &&ProvokingVertex| {
+                    subject.provoking.is_none_or(|only| only == **provoking)
+                };
+                self.provoking.iter().filter(is_planned).flat_map(move |provoking| {
+                    let taken = self.topologies.iter().filter(|topology| subject.takes(**topology));
+                    taken.map(move |topology| CaseGroup {
                         backend: *backend,
                         subject,
                         provoking: *provoking,
@@ -263,12 +302,15 @@ impl Plan {
 
     /// Vertex and instance counts of a group's draws, in batches that are submitted together.
     pub fn batches(&self, group: &CaseGroup<'_>) -> Vec<Vec<(u32, u32)>> {
-        let small = self
-            .vertex_counts
+        let is_own_geometry = group.subject.geometry.is_some() && group.subject.has_formulas();
+        let counts =
+            if is_own_geometry { &self.geometry_vertex_counts } else { &self.vertex_counts };
+        let small = counts
             .iter()
             .flat_map(|vertices| self.instance_counts.iter().map(|i| (*vertices, *i)))
             .collect();
-        let is_first = self.subjects.first().is_some_and(|first| first.name == group.subject.name);
+        let is_first = self.subjects.first().is_some_and(|first| first.name == group.subject.name)
+            && group.subject.geometry.is_none();
         let strides = group.subject.layout.strides.iter().flatten();
         let stride = strides.max().copied().unwrap_or(0);
         let large = self.large.filter(|vertices| {

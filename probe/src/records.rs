@@ -21,22 +21,47 @@ const MAX_ULP: u64 = 256;
 
 /// Records that differ by more than precision.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the captured points differ: output {output} of record {record} is {found:#x}, not {expected:#x}"
-)]
-pub struct RecordsDiffer {
-    /// Name or id of the output.
-    pub output: String,
-    /// Number of the record.
-    pub record: usize,
-    /// Capture buffer.
-    pub buffer: u32,
-    /// The offset of the component, in bytes from the first record.
-    pub byte_offset: u64,
-    /// The component that was captured.
-    pub found: u64,
-    /// The component that the other backend captured.
-    pub expected: u64,
+pub enum RecordsDiffer {
+    /// A component of an output has another value.
+    #[error(
+        "the captured vertices differ: output {output} of record {record} is {found:#x}, not {expected:#x}"
+    )]
+    Component {
+        /// Name or id of the output.
+        output: String,
+        /// Number of the record.
+        record: usize,
+        /// Capture buffer.
+        buffer: u32,
+        /// The offset of the component, in bytes from the first record.
+        byte_offset: u64,
+        /// The component that was captured.
+        found: u64,
+        /// The component that the other backend captured.
+        expected: u64,
+    },
+    /// There are more or fewer of them: geometry shaders emitted another number of vertices.
+    #[error("{found} vertices are captured, not {expected}")]
+    Count {
+        /// Capture buffer.
+        buffer: u32,
+        /// Bytes of the records that both have.
+        byte_offset: u64,
+        /// The number of records.
+        found: usize,
+        /// The number of records that the other backend captured.
+        expected: usize,
+    },
+}
+
+impl RecordsDiffer {
+    /// Where: the capture buffer, and bytes from the first record.
+    pub const fn place(&self) -> (u32, u64) {
+        match self {
+            Self::Component { buffer, byte_offset, .. }
+            | Self::Count { buffer, byte_offset, .. } => (*buffer, *byte_offset),
+        }
+    }
 }
 
 /// The records of a shader, as a backend captured them.
@@ -93,6 +118,19 @@ pub fn compare(
 ) -> Result<Differences, RecordsDiffer> {
     let layout = &subject.layout;
     let mut differences = Differences::default();
+    for (buffer, stride) in layout.buffers() {
+        let [found, expected] =
+            [found, expected].map(|of| of.buffers[buffer].len() / stride as usize);
+        if found != expected {
+            let byte_offset = found.min(expected) as u64 * u64::from(stride);
+            return Err(RecordsDiffer::Count {
+                buffer: buffer as u32,
+                byte_offset,
+                found,
+                expected,
+            });
+        }
+    }
     for (index, output) in layout.outputs.iter().enumerate() {
         let buffer = output.buffer as usize;
         let Some(stride) = layout.strides.get(buffer).copied().flatten() else { continue };
@@ -133,7 +171,7 @@ pub fn compare(
                         differences.first_undefined.get_or_insert_with(name);
                     }
                     _ => {
-                        return Err(RecordsDiffer {
+                        return Err(RecordsDiffer::Component {
                             output: name(),
                             record,
                             buffer: buffer as u32,
@@ -182,6 +220,19 @@ fn ulp_distance(bits: u32, a: u64, b: u64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shaders::ProbeShader;
+
+    #[test]
+    fn another_number_of_records_is_a_difference() {
+        let subject = Subject::built_in(ProbeShader::identify()).unwrap();
+        let of = |records: usize| [vec![7; 16 * records], Vec::new(), Vec::new(), Vec::new()];
+        let (few, many) = (of(2), of(3));
+        let by = |backend, buffers| Records { backend, buffers };
+        let differ = compare(&subject, &by(Backend::Compute, &few), &by(Backend::Native, &many))
+            .unwrap_err();
+        assert_eq!(differ.place(), (0, 32));
+        assert_eq!(differ.to_string(), "2 vertices are captured, not 3");
+    }
 
     #[test]
     fn distance_counts_representable_values() {

@@ -1,7 +1,7 @@
 //! The result of a probe run, for people, scripts and bug trackers.
 //!
 //! A runner makes a [`ProbeReport`], calls [`ProbeReport::record`] once per case, and passes the
-//! report to the code that shows it. Results are collected by backend and topology, in a [`Cell`],
+//! report to the code that shows it. Results are collected by backend and row, in a [`Cell`],
 //! and mismatches in full up to [`MAX_FAILURES`]. All files are written by [`write_atomically`]:
 //! completely or not at all.
 
@@ -16,6 +16,7 @@ mod host;
 mod json;
 pub(crate) mod names;
 mod results;
+mod row;
 #[cfg(test)]
 pub(crate) mod samples;
 mod support;
@@ -40,6 +41,7 @@ pub use host::HostInfo;
 use json::to_comparable_json;
 pub use json::to_json;
 pub use results::{CaseResult, Results};
+pub use row::{CapturedStage, Row};
 pub use support::BackendSupport;
 
 /// Version of the JSON. Raised if the meaning of a field changes or a field is removed.
@@ -116,7 +118,7 @@ pub struct Trace {
     pub primitives: Vec<PrimitiveDiff>,
 }
 
-/// The cases of one topology on one backend.
+/// The cases of one row of the table on one backend.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Cell {
     /// The backend that captured.
@@ -125,6 +127,9 @@ pub struct Cell {
     /// Topology of the cases.
     #[serde(with = "names::topology")]
     pub topology: PrimitiveTopology,
+    /// The stage that is captured.
+    #[serde(default)]
+    pub stage: CapturedStage,
     /// The number of cases that ran, with any result.
     pub run: u32,
     /// The number of right cases, including legally rotated ones.
@@ -142,6 +147,11 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// The row of the table.
+    pub const fn row(&self) -> Row {
+        Row { stage: self.stage, topology: self.topology }
+    }
+
     /// The number of wrong cases.
     pub const fn failed(&self) -> u32 {
         self.run - self.passed - self.errors
@@ -195,7 +205,7 @@ pub struct ProbeReport {
     pub options: Vec<String>,
     /// What was tried before the cases ran.
     pub trials: Vec<Tried>,
-    /// Results by backend and topology, in the order in which they were first recorded.
+    /// Results by backend and row, in the order in which they were first recorded.
     pub cells: Vec<Cell>,
     /// How each case came out, by pipeline, in the order in which they were first recorded.
     pub results: Vec<Results>,
@@ -241,17 +251,29 @@ impl ProbeReport {
         }
     }
 
-    /// The results of a topology on a backend, if there are any.
-    pub fn cell(&self, backend: Backend, topology: PrimitiveTopology) -> Option<&Cell> {
-        self.cells.iter().find(|c| c.backend == backend && c.topology == topology)
+    /// The results of a row on a backend, if there are any.
+    pub fn cell(&self, backend: Backend, row: impl Into<Row>) -> Option<&Cell> {
+        let row = row.into();
+        self.cells.iter().find(|cell| cell.backend == backend && cell.row() == row)
     }
 
-    fn cell_mut(&mut self, backend: Backend, topology: PrimitiveTopology) -> &mut Cell {
-        let found = |c: &Cell| c.backend == backend && c.topology == topology;
+    /// The rows of the table: those that have results; before there are any, those of vertex shaders.
+    pub fn rows(&self) -> impl Iterator<Item = Row> {
+        let has_row = |row: &Row| match self.cells.is_empty() {
+            true => row.stage == CapturedStage::Vertex,
+            false => self.cells.iter().any(|cell| cell.row() == *row),
+        };
+        Row::all().filter(has_row)
+    }
+
+    fn cell_mut(&mut self, backend: Backend, row: Row) -> &mut Cell {
+        let found = |cell: &Cell| cell.backend == backend && cell.row() == row;
+        let Row { stage, topology } = row;
         let index = self.cells.iter().position(found).unwrap_or_else(|| {
             self.cells.push(Cell {
                 backend,
                 topology,
+                stage,
                 run: 0,
                 passed: 0,
                 rotated: 0,
@@ -279,7 +301,7 @@ impl ProbeReport {
         if !matches!(verdict, Verdict::Mismatch(_)) {
             self.add_result(backend, case, CaseResult::Right);
         }
-        let cell = self.cell_mut(backend, case.topology);
+        let cell = self.cell_mut(backend, case.row());
         match verdict {
             Verdict::Match => {
                 cell.run += 1;
@@ -324,7 +346,7 @@ impl ProbeReport {
 
     fn record_failure(&mut self, failure: Failure) {
         self.add_result(failure.backend, &failure.case, CaseResult::Wrong);
-        let cell = self.cell_mut(failure.backend, failure.case.topology);
+        let cell = self.cell_mut(failure.backend, failure.case.row());
         cell.run += 1;
         cell.first_failure.get_or_insert_with(|| failure.clone());
         self.mismatch_count += 1;
@@ -337,7 +359,7 @@ impl ProbeReport {
     /// device was lost.
     pub fn record_error(&mut self, backend: Backend, case: &Case, error: impl Into<String>) {
         self.add_result(backend, case, CaseResult::NotRun);
-        let cell = self.cell_mut(backend, case.topology);
+        let cell = self.cell_mut(backend, case.row());
         cell.run += 1;
         cell.errors += 1;
         cell.first_error.get_or_insert_with(|| error.into());
@@ -350,20 +372,15 @@ impl ProbeReport {
         self.losses.push(LostCase { backend, case: case.clone(), how, command });
     }
 
-    /// Records that cases of a topology are left out on a backend, and why.
-    pub fn skip(
-        &mut self,
-        backend: Backend,
-        topology: PrimitiveTopology,
-        reason: impl Into<String>,
-    ) {
-        self.cell_mut(backend, topology).skipped.get_or_insert_with(|| reason.into());
+    /// Records that cases of a row are left out on a backend, and why.
+    pub fn skip(&mut self, backend: Backend, row: impl Into<Row>, reason: impl Into<String>) {
+        self.cell_mut(backend, row.into()).skipped.get_or_insert_with(|| reason.into());
     }
 
-    /// Whether a capture of that case is wanted for a picture: the first of its topology on a
+    /// Whether a capture of that case is wanted for a picture: the first of its row on a
     /// backend that fits a picture, see [`super::picture::vertex_count`].
     pub fn wants_trace(&self, backend: Backend, case: &Case) -> bool {
-        let is_alike = |t: &Trace| t.backend == backend && t.case.topology == case.topology;
+        let is_alike = |t: &Trace| t.backend == backend && t.case.row() == case.row();
         case.vertex_count == super::picture::vertex_count(case.topology)
             && !self.traces.iter().any(is_alike)
     }

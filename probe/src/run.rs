@@ -5,21 +5,23 @@
 //! own shaders the records are formulas, so every backend is compared with the same expectation,
 //! and so with the other backends. The records of a shader from a file are not known. They are
 //! captured first by the same backend, as a list of points (or of lines, if the shader must not be
-//! drawn as points), and compared with those of the first backend.
+//! drawn as points), and compared with those of the first backend. What a geometry shader from a file emits is captured
+//! first from a list of its primitives, whose vertices an index buffer has, and compared so, too.
 
 mod alone;
 mod case;
 mod counters;
 mod device;
 mod reference;
+mod shaded;
 mod speed;
 mod trials;
 
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use vkxfb::lower::{Backend, Lowered, compute};
-use vkxfb::runtime::{CaptureNeeds, Pipeline, PipelineDesc};
+use vkxfb::lower::{Backend, compute};
+use vkxfb::runtime::CaptureNeeds;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexFormat;
 
@@ -29,12 +31,13 @@ pub use self::trials::{run_trial, run_trials};
 
 use self::case::Prepared;
 use self::reference::{RecordTable, References};
+use self::shaded::{Kept, Shaded, capture, make_pipeline};
 use super::diagnose::{DiagnoseError, Fault, Mismatch, Verdict};
-use super::gpu::{BoundContents, CaptureRequest, Gpu, GpuError, VertexData};
+use super::gpu::{BoundContents, Gpu, GpuError};
 use super::plan::{Batch, BatchTooLarge, CaseGroup, Plan};
 use super::records::RecordsDiffer;
 use super::report::{Case, Failure, ProbeReport};
-use super::subject::{Subject, SubjectError};
+use super::subject::SubjectError;
 
 /// The progress of a run.
 #[derive(Debug, Clone, Copy)]
@@ -90,18 +93,18 @@ pub fn run_until_loss(
     let start = Instant::now();
     note_made_up(plan, report);
     let batches = plan.all_batches();
-    let mut references = References::default();
+    let mut shared = Shared::default();
     let mut loss = None;
     for (done, batch) in batches.iter().enumerate() {
         let Batch { group, draws } = batch;
         observe(Progress { done, total: batches.len(), group: *group });
         if let Some(reason) = unsupported(gpu, group) {
-            report.skip(group.backend, group.topology, reason);
+            report.skip(group.backend, group.row(), reason);
             continue;
         }
-        let mut forms = forms(group.backend);
+        let mut forms = forms(group);
         let all_forms = forms.len();
-        if let Err(error) = run_batch(gpu, group, draws, &mut forms, &mut references, report) {
+        if let Err(error) = run_batch(gpu, group, draws, &mut forms, &mut shared, report) {
             if error.is_fatal() {
                 let captured = (all_forms - forms.len()) * draws.len();
                 let case = if captured == 0 { 0 } else { captured + 1 };
@@ -120,6 +123,7 @@ pub fn run_until_loss(
             break;
         }
     }
+    shared.kept.destroy(gpu);
     report.longest_submission_s = gpu.longest_submission().as_secs_f64();
     report.elapsed_s = start.elapsed().as_secs_f64();
     loss
@@ -142,7 +146,7 @@ pub fn failing_module(
     plan: &Plan,
     target: &compute::Target,
 ) -> Result<Vec<u32>, SubjectError> {
-    let subject = plan.subjects.iter().find(|s| s.name == failure.case.shader);
+    let subject = plan.subjects.iter().find(|subject| subject.is_of(&failure.case));
     let lowered = subject.map(|s| s.lower(failure.backend, target)).transpose()?;
     Ok(lowered.map(|l| l.words).unwrap_or_default())
 }
@@ -158,11 +162,22 @@ fn has_topology(gpu: &Gpu, backend: Backend, topology: PrimitiveTopology) -> boo
 fn unsupported(gpu: &Gpu, group: &CaseGroup<'_>) -> Option<String> {
     let enabled = gpu.context().enabled();
     let is_graphics = group.backend != Backend::Compute;
+    if group.subject.geometry.is_some() {
+        match group.backend {
+            Backend::Vertex => {
+                return Some("the vertex backend takes vertex shaders alone".to_owned());
+            }
+            Backend::Native if !enabled.geometry_shader => {
+                return Some("no geometryShader".to_owned());
+            }
+            Backend::Native | Backend::Compute => {}
+        }
+    }
     if !has_topology(gpu, group.backend, group.topology) {
         return Some("no geometryShader: adjacency is illegal in a graphics pipeline".to_owned());
     }
     let is_points = group.topology == PrimitiveTopology::PointList;
-    if is_graphics && is_points && !group.subject.writes_point_size() {
+    if is_graphics && is_points && !group.subject.may_take_points() {
         return Some("the shader writes no PointSize: points are illegal then".to_owned());
     }
     // A graphics pipeline with a format that the device does not support is invalid, so its
@@ -215,14 +230,15 @@ impl BatchError {
     fn record(&self, backend: Backend, case: &Case, report: &mut ProbeReport) {
         match self {
             Self::Records { differ, .. } => {
+                let (buffer, byte_offset) = differ.place();
                 let mismatch = Mismatch {
                     fault: Fault::WrongBytes,
                     also: Vec::new(),
                     first: None,
                     differing_primitives: 0,
                     rotated_primitives: 0,
-                    buffer: differ.buffer,
-                    byte_offset: differ.byte_offset.cast_signed(),
+                    buffer,
+                    byte_offset: byte_offset.cast_signed(),
                     note: Some(self.to_string()),
                     excerpt: Vec::new(),
                 };
@@ -251,6 +267,7 @@ fn case_of(
 ) -> Case {
     Case {
         shader: group.subject.name.clone(),
+        geometry: group.subject.geometry.as_ref().map(|geometry| geometry.name.clone()),
         topology: group.topology,
         provoking: group.provoking,
         vertex_count,
@@ -259,12 +276,21 @@ fn case_of(
     }
 }
 
-/// Whether the topology is folded into each of a group's pipelines. Both kinds are in use, so both are probed.
-fn forms(backend: Backend) -> VecDeque<bool> {
-    match backend {
+/// Whether the topology is folded into each of a group's pipelines. Both kinds are in use, so both are probed; but of
+/// the probe's own geometry shaders only the one that takes every topology, and need not be made for each.
+fn forms(group: &CaseGroup<'_>) -> VecDeque<bool> {
+    match group.backend {
         Backend::Native => [false].into(),
+        _ if group.subject.geometry.is_some() && group.subject.has_formulas() => [false].into(),
         Backend::Vertex | Backend::Compute => [false, true].into(),
     }
+}
+
+/// What batches have in common.
+#[derive(Default)]
+struct Shared {
+    references: References,
+    kept: Kept,
 }
 
 /// Captures a batch with the group's pipelines, and records the verdicts. Takes those out of `forms` that are done.
@@ -273,14 +299,14 @@ fn run_batch(
     group: &CaseGroup<'_>,
     batch: &[(u32, u32)],
     forms: &mut VecDeque<bool>,
-    references: &mut References,
+    shared: &mut Shared,
     report: &mut ProbeReport,
 ) -> Result<(), BatchError> {
     let mut captured = batch.to_vec();
     captured.retain(|&(vertex_count, _)| {
         let reason = refused(group, vertex_count);
         if let Some(reason) = reason {
-            report.skip(group.backend, group.topology, reason);
+            report.skip(group.backend, group.row(), reason);
         }
         reason.is_none()
     });
@@ -290,7 +316,7 @@ fn run_batch(
     }
     group.check(batch)?;
     let contents = gpu.bind_contents(&group.subject.contents)?;
-    let result = run_bound(gpu, group, &contents, batch, forms, references, report);
+    let result = run_bound(gpu, group, &contents, batch, forms, shared, report);
     gpu.destroy_contents(contents);
     result
 }
@@ -302,118 +328,35 @@ fn run_bound(
     contents: &BoundContents,
     batch: &[(u32, u32)],
     forms: &mut VecDeque<bool>,
-    references: &mut References,
+    shared: &mut Shared,
     report: &mut ProbeReport,
 ) -> Result<(), BatchError> {
-    let (shader, table) = prepare(gpu, group, contents, batch, references, report)?;
+    let (shader, table) = prepare(gpu, group, contents, batch, shared, report)?;
     let shader = &shader;
     while let Some(&specialized) = forms.front() {
-        let pipeline = make_pipeline(gpu, group, shader, group.topology, specialized)?;
-        let cases: Vec<Prepared> = batch
-            .iter()
-            .map(|(vertices, instances)| Prepared::new(group, *vertices, *instances))
-            .collect();
-        let result = capture(gpu, &pipeline, shader, group.subject, group.topology, &cases);
-        gpu.destroy_pipeline(pipeline);
-        for (prepared, buffers) in cases.iter().zip(result?) {
-            prepared.judge(gpu, group, &table, &buffers, specialized, report)?;
+        let pipeline = shared.kept.pipeline(gpu, group, shader, specialized)?;
+        let prepared = |draw: &_| Prepared::new(group, table.primitives(group, *draw), *draw);
+        let cases: Vec<Prepared> = batch.iter().map(prepared).collect();
+        let result = capture(gpu, &pipeline, shader, group, &cases);
+        shared.kept.put(gpu, group, specialized, pipeline);
+        for (prepared, captured) in cases.iter().zip(result?) {
+            prepared.judge(gpu, group, &table, &captured, specialized, report)?;
         }
         forms.pop_front();
     }
     Ok(())
 }
 
-/// What the cases of a batch need: the shader, and the records of their largest draw.
+/// What the cases of a batch need: the shader, and what they write.
 fn prepare<'a>(
     gpu: &mut Gpu,
     group: &CaseGroup<'_>,
     contents: &'a BoundContents,
     batch: &[(u32, u32)],
-    references: &mut References,
+    shared: &mut Shared,
     report: &mut ProbeReport,
 ) -> Result<(Shaded<'a>, RecordTable), BatchError> {
-    let target = gpu.compute_target(group.backend)?;
-    let shader = Shaded { lowered: group.subject.lower(group.backend, &target)?, contents };
-    let max = |f: fn(&(u32, u32)) -> u32| batch.iter().map(f).max().unwrap_or(0);
-    let (max_vertices, max_instances) = (max(|b| b.0), max(|b| b.1));
-    let table = references.table(gpu, group, &shader, max_vertices, max_instances, report)?;
+    let shader = shared.kept.shaded(gpu, group, contents)?;
+    let table = shared.references.table(gpu, group, &shader, batch, report)?;
     Ok((shader, table))
-}
-
-/// A shader as a backend takes it, and what its descriptors hold.
-struct Shaded<'a> {
-    lowered: Lowered,
-    contents: &'a BoundContents,
-}
-
-fn make_pipeline(
-    gpu: &Gpu,
-    group: &CaseGroup<'_>,
-    shader: &Shaded<'_>,
-    topology: PrimitiveTopology,
-    specialize: bool,
-) -> Result<Pipeline, GpuError> {
-    let desc = PipelineDesc::new(&shader.lowered)
-        .topology(topology)
-        .dynamic_topology(!specialize)
-        .provoking_vertex(group.provoking)
-        .vertex_input(&group.subject.vertex_input)
-        .set_layouts(shader.contents.set_layouts())
-        .render_pass(gpu.render_pass())
-        .cache(ash::vk::PipelineCache::null());
-    // SAFETY: the context is of a live device, the module was lowered for this backend, and the set layouts have what it
-    // uses.
-    Ok(unsafe { Pipeline::new(gpu.context(), &desc) }?)
-}
-
-/// Captures prepared cases with one pipeline. Returns the allocations after the capture.
-fn capture(
-    gpu: &mut Gpu,
-    pipeline: &Pipeline,
-    shader: &Shaded<'_>,
-    subject: &Subject,
-    topology: PrimitiveTopology,
-    cases: &[Prepared],
-) -> Result<Vec<Vec<Option<Vec<u8>>>>, GpuError> {
-    let vertex_buffers: Vec<Vec<(u32, Vec<u8>)>> = cases
-        .iter()
-        .map(|case| {
-            let bindings = &subject.vertex_input.bindings;
-            let (vertices, instances) = (case.draw.vertex_count, case.draw.instance_count);
-            bindings
-                .iter()
-                .map(|b| (b.binding, subject.vertex_buffer(b, vertices, instances)))
-                .collect()
-        })
-        .collect();
-    let vertex_data: Vec<Vec<VertexData<'_>>> = vertex_buffers
-        .iter()
-        .map(|buffers| {
-            buffers.iter().map(|(binding, bytes)| VertexData { binding: *binding, bytes }).collect()
-        })
-        .collect();
-    let draws: Vec<_> = cases.iter().map(|case| [(topology, case.draw)]).collect();
-    let push_constants = [subject.contents.push_constants.clone()];
-    let pushed = if push_constants[0].is_empty() { &[] } else { &push_constants[..] };
-    let targets: Vec<_> = cases.iter().map(Prepared::targets).collect();
-    let requests: Vec<CaptureRequest<'_>> = draws
-        .iter()
-        .zip(&targets)
-        .zip(&vertex_data)
-        .map(|((draws, targets), vertex_data)| {
-            // Buffers after the last that is captured to are not bound.
-            let used = targets.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
-            CaptureRequest {
-                pipeline,
-                vertex_data,
-                descriptor_sets: shader.contents.sets(),
-                push_constants: pushed,
-                draws,
-                buffers: &targets[..used],
-            }
-        })
-        .collect();
-    // SAFETY: the pipeline is of this device, and the vertex data holds every vertex of the draws.
-    let results = unsafe { gpu.capture(&requests) }?;
-    Ok(results.into_iter().map(|result| result.buffers).collect())
 }

@@ -15,13 +15,14 @@ use serde::Serialize;
 
 use super::diagnose::{CapturedBuffer, Expectation, Fault, Verdict, VertexRef, diagnose};
 use super::sentinel::Fill;
+pub(super) use synthetic::Source;
 use synthetic::Synthetic;
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::topology::ProvokingVertex;
 
 /// One fault that was injected into one capture, and the verdict.
 #[derive(Debug, Clone, Serialize)]
 pub struct Check {
-    /// Topology of the capture.
+    /// Topology of the capture; for a geometry shader, that of its strips, with `emitted` before it.
     pub topology: String,
     /// Convention of the capture.
     pub provoking: String,
@@ -191,7 +192,7 @@ const INJECTIONS: &[Injection] = &[
 /// The function under test: [`diagnose`], or a replacement that must not pass.
 type Diagnosis = fn(&Expectation<'_>, &[CapturedBuffer<'_>]) -> Result<Verdict, String>;
 
-/// Injects every fault into a capture of every topology in both conventions.
+/// Injects every fault into a capture of every topology in both conventions, and of what geometry shaders emit.
 pub fn run() -> Vec<Check> {
     run_with(|e, c| diagnose(e, c).map_err(|error| error.to_string()))
 }
@@ -203,25 +204,19 @@ pub fn passed(checks: &[Check]) -> bool {
 
 fn run_with(diagnosis: Diagnosis) -> Vec<Check> {
     let mut checks = Vec::new();
-    for topology in PrimitiveTopology::ALL {
-        for provoking in ProvokingVertex::ALL {
-            for injection in INJECTIONS {
-                if injection.vertices <= topology.vertices_per_primitive() {
-                    checks.push(check(topology, provoking, injection, diagnosis));
-                }
+    for source in Source::all() {
+        let vertices = Synthetic::new(source).vertices_per_primitive();
+        for injection in INJECTIONS {
+            if injection.vertices as usize <= vertices {
+                checks.push(check(source, injection, diagnosis));
             }
         }
     }
     checks
 }
 
-fn check(
-    topology: PrimitiveTopology,
-    provoking: ProvokingVertex,
-    injection: &Injection,
-    diagnosis: Diagnosis,
-) -> Check {
-    let mut capture = Synthetic::new(topology, provoking);
+fn check(source: Source, injection: &Injection, diagnosis: Diagnosis) -> Check {
+    let mut capture = Synthetic::new(source);
     (injection.apply)(&mut capture);
     let verdict = diagnosis(&capture.expectation(), &capture.captured());
     let (passed, verdict) = match verdict {
@@ -241,8 +236,12 @@ fn check(
             (right, mismatch.to_string())
         }
     };
+    let (topology, provoking) = match source {
+        Source::Draw(topology, provoking) => (topology.to_string(), provoking),
+        Source::Emitted(strip) => (format!("emitted {strip}"), ProvokingVertex::First),
+    };
     Check {
-        topology: topology.name().to_owned(),
+        topology,
         provoking: provoking.to_string(),
         injected: injection.name,
         fault: injection.fault,
@@ -253,18 +252,20 @@ fn check(
 
 /// The trace of a right capture.
 #[cfg(test)]
-pub(super) fn sample_trace(topology: PrimitiveTopology) -> Vec<super::diagnose::PrimitiveDiff> {
-    let capture = Synthetic::new(topology, ProvokingVertex::First);
+pub(super) fn sample_trace(source: impl Into<Source>) -> Vec<super::diagnose::PrimitiveDiff> {
+    let capture = Synthetic::new(source.into());
     super::diagnose::trace(&capture.expectation(), &capture.captured(), 0, 0, 64).unwrap()
 }
 
-/// The verdict on each injection into a capture of that topology, as samples for pictures.
+/// The verdict on each injection into a capture, as samples for pictures.
 #[cfg(test)]
-pub(super) fn samples(topology: PrimitiveTopology) -> Vec<(&'static str, Verdict)> {
-    let fitting = INJECTIONS.iter().filter(|i| i.vertices <= topology.vertices_per_primitive());
+pub(super) fn samples(source: impl Into<Source>) -> Vec<(&'static str, Verdict)> {
+    let source = source.into();
+    let vertices = Synthetic::new(source).vertices_per_primitive();
+    let fitting = INJECTIONS.iter().filter(|i| i.vertices as usize <= vertices);
     fitting
         .map(|injection| {
-            let mut capture = Synthetic::new(topology, ProvokingVertex::First);
+            let mut capture = Synthetic::new(source);
             (injection.apply)(&mut capture);
             let verdict = diagnose(&capture.expectation(), &capture.captured());
             (injection.name, verdict.unwrap())
@@ -275,6 +276,7 @@ pub(super) fn samples(topology: PrimitiveTopology) -> Vec<(&'static str, Verdict
 #[cfg(test)]
 mod tests {
     use super::*;
+    use vkxfb::topology::PrimitiveTopology;
 
     #[test]
     fn every_fault_is_injected_and_named() {

@@ -1,4 +1,5 @@
-//! The probe's vertex shaders, and formulas for what they write.
+//! The probe's shaders, and formulas for what they write: vertex shaders, and [geometry shaders](ProbeGeometry) behind
+//! one of them.
 //!
 //! A record (the bytes of one vertex in one capture buffer) depends only on `VertexIndex`,
 //! `InstanceIndex` and the vertex buffers, whose contents are formulas, too. So each record can be
@@ -10,6 +11,10 @@
 //! include `firstVertex` and `firstInstance`. All offsets and strides are in bytes.
 
 #![forbid(unsafe_code)]
+
+mod geometry;
+
+pub use self::geometry::{Emitted, ProbeGeometry};
 
 use std::fmt;
 

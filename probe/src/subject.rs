@@ -1,23 +1,28 @@
-//! The shader that a probe captures: one of the probe's own, whose records are formulas, or a file.
+//! The shaders that a probe captures: some of the probe's own, whose records are formulas, or files.
 
 #![forbid(unsafe_code)]
 
+mod given;
 mod point_size;
 
 pub use self::point_size::writes_point_size;
 
 use std::path::Path;
 
-use spirv::ExecutionModel;
 use vkxfb::capture::{CaptureError, CaptureList, Layout};
 use vkxfb::lower::reflect::vertex_reads;
-use vkxfb::lower::{Backend, Captures, LowerError, Lowered, Shader, compute, native, vertex};
-use vkxfb::spirv::specialization::SpecializationConstant;
+use vkxfb::lower::{
+    Backend, Captures, LowerError, Lowered, LoweredGeometry, Shader, compute, native, vertex,
+};
 use vkxfb::spirv::{ParseError, words_from_bytes};
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::{InputRate, NumericClass, VertexBinding, VertexInput};
 
+use self::given::GivenShader;
 use crate::contents::{Contents, ContentsError, Given, Missing};
-use crate::shaders::ProbeShader;
+use crate::emission::Emission;
+use crate::report::Case;
+use crate::shaders::{ProbeGeometry, ProbeShader};
 
 /// A shader that cannot be probed.
 #[derive(Debug, thiserror::Error)]
@@ -62,11 +67,15 @@ pub enum SubjectError {
     },
 }
 
-/// A shader to be probed, in its lowered forms.
+/// A vertex shader to be probed, or one with the geometry shader behind it, in their lowered forms.
 #[derive(Debug, Clone)]
 pub struct Subject {
-    /// Name of the probe's shader, or the path of the file.
+    /// Name of the probe's vertex shader, or the path of the file.
     pub name: String,
+    /// The geometry shader behind it, which then is what is captured.
+    pub geometry: Option<SubjectGeometry>,
+    /// The only convention that a plan has it captured with, unless there are both.
+    pub provoking: Option<ProvokingVertex>,
     /// What it captures.
     pub layout: Layout,
     /// What it reads.
@@ -77,14 +86,21 @@ pub struct Subject {
     pub reads_undefined: bool,
     /// What its descriptors and push constants hold.
     pub contents: Contents,
-    words: Vec<u32>,
-    stage: Option<ExecutionModel>,
-    entry_point: Option<String>,
+    vertex: GivenShader,
     list: Option<CaptureList>,
-    /// Values of specialisation constants by `SpecId`.
-    constants: Vec<(u32, Vec<u8>)>,
     formulas: Option<ProbeShader>,
     writes_point_size: bool,
+}
+
+/// The geometry shader of a [`Subject`].
+#[derive(Debug, Clone)]
+pub struct SubjectGeometry {
+    /// Name of the probe's shader, or the path of the file.
+    pub name: String,
+    /// What it declares.
+    pub declared: LoweredGeometry,
+    stage: GivenShader,
+    formulas: Option<ProbeGeometry>,
 }
 
 /// The first vertex and instance of a probe's draws: not 0, so that whoever forgets them is found out.
@@ -99,23 +115,28 @@ impl Subject {
     /// None that is not a mistake of this crate.
     pub fn built_in(shader: ProbeShader) -> Result<Self, SubjectError> {
         let words = shader.words();
-        let lower = |source| SubjectError::Lower { name: shader.name.to_owned(), source };
-        let lowered = native::lower(&Shader::new(&words)).map_err(lower)?;
-        Ok(Self {
-            name: shader.name.to_owned(),
-            layout: lowered.layout,
-            unwritten: lowered.unwritten,
-            reads_undefined: lowered.reads_undefined,
-            vertex_input: shader.vertex_input.clone(),
-            contents: Contents::default(),
-            words,
-            stage: None,
-            entry_point: None,
-            list: None,
-            constants: Vec::new(),
-            formulas: Some(shader),
-            writes_point_size: true,
-        })
+        let given = Given::default();
+        let subject = Self::from_shader(shader.name, &Shader::new(&words), &given)?;
+        Ok(Self { vertex_input: shader.vertex_input.clone(), formulas: Some(shader), ..subject })
+    }
+
+    /// One of the probe's own geometry shaders, behind the vertex shader that it is for.
+    ///
+    /// # Errors
+    /// None that is not a mistake of this crate.
+    pub fn built_in_geometry(geometry: ProbeGeometry) -> Result<Self, SubjectError> {
+        let vertex = ProbeGeometry::vertex_shader();
+        let (words, own) = (vertex.words(), geometry.words());
+        let values = geometry.constants();
+        let behind = Shader::new(&own).specialization(&values);
+        let (name, given) = (geometry.name(), Given::default());
+        let behind = Some((name.as_str(), &behind));
+        let mut subject = Self::from_stages(vertex.name, &Shader::new(&words), behind, &given)?;
+        subject.formulas = Some(vertex);
+        if let Some(stage) = &mut subject.geometry {
+            stage.formulas = Some(geometry);
+        }
+        Ok(subject)
     }
 
     /// A SPIR-V file with capture decorations, as [`from_words`](Self::from_words).
@@ -150,43 +171,73 @@ impl Subject {
         shader: &Shader<'_>,
         given: &Given,
     ) -> Result<Self, SubjectError> {
-        let name = name.to_owned();
-        let lower = |source| SubjectError::Lower { name: name.clone(), source };
-        let writes_point_size = writes_point_size(shader.words)
-            .map_err(|source| SubjectError::Parse { file: name.clone(), source })?;
-        let lowered = native::lower(shader).map_err(lower)?;
+        Self::from_stages(name, shader, None, given)
+    }
+
+    /// The same with a geometry shader behind it, by its name, which then is what is captured: what
+    /// `vkxfb probe --shader FILE --geometry FILE` would take.
+    ///
+    /// # Errors
+    /// [`SubjectError`]
+    pub fn from_stages(
+        name: &str,
+        vertex: &Shader<'_>,
+        geometry: Option<(&str, &Shader<'_>)>,
+        given: &Given,
+    ) -> Result<Self, SubjectError> {
+        let captured = geometry.map_or(vertex, |(_, geometry)| geometry);
+        let captured_name = geometry.map_or(name, |(name, _)| name).to_owned();
+        let lower = |source| SubjectError::Lower { name: captured_name.clone(), source };
+        let before = geometry.map(|_| vertex);
+        let mut options = native::Options::new();
+        options.vertex_shader = before;
+        let lowered = native::lower_with(captured, &options).map_err(lower)?;
         // It may be captured, but there would be nothing to look at.
         if lowered.layout.outputs.is_empty() {
             return Err(lower(CaptureError::NothingCaptured.into()));
         }
-        let reads = vertex_reads(shader).map_err(lower)?;
-        let contents = Contents::of(shader, given, Missing::MakeUp)
-            .map_err(|source| SubjectError::Contents { name: name.clone(), source })?;
+        let of_vertex = |source| SubjectError::Lower { name: name.to_owned(), source };
+        let vertex_input = vertex_reads(vertex).map_err(of_vertex)?.packed_vertex_input();
+        let stages: Vec<&Shader<'_>> = before.into_iter().chain([captured]).collect();
+        let contents = Contents::of_stages(&stages, given, Missing::MakeUp)
+            .map_err(|source| SubjectError::Contents { name: captured_name.clone(), source })?;
         if lowered.effects.side_effects {
-            return Err(SubjectError::SideEffects { name });
+            return Err(SubjectError::SideEffects { name: captured_name });
         }
-        let constants = shader.specialization.iter();
+        let writes_point_size = writes_point_size(vertex.words)
+            .map_err(|source| SubjectError::Parse { file: name.to_owned(), source })?;
+        // Of a geometry shader only the compute backend says what it leaves unwritten.
+        let by_compute = before.and_then(|before| {
+            let options = compute::Options::new(&vertex_input).vertex_shader(before);
+            compute::lower(captured, &options).ok()
+        });
+        let declared = lowered.geometry();
+        let geometry = geometry.zip(declared).map(|((name, shader), declared)| SubjectGeometry {
+            name: name.to_owned(),
+            declared,
+            stage: GivenShader::of(shader),
+            formulas: None,
+        });
         Ok(Self {
-            vertex_input: reads.packed_vertex_input(),
+            name: name.to_owned(),
+            geometry,
+            provoking: None,
+            vertex_input,
             layout: lowered.layout,
-            unwritten: lowered.unwritten,
+            unwritten: by_compute.map_or(lowered.unwritten, |lowered| lowered.unwritten),
             reads_undefined: lowered.reads_undefined,
             contents,
-            words: shader.words.to_vec(),
-            stage: shader.stage,
-            entry_point: shader.entry_point.map(str::to_owned),
-            list: match shader.captures {
+            vertex: GivenShader::of(vertex),
+            list: match captured.captures {
                 Captures::Decorations | Captures::Nothing => None,
                 Captures::List(list) => Some(list.clone()),
             },
-            constants: constants.map(|value| (value.constant_id, value.data.to_vec())).collect(),
             formulas: None,
             writes_point_size,
-            name,
         })
     }
 
-    /// The shader as `backend` takes it, on the compute backend for `target`.
+    /// The shaders as `backend` takes them, on the compute backend for `target`.
     ///
     /// # Errors
     /// [`SubjectError::Lower`]
@@ -195,22 +246,59 @@ impl Subject {
         backend: Backend,
         target: &compute::Target,
     ) -> Result<Lowered, SubjectError> {
-        let values = self.constants.iter();
-        let values = values
-            .map(|(constant_id, data)| SpecializationConstant { constant_id: *constant_id, data });
-        let values: Vec<_> = values.collect();
-        let mut shader = Shader::new(&self.words).specialization(&values);
-        (shader.stage, shader.entry_point) = (self.stage, self.entry_point.as_deref());
-        shader.captures = self.list.as_ref().map_or(Captures::Decorations, Captures::List);
+        let vertex_values = self.vertex.values();
+        let vertex = self.vertex.shader(&vertex_values);
+        let behind = self.geometry.as_ref().map(|geometry| &geometry.stage);
+        let values = behind.map(GivenShader::values).unwrap_or_default();
+        let mut captured = behind.map_or(vertex, |stage| stage.shader(&values));
+        captured.captures = self.list.as_ref().map_or(Captures::Decorations, Captures::List);
+        let before = behind.map(|_| &vertex);
         match backend {
-            Backend::Native => native::lower(&shader),
-            Backend::Vertex => vertex::lower(&shader),
+            Backend::Native => {
+                let mut options = native::Options::new();
+                options.vertex_shader = before;
+                native::lower_with(&captured, &options)
+            }
+            Backend::Vertex => vertex::lower(&captured),
             Backend::Compute => {
-                let vertex_input = &self.vertex_input;
-                compute::lower(&shader, &compute::Options::new(vertex_input).target(*target))
+                let mut options = compute::Options::new(&self.vertex_input).target(*target);
+                options.vertex_shader = before;
+                compute::lower(&captured, &options)
             }
         }
-        .map_err(|source| SubjectError::Lower { name: self.name.clone(), source })
+        .map_err(|source| SubjectError::Lower { name: self.captured_name().to_owned(), source })
+    }
+
+    /// Whether a case is one of its.
+    pub fn is_of(&self, case: &Case) -> bool {
+        let geometry = self.geometry.as_ref().map(|geometry| &geometry.name);
+        self.name == case.shader && geometry == case.geometry.as_ref()
+    }
+
+    /// The name of the shader that is captured.
+    pub fn captured_name(&self) -> &str {
+        self.geometry.as_ref().map_or(&self.name, |geometry| &geometry.name)
+    }
+
+    /// Whether draws of a topology have primitives that it takes.
+    pub fn takes(&self, topology: PrimitiveTopology) -> bool {
+        let geometry = self.geometry.as_ref();
+        geometry.is_none_or(|geometry| geometry.declared.input.takes(topology))
+    }
+
+    /// Vertices of a captured primitive: 1, 2 or 3.
+    pub fn vertices_per_primitive(&self, topology: PrimitiveTopology) -> u32 {
+        let of_draw = topology.vertices_per_primitive();
+        self.geometry.as_ref().map_or(of_draw, |geometry| geometry.declared.output_vertices)
+    }
+
+    /// The most primitives that are captured of an instance of so many vertices; saturates.
+    pub fn most_primitives(&self, topology: PrimitiveTopology, vertices: u32) -> u64 {
+        let drawn = topology.primitive_count(vertices);
+        let Some(SubjectGeometry { declared, .. }) = &self.geometry else { return drawn };
+        // All vertices in one strip.
+        let strip = declared.max_vertices.saturating_sub(declared.output_vertices - 1);
+        drawn.saturating_mul(u64::from(declared.invocations) * u64::from(strip))
     }
 
     /// Whether [`records`](Self::records) knows what the shader writes.
@@ -227,9 +315,9 @@ impl Subject {
         }
     }
 
-    /// Whether a graphics pipeline of points may be made of it.
-    pub const fn writes_point_size(&self) -> bool {
-        self.writes_point_size
+    /// Whether a graphics pipeline that takes points may be made of it.
+    pub const fn may_take_points(&self) -> bool {
+        self.geometry.is_some() || self.writes_point_size
     }
 
     /// The records of `vertices` from [`FIRST_VERTEX`] on in `instances` from [`FIRST_INSTANCE`] on, as
@@ -245,6 +333,19 @@ impl Subject {
             shader.record(buffer, FIRST_INSTANCE + instance, FIRST_VERTEX + vertex, record);
         }
         Some(records)
+    }
+
+    /// What one of the probe's own geometry shaders emits for a draw from [`FIRST_VERTEX`] and [`FIRST_INSTANCE`] on, or
+    /// `None` if it is another, or there is none.
+    pub fn emission(
+        &self,
+        topology: PrimitiveTopology,
+        provoking: ProvokingVertex,
+        vertices: u32,
+        instances: u32,
+    ) -> Option<Emission> {
+        let formulas = self.geometry.as_ref()?.formulas?;
+        Some(formulas.emission(topology, provoking, vertices, instances))
     }
 
     /// The contents of a vertex buffer that serves that many vertices and instances from the firsts on.

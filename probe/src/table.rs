@@ -14,7 +14,6 @@ use std::fmt::{self, Write};
 use comfy_table::{Attribute, Cell as TableCell, Color, LineStyle, Table, TableStyle};
 use owo_colors::{OwoColorize, Style};
 use vkxfb::lower::Backend;
-use vkxfb::topology::PrimitiveTopology;
 
 use super::report::{Cell, Failure, Footnotes, LostCase, Outcome, ProbeReport};
 use super::trial::TrialResult;
@@ -125,13 +124,9 @@ fn write_results(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::
     }
     let backends = Backend::ALL.map(|b| TableCell::new(b).add_attribute(Attribute::Bold));
     table.set_header(std::iter::once(TableCell::new("topology")).chain(backends));
-    let was_run = |topology: &PrimitiveTopology| {
-        report.cells.is_empty() || report.cells.iter().any(|c| c.topology == *topology)
-    };
-    for topology in PrimitiveTopology::ALL.into_iter().filter(was_run) {
-        let results =
-            Backend::ALL.map(|backend| cell(report.cell(backend, topology), &mut footnotes));
-        table.add_row(std::iter::once(TableCell::new(topology)).chain(results));
+    for row in report.rows() {
+        let results = Backend::ALL.map(|backend| cell(report.cell(backend, row), &mut footnotes));
+        table.add_row(std::iter::once(TableCell::new(row)).chain(results));
     }
     writeln!(out, "{}", table.trim_fmt())?;
     for (number, text) in footnotes.iter() {
@@ -145,7 +140,7 @@ fn write_results(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::
     }
     for LostCase { backend, case, how, command } in &report.losses {
         writeln!(out)?;
-        writeln!(out, "{} on {backend}", paint.bad(format!("{}: lost", case.topology)))?;
+        writeln!(out, "{} on {backend}", paint.bad(format!("{}: lost", case.row())))?;
         write_wrapped(out, &case.to_string(), "  ", |line| paint.dim(line))?;
         write_wrapped(out, how, "  ", |line| line.to_owned())?;
         write_command(out, command)?;
@@ -199,7 +194,7 @@ fn cell(cell: Option<&Cell>, footnotes: &mut Footnotes) -> TableCell {
 fn write_failure(out: &mut String, failure: &Failure, paint: &Paint) -> fmt::Result {
     let Failure { backend, case, mismatch, command } = failure;
     writeln!(out)?;
-    writeln!(out, "{} on {backend}", paint.bad(format!("{}: {}", case.topology, mismatch.fault)))?;
+    writeln!(out, "{} on {backend}", paint.bad(format!("{}: {}", case.row(), mismatch.fault)))?;
     write_wrapped(out, &case.to_string(), "  ", |line| paint.dim(line))?;
     write_wrapped(out, &mismatch.to_string(), "  ", |line| line.to_owned())?;
 

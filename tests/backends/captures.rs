@@ -268,6 +268,8 @@ fn dispatches_fold_at_the_limit() {
             push_constants: &[],
             draws: &request.draws,
             buffers: &[Some(target)],
+            indices: &[],
+            counters: false,
         };
         // SAFETY: the pipeline is of this device and reads no vertex data.
         let error = unsafe { gpu.capture(&[request]) }.unwrap_err();
@@ -331,6 +333,8 @@ fn attributes_out_of_range_are_zero() {
             push_constants: &[],
             draws: &capture.draws,
             buffers: &[Some(target)],
+            indices: &[],
+            counters: false,
         };
         // SAFETY: the compute backend bounds what it reads.
         let found =

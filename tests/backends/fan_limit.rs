@@ -50,6 +50,8 @@ fn a_fan_is_captured_up_to_the_limit_and_refused_beyond() {
         push_constants: &[],
         draws: &[(FAN, draw(MAX_FAN_VERTICES + 1))],
         buffers: &[Some(target)],
+        indices: &[],
+        counters: false,
     };
     // SAFETY: the pipeline is of this device, and the shader reads no vertex data.
     let error = unsafe { gpu.capture(&[request]) }.unwrap_err();

@@ -113,6 +113,8 @@ fn primitives_of_each_topology_are_assembled() {
                     push_constants: &[],
                     draws: &draws.map(|draw| (topology, draw)),
                     buffers: &[Some(target)],
+                    indices: &[],
+                    counters: false,
                 };
                 // SAFETY: the pipeline is of this device.
                 let found = unsafe { gpu.capture(&[request]) }.unwrap().remove(0).buffers.remove(0);
@@ -237,6 +239,8 @@ fn capture_points(
         push_constants: &[],
         draws: &[(topology, draw)],
         buffers: &[Some(target)],
+        indices: &[],
+        counters: false,
     };
     // SAFETY: the pipeline and the set are of this device.
     let found = unsafe { gpu.capture(&[request]) }.unwrap().remove(0).buffers.remove(0).unwrap();

@@ -280,13 +280,15 @@ pub fn run(
             push_constants: &[],
             draws: &capture.draws,
             buffers: targets,
+            indices: &[],
+            counters: false,
         })
         .collect();
     // SAFETY: the pipeline is of this device; the vertex data holds every vertex.
     let results = unsafe { gpu.capture(&requests) }.unwrap();
     results
         .into_iter()
-        .map(|CaptureResult { captured, buffers }| Outcome {
+        .map(|CaptureResult { captured, buffers, .. }| Outcome {
             allocations: buffers,
             primitives_written: captured.primitives_written,
             primitives_needed: captured.primitives_needed,
@@ -404,6 +406,8 @@ impl Draws<'_> {
             push_constants,
             draws: &draws,
             buffers: &targets,
+            indices: &[],
+            counters: false,
         };
         // SAFETY: the pipeline is of this device, and the vertex data holds what is drawn.
         let found = unsafe { gpu.capture(&[request]) }.unwrap().remove(0).buffers;

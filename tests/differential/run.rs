@@ -179,6 +179,8 @@ impl ShaderWorker {
                 push_constants: &pushed[i],
                 draws: &job.case.draws,
                 buffers: &bound[i],
+                indices: &[],
+                counters: false,
             })
             .collect();
         // Every other time small draws are captured as large ones are.

@@ -5,10 +5,10 @@
 use vkxfb::lower::{Backend, Shader, compute, native, vertex};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
-use vkxfb_probe::diagnose::{CapturedBuffer, Expectation, Fault, Verdict, diagnose};
+use vkxfb_probe::diagnose::{CapturedBuffer, Expectation, Fault, Sequence, Verdict, diagnose};
 use vkxfb_probe::gpu::{OpenOptions, Resources};
 use vkxfb_probe::plan::Plan;
-use vkxfb_probe::records::{self, Records};
+use vkxfb_probe::records::{self, Records, RecordsDiffer};
 use vkxfb_probe::report::{Outcome, ProbeReport};
 use vkxfb_probe::run;
 use vkxfb_probe::subject::Subject;
@@ -387,7 +387,8 @@ fn the_probe_tells_undefined_from_wrong() {
         (Backend::Vertex, [1, 9, 0, 2, 7, 2]),
     ] {
         let differ = compare((backend, &found), Backend::Compute).unwrap_err();
-        assert_eq!(differ.output, if found[0] == 3 { "always" } else { "sometimes" });
+        let RecordsDiffer::Component { output, .. } = differ else { panic!("{differ}") };
+        assert_eq!(output, if found[0] == 3 { "always" } else { "sometimes" });
     }
 
     // The same within the captures of one backend.
@@ -401,10 +402,12 @@ fn the_probe_tells_undefined_from_wrong() {
             counter: None,
         };
         let expectation = Expectation {
-            topology: PrimitiveTopology::PointList,
-            provoking: ProvokingVertex::First,
+            sequence: Sequence::Assembled {
+                topology: PrimitiveTopology::PointList,
+                provoking: ProvokingVertex::First,
+                vertex_count: 2,
+            },
             preserves_provoking_vertex: true,
-            vertex_count: 2,
             instance_count: 1,
             layout: &subject.layout,
             records: [&ours[0], &[], &[], &[]],

@@ -274,7 +274,7 @@ fn record(
 
 fn leave_out(batches: &[Batch<'_>], why: &str, report: &mut ProbeReport) {
     for Batch { group, .. } in batches {
-        report.skip(group.backend, group.topology, why);
+        report.skip(group.backend, group.row(), why);
     }
 }
 

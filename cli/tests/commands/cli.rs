@@ -36,11 +36,27 @@ fn cells(json: &Value) -> Vec<(String, String, Value)> {
     cells.iter().map(|c| (text(&c["backend"]), text(&c["topology"]), c.clone())).collect()
 }
 
-/// Checks that every topology passes on exactly those backends, with nothing left out.
+/// Checks that geometry shaders pass behind every topology on exactly those backends, but for the vertex backend, which
+/// has none.
+#[track_caller]
+fn assert_covers_geometry(json: &Value, backends: &[Backend]) {
+    let mut cells = cells(json);
+    cells.retain(|(_, _, cell)| cell["stage"] == "geometry");
+    assert_eq!(cells.len(), backends.len() * PrimitiveTopology::ALL.len());
+    for (backend, _, cell) in cells {
+        assert_eq!(cell["run"], cell["passed"], "{cell}");
+        let is_left_out = backend == "vertex";
+        assert_eq!(cell["run"] == 0, is_left_out, "{cell}");
+        assert_eq!(cell["skipped"].is_string(), is_left_out, "{cell}");
+    }
+}
+
+/// Checks that vertex shaders pass with every topology on exactly those backends, with nothing left out.
 #[track_caller]
 fn assert_covers(json: &Value, backends: &[Backend]) {
     assert_eq!(json["outcome"], "all-right");
-    let cells = cells(json);
+    let mut cells = cells(json);
+    cells.retain(|(_, _, cell)| cell["stage"] == "vertex");
     assert_eq!(cells.len(), backends.len() * PrimitiveTopology::ALL.len());
     for backend in backends {
         for topology in PrimitiveTopology::ALL {
@@ -128,6 +144,7 @@ fn info_lists_devices_and_backends() {
 fn a_quick_probe_covers_every_topology_on_every_backend() {
     let ran = vkxfb(&["probe", "--device", "0", "--quick", "--validate", "--json"]).exits(0);
     assert_covers(&ran.json(), &Backend::ALL);
+    assert_covers_geometry(&ran.json(), &Backend::ALL);
     assert!(ran.stderr.is_empty(), "{}", ran.stderr);
 }
 
@@ -139,6 +156,7 @@ fn the_floor_is_probed_by_compute_alone() {
         .exits(0);
     let json = ran.json();
     assert_covers(&json, &[Backend::Compute]);
+    assert_covers_geometry(&json, &[Backend::Compute]);
     assert_eq!(json["reports"][0]["profile"], "bifrost");
     vkxfb(&[&FLOOR[..], &["--device", "0", "--backend", "native"]].concat())
         .refuses(&["native", "VK_EXT_transform_feedback"]);

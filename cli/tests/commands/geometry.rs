@@ -213,8 +213,13 @@ fn what_is_no_geometry_shader_is_refused_by_name() {
     let lines = ["--vertices", "4", "--topology", "line-list"];
     files.capture(&lines).refuses(&["takes Triangles", "line-list"]);
     files.capture(&["--vertices", "3", "--backend", "vertex"]).refuses(&["vertex shaders alone"]);
-    vkxfb(&["probe", "--shader", &files.vertex, "--geometry", &files.geometry])
-        .refuses(&["vkxfb capture --geometry"]);
+    let probe = ["probe", "--geometry", &files.geometry, "--varyings", "found"];
+    vkxfb(&probe).refuses(&["--geometry needs --shader FILE"]);
+    vkxfb(&[&probe[..], &["--shader", "identify"]].concat()).refuses(&["--varyings", "built in"]);
+    let built_in = ["probe", "--geometry", &files.geometry, "--shader", "identify"];
+    vkxfb(&built_in).refuses(&["identify is built in", "does not stand behind it"]);
+    let lines = ["--shader", &files.vertex, "--topology", "line-list"];
+    vkxfb(&[&probe[..], &lines].concat()).refuses(&["takes no primitives of line-list"]);
 }
 
 #[test]

@@ -16,5 +16,6 @@ mod layer;
 mod probe_compare;
 #[cfg(target_os = "linux")]
 mod probe_driver;
+mod probe_geometry;
 mod probe_isolate;
 mod probe_trials;

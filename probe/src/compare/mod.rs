@@ -24,8 +24,11 @@ pub struct CaseKey {
     pub backend: String,
     /// Topology of the draw.
     pub topology: String,
-    /// Name of the shader.
+    /// Name of the vertex shader.
     pub shader: String,
+    /// Name of the geometry shader that is captured behind it, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub geometry: Option<String>,
     /// Convention of the pipeline.
     pub provoking: String,
     /// Whether the topology was folded into the pipeline.

@@ -255,6 +255,12 @@ impl<'a> Field<'a> {
             backend: text("backend")?,
             topology: text("topology")?,
             shader: text("shader")?,
+            // Older reports have none.
+            geometry: self
+                .optional("geometry")
+                .map(|name| name.text())
+                .transpose()?
+                .map(str::to_owned),
             provoking: text("provoking")?,
             specialized: self.member("specialized")?.truth()?,
             vertex_count: 0,

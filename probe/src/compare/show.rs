@@ -22,9 +22,12 @@ struct PipelineOf<'a>(&'a CaseKey);
 
 impl Display for PipelineOf<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let CaseKey { backend, topology, shader, provoking, specialized, .. } = self.0;
-        let shader = printable(shader);
-        write!(f, "{backend} {topology}, shader {shader}, {provoking} vertex provokes")?;
+        let CaseKey { backend, topology, shader, geometry, provoking, specialized, .. } = self.0;
+        write!(f, "{backend} {topology}, shader {}, ", printable(shader))?;
+        if let Some(geometry) = geometry {
+            write!(f, "geometry shader {}, ", printable(geometry))?;
+        }
+        write!(f, "{provoking} vertex provokes")?;
         f.write_str(if *specialized { ", topology folded in" } else { "" })
     }
 }

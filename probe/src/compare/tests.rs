@@ -150,3 +150,16 @@ fn what_is_no_report_is_refused_by_field() {
     let missing = Recorded::read(Path::new("/missing/a.md")).unwrap_err();
     assert!(matches!(missing, ReadError::File { .. }), "{missing}");
 }
+
+/// Behind a geometry shader a case is another one than without; reports that know of none are of vertex shaders.
+#[test]
+fn cases_of_geometry_shaders_are_told_apart() {
+    let older = small(&[("right", "1x1")], &[("right", "7x1")]);
+    let mut after = small(&[("right", "1x1")], &[("wrong", "7x1")]);
+    after["reports"][0]["results"][1]["geometry"] = "g".into();
+    let comparison = Comparison::new(&parse(&older), &parse(&after));
+    assert_eq!(draws(&comparison.new), [("t".to_owned(), 7, 1)]);
+    assert_eq!(draws(&comparison.gone), [("t".to_owned(), 7, 1)]);
+    assert_eq!((comparison.still_right, comparison.became_wrong.len()), (1, 0));
+    assert!(comparison.to_string().contains("shader t, geometry shader g, "), "{comparison}");
+}

@@ -44,8 +44,7 @@ impl<'a> Capture<'a> {
         expectation: &'a Expectation<'a>,
         captured: &'a [CapturedBuffer<'a>],
     ) -> Result<Self, DiagnoseError> {
-        let needed = expectation.topology.primitive_count(expectation.vertex_count)
-            * u64::from(expectation.instance_count);
+        let needed = expectation.sequence.primitive_count() * u64::from(expectation.instance_count);
         let written = expectation.primitives_written;
         if written > needed {
             return Err(DiagnoseError::Primitives { written, needed });
@@ -88,15 +87,19 @@ impl<'a> Capture<'a> {
 
     fn records_are_right(&self, buffer: &Buffer<'_>) -> bool {
         let e = self.expectation;
-        let of_instance = (e.vertex_count as usize) * buffer.stride;
-        let outputs = e.topology.output_count(e.vertex_count);
+        let of_instance = e.sequence.vertex_count() as usize * buffer.stride;
+        let outputs = e.sequence.output_count();
         let written = buffer.captured.bytes.get(buffer.start..buffer.end).unwrap_or_default();
         let mut captured = written.chunks_exact(buffer.stride);
         for instance in buffer.records.chunks_exact(of_instance.max(1)) {
             for (output, record) in (0..outputs).zip(&mut captured) {
-                let vertex = e.topology.gather(e.provoking, output) as usize;
-                let expected = &instance[vertex * buffer.stride..][..buffer.stride];
-                if !buffer.defined.iter().all(|r| record[r.clone()] == expected[r.clone()]) {
+                let vertex = e.sequence.gather(output) as usize;
+                let start = vertex.saturating_mul(buffer.stride);
+                let expected = instance.get(start..).and_then(|rest| rest.get(..buffer.stride));
+                let is_right = |expected: &[u8]| {
+                    buffer.defined.iter().all(|r| record[r.clone()] == expected[r.clone()])
+                };
+                if !expected.is_some_and(is_right) {
                     return false;
                 }
             }
@@ -105,11 +108,11 @@ impl<'a> Capture<'a> {
     }
 
     pub fn vertices_per_primitive(&self) -> u64 {
-        u64::from(self.expectation.topology.vertices_per_primitive())
+        u64::from(self.expectation.sequence.vertices_per_primitive())
     }
 
     pub fn primitives_per_instance(&self) -> u64 {
-        self.expectation.topology.primitive_count(self.expectation.vertex_count)
+        self.expectation.sequence.primitive_count()
     }
 
     /// The number of primitives of the draw, whether or not they are written.
@@ -135,10 +138,7 @@ impl<'a> Capture<'a> {
         let m = self.vertices_per_primitive();
         let (instance, primitive) = self.locate(primitive);
         (primitive * m..(primitive + 1) * m)
-            .map(|output| VertexRef {
-                instance,
-                vertex: u32::try_from(e.topology.gather(e.provoking, output)).unwrap_or(u32::MAX),
-            })
+            .map(|output| VertexRef { instance, vertex: e.sequence.gather(output) })
             .collect()
     }
 
@@ -211,17 +211,18 @@ impl<'a> Capture<'a> {
         expected: Option<VertexRef>,
     ) -> Option<VertexRef> {
         let e = self.expectation;
-        let count = u64::from(e.vertex_count) * u64::from(e.instance_count);
+        let vertex_count = e.sequence.vertex_count();
+        let count = u64::from(vertex_count) * u64::from(e.instance_count);
         let by_content = by_content.get_or_init(|| {
             let mut by_content = HashMap::new();
             for index in 0..u32::try_from(count).unwrap_or(u32::MAX) {
-                let hash = hash(buffers, |b| b.record_of(e, split(index, e.vertex_count)));
+                let hash = hash(buffers, |b| b.record_of(e, split(index, vertex_count)));
                 by_content.entry(hash).or_insert(index);
             }
             by_content
         });
         let index = *by_content.get(&hash(buffers, |b| b.captured_record(record)))?;
-        let found = split(index, e.vertex_count);
+        let found = split(index, vertex_count);
         let holds = |v: &VertexRef| buffers.iter().all(|b| b.holds(e, record, *v));
         // If several instances write the same, prefers the expected instance.
         let here = expected.map(|x| VertexRef { instance: x.instance, ..found });
@@ -278,13 +279,14 @@ impl<'a> Buffer<'a> {
             split_record(expectation.layout, expectation.undefined, buffer, stride)?;
         let records = expectation.records[buffer as usize];
         let stride = u64::from(stride);
-        let vertices = u64::from(expectation.vertex_count) * u64::from(expectation.instance_count);
+        let vertices =
+            u64::from(expectation.sequence.vertex_count()) * u64::from(expectation.instance_count);
         let expected = vertices.saturating_mul(stride);
         let found = records.len() as u64;
         if found != expected {
             return Err(DiagnoseError::Records { buffer, expected, found });
         }
-        let m = u64::from(expectation.topology.vertices_per_primitive());
+        let m = u64::from(expectation.sequence.vertices_per_primitive());
         let needed = (expectation.primitives_written * m).saturating_mul(stride);
         let size = bound.end - bound.start;
         if position.saturating_add(needed) > size && needed > 0 {
@@ -316,7 +318,8 @@ impl<'a> Buffer<'a> {
     }
 
     fn record_of(&self, e: &Expectation<'_>, v: VertexRef) -> Option<&'a [u8]> {
-        let index = v.instance as usize * e.vertex_count as usize + v.vertex as usize;
+        let vertices = e.sequence.vertex_count() as usize;
+        let index = v.instance as usize * vertices + v.vertex as usize;
         self.records.get(index * self.stride..(index + 1) * self.stride)
     }
 

@@ -4,7 +4,7 @@
 //! with the primitives of all instances one after the other. A record has a part in each capture
 //! buffer, with a stride, ranges of bytes that outputs cover, and gaps that must not be written.
 //! [`Expectation`] says which records a draw writes, according to the model on the CPU
-//! ([`PrimitiveTopology::gather`]). [`CapturedBuffer`] contains all the memory that was read back,
+//! ([`Sequence`]). [`CapturedBuffer`] contains all the memory that was read back,
 //! including the guards on both sides of the bound range. All of it was filled with
 //! [`super::sentinel`] before the capture.
 //!
@@ -19,6 +19,7 @@
 mod decode;
 mod faults;
 mod primitives;
+mod sequence;
 mod spans;
 mod steps;
 mod surroundings;
@@ -27,33 +28,28 @@ mod tests;
 
 use std::ops::Range;
 
-use vkxfb::capture::{Layout, MAX_XFB_BUFFERS};
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
-
 pub use faults::{Fault, Mismatch, PrimitiveDiff, Slot, Verdict, VertexRef};
+pub use sequence::Sequence;
 pub use steps::missing_step;
+use vkxfb::capture::{Layout, MAX_XFB_BUFFERS};
 
-/// What a draw writes.
+/// What a draw writes to the buffers of one stream.
 #[derive(Debug, Clone, Copy)]
 pub struct Expectation<'a> {
-    /// Topology of the draw.
-    pub topology: PrimitiveTopology,
-    /// The convention of the pipeline.
-    pub provoking: ProvokingVertex,
+    /// The primitives of one instance.
+    pub sequence: Sequence<'a>,
     /// Whether the capture promises the order of the vertices within a primitive: for the native
     /// backend
     /// `VkPhysicalDeviceProvokingVertexFeaturesEXT::transformFeedbackPreservesProvokingVertex` (and
     /// for fans `transformFeedbackPreservesTriangleFanProvokingVertex`), always true for the other
     /// backends. If false, a rotated triangle is legal.
     pub preserves_provoking_vertex: bool,
-    /// Vertices of one instance. With an index buffer, the number of indices.
-    pub vertex_count: u32,
-    /// Instances of the draw.
+    /// Instances of the draw, which all have the same primitives, but of vertices of their own.
     pub instance_count: u32,
     /// Where the outputs go.
     pub layout: &'a Layout,
     /// The records of all vertices, for each capture buffer. The record of vertex v of instance k
-    /// starts at byte (k * `vertex_count` + v) * stride. Bytes that no output covers are ignored.
+    /// starts at byte (k * [`Sequence::vertex_count`] + v) * stride. Bytes that no output covers are ignored.
     /// Empty for buffers that are not captured to or not bound.
     pub records: [&'a [u8]; MAX_XFB_BUFFERS],
     /// Indices in the layout of outputs with undefined values: the shader does not write them on

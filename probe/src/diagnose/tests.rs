@@ -3,6 +3,7 @@ use crate::sentinel;
 use proptest::prelude::*;
 use vkxfb::capture::CapturedOutput;
 use vkxfb::spirv::Id;
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::NumericClass;
 
 const GUARD: usize = 20;
@@ -106,10 +107,12 @@ impl Right {
 
     fn diagnose(&self) -> Verdict {
         let expectation = Expectation {
-            topology: self.topology,
-            provoking: self.provoking,
+            sequence: Sequence::Assembled {
+                topology: self.topology,
+                provoking: self.provoking,
+                vertex_count: self.vertex_count,
+            },
             preserves_provoking_vertex: true,
-            vertex_count: self.vertex_count,
             instance_count: self.instance_count,
             layout: &self.layout,
             records: self.records.each_ref().map(|r| r.as_slice()),
@@ -253,10 +256,12 @@ fn contradictions_are_errors() {
     let records = [0; 48];
     let bytes = [0; 100];
     let expectation = Expectation {
-        topology: PrimitiveTopology::PointList,
-        provoking: ProvokingVertex::First,
+        sequence: Sequence::Assembled {
+            topology: PrimitiveTopology::PointList,
+            provoking: ProvokingVertex::First,
+            vertex_count: 3,
+        },
         preserves_provoking_vertex: true,
-        vertex_count: 3,
         instance_count: 1,
         layout: &layout,
         records: [&records, &[], &[], &[]],

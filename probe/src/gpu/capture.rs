@@ -14,7 +14,7 @@ use vkxfb::lower::Backend;
 use vkxfb::runtime::{Arena, ArenaDesc, Captured, Draw, MemoryLocation, Pipeline};
 use vkxfb::topology::PrimitiveTopology;
 
-use self::slots::{Placed, SLOT, Slots, check_targets, fill, results};
+use self::slots::{COUNTERS, Placed, SLOT, Slots, check_targets, fill, results};
 use self::steps::{Buffers, Steps};
 use super::pace::work;
 use super::{Gpu, GpuError};
@@ -53,8 +53,13 @@ pub struct CaptureRequest<'a> {
     pub push_constants: &'a [Vec<u8>],
     /// The draws, in order.
     pub draws: &'a [(PrimitiveTopology, Draw)],
+    /// An index buffer, from whose first index on each draw takes as many as it has vertices; `first_vertex` is added to
+    /// them. Empty for draws without indices.
+    pub indices: &'a [u32],
     /// The capture buffers, by their `XfbBuffer` number.
     pub buffers: &'a [Option<CaptureTarget<'a>>],
+    /// Whether End writes a counter for each buffer. Not on the vertex backend.
+    pub counters: bool,
 }
 
 /// What a request gave.
@@ -64,6 +69,9 @@ pub struct CaptureResult {
     pub captured: Captured,
     /// Each buffer as it is afterwards, guard areas included.
     pub buffers: Vec<Option<Vec<u8>>>,
+    /// The counter of each buffer, where [they were asked for](CaptureRequest::counters): bytes from the start of the
+    /// bound range.
+    pub counters: [Option<u32>; MAX_XFB_BUFFERS],
 }
 
 /// A step of [`Gpu::capture`].
@@ -140,6 +148,8 @@ impl Gpu {
                     .map(|b| b.as_ref().map(|b| target_slots.take(b.initial.len())))
                     .collect(),
                 vertices: vertices.map(|v| vertex_slots.take(v.bytes.len())).collect(),
+                indices: vertex_slots.take(size_of_val(request.indices)),
+                counters: request.counters.then(|| target_slots.take(COUNTERS)),
             });
         }
         let (targets, vertices) = (target_slots.size.max(SLOT), vertex_slots.size.max(SLOT));
@@ -170,14 +180,21 @@ impl Gpu {
         })
     }
 
-    /// Usage of capture buffers and of vertex buffers for every backend of the device.
+    /// Usage of buffers that are captured to, with counters, and of those with vertices and indices, for every backend
+    /// of the device.
     fn usages(&self) -> (vk::BufferUsageFlags, vk::BufferUsageFlags) {
         let none = (vk::BufferUsageFlags::empty(), vk::BufferUsageFlags::empty());
+        let ctx = &self.context;
         self.backends().iter().fold(none, |(capture, vertex), &backend| {
-            (
-                capture | self.context.capture_buffer_usage(backend),
-                vertex | self.context.vertex_buffer_usage(backend),
-            )
+            let (mut capture, mut vertex) = (
+                capture | ctx.capture_buffer_usage(backend),
+                vertex | ctx.vertex_buffer_usage(backend),
+            );
+            if backend != Backend::Vertex {
+                capture |= ctx.counter_buffer_usage(backend);
+                vertex |= ctx.index_buffer_usage(backend);
+            }
+            (capture, vertex)
         })
     }
 

@@ -176,6 +176,8 @@ fn native_captures_in_one_batch() {
         push_constants: &[],
         draws: &draws,
         buffers: &buffers,
+        indices: &[],
+        counters: false,
     };
     // SAFETY: the draws stay within 50 vertices.
     let results = unsafe { gpu.capture(&[request; 3]) }.unwrap();
@@ -221,6 +223,8 @@ fn a_capture_without_its_barrier_is_reported() {
         push_constants: &[],
         draws: &[(PrimitiveTopology::TriangleStrip, draw)],
         buffers: &[Some(CaptureTarget { initial: &bytes, offset: 0, size: 64 })],
+        indices: &[],
+        counters: false,
     };
     let mut hazards = |omitted| {
         // SAFETY: a copy reads what is captured, which no command goes by.
@@ -304,6 +308,8 @@ fn a_capture_that_cannot_be_recorded_leaves_the_device_usable() {
         push_constants: &[],
         draws: &strip,
         buffers: &[Some(target)],
+        indices: &[],
+        counters: false,
     };
     let cases = [
         (CaptureRequest { buffers: &[None], ..request }, "no capture buffer is bound"),

@@ -15,7 +15,7 @@ use vkxfb::lower::Backend;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use super::picture;
-use super::report::{Cell, Failure, Footnotes, Outcome, ProbeReport, TOOL_VERSION, Trace};
+use super::report::{Cell, Failure, Footnotes, Outcome, ProbeReport, Row, TOOL_VERSION, Trace};
 
 /// Text that is written with the special characters of HTML escaped.
 struct Escaped<'a>(&'a str);
@@ -106,16 +106,15 @@ fn write_traces(page: &mut String, report: &ProbeReport) -> fmt::Result {
         return Ok(());
     }
     write_pictures_head(page, "What was captured of each topology")?;
-    for topology in PrimitiveTopology::ALL {
+    for row in Row::all() {
         for provoking in ProvokingVertex::ALL {
-            let is_alike =
-                |t: &&Trace| (t.case.topology, t.case.provoking) == (topology, provoking);
+            let is_alike = |t: &&Trace| (t.case.row(), t.case.provoking) == (row, provoking);
             let alike = report.traces.iter().filter(is_alike);
             let captured: Vec<_> = alike.map(|t| (t.backend, t.primitives.as_slice())).collect();
             if captured.is_empty() {
                 continue;
             }
-            let pictures = picture::traces(topology, provoking, &captured).join("\n");
+            let pictures = picture::traces(row, provoking, &captured).join("\n");
             writeln!(page, "<figure class=\"traces\">{pictures}</figure>")?;
         }
     }
@@ -193,10 +192,10 @@ fn write_table(page: &mut String, report: &ProbeReport) -> fmt::Result {
         write!(page, "<th>{backend}</th>")?;
     }
     writeln!(page, "</tr></thead>\n<tbody>")?;
-    for topology in PrimitiveTopology::ALL {
-        write!(page, "<tr><th>{}</th>", Breakable(&picture::title(topology)))?;
+    for row in report.rows() {
+        write!(page, "<tr><th>{}</th>", Breakable(&picture::title(row)))?;
         for backend in Backend::ALL {
-            write_cell(page, report.cell(backend, topology), &mut footnotes)?;
+            write_cell(page, report.cell(backend, row), &mut footnotes)?;
         }
         writeln!(page, "</tr>")?;
     }
@@ -253,7 +252,7 @@ fn write_failure(page: &mut String, failure: &Failure) -> fmt::Result {
          <p>{}</p>\n<p class=\"note\">{}. {differ}; first wrong byte: buffer {}, {} \
          from the start of the bound range.</p>\n<pre>{}</pre>",
         mismatch.fault,
-        Breakable(&picture::title(case.topology)),
+        Breakable(&picture::title(case.row())),
         backend,
         Escaped(&mismatch.to_string()),
         Escaped(&case.to_string()),
@@ -262,7 +261,7 @@ fn write_failure(page: &mut String, failure: &Failure) -> fmt::Result {
         Escaped(command)
     )?;
     if !mismatch.excerpt.is_empty() {
-        let picture = picture::comparison(case.topology, case.provoking, mismatch);
+        let picture = picture::comparison(case.row(), case.provoking, mismatch);
         writeln!(page, "<figure>{picture}</figure>")?;
     }
     writeln!(page, "</section>")

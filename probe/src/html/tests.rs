@@ -40,7 +40,7 @@ fn without_captures_the_topologies_are_shown_as_they_should_be() {
 #[test]
 fn every_backend_is_pictured() {
     let report = sample_report();
-    assert_eq!(report.traces.len(), 2 * PrimitiveTopology::ALL.len());
+    assert_eq!(report.traces.len(), 2 * PrimitiveTopology::ALL.len() + 1);
     let page = render(&[report]);
     for topology in PrimitiveTopology::ALL {
         let name = picture::title(topology);
@@ -49,6 +49,14 @@ fn every_backend_is_pictured() {
         assert_eq!((count("captured, native"), count("captured, compute")), (1, 1));
         assert_eq!(count("captured, vertex"), 0);
     }
+    // What a geometry shader emits has a picture of its own, and a row of the table.
+    for what in ["expected", "captured, compute", "expected and captured"] {
+        assert!(
+            page.contains(&format!("<title>POINT_LIST into geometry, {what}</title>")),
+            "{what}"
+        );
+    }
+    assert!(page.contains("<th>POINT_<wbr>LIST into geometry</th>"));
 }
 
 /// On a narrow screen, long names break between their words.

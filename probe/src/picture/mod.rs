@@ -23,7 +23,9 @@ use svg::Document;
 use svg::node::element::{Group, Rectangle, Style, Text, Title};
 
 use super::diagnose::{Fault, Mismatch, PrimitiveDiff, Slot, VertexRef};
+use super::report::{CapturedStage, Row};
 pub use lettering::text_width;
+
 pub use wireframe::{Drawing, wireframe};
 
 use lettering::{Lettering, Lines};
@@ -35,6 +37,9 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 /// The style sheet of the pictures. A page that has them inline needs it once.
 pub const STYLE: &str = include_str!("picture.css");
 
+/// The most primitives of a geometry shader in a picture.
+pub const EMITTED: usize = 8;
+
 /// Width of a panel in user units.
 const WIDTH: f32 = 400.0;
 /// From the sides to lines of text.
@@ -42,9 +47,14 @@ const MARGIN: f32 = 16.0;
 /// Height of a line below the panels.
 const LINE: f32 = 18.0;
 
-/// The name in Vulkan, without the prefix.
-pub fn title(topology: PrimitiveTopology) -> String {
-    topology.name().replace('-', "_").to_uppercase()
+/// The name of the topology in Vulkan, without the prefix, and what comes behind.
+pub fn title(row: impl Into<Row>) -> String {
+    let row = row.into();
+    let name = row.topology.name().replace('-', "_").to_uppercase();
+    match row.stage {
+        CapturedStage::Vertex => name,
+        CapturedStage::Geometry => format!("{name} into geometry"),
+    }
 }
 
 /// The number of vertices that pictures of a topology have room for. An instance with so many
@@ -64,22 +74,19 @@ pub fn expected(topology: PrimitiveTopology, provoking: ProvokingVertex) -> Stri
 
 /// A picture of the expected primitives around a fault, beside the captured ones, for a page that
 /// contains [`STYLE`].
-pub fn comparison(
-    topology: PrimitiveTopology,
-    provoking: ProvokingVertex,
-    mismatch: &Mismatch,
-) -> String {
-    mismatch_document(topology, provoking, mismatch, Usage::Inline).to_string()
+pub fn comparison(row: impl Into<Row>, provoking: ProvokingVertex, mismatch: &Mismatch) -> String {
+    mismatch_document(row.into(), provoking, mismatch, Usage::Inline).to_string()
 }
 
 /// Pictures of an instance as expected, and as each backend captured it, from
 /// [`super::diagnose::trace`]. For a page that contains [`STYLE`].
 pub fn traces(
-    topology: PrimitiveTopology,
+    row: impl Into<Row>,
     provoking: ProvokingVertex,
     captured: &[(Backend, &[PrimitiveDiff])],
 ) -> Vec<String> {
-    let name = title(topology);
+    let row = row.into();
+    let name = title(row);
     let picture = |shown: &Shown<'_>, (head, panel): (Head, Group), what: &str| {
         let height = head.height() + shown.stage.height;
         let document = document(WIDTH, height, &format!("{name}, {what}"), Usage::Inline);
@@ -87,7 +94,7 @@ pub fn traces(
     };
     let mut pictures = Vec::new();
     for (by, diffs) in captured {
-        let shown = shown(topology, diffs);
+        let shown = shown(row, diffs);
         if pictures.is_empty() {
             pictures.push(picture(&shown, shown.expected(provoking), "expected"));
         }
@@ -99,11 +106,11 @@ pub fn traces(
 
 /// A [`comparison`] as a separate file.
 pub fn comparison_file(
-    topology: PrimitiveTopology,
+    row: impl Into<Row>,
     provoking: ProvokingVertex,
     mismatch: &Mismatch,
 ) -> String {
-    mismatch_document(topology, provoking, mismatch, Usage::File).to_string()
+    mismatch_document(row.into(), provoking, mismatch, Usage::File).to_string()
 }
 
 /// All topologies as they should be captured, as a separate file.
@@ -152,11 +159,12 @@ fn subtitle(topology: PrimitiveTopology, stage: &Stage, provoking: ProvokingVert
 }
 
 fn expected_panel(stage: &Stage, provoking: ProvokingVertex, head: &Head, height: f32) -> Group {
-    let m = u64::from(stage.topology.vertices_per_primitive());
+    let topology = stage.row.topology;
+    let m = u64::from(topology.vertices_per_primitive());
     let mut panel = Panel::new(stage, "xf-expected");
     for primitive in stage.first..stage.first + stage.primitives {
         let vertices = (primitive * m..(primitive + 1) * m)
-            .map(|output| stage.topology.gather(provoking, output))
+            .map(|output| topology.gather(provoking, output))
             .collect::<Vec<_>>();
         panel.right(primitive, &vertices);
     }
@@ -168,12 +176,12 @@ fn expected_panel(stage: &Stage, provoking: ProvokingVertex, head: &Head, height
 /// A document with the expected and the captured picture, side by side, and the differences below
 /// them.
 fn mismatch_document(
-    topology: PrimitiveTopology,
+    row: Row,
     provoking: ProvokingVertex,
     mismatch: &Mismatch,
     usage: Usage,
 ) -> Document {
-    let shown = shown(topology, &mismatch.excerpt);
+    let shown = shown(row, &mismatch.excerpt);
     let width = WIDTH * 2.0;
     let captions = captions(mismatch, &shown.diffs);
     let captions = captions
@@ -185,7 +193,7 @@ fn mismatch_document(
     let head = expected.0.height().max(captured.0.height());
     let below = head + shown.stage.height;
     let height = below + captions.iter().map(Lines::height).sum::<f32>() + 6.0;
-    let description = format!("{}, expected and captured", title(topology));
+    let description = format!("{}, expected and captured", title(row));
     let mut document = document(width, height, &description, usage)
         .add(expected.0.over(expected.1, head))
         .add(translated(captured.0.over(captured.1, head), WIDTH, 0.0));
@@ -203,11 +211,16 @@ struct Shown<'a> {
     diffs: Vec<&'a PrimitiveDiff>,
 }
 
-fn shown(topology: PrimitiveTopology, diffs: &[PrimitiveDiff]) -> Shown<'_> {
+fn shown(row: Row, diffs: &[PrimitiveDiff]) -> Shown<'_> {
     let instance = diffs.first().map_or(0, |diff| diff.instance);
     let of_instance = || diffs.iter().filter(|diff| diff.instance == instance);
     let first = of_instance().map(|diff| diff.primitive).min().unwrap_or(0);
-    let mut stage = Stage::new(topology, first / 2 * 2);
+    let mut stage = match row.stage {
+        CapturedStage::Vertex => Stage::new(row.topology, first / 2 * 2),
+        CapturedStage::Geometry => {
+            Stage::of_emitted(row.topology, &of_instance().collect::<Vec<_>>())
+        }
+    };
     let end = stage.first + stage.primitives;
     let diffs: Vec<_> =
         of_instance().filter(|diff| diff.primitive < end || diff.expected.is_empty()).collect();
@@ -231,7 +244,7 @@ impl Shown<'_> {
             panel.right(diff.primitive, &vertices);
         }
         let instance = diffs.first().map_or(0, |diff| diff.instance);
-        let head = format!("{}: expected", title(stage.topology));
+        let head = format!("{}: expected", title(stage.row));
         let convention = format!("instance {instance}, the {provoking} vertex provokes");
         (Head::of(&head, &convention, WIDTH), panel.finish())
     }

@@ -1,8 +1,10 @@
-//! The places of the vertices of a topology.
+//! The places of the vertices of a topology, or of what a geometry shader emits.
 
 use vkxfb::topology::PrimitiveTopology;
 
 use super::WIDTH;
+use crate::diagnose::PrimitiveDiff;
+use crate::report::{CapturedStage, Row};
 
 /// A point in a panel, in user units, with y downwards.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,10 +46,10 @@ pub(super) struct Placed {
     pub adjacency: bool,
 }
 
-/// The vertices of a few primitives of a topology.
+/// The vertices of a few primitives.
 #[derive(Debug)]
 pub(super) struct Stage {
-    pub topology: PrimitiveTopology,
+    pub row: Row,
     /// The number of the first primitive shown, which is even.
     pub first: u64,
     /// The number of primitives shown.
@@ -61,6 +63,15 @@ pub(super) struct Stage {
 const MARGIN: f32 = 34.0;
 const TOP: f32 = 34.0;
 const BOTTOM: f32 = 144.0;
+
+/// The most columns of vertices that do not lie over each other.
+const MOST_COLUMNS: u64 = 12;
+
+/// The columns that strips take, with one between two of them.
+fn columns(strips: &[Vec<u64>]) -> u64 {
+    let vertices: usize = strips.iter().map(Vec::len).sum();
+    (vertices + strips.len().saturating_sub(1)) as u64
+}
 
 /// The x coordinate of place `i` of `n`, from left to right.
 fn column(i: u64, n: u64) -> f32 {
@@ -82,7 +93,7 @@ impl Stage {
     pub fn new(topology: PrimitiveTopology, first: u64) -> Self {
         use PrimitiveTopology as T;
         let mut stage = Self {
-            topology,
+            row: topology.into(),
             first,
             primitives: 0,
             height: BOTTOM + 30.0,
@@ -100,6 +111,47 @@ impl Stage {
             T::LineStripWithAdjacency => stage.line_strip_with_adjacency(),
             T::TriangleListWithAdjacency => stage.triangles_with_adjacency(),
             T::TriangleStripWithAdjacency => stage.triangle_strip_with_adjacency(),
+        }
+        stage
+    }
+
+    /// A stage of what a geometry shader emits for draws of a topology: its strips, from left to right, as many as there
+    /// is room for. Primitives that have a vertex in common are of one strip.
+    pub fn of_emitted(topology: PrimitiveTopology, diffs: &[&PrimitiveDiff]) -> Self {
+        let expected = || diffs.iter().filter(|diff| !diff.expected.is_empty());
+        let mut strips: Vec<Vec<u64>> = Vec::new();
+        let mut primitives = 0;
+        for diff in expected() {
+            let vertices: Vec<_> = diff.expected.iter().map(|v| u64::from(v.vertex)).collect();
+            let mut more = strips.clone();
+            match more.last_mut().filter(|strip| strip.iter().any(|v| vertices.contains(v))) {
+                Some(strip) => strip.extend(vertices),
+                None => more.push(vertices),
+            }
+            for strip in &mut more {
+                strip.sort_unstable();
+                strip.dedup();
+            }
+            if primitives > 0 && columns(&more) > MOST_COLUMNS {
+                break;
+            }
+            primitives += 1;
+            strips = more;
+        }
+        let mut stage = Self {
+            row: Row { stage: CapturedStage::Geometry, topology },
+            first: expected().map(|diff| diff.primitive).min().unwrap_or(0),
+            primitives,
+            height: BOTTOM + 30.0,
+            vertices: Vec::new(),
+            adjacency: Vec::new(),
+        };
+        let (all, mut before) = (columns(&strips), 0);
+        for strip in &strips {
+            for (i, vertex) in (0..).zip(strip) {
+                stage.put(*vertex, Point::new(column(before + i, all), zigzag(i, 2).y));
+            }
+            before += columns(std::slice::from_ref(strip)) + 1;
         }
         stage
     }

@@ -99,13 +99,49 @@ fn gallery() {
         assert!(svg.contains("70001") && svg.contains("xf-wrong"));
         keep("far.svg", svg);
     }
-    for topology in PrimitiveTopology::ALL {
-        for (name, verdict) in self_test::samples(topology) {
+    for (row, source) in rows() {
+        for (name, verdict) in self_test::samples(source) {
             if let Verdict::Mismatch(mismatch) = verdict {
-                let svg = comparison_file(topology, ProvokingVertex::First, &mismatch);
-                keep(&format!("{topology}-{}.svg", name.replace(' ', "-")), svg);
+                let svg = comparison_file(row, ProvokingVertex::First, &mismatch);
+                keep(&format!("{}-{}.svg", title(row), name).replace(' ', "-"), svg);
             }
         }
+    }
+}
+
+/// Rows of the table, and what is captured there.
+fn rows() -> impl Iterator<Item = (Row, self_test::Source)> {
+    use PrimitiveTopology as T;
+    let drawn = T::ALL.map(|topology| (topology.into(), topology.into()));
+    let emitted = [
+        (T::PointList, T::TriangleStrip),
+        (T::LineList, T::LineStrip),
+        (T::TriangleFan, T::PointList),
+    ];
+    let emitted = emitted.map(|(topology, strip)| {
+        let row = Row { stage: CapturedStage::Geometry, topology };
+        (row, self_test::Source::Emitted(strip))
+    });
+    drawn.into_iter().chain(emitted)
+}
+
+/// Strips stand beside each other, in the order in which they are emitted, and none over another.
+#[test]
+fn strips_of_a_geometry_shader_are_drawn() {
+    let diffs =
+        self_test::sample_trace(self_test::Source::Emitted(PrimitiveTopology::TriangleStrip));
+    let diffs: Vec<_> = diffs.iter().collect();
+    let stage = Stage::of_emitted(PrimitiveTopology::PointList, &diffs);
+    // Of strips of five, one, four and two vertices, those that are triangles.
+    let shown: Vec<_> = stage.vertices.iter().map(|placed| placed.vertex).collect();
+    assert_eq!(shown, [0, 1, 2, 3, 4, 6, 7, 8, 9]);
+    assert_eq!(stage.primitives, 5);
+    let x = |index: usize| stage.vertices[index].at.x;
+    let apart = x(1) - x(0);
+    assert!(apart > 22.0, "{apart}");
+    for index in 1..shown.len() {
+        let columns = if shown[index] == 6 { 2.0 } else { 1.0 };
+        assert!((x(index) - x(index - 1) - columns * apart).abs() < 0.1, "{shown:?}");
     }
 }
 
@@ -163,11 +199,11 @@ fn captions_are_broken_and_not_cut() {
         assert!(height(&svg) > height(&wireframe(&short)) + 50.0);
     }
     check(&overview(ProvokingVertex::Last), 848.0, &[KEY]);
-    for topology in PrimitiveTopology::ALL {
-        for (name, verdict) in self_test::samples(topology) {
+    for (row, source) in rows() {
+        for (name, verdict) in self_test::samples(source) {
             let Verdict::Mismatch(mut mismatch) = verdict else { continue };
             mismatch.note = Some(format!("{name}: {note}"));
-            let svg = comparison_file(topology, ProvokingVertex::First, &mismatch);
+            let svg = comparison_file(row, ProvokingVertex::First, &mismatch);
             check(&svg, 800.0, &[mismatch.note.as_ref().unwrap()]);
         }
     }

@@ -126,7 +126,7 @@ fn detailed(places: &[(u64, Vec<Point>)], height: f32) -> Option<Group> {
         numbered.push((*number, own));
     }
     let stage = Stage {
-        topology: PrimitiveTopology::TriangleList,
+        row: PrimitiveTopology::TriangleList.into(),
         first: 0,
         primitives: numbered.len() as u64,
         height,

@@ -6,13 +6,16 @@ use serde::{Deserialize, Serialize};
 use vkxfb::lower::Backend;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
-use super::names;
+use super::{CapturedStage, Row, names};
 
 /// A draw that is captured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Case {
-    /// Name of the shader.
+    /// Name of the vertex shader.
     pub shader: String,
+    /// Name of the geometry shader behind it, if there is one: then that is captured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub geometry: Option<String>,
     /// Topology of the draw.
     #[serde(with = "names::topology")]
     pub topology: PrimitiveTopology,
@@ -28,6 +31,21 @@ pub struct Case {
 }
 
 impl Case {
+    /// The row of the table that it counts for.
+    pub const fn row(&self) -> Row {
+        let stage =
+            if self.geometry.is_some() { CapturedStage::Geometry } else { CapturedStage::Vertex };
+        Row { stage, topology: self.topology }
+    }
+
+    /// The primitives of the first instance that a picture shows.
+    pub(crate) fn pictured_primitives(&self) -> usize {
+        match self.geometry {
+            None => self.topology.primitive_count(self.vertex_count) as usize,
+            Some(_) => crate::picture::EMITTED,
+        }
+    }
+
     /// The shell command that runs only this case. `backend` is omitted if all backends are needed,
     /// `device` if there is only one, `profile` if it is empty.
     pub fn command(
@@ -37,8 +55,11 @@ impl Case {
         profile: &str,
     ) -> String {
         let backend = backend.map_or(String::new(), |backend| format!(" --backend {backend}"));
+        let geometry = self.geometry.as_ref();
+        let geometry =
+            geometry.map_or(String::new(), |name| format!(" --geometry {}", shell_word(name)));
         let mut command = format!(
-            "vkxfb probe{backend} --topology {} --shader {} --provoking {} --vertices {} \
+            "vkxfb probe{backend} --topology {} --shader {}{geometry} --provoking {} --vertices {} \
              --instances {}",
             self.topology,
             shell_word(&self.shader),
@@ -69,11 +90,11 @@ pub fn shell_word(text: &str) -> Cow<'_, str> {
 impl std::fmt::Display for Case {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { shader, topology, provoking, vertex_count, instance_count, .. } = self;
-        write!(
-            f,
-            "{topology}, shader {shader}, {provoking} vertex provokes, {vertex_count} vertices x \
-             {instance_count}"
-        )?;
+        write!(f, "{topology}, shader {shader}, ")?;
+        if let Some(geometry) = &self.geometry {
+            write!(f, "geometry shader {geometry}, ")?;
+        }
+        write!(f, "{provoking} vertex provokes, {vertex_count} vertices x {instance_count}")?;
         f.write_str(if self.specialized { ", topology folded in" } else { "" })
     }
 }

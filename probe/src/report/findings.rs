@@ -36,7 +36,7 @@ impl ProbeReport {
         let longest = findings.longest_submission_s;
         self.longest_submission_s = self.longest_submission_s.max(longest);
         for other in cells {
-            let cell = self.cell_mut(other.backend, other.topology);
+            let cell = self.cell_mut(other.backend, other.row());
             cell.run += other.run;
             cell.passed += other.passed;
             cell.rotated += other.rotated;

@@ -30,8 +30,11 @@ pub struct Results {
     /// Topology of the draws.
     #[serde(with = "names::topology")]
     pub topology: PrimitiveTopology,
-    /// Name of the shader.
+    /// Name of the vertex shader.
     pub shader: String,
+    /// Name of the geometry shader that is captured behind it, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub geometry: Option<String>,
     /// Convention of the pipeline.
     #[serde(with = "names::provoking")]
     pub provoking: ProvokingVertex,
@@ -51,11 +54,12 @@ pub struct Results {
 impl Results {
     /// No draw yet, of the pipeline of `case`.
     pub(super) fn of(backend: Backend, case: &Case) -> Self {
-        let Case { topology, shader, provoking, specialized, .. } = case;
+        let Case { topology, shader, geometry, provoking, specialized, .. } = case;
         Self {
             backend,
             topology: *topology,
             shader: shader.clone(),
+            geometry: geometry.clone(),
             provoking: *provoking,
             specialized: *specialized,
             right: Draws::new(),
@@ -69,13 +73,14 @@ impl Results {
         let key = (self.topology, self.provoking, self.specialized);
         self.backend == backend
             && key == (case.topology, case.provoking, case.specialized)
-            && self.shader == case.shader
+            && (&self.shader, &self.geometry) == (&case.shader, &case.geometry)
     }
 
     /// Whether the draws are of the same pipeline.
     pub(super) fn is_beside(&self, other: &Self) -> bool {
         let key = |r: &Self| (r.backend, r.topology, r.provoking, r.specialized);
-        key(self) == key(other) && self.shader == other.shader
+        key(self) == key(other)
+            && (&self.shader, &self.geometry) == (&other.shader, &other.geometry)
     }
 
     /// Adds other draws of the same pipeline.

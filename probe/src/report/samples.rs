@@ -71,6 +71,7 @@ pub(crate) fn sample_report() -> ProbeReport {
     for topology in T::ALL {
         let case = Case {
             shader: "two-buffers".to_owned(),
+            geometry: None,
             topology,
             provoking: ProvokingVertex::First,
             vertex_count: 12,
@@ -111,6 +112,23 @@ pub(crate) fn sample_report() -> ProbeReport {
             );
         }
     }
+    let emitted = Case {
+        shader: "identify".to_owned(),
+        geometry: Some("points_to_triangles_cut".to_owned()),
+        topology: T::PointList,
+        provoking: ProvokingVertex::First,
+        vertex_count: crate::picture::vertex_count(T::PointList),
+        instance_count: 3,
+        specialized: false,
+    };
+    let source = self_test::Source::Emitted(T::TriangleStrip);
+    for (name, verdict) in self_test::samples(source) {
+        if ["nothing", "first two vertices swapped"].contains(&name) {
+            report.record(Backend::Compute, &emitted, verdict);
+        }
+    }
+    report.trace(Backend::Compute, &emitted, self_test::sample_trace(source));
+    report.skip(Backend::Vertex, emitted.row(), "the vertex backend takes vertex shaders alone");
     report.note("two-buffers: compute and native differ by 1 ulp in 3 floats".to_owned());
     report.elapsed_s = 3.25;
     report

@@ -9,6 +9,7 @@ fn outcomes_are_exit_codes() {
     let mut report = ProbeReport::new(DeviceInfo::default(), "");
     let case = Case {
         shader: "s".to_owned(),
+        geometry: None,
         topology: PrimitiveTopology::LineStrip,
         provoking: ProvokingVertex::Last,
         vertex_count: 5,

@@ -12,10 +12,9 @@ use crate::report::{Case, Findings, ProbeReport};
 use crate::trial::Tried;
 
 use super::case::Prepared;
-use super::reference::References;
 use super::{
-    BatchError, Shaded, capture, case_of, chain, forms, make_pipeline, note_made_up, prepare,
-    refused, unsupported,
+    BatchError, Shaded, Shared, capture, case_of, chain, forms, make_pipeline, note_made_up,
+    prepare, refused, unsupported,
 };
 
 /// A place in a plan whose cases run one by one.
@@ -45,7 +44,7 @@ pub enum Event {
 
 /// The cases of a batch in the order of their numbers, from 1.
 pub fn numbered_cases(batch: &Batch<'_>) -> Vec<Case> {
-    let forms = forms(batch.group.backend);
+    let forms = forms(&batch.group);
     let cases = forms.iter().flat_map(|specialized| {
         batch.draws.iter().map(|(v, i)| case_of(&batch.group, *v, *i, *specialized))
     });
@@ -88,17 +87,17 @@ pub fn run_alone(
     tell: Tell<'_>,
 ) -> Result<bool> {
     note_made_up(plan, report);
-    let mut references = References::default();
+    let mut shared = Shared::default();
     for (index, batch) in plan.all_batches().iter().enumerate().skip(from.batch) {
         let first = if index == from.batch { from.case } else { 0 };
         let Batch { group, .. } = batch;
         let place = Place { batch, index, first };
         if let Some(reason) = unsupported(gpu, group) {
-            report.skip(group.backend, group.topology, reason);
+            report.skip(group.backend, group.row(), reason);
         } else {
             // Behind a case that was lost, what the batch needs is made once more.
             tell(place.begin(first))?;
-            match run_batch(gpu, &place, &mut references, report, tell) {
+            match run_batch(gpu, &place, &mut shared, report, tell) {
                 Ok(()) => {}
                 Err(Stop::Listener(error)) => return Err(error),
                 Err(Stop::Batch(error)) if error.is_fatal() => {
@@ -134,14 +133,14 @@ impl Place<'_> {
 fn run_batch(
     gpu: &mut Gpu,
     place: &Place<'_>,
-    references: &mut References,
+    shared: &mut Shared,
     report: &mut ProbeReport,
     tell: Tell<'_>,
 ) -> std::result::Result<(), Stop> {
     let group = &place.batch.group;
     group.check(&place.batch.draws).map_err(BatchError::from)?;
     let contents = gpu.bind_contents(&group.subject.contents).map_err(BatchError::from)?;
-    let result = run_cases(gpu, place, &contents, references, report, tell);
+    let result = run_cases(gpu, place, &contents, shared, report, tell);
     gpu.destroy_contents(contents);
     result
 }
@@ -150,12 +149,12 @@ fn run_cases(
     gpu: &mut Gpu,
     place: &Place<'_>,
     contents: &BoundContents,
-    references: &mut References,
+    shared: &mut Shared,
     report: &mut ProbeReport,
     tell: Tell<'_>,
 ) -> std::result::Result<(), Stop> {
     let Batch { group, draws } = place.batch;
-    let (shader, table) = prepare(gpu, group, contents, draws, references, report)?;
+    let (shader, table) = prepare(gpu, group, contents, draws, shared, report)?;
     let mut pipelines = Pipelines { shader: &shader, group, made: None };
     for (case, number) in numbered_cases(place.batch).iter().zip(1..) {
         let &Case { vertex_count, instance_count, specialized, .. } = case;
@@ -163,17 +162,20 @@ fn run_cases(
             continue;
         }
         if let Some(reason) = refused(group, vertex_count) {
-            report.skip(group.backend, group.topology, reason);
+            report.skip(group.backend, group.row(), reason);
             continue;
         }
         let begun = tell(place.begin(number));
         let captured = begun.map_err(Stop::from).and_then(|()| {
             let pipeline = pipelines.of(gpu, specialized)?;
-            let cases = [Prepared::new(group, vertex_count, instance_count)];
-            let captured = capture(gpu, pipeline, &shader, group.subject, group.topology, &cases);
-            let buffers = captured.map_err(BatchError::from)?.pop().unwrap_or_default();
+            let draw = (vertex_count, instance_count);
+            let cases = [Prepared::new(group, table.primitives(group, draw), draw)];
+            let captured = capture(gpu, pipeline, &shader, group, &cases);
             let [prepared] = cases;
-            Ok(prepared.judge(gpu, group, &table, &buffers, specialized, report)?)
+            for captured in captured.map_err(BatchError::from)? {
+                prepared.judge(gpu, group, &table, &captured, specialized, report)?;
+            }
+            Ok(())
         });
         match captured {
             Err(Stop::Batch(error)) if !error.is_fatal() => {
@@ -208,7 +210,7 @@ impl Pipelines<'_> {
             Some(made) => self.made.insert(made),
             None => {
                 let Self { shader, group, .. } = *self;
-                let pipeline = make_pipeline(gpu, group, shader, group.topology, specialized)?;
+                let pipeline = make_pipeline(gpu, group, shader, specialized)?;
                 self.made.insert((specialized, pipeline))
             }
         };

@@ -1,19 +1,19 @@
 //! One case: its memory before the capture, and its verdict after.
 
 use vkxfb::capture::MAX_XFB_BUFFERS;
-use vkxfb::counts::{BoundBuffer, DrawCounts};
+use vkxfb::counts::BoundBuffer;
 use vkxfb::lower::Backend;
 use vkxfb::runtime::Draw;
 use vkxfb::topology::PrimitiveTopology;
 
 use crate::diagnose::{CapturedBuffer, Expectation, Mismatch, diagnose, missing_step, trace};
-use crate::gpu::{CaptureTarget, Gpu};
+use crate::gpu::{CaptureResult, CaptureTarget, Gpu};
 use crate::plan::CaseGroup;
 use crate::report::ProbeReport;
 use crate::sentinel;
 use crate::subject::{FIRST_INSTANCE, FIRST_VERTEX};
 
-use super::reference::RecordTable;
+use super::reference::{Expected, RecordTable};
 use super::{BatchError, case_of};
 
 /// The size in bytes of each guard, before and after a bound range.
@@ -22,16 +22,23 @@ pub(super) const GUARD: u64 = 256;
 /// A case, and the memory that it captures to.
 pub(super) struct Prepared {
     pub(super) draw: Draw,
+    /// The vertices of an instance: where there are indices, those that they choose from.
+    pub(super) vertices: u32,
+    pub(super) indices: Vec<u32>,
     primitives_written: u64,
     /// The allocation of each capture buffer: guard, bound range, guard.
     allocations: [Option<Vec<u8>>; MAX_XFB_BUFFERS],
 }
 
 impl Prepared {
-    /// The batch must have been checked by [`CaseGroup::check`], so that the sizes do not overflow.
-    pub(super) fn new(group: &CaseGroup<'_>, vertex_count: u32, instance_count: u32) -> Self {
-        let primitives = group.topology.primitive_count(vertex_count) * u64::from(instance_count);
-        let per_primitive = group.topology.vertices_per_primitive();
+    /// A draw that writes so many primitives in all. The batch must have been checked by [`CaseGroup::check`], so that
+    /// the sizes do not overflow.
+    pub(super) fn new(
+        group: &CaseGroup<'_>,
+        primitives: u64,
+        (vertex_count, instance_count): (u32, u32),
+    ) -> Self {
+        let per_primitive = group.subject.vertices_per_primitive(group.topology);
         let mut allocations = [const { None }; MAX_XFB_BUFFERS];
         let mut bound = Vec::new();
         for (buffer, stride) in group.subject.layout.buffers() {
@@ -42,14 +49,32 @@ impl Prepared {
             allocations[buffer] = Some(allocation);
             bound.push(BoundBuffer { size, position: 0, stride });
         }
-        let counts = DrawCounts::new(group.topology, vertex_count, instance_count, bound);
+        let room = bound.iter().map(|buffer| buffer.primitives_left(per_primitive)).min();
         let draw = Draw {
             vertex_count,
             instance_count,
             first_vertex: FIRST_VERTEX,
             first_instance: FIRST_INSTANCE,
         };
-        Self { draw, primitives_written: counts.primitives_written, allocations }
+        Self {
+            draw,
+            vertices: vertex_count,
+            indices: Vec::new(),
+            primitives_written: primitives.min(room.unwrap_or(primitives)),
+            allocations,
+        }
+    }
+
+    /// The same draw of the vertices that indices choose.
+    pub(super) fn by_indices(mut self, indices: Vec<u32>) -> Self {
+        self.draw.vertex_count = u32::try_from(indices.len()).unwrap_or(u32::MAX);
+        self.indices = indices;
+        self
+    }
+
+    /// Primitives that it writes.
+    pub(super) const fn primitives(&self) -> u64 {
+        self.primitives_written
     }
 
     pub(super) fn targets(&self) -> [Option<CaptureTarget<'_>>; MAX_XFB_BUFFERS] {
@@ -64,7 +89,12 @@ impl Prepared {
 
     /// Finds a step that did nothing.
     pub(super) fn missing_step(&self, buffers: &[Option<Vec<u8>>]) -> Option<Mismatch> {
-        missing_step(self.primitives_written, &captured(buffers))
+        missing_step(self.primitives_written, &captured(buffers, None))
+    }
+
+    /// The same, where it is not known whether anything is written.
+    pub(super) fn missing_submission(&self, buffers: &[Option<Vec<u8>>]) -> Option<Mismatch> {
+        missing_step(0, &captured(buffers, None))
     }
 
     /// Records the verdict on what was read back.
@@ -73,20 +103,19 @@ impl Prepared {
         gpu: &Gpu,
         group: &CaseGroup<'_>,
         table: &RecordTable,
-        buffers: &[Option<Vec<u8>>],
+        result: &CaptureResult,
         specialized: bool,
         report: &mut ProbeReport,
     ) -> Result<(), BatchError> {
         let Draw { vertex_count, instance_count, .. } = self.draw;
         let case = case_of(group, vertex_count, instance_count, specialized);
-        let records = table.of(vertex_count, instance_count);
-        let captured = captured(buffers);
+        let Expected { sequence, instance_count: instances, records } =
+            table.of(group, (vertex_count, instance_count));
+        let captured = captured(&result.buffers, Some(&result.counters));
         let expectation = Expectation {
-            topology: group.topology,
-            provoking: group.provoking,
+            sequence,
             preserves_provoking_vertex: preserves_provoking_vertex(gpu, group),
-            vertex_count,
-            instance_count,
+            instance_count: instances,
             layout: &group.subject.layout,
             records: records.each_ref().map(|r| &**r),
             undefined: group.subject.undefined(group.backend),
@@ -94,16 +123,19 @@ impl Prepared {
         };
         report.record(group.backend, &case, diagnose(&expectation, &captured)?);
         if report.wants_trace(group.backend, &case) {
-            let all = group.topology.primitive_count(vertex_count) as usize;
-            let primitives = trace(&expectation, &captured, 0, 0, all)?;
+            let shown = case.pictured_primitives();
+            let primitives = trace(&expectation, &captured, 0, 0, shown)?;
             report.trace(group.backend, &case, primitives);
         }
         Ok(())
     }
 }
 
-/// The buffers of a case that were read back.
-fn captured(buffers: &[Option<Vec<u8>>]) -> Vec<CapturedBuffer<'_>> {
+/// The buffers of a case that were read back, and their counters.
+fn captured<'a>(
+    buffers: &'a [Option<Vec<u8>>],
+    counters: Option<&[Option<u32>; MAX_XFB_BUFFERS]>,
+) -> Vec<CapturedBuffer<'a>> {
     let buffers = (0u32..).zip(buffers);
     let bound = |bytes: &[u8]| GUARD..bytes.len() as u64 - GUARD;
     buffers
@@ -113,7 +145,7 @@ fn captured(buffers: &[Option<Vec<u8>>]) -> Vec<CapturedBuffer<'_>> {
             bytes,
             bound: bound(bytes),
             position: 0,
-            counter: None,
+            counter: counters.and_then(|counters| counters.get(buffer as usize).copied().flatten()),
         })
         .collect()
 }
@@ -125,7 +157,9 @@ fn preserves_provoking_vertex(gpu: &Gpu, group: &CaseGroup<'_>) -> bool {
         .provoking_vertex
         .as_ref()
         .is_some_and(|support| support.triangle_fan_preserved);
-    let is_fan = group.topology == PrimitiveTopology::TriangleFan;
+    // No geometry shader emits fans.
+    let is_fan =
+        group.topology == PrimitiveTopology::TriangleFan && group.subject.geometry.is_none();
     group.backend != Backend::Native
         || (gpu.context().enabled().preserve_provoking_vertex && (fans || !is_fan))
 }

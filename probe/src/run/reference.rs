@@ -1,9 +1,14 @@
-//! The reference for the captures of a batch: the records that the shader writes for each vertex.
+//! The reference for the captures of a batch: the records of its draws, and the primitives that have them.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use vkxfb::capture::MAX_XFB_BUFFERS;
 use vkxfb::lower::Backend;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
+use crate::diagnose::{Fault, Mismatch, Sequence};
+use crate::emission::Emission;
 use crate::gpu::Gpu;
 use crate::plan::CaseGroup;
 use crate::records::{Records, compare};
@@ -12,107 +17,311 @@ use crate::report::ProbeReport;
 use super::case::{GUARD, Prepared};
 use super::{BatchError, Shaded, capture, make_pipeline};
 
-/// The records of a shader for each vertex of the largest draw of a batch.
-pub(super) struct RecordTable {
-    vertices: u32,
-    instances: u32,
-    strides: [Option<u32>; MAX_XFB_BUFFERS],
-    records: [Vec<u8>; MAX_XFB_BUFFERS],
+/// Vertex and instance counts.
+type DrawSize = (u32, u32);
+
+/// A number by buffer.
+type Strides = [Option<u32>; MAX_XFB_BUFFERS];
+
+/// The bytes of each buffer.
+type Buffers = [Vec<u8>; MAX_XFB_BUFFERS];
+
+/// What the draws of a batch write.
+pub(super) enum RecordTable {
+    /// The records of a vertex shader, for each vertex of the largest draw.
+    Vertices { vertices: u32, instances: u32, strides: Strides, records: Buffers },
+    /// What a geometry shader emits for each draw. The number of primitives in a strip decides about the last one, so
+    /// that what a smaller draw emits is not the start of this.
+    Emitted(BTreeMap<DrawSize, Emission>),
+}
+
+/// What a draw writes.
+pub(super) struct Expected<'a> {
+    pub(super) sequence: Sequence<'a>,
+    pub(super) instance_count: u32,
+    pub(super) records: [Cow<'a, [u8]>; MAX_XFB_BUFFERS],
 }
 
 impl RecordTable {
-    /// The records of a smaller draw.
+    /// What one of the draws writes; nothing if it is none of the batch.
     pub(super) fn of(
         &self,
-        vertices: u32,
-        instances: u32,
-    ) -> [std::borrow::Cow<'_, [u8]>; MAX_XFB_BUFFERS] {
-        std::array::from_fn(|buffer| {
-            let all = &self.records[buffer];
-            if (vertices, instances) == (self.vertices, self.instances) {
-                return all.as_slice().into();
+        group: &CaseGroup<'_>,
+        (vertices, instances): DrawSize,
+    ) -> Expected<'_> {
+        match self {
+            Self::Emitted(draws) => draws.get(&(vertices, instances)).map_or_else(
+                || Expected {
+                    sequence: group.assembled(0),
+                    instance_count: 0,
+                    records: [const { Cow::Borrowed(&[]) }; MAX_XFB_BUFFERS],
+                },
+                |emission| Expected {
+                    sequence: emission.sequence(),
+                    instance_count: emission.instance_count,
+                    records: emission.records.each_ref().map(|records| records.as_slice().into()),
+                },
+            ),
+            Self::Vertices { vertices: most, instances: all_instances, strides, records } => {
+                let records = std::array::from_fn(|buffer| {
+                    let all = &records[buffer];
+                    if (vertices, instances) == (*most, *all_instances) {
+                        return all.as_slice().into();
+                    }
+                    let stride = strides[buffer].unwrap_or(0) as usize;
+                    let per_instance = *most as usize * stride;
+                    let taken = vertices as usize * stride;
+                    (0..instances as usize)
+                        .flat_map(|i| &all[i * per_instance..i * per_instance + taken])
+                        .copied()
+                        .collect::<Vec<u8>>()
+                        .into()
+                });
+                let sequence = group.assembled(vertices);
+                Expected { sequence, instance_count: instances, records }
             }
-            let stride = self.strides[buffer].unwrap_or(0) as usize;
-            let per_instance = self.vertices as usize * stride;
-            let taken = vertices as usize * stride;
-            (0..instances as usize)
-                .flat_map(|i| &all[i * per_instance..i * per_instance + taken])
-                .copied()
-                .collect::<Vec<u8>>()
-                .into()
-        })
+        }
+    }
+
+    /// Primitives that one of the draws writes.
+    pub(super) fn primitives(&self, group: &CaseGroup<'_>, (vertices, instances): DrawSize) -> u64 {
+        match self {
+            Self::Vertices { .. } => {
+                group.topology.primitive_count(vertices) * u64::from(instances)
+            }
+            Self::Emitted(draws) => {
+                draws.get(&(vertices, instances)).map_or(0, Emission::primitive_count)
+            }
+        }
     }
 }
 
-/// A shader, and the vertices and instances of the largest draw of a batch.
-type BatchName = (String, u32, u32);
+/// What tells a reference from others: the shaders, and the vertices and instances. What a geometry shader emits depends on
+/// the primitives, too.
+type Name = (String, Option<(String, PrimitiveTopology, ProvokingVertex)>, DrawSize);
 
 /// The records of shaders from files as the first backend captured them.
 #[derive(Default)]
 pub(super) struct References {
-    first: Vec<(BatchName, Backend, [Vec<u8>; MAX_XFB_BUFFERS])>,
+    first: Vec<(Name, Backend, Buffers)>,
 }
 
 impl References {
-    /// The records of a group's shader.
+    /// What the draws of a batch write.
     pub(super) fn table(
         &mut self,
         gpu: &mut Gpu,
         group: &CaseGroup<'_>,
         shader: &Shaded<'_>,
-        vertices: u32,
-        instances: u32,
+        draws: &[DrawSize],
         report: &mut ProbeReport,
     ) -> Result<RecordTable, BatchError> {
+        match group.subject.geometry {
+            None => self.of_vertices(gpu, group, shader, draws, report),
+            Some(_) => self.of_emitted(gpu, group, shader, draws, report),
+        }
+    }
+
+    fn of_vertices(
+        &mut self,
+        gpu: &mut Gpu,
+        group: &CaseGroup<'_>,
+        shader: &Shaded<'_>,
+        draws: &[DrawSize],
+        report: &mut ProbeReport,
+    ) -> Result<RecordTable, BatchError> {
+        let max = |f: fn(&DrawSize) -> u32| draws.iter().map(f).max().unwrap_or(0);
+        let (vertices, instances) = (max(|b| b.0), max(|b| b.1));
         let strides = group.subject.layout.strides;
         if group.subject.has_formulas() {
             let records = std::array::from_fn(|buffer| {
                 group.subject.records(buffer, vertices, instances).unwrap_or_default()
             });
-            return Ok(RecordTable { vertices, instances, strides, records });
+            return Ok(RecordTable::Vertices { vertices, instances, strides, records });
         }
         // One topology for all backends, with the provoking vertex convention that keeps the order
         // on every device.
-        let (provoking, topology) = match group.subject.writes_point_size() {
+        let (provoking, topology) = match group.subject.may_take_points() {
             true => (group.provoking, PrimitiveTopology::PointList),
             false => (ProvokingVertex::First, PrimitiveTopology::LineList),
         };
         let vertices = vertices.next_multiple_of(topology.vertices_per_primitive());
         let list = CaseGroup { topology, provoking, ..*group };
-        let pipeline = make_pipeline(gpu, &list, shader, list.topology, false)?;
-        let prepared = [Prepared::new(&list, vertices, instances)];
-        let captured = capture(gpu, &pipeline, shader, group.subject, list.topology, &prepared);
+        let primitives = topology.primitive_count(vertices) * u64::from(instances);
+        let prepared = [Prepared::new(&list, primitives, (vertices, instances))];
+        let pipeline = make_pipeline(gpu, &list, shader, false)?;
+        let captured = capture(gpu, &pipeline, shader, &list, &prepared);
         gpu.destroy_pipeline(pipeline);
-        let mut buffers = captured?.pop().unwrap_or_default();
+        let buffers = captured?.pop().map(|captured| captured.buffers).unwrap_or_default();
         // If a step did nothing, there is no capture that could be a reference.
         let [prepared] = prepared;
         if let Some(mismatch) = prepared.missing_step(&buffers) {
             return Err(BatchError::MissingStep(Box::new(mismatch)));
         }
-        buffers.resize(MAX_XFB_BUFFERS, None);
-        let mut buffers = buffers.into_iter();
-        let records: [Vec<u8>; MAX_XFB_BUFFERS] = std::array::from_fn(|buffer| {
-            let bytes = buffers.next().flatten().unwrap_or_default();
-            let stride = strides[buffer].unwrap_or(0) as usize;
-            let size = stride * vertices as usize * instances as usize;
-            bytes.get(GUARD as usize..GUARD as usize + size).unwrap_or_default().to_vec()
-        });
-        let name = &group.subject.name;
-        let batch = (name.clone(), vertices, instances);
-        match self.first.iter().find(|(first, ..)| *first == batch) {
-            None => self.first.push((batch, group.backend, records.clone())),
-            Some((_, first, reference)) => {
-                let differences = compare(
-                    group.subject,
-                    &Records { backend: group.backend, buffers: &records },
-                    &Records { backend: *first, buffers: reference },
-                )
-                .map_err(|differ| BatchError::Records { differ, first: *first })?;
-                for difference in differences.notes() {
-                    report.note(format!("{name}: {} and {first} {difference}", group.backend));
-                }
-            }
+        let records = taken(&strides, buffers, u64::from(vertices) * u64::from(instances));
+        let name = (group.subject.name.clone(), None, (vertices, instances));
+        self.compare(name, group, &records, report)?;
+        Ok(RecordTable::Vertices { vertices, instances, strides, records })
+    }
+
+    /// What a geometry shader emits. That of a file is captured from a list: of the vertices of each primitive, as the
+    /// model assembles them, by an index buffer. So nothing is left to the device but the shader, and the order of what
+    /// it emits.
+    fn of_emitted(
+        &mut self,
+        gpu: &mut Gpu,
+        group: &CaseGroup<'_>,
+        shader: &Shaded<'_>,
+        draws: &[DrawSize],
+        report: &mut ProbeReport,
+    ) -> Result<RecordTable, BatchError> {
+        let CaseGroup { subject, topology, provoking, .. } = *group;
+        let known = |&(vertices, instances): &DrawSize| {
+            let emission = subject.emission(topology, provoking, vertices, instances)?;
+            Some(((vertices, instances), emission))
+        };
+        let all: Option<BTreeMap<_, _>> = draws.iter().map(known).collect();
+        if let Some(all) = all {
+            return Ok(RecordTable::Emitted(all));
         }
-        Ok(RecordTable { vertices, instances, strides, records })
+        let list = CaseGroup { topology: list_of(topology), ..*group };
+        let prepared: Vec<_> = draws
+            .iter()
+            .map(|(vertices, instances)| {
+                let most = subject.most_primitives(topology, *vertices) * u64::from(*instances);
+                let indices = assembled(topology, provoking, *vertices);
+                Prepared::new(&list, most, (*vertices, *instances)).by_indices(indices)
+            })
+            .collect();
+        let pipeline = make_pipeline(gpu, &list, shader, false)?;
+        let captured = capture(gpu, &pipeline, shader, &list, &prepared);
+        gpu.destroy_pipeline(pipeline);
+        let vertices_per_primitive = subject.vertices_per_primitive(topology);
+        let mut emitted = BTreeMap::new();
+        for ((draw, prepared), captured) in draws.iter().zip(&prepared).zip(captured?) {
+            if let Some(mismatch) = prepared.missing_submission(&captured.buffers) {
+                return Err(BatchError::MissingStep(Box::new(mismatch)));
+            }
+            let strides = subject.layout.strides;
+            let primitives = counted(&strides, &captured.counters, vertices_per_primitive)
+                .filter(|primitives| *primitives <= prepared.primitives())
+                .ok_or_else(|| {
+                    let missing = prepared.missing_step(&captured.buffers);
+                    let mismatch = missing.unwrap_or_else(|| wrong_counters(&captured.counters));
+                    BatchError::MissingStep(Box::new(mismatch))
+                })?;
+            let records = primitives * u64::from(vertices_per_primitive);
+            let records = taken(&strides, captured.buffers, records);
+            let name = subject.captured_name().to_owned();
+            let name = (subject.name.clone(), Some((name, topology, provoking)), *draw);
+            self.compare(name, group, &records, report)?;
+            let primitives = u32::try_from(primitives).unwrap_or(u32::MAX);
+            let emission = Emission::listed(vertices_per_primitive, primitives, records);
+            emitted.insert(*draw, emission);
+        }
+        Ok(RecordTable::Emitted(emitted))
+    }
+
+    /// Compares what a backend captured with the records of the first one.
+    fn compare(
+        &mut self,
+        name: Name,
+        group: &CaseGroup<'_>,
+        records: &Buffers,
+        report: &mut ProbeReport,
+    ) -> Result<(), BatchError> {
+        let Some((_, first, reference)) = self.first.iter().find(|(first, ..)| *first == name)
+        else {
+            self.first.push((name, group.backend, records.clone()));
+            return Ok(());
+        };
+        let differences = compare(
+            group.subject,
+            &Records { backend: group.backend, buffers: records },
+            &Records { backend: *first, buffers: reference },
+        )
+        .map_err(|differ| BatchError::Records { differ, first: *first })?;
+        let captured = group.subject.captured_name();
+        for difference in differences.notes() {
+            report.note(format!("{captured}: {} and {first} {difference}", group.backend));
+        }
+        Ok(())
+    }
+}
+
+/// The first records of each buffer.
+fn taken(strides: &Strides, buffers: Vec<Option<Vec<u8>>>, records: u64) -> Buffers {
+    let mut buffers = buffers.into_iter();
+    std::array::from_fn(|buffer| {
+        let bytes = buffers.next().flatten().unwrap_or_default();
+        let size = strides[buffer].unwrap_or(0) as usize * records as usize;
+        bytes.get(GUARD as usize..GUARD as usize + size).unwrap_or_default().to_vec()
+    })
+}
+
+/// The topology of the plain list of primitives like those.
+const fn list_of(topology: PrimitiveTopology) -> PrimitiveTopology {
+    use PrimitiveTopology as T;
+    match topology.input_vertices() {
+        1 => T::PointList,
+        2 => T::LineList,
+        3 => T::TriangleList,
+        4 => T::LineListWithAdjacency,
+        _ => T::TriangleListWithAdjacency,
+    }
+}
+
+/// The vertices of each primitive of an instance, one primitive after the other, as a geometry shader takes them.
+fn assembled(
+    topology: PrimitiveTopology,
+    provoking: ProvokingVertex,
+    vertex_count: u32,
+) -> Vec<u32> {
+    let primitives = topology.primitive_count(vertex_count);
+    let of_primitive = |primitive| {
+        let vertex = move |slot| topology.assemble(provoking, primitives, primitive, slot) as u32;
+        (0..topology.input_vertices()).map(vertex)
+    };
+    (0..primitives).flat_map(of_primitive).collect()
+}
+
+/// How many primitives counters say, if all say the same.
+fn counted(
+    strides: &Strides,
+    counters: &[Option<u32>; MAX_XFB_BUFFERS],
+    vertices_per_primitive: u32,
+) -> Option<u64> {
+    let mut counted = None;
+    for (stride, counter) in strides.iter().zip(counters) {
+        let (Some(stride), Some(counter)) = (stride, counter) else { continue };
+        let bytes = u64::from(*stride) * u64::from(vertices_per_primitive);
+        let primitives = u64::from(*counter).checked_div(bytes)?;
+        let is_same = counted.is_none_or(|other| other == primitives);
+        if primitives * bytes != u64::from(*counter) || !is_same {
+            return None;
+        }
+        counted = Some(primitives);
+    }
+    counted
+}
+
+/// The counters of a reference tell no number of primitives, so that there is none.
+fn wrong_counters(counters: &[Option<u32>; MAX_XFB_BUFFERS]) -> Mismatch {
+    let (buffer, counter) =
+        (0..).zip(counters).find_map(|(b, counter)| Some((b, (*counter)?))).unwrap_or((0, 0));
+    let counters: Vec<_> = counters.iter().flatten().map(u32::to_string).collect();
+    Mismatch {
+        fault: Fault::WrongCounter,
+        also: Vec::new(),
+        first: None,
+        differing_primitives: 0,
+        rotated_primitives: 0,
+        buffer,
+        byte_offset: counter.into(),
+        note: Some(format!(
+            "a list of the same primitives was captured first, and its counters, {}, are no number of primitives",
+            counters.join(", ")
+        )),
+        excerpt: Vec::new(),
     }
 }

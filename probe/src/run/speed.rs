@@ -51,8 +51,9 @@ pub(super) fn measure(gpu: &mut Gpu, plan: &Plan) -> Result<Tried, BatchError> {
         };
         let target = gpu.compute_target(backend)?;
         let contents = gpu.bind_contents(&subject.contents)?;
-        let shader = Shaded { lowered: subject.lower(backend, &target)?, contents: &contents };
-        let pipeline = make_pipeline(gpu, &group, &shader, TOPOLOGY, true)?;
+        let lowered = subject.lower(backend, &target)?;
+        let shader = Shaded { lowered: lowered.into(), contents: &contents };
+        let pipeline = make_pipeline(gpu, &group, &shader, true)?;
         let stride: u64 = subject.layout.buffers().map(|(_, stride)| u64::from(stride)).sum();
         let most = plan.max_capture_buffer.min(plan.max_batch_bytes);
         let rate = of_pipeline(gpu, &pipeline, stride, most);

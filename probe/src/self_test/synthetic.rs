@@ -7,7 +7,7 @@ use vkxfb::spirv::Id;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::NumericClass;
 
-use crate::diagnose::{CapturedBuffer, Expectation, VertexRef};
+use crate::diagnose::{CapturedBuffer, Expectation, Sequence, VertexRef};
 use crate::sentinel::{self, Fill};
 
 /// Enough for two primitives per instance of every topology.
@@ -34,10 +34,46 @@ struct Buffer {
     counter: u32,
 }
 
+/// Whose primitives are captured.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) enum Source {
+    /// Those of a draw.
+    Draw(PrimitiveTopology, ProvokingVertex),
+    /// Those of a geometry shader that emits strips: of five vertices, of one, of four, of two.
+    Emitted(PrimitiveTopology),
+}
+
+impl Source {
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Self> {
+        use PrimitiveTopology as T;
+        let draws = |topology| ProvokingVertex::ALL.map(|vertex| Self::Draw(topology, vertex));
+        let emitted = [T::PointList, T::LineStrip, T::TriangleStrip].map(Self::Emitted);
+        T::ALL.into_iter().flat_map(draws).chain(emitted)
+    }
+
+    /// The vertices of the primitives that are emitted.
+    fn emitted(self) -> Vec<u32> {
+        let Self::Emitted(strip) = self else { return Vec::new() };
+        let of_strip = |(first, length): (u32, u32)| {
+            let vertex = move |output| first + strip.gather(ProvokingVertex::First, output) as u32;
+            (0..strip.output_count(length)).map(vertex)
+        };
+        [(0, 5), (5, 1), (6, 4), (10, 2)].into_iter().flat_map(of_strip).collect()
+    }
+}
+
+#[cfg(test)]
+impl From<PrimitiveTopology> for Source {
+    fn from(topology: PrimitiveTopology) -> Self {
+        Self::Draw(topology, ProvokingVertex::First)
+    }
+}
+
 /// A capture of three instances into two buffers.
 pub(super) struct Synthetic {
-    topology: PrimitiveTopology,
-    provoking: ProvokingVertex,
+    source: Source,
+    emitted: Vec<u32>,
     pub preserves_provoking_vertex: bool,
     layout: Layout,
     buffers: [Buffer; 2],
@@ -91,16 +127,36 @@ impl Buffer {
     }
 }
 
+const fn sequence(source: Source, emitted: &[u32]) -> Sequence<'_> {
+    let vertex_count = VERTICES;
+    match source {
+        Source::Draw(topology, provoking) => {
+            Sequence::Assembled { topology, provoking, vertex_count }
+        }
+        Source::Emitted(strip) => Sequence::Emitted {
+            vertices_per_primitive: strip.vertices_per_primitive(),
+            vertex_count,
+            vertices: emitted,
+        },
+    }
+}
+
 impl Synthetic {
-    pub fn new(topology: PrimitiveTopology, provoking: ProvokingVertex) -> Self {
+    pub fn new(source: Source) -> Self {
         let layout = layout();
-        let m = topology.vertices_per_primitive() as usize;
-        let written = (topology.output_count(VERTICES) * u64::from(INSTANCES)) as usize;
+        let emitted = source.emitted();
+        let sequence = sequence(source, &emitted);
+        let m = sequence.vertices_per_primitive() as usize;
+        let written = (sequence.output_count() * u64::from(INSTANCES)) as usize;
         let buffers = [0, 1].map(|buffer| Buffer::new(&layout, buffer, written, m));
         let mut capture =
-            Self { topology, provoking, preserves_provoking_vertex: true, layout, buffers };
+            Self { source, emitted, preserves_provoking_vertex: true, layout, buffers };
         capture.write_all();
         capture
+    }
+
+    fn sequence(&self) -> Sequence<'_> {
+        sequence(self.source, &self.emitted)
     }
 
     /// Writes every record that the draw writes.
@@ -118,15 +174,13 @@ impl Synthetic {
 
     pub fn expectation(&self) -> Expectation<'_> {
         Expectation {
-            topology: self.topology,
-            provoking: self.provoking,
+            sequence: self.sequence(),
             preserves_provoking_vertex: self.preserves_provoking_vertex,
-            vertex_count: VERTICES,
             instance_count: INSTANCES,
             layout: &self.layout,
             records: [&self.buffers[0].records, &self.buffers[1].records, &[], &[]],
             undefined: &[],
-            primitives_written: self.topology.primitive_count(VERTICES) * u64::from(INSTANCES),
+            primitives_written: self.sequence().primitive_count() * u64::from(INSTANCES),
         }
     }
 
@@ -145,27 +199,25 @@ impl Synthetic {
     }
 
     pub fn vertices_per_primitive(&self) -> usize {
-        self.topology.vertices_per_primitive() as usize
+        self.sequence().vertices_per_primitive() as usize
     }
 
     pub fn record_count(&self) -> usize {
-        (self.topology.output_count(VERTICES) * u64::from(INSTANCES)) as usize
+        (self.sequence().output_count() * u64::from(INSTANCES)) as usize
     }
 
     /// The first record of the primitive that is changed.
     pub fn target_record(&self) -> usize {
         let (instance, primitive) = TARGET;
-        let primitive = u64::from(instance) * self.topology.primitive_count(VERTICES) + primitive;
+        let primitive = u64::from(instance) * self.sequence().primitive_count() + primitive;
         primitive as usize * self.vertices_per_primitive()
     }
 
     pub fn expected(&self, record: usize) -> VertexRef {
-        let outputs = self.topology.output_count(VERTICES);
+        let sequence = self.sequence();
+        let outputs = sequence.output_count();
         let (instance, output) = (record as u64 / outputs, record as u64 % outputs);
-        VertexRef {
-            instance: instance as u32,
-            vertex: self.topology.gather(self.provoking, output) as u32,
-        }
+        VertexRef { instance: instance as u32, vertex: sequence.gather(output) }
     }
 
     /// A vertex of the same instance that is not in the primitive that is changed.

@@ -14,9 +14,10 @@ send_and_sync! {
         BufferContents, BufferKind, Contents, ContentsError, Given, GivenBytes, Missing,
     }
     vkxfb_probe::diagnose {
-        CapturedBuffer<'static>, DiagnoseError, Expectation<'static>, Fault, Mismatch, PrimitiveDiff, Slot,
+        CapturedBuffer<'static>, DiagnoseError, Expectation<'static>, Fault, Mismatch, PrimitiveDiff, Sequence<'static>, Slot,
         Verdict, VertexRef,
     }
+    vkxfb_probe::emission { Emission }
     vkxfb_probe::gpu {
         BoundContents, CaptureRequest<'static>, CaptureResult, CaptureTarget<'static>, DeviceInfo, DeviceSelector,
         DrawFeatures, Gpu, GpuError, HostMemory, InjectedFault, MemoryLimits, Message, OpenOptions, Profile, Resources, Robustness,
@@ -26,14 +27,14 @@ send_and_sync! {
     vkxfb_probe::plan { Batch<'static>, BatchTooLarge, CaseGroup<'static>, Plan }
     vkxfb_probe::records { Differences, Records<'static>, RecordsDiffer }
     vkxfb_probe::report {
-        BackendSupport, BugReport<'static>, Case, CaseResult, Cell, DeviceInfo, Failing<'static>, Failure, Findings, HostInfo, LostCase, Outcome, ProbeReport,
-        Results, Trace,
+        BackendSupport, BugReport<'static>, CapturedStage, Case, CaseResult, Cell, DeviceInfo, Failing<'static>, Failure, Findings, HostInfo, LostCase, Outcome, ProbeReport,
+        Results, Row, Trace,
     }
     vkxfb_probe::run { Event, Loss, Position, Progress<'static> }
     vkxfb_probe::self_test { Check }
     vkxfb_probe::sentinel { Fill }
-    vkxfb_probe::shaders { ProbeBuffer, ProbeField, ProbeShader }
-    vkxfb_probe::subject { Subject, SubjectError }
+    vkxfb_probe::shaders { Emitted, ProbeBuffer, ProbeField, ProbeGeometry, ProbeShader }
+    vkxfb_probe::subject { Subject, SubjectError, SubjectGeometry }
     vkxfb_probe::trial { Rate, Trial, TrialResult, Tried }
 }
 

@@ -18,6 +18,7 @@ fn probe(gpu: &mut Gpu, limit: Duration) -> (ProbeReport, u64) {
     plan.large = None;
     // Of the last, no case fits into one copy.
     plan.vertex_counts = vec![3, 12, 3000];
+    plan.geometry_vertex_counts = plan.vertex_counts.clone();
     plan.topologies = vec![PrimitiveTopology::LineStrip, PrimitiveTopology::TriangleStrip];
     gpu.set_submission_limit(limit);
     let before = gpu.submissions();
@@ -32,8 +33,9 @@ fn results_do_not_depend_on_the_submissions() {
     let (together, few) = probe(&mut gpu, Duration::MAX);
     let (alone, many) = probe(&mut gpu, Duration::ZERO);
     common::device::close(gpu);
-    // 3 shaders, 2 conventions, 2 topologies; by native pipelines, and by two kinds of the other backends.
-    let batches = 3 * 2 * 2 * 5;
+    // 3 shaders, 2 conventions, 2 topologies; by native pipelines, and by two kinds of the other backends. Of each
+    // topology 6 geometry shaders, natively and by compute.
+    let batches = 3 * 2 * 2 * 5 + 2 * 6 * 2;
     assert_eq!(few, batches);
     // One for each of 6 draws at least, and several for the copies of the large ones.
     assert!(many >= batches * 8, "{many} submissions");

@@ -1,5 +1,6 @@
 //! Where each request has its bytes in the buffers that all share.
 
+use vkxfb::capture::MAX_XFB_BUFFERS;
 use vkxfb::runtime::{Buffer, Captured};
 
 use super::{CaptureRequest, CaptureResult};
@@ -9,6 +10,9 @@ use crate::sentinel::Fill;
 
 /// Alignment of a slot in bytes.
 pub(super) const SLOT: u64 = 64;
+
+/// Bytes of the counters of a request.
+pub(super) const COUNTERS: usize = MAX_XFB_BUFFERS * size_of::<u32>();
 
 /// What lies between slots: a read past the end of vertex data finds it.
 const FILL: u8 = 0xA5;
@@ -35,6 +39,8 @@ pub(super) struct Placed<'a> {
     pub(super) request: &'a CaptureRequest<'a>,
     pub(super) targets: Vec<Option<u64>>,
     pub(super) vertices: Vec<u64>,
+    pub(super) indices: u64,
+    pub(super) counters: Option<u64>,
 }
 
 /// Checks that every bound range lies within the bytes of its target.
@@ -71,6 +77,7 @@ pub(super) fn fill(
         for (data, start) in place.request.vertex_data.iter().zip(&place.vertices) {
             copy_into(vertices, *start, data.bytes);
         }
+        copy_into(vertices, place.indices, bytemuck::cast_slice(place.request.indices));
     }
 }
 
@@ -92,6 +99,11 @@ pub(super) fn results(
             buffers: (place.request.buffers.iter().zip(&place.targets))
                 .map(|(target, start)| Some(slot((*start)?, target.as_ref()?.initial.len())))
                 .collect(),
+            counters: std::array::from_fn(|buffer| {
+                let has = place.targets.get(buffer).is_some_and(Option::is_some);
+                let counters = slot(place.counters.filter(|_| has)?, COUNTERS);
+                counters.as_chunks().0.get(buffer).map(|bytes| u32::from_le_bytes(*bytes))
+            }),
         })
         .collect()
 }

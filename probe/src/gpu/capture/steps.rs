@@ -3,14 +3,15 @@
 use ash::vk;
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
-    Arena, Buffer, Capture, CaptureBuffer, CaptureDesc, Captured, ConsumerScope, Context, Kernels,
-    Recorder, RuntimeError, VertexBuffer,
+    Arena, Buffer, Capture, CaptureBuffer, CaptureDesc, Captured, ConsumerScope, Context,
+    CounterBuffer, DrawIndexed, IndexBuffer, IndexType, Kernels, Recorder, RuntimeError,
+    VertexBuffer,
 };
 
 use super::Step;
 use super::slots::Placed;
 use crate::gpu::buffers::transfer_to_host;
-use crate::gpu::{CaptureRequest, GpuError, begin_render_pass};
+use crate::gpu::{GpuError, begin_render_pass};
 use crate::sentinel::Fill;
 
 /// The buffers of a call.
@@ -59,6 +60,13 @@ unsafe fn record(
             stride: None,
         })
         .collect();
+    let counters = place.counters.map(|start| {
+        let counter = |(buffer, target): (u64, &Option<CaptureBuffer>)| {
+            let buffer = CounterBuffer::new(buffers.targets.raw()).offset(start + 4 * buffer);
+            target.is_some().then_some(buffer)
+        };
+        (0..).zip(&bound).map(counter).collect::<Vec<_>>()
+    });
     let pipeline = request.pipeline;
     // SAFETY: the caller's contract.
     unsafe {
@@ -66,9 +74,9 @@ unsafe fn record(
         let mut capture = Capture::new(ctx, kernels);
         let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
         // What begins ends, whatever comes between.
-        let drawn = draw(&mut recorder, request);
-        let ended = recorder.end(&[]);
-        // Direct draws from the start of the buffers: everything is known.
+        let drawn = draw(&mut recorder, place, buffers);
+        let ended = recorder.end(counters.as_deref().unwrap_or_default());
+        // Direct draws from the start of the buffers: everything is known, but for what a geometry shader emits.
         Ok(drawn.and(ended)?.captured.unwrap_or_default())
     }
 }
@@ -79,17 +87,35 @@ unsafe fn record(
 /// As [`Recorder::draw`].
 unsafe fn draw(
     recorder: &mut Recorder<'_>,
-    request: &CaptureRequest<'_>,
+    place: &Placed<'_>,
+    buffers: &Buffers<'_>,
 ) -> Result<(), RuntimeError> {
+    let request = place.request;
     // SAFETY: the caller's contract.
     unsafe {
         recorder.bind_descriptor_sets(0, request.descriptor_sets, &[])?;
+        if !request.indices.is_empty() {
+            let size = size_of_val(request.indices) as u64;
+            let indices = IndexBuffer::new(buffers.vertices.raw(), size, IndexType::Uint32);
+            recorder.bind_index_buffer(&indices.offset(place.indices))?;
+        }
         let mut pushed = request.push_constants.iter();
         for (topology, draw) in request.draws {
             if let Some(bytes) = pushed.next() {
                 recorder.push_constants(0, bytes)?;
             }
-            recorder.draw(*topology, draw)?;
+            if request.indices.is_empty() {
+                recorder.draw(*topology, draw)?;
+            } else {
+                let indexed = DrawIndexed {
+                    index_count: draw.vertex_count,
+                    instance_count: draw.instance_count,
+                    first_index: 0,
+                    vertex_offset: draw.first_vertex.cast_signed(),
+                    first_instance: draw.first_instance,
+                };
+                recorder.draw_indexed(*topology, &indexed)?;
+            }
         }
     }
     Ok(())

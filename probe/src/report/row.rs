@@ -1,0 +1,57 @@
+//! The rows of the table of results.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use vkxfb::topology::PrimitiveTopology;
+
+/// The stage whose outputs are captured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CapturedStage {
+    /// A vertex shader.
+    #[default]
+    Vertex,
+    /// A geometry shader behind a vertex shader.
+    Geometry,
+}
+
+impl CapturedStage {
+    /// All of them, in the order of a pipeline.
+    pub const ALL: [Self; 2] = [Self::Vertex, Self::Geometry];
+}
+
+/// A row of the table: the stage that is captured, and the topology of the draws.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Row {
+    /// The stage.
+    pub stage: CapturedStage,
+    /// The topology.
+    pub topology: PrimitiveTopology,
+}
+
+impl Row {
+    /// All rows, in order.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let of_stage = |stage| {
+            PrimitiveTopology::ALL.into_iter().map(move |topology| Self { stage, topology })
+        };
+        CapturedStage::ALL.into_iter().flat_map(of_stage)
+    }
+}
+
+/// The row of a vertex shader.
+impl From<PrimitiveTopology> for Row {
+    fn from(topology: PrimitiveTopology) -> Self {
+        Self { stage: CapturedStage::Vertex, topology }
+    }
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.stage {
+            CapturedStage::Vertex => self.topology.fmt(f),
+            CapturedStage::Geometry => write!(f, "{} into geometry", self.topology),
+        }
+    }
+}

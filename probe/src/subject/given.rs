@@ -1,0 +1,41 @@
+//! A shader as it was given.
+
+use spirv::ExecutionModel;
+use vkxfb::lower::Shader;
+use vkxfb::spirv::specialization::SpecializationConstant;
+
+/// A shader that outlives what it was made of; what is captured of it stands elsewhere.
+#[derive(Debug, Clone)]
+pub(super) struct GivenShader {
+    words: Vec<u32>,
+    stage: Option<ExecutionModel>,
+    entry_point: Option<String>,
+    /// Values of specialisation constants by `SpecId`.
+    constants: Vec<(u32, Vec<u8>)>,
+}
+
+impl GivenShader {
+    pub(super) fn of(shader: &Shader<'_>) -> Self {
+        let constants = shader.specialization.iter();
+        Self {
+            words: shader.words.to_vec(),
+            stage: shader.stage,
+            entry_point: shader.entry_point.map(str::to_owned),
+            constants: constants.map(|value| (value.constant_id, value.data.to_vec())).collect(),
+        }
+    }
+
+    /// The values for [`shader`](Self::shader).
+    pub(super) fn values(&self) -> Vec<SpecializationConstant<'_>> {
+        let values = self.constants.iter();
+        values
+            .map(|(constant_id, data)| SpecializationConstant { constant_id: *constant_id, data })
+            .collect()
+    }
+
+    pub(super) fn shader<'a>(&'a self, values: &'a [SpecializationConstant<'a>]) -> Shader<'a> {
+        let mut shader = Shader::new(&self.words).specialization(values);
+        (shader.stage, shader.entry_point) = (self.stage, self.entry_point.as_deref());
+        shader
+    }
+}

@@ -1,0 +1,8 @@
+// Takes lines, and emits what emit.glsl says.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+
+layout(lines, invocations = 2) in;
+
+#define VERTICES 2u
+#include "emit.glsl"

@@ -1,0 +1,8 @@
+// Takes lines with adjacency, and emits what emit.glsl says.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+
+layout(lines_adjacency, invocations = 2) in;
+
+#define VERTICES 4u
+#include "emit.glsl"

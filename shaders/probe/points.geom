@@ -1,0 +1,8 @@
+// Takes points, and emits what emit.glsl says.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+
+layout(points, invocations = 2) in;
+
+#define VERTICES 1u
+#include "emit.glsl"

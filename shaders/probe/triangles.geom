@@ -1,0 +1,8 @@
+// Takes triangles, and emits what emit.glsl says.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+
+layout(triangles, invocations = 2) in;
+
+#define VERTICES 3u
+#include "emit.glsl"
