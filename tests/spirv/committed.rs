@@ -5,6 +5,8 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
+use vkxfb_probe::shaders::{ProbeGeometry, ProbeShader};
+
 use crate::common;
 
 const SHADERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/shaders");
@@ -90,9 +92,11 @@ fn spirv_is_valid() {
 
 #[test]
 fn every_module_is_a_probe_shader() {
-    let known: BTreeMap<_, _> = vkxfb_probe::shaders::ProbeShader::all()
-        .into_iter()
-        .map(|s| (s.name.to_owned(), s.spirv.to_vec()))
-        .collect();
+    let vertex = ProbeShader::all().into_iter().map(|s| (s.name.to_owned(), s.spirv.to_vec()));
+    let geometry = ProbeGeometry::all().into_iter().map(|g| {
+        let (name, module) = g.file();
+        (name.to_owned(), module.to_vec())
+    });
+    let known: BTreeMap<_, _> = vertex.chain(geometry).collect();
     assert_eq!(known, with_extension(&Path::new(SHADERS).join("probe"), "spv").collect());
 }

@@ -110,8 +110,9 @@ impl ProbeGeometry {
         format!("{input}_to_{}{cut}", self.output.name())
     }
 
-    /// The name of its source in `shaders/probe/`, without the extension, and the module.
-    const fn file(&self) -> (&'static str, &'static [u8]) {
+    /// The name of its source in `shaders/probe/`, without the extension, and the module: the same for all that take such
+    /// primitives. It emits triangles.
+    pub const fn file(&self) -> (&'static str, &'static [u8]) {
         match self.input {
             GeometryInput::Points => {
                 ("points", include_bytes!("../../../shaders/probe/points.spv"))
