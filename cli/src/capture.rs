@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use spirv::{ExecutionModel, StorageClass};
-use vkxfb::capture::{InterfaceVariable, interface_variables};
+use vkxfb::capture::{InterfaceVariable, MAX_STREAMS, interface_variables};
 use vkxfb::lower::{Backend, Captures, Shader, reflect};
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::topology::ProvokingVertex;
@@ -71,6 +71,10 @@ pub(crate) struct Arguments {
     /// Which vertex of a primitive provokes: first or last
     #[arg(long, value_parser = super::probe::parse_provoking, default_value = "first")]
     provoking: ProvokingVertex,
+    /// Of a geometry shader that emits to several vertex streams, the one to show; by default the first that is captured
+    #[arg(long, value_name = "NUMBER", requires = "geometry",
+        value_parser = clap::value_parser!(u32).range(..MAX_STREAMS as i64))]
+    stream: Option<u32>,
     /// Bytes of each capture buffer, to see what does not fit; by default there is room for everything
     #[arg(long, value_name = "BYTES")]
     buffer_size: Option<u64>,
@@ -95,6 +99,7 @@ const EXAMPLES: &str = "Examples:
   vkxfb capture my.vert.spv --mesh grid.ply --compare --picture out.svg
   vkxfb capture my.vert.spv --geometry my.geom --mesh bunny.obj --varyings gl_Position -o out.ply
                                                     what a geometry shader emits
+  vkxfb capture my.vert --geometry two_streams.geom --vertices 9 --stream 1
 
 A mesh has columns: OBJ has position, normal, texcoord and color; PLY and CSV have those whose
 scalars are named x y z, nx ny nz, u v (or s t), red green blue alpha, and others by the names of
@@ -158,6 +163,7 @@ fn capture(arguments: &Arguments, stages: &Stages<'_>) -> Result<u8> {
         contents: &contents,
         drawn: &drawn,
         topology: arguments.draw.topology,
+        stream: arguments.stream,
         provoking: arguments.provoking,
         buffer_size: arguments.buffer_size,
     };
@@ -186,6 +192,8 @@ fn capture(arguments: &Arguments, stages: &Stages<'_>) -> Result<u8> {
         topology: job.captured_topology(),
         primitives_written: taken.primitives_written,
         primitives_needed: taken.primitives_needed,
+        stream: taken.stream,
+        others: &taken.other_streams,
         records: &records,
     };
     show(arguments, &shown)?;

@@ -2,6 +2,8 @@
 //! must have the same stream (`VUID-StandaloneSpirv-Stream-04698`, [Validation Rules within a
 //! Module](https://docs.vulkan.org/spec/latest/appendices/spirvenv.html#spirvenv-module-validation)).
 
+use std::collections::BTreeSet;
+
 use spirv::{Decoration, ExecutionModel};
 
 use super::error::label;
@@ -22,6 +24,23 @@ pub(crate) fn stream_of(declarations: &Declarations, output: &CapturedOutput) ->
 }
 
 impl Layout {
+    /// The vertex streams that are captured, ascending.
+    pub fn captured_streams(&self) -> BTreeSet<u32> {
+        self.buffers().map(|(buffer, _)| self.streams[buffer]).collect()
+    }
+
+    /// What of the layout is of a vertex stream.
+    pub fn of_stream(mut self, stream: u32) -> Self {
+        let streams = self.streams;
+        let is_of_it = |buffer: u32| streams.get(buffer as usize) == Some(&stream);
+        self.outputs.retain(|output| is_of_it(output.buffer));
+        self.varyings.retain(|varying| is_of_it(varying.buffer));
+        for (stride, of) in self.strides.iter_mut().zip(streams) {
+            *stride = stride.filter(|_| of == stream);
+        }
+        self
+    }
+
     /// Sets the stream of each buffer to that of its outputs.
     pub(super) fn find_streams(
         &mut self,

@@ -3,26 +3,32 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use ash::vk;
+use ash::{ext, vk};
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{Context, QueryKind, QueryPool, Recorder, RuntimeError};
 use vkxfb_probe::gpu::Gpu;
 
-/// A query of `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`, or what takes its place.
-pub(super) enum CountQuery {
+/// A query of `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT` for a vertex stream, or what takes its place.
+pub(super) struct CountQuery {
+    pool: Pool,
+    stream: u32,
+}
+
+enum Pool {
     /// The library's, by compute.
     Own(QueryPool),
     /// The driver's, of its own captures.
-    Driver(vk::QueryPool),
+    Driver(vk::QueryPool, ext::transform_feedback::Device),
 }
 
 /// Long enough for a submission that was waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl CountQuery {
-    pub(super) fn new(gpu: &mut Gpu, backend: Backend) -> Result<Self> {
+    pub(super) fn new(gpu: &mut Gpu, backend: Backend, stream: u32) -> Result<Self> {
         if backend != Backend::Native {
-            return Ok(Self::Own(gpu.create_query_pool(QueryKind::TransformFeedbackStream, 1)?));
+            let pool = gpu.create_query_pool(QueryKind::TransformFeedbackStream, 1)?;
+            return Ok(Self { pool: Pool::Own(pool), stream });
         }
         if !gpu.capabilities().transform_feedback.as_ref().is_some_and(|support| support.queries) {
             bail!(
@@ -34,13 +40,16 @@ impl CountQuery {
             .query_count(1);
         // SAFETY: the device is live, and has such queries.
         let pool = unsafe { gpu.context().device().create_query_pool(&info, None) };
-        pool.map(Self::Driver).context("vkCreateQueryPool")
+        let pool = pool.context("vkCreateQueryPool")?;
+        let device = gpu.context().device();
+        let functions = ext::transform_feedback::Device::new(gpu.instance(), device);
+        Ok(Self { pool: Pool::Driver(pool, functions), stream })
     }
 
     /// # Safety
     /// `cmd` is being recorded, outside of a render pass.
     pub(super) unsafe fn reset(&self, context: &Context, cmd: vk::CommandBuffer) {
-        if let Self::Driver(pool) = self {
+        if let Pool::Driver(pool, _) = &self.pool {
             // SAFETY: the caller's contract.
             unsafe { context.device().cmd_reset_query_pool(cmd, *pool, 0, 1) };
         }
@@ -50,17 +59,17 @@ impl CountQuery {
     /// `cmd` is being recorded, with the recorder and after [`reset`](Self::reset).
     pub(super) unsafe fn begin(
         &self,
-        context: &Context,
         cmd: vk::CommandBuffer,
         recorder: &mut Recorder<'_>,
     ) -> Result<(), RuntimeError> {
         let none = vk::QueryControlFlags::empty();
-        match self {
+        match &self.pool {
             // SAFETY: the caller's contract.
-            Self::Own(pool) => unsafe { recorder.begin_query(pool, 0) },
-            Self::Driver(pool) => {
+            Pool::Own(pool) => unsafe { recorder.begin_query_indexed(pool, 0, self.stream) },
+            Pool::Driver(pool, functions) => {
+                let begin = functions.fp().cmd_begin_query_indexed_ext;
                 // SAFETY: the caller's contract.
-                unsafe { context.device().cmd_begin_query(cmd, *pool, 0, none) };
+                unsafe { begin(cmd, *pool, 0, none, self.stream) };
                 Ok(())
             }
         }
@@ -70,15 +79,17 @@ impl CountQuery {
     /// As [`begin`](Self::begin), which was called.
     pub(super) unsafe fn end(
         &self,
-        context: &Context,
         cmd: vk::CommandBuffer,
         recorder: &mut Recorder<'_>,
     ) -> Result<(), RuntimeError> {
-        match self {
-            Self::Own(_) => recorder.end_query(QueryKind::TransformFeedbackStream),
-            Self::Driver(pool) => {
+        match &self.pool {
+            Pool::Own(_) => {
+                recorder.end_query_indexed(QueryKind::TransformFeedbackStream, self.stream)
+            }
+            Pool::Driver(pool, functions) => {
+                let end = functions.fp().cmd_end_query_indexed_ext;
                 // SAFETY: the caller's contract.
-                unsafe { context.device().cmd_end_query(cmd, *pool, 0) };
+                unsafe { end(cmd, *pool, 0, self.stream) };
                 Ok(())
             }
         }
@@ -89,13 +100,13 @@ impl CountQuery {
         let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
         // Primitives written and needed.
         let mut values = [0u64; 2];
-        match self {
-            Self::Own(pool) => {
+        match &self.pool {
+            Pool::Own(pool) => {
                 let bytes = bytemuck::bytes_of_mut(&mut values);
                 // SAFETY: the query has ended.
                 unsafe { pool.results(0, 1, bytes, 16, flags, PATIENCE) }?;
             }
-            Self::Driver(pool) => {
+            Pool::Driver(pool, _) => {
                 let mut all = [values];
                 // SAFETY: as above.
                 unsafe { gpu.context().device().get_query_pool_results(*pool, 0, &mut all, flags) }
@@ -107,10 +118,10 @@ impl CountQuery {
     }
 
     pub(super) fn destroy(self, gpu: &mut Gpu) {
-        match self {
-            Self::Own(pool) => gpu.destroy_query_pool(pool),
+        match self.pool {
+            Pool::Own(pool) => gpu.destroy_query_pool(pool),
             // SAFETY: nothing is in flight.
-            Self::Driver(pool) => unsafe {
+            Pool::Driver(pool, _) => unsafe {
                 gpu.context().device().destroy_query_pool(pool, None);
             },
         }

@@ -34,6 +34,8 @@ pub(super) struct Job<'a> {
     pub(super) drawn: &'a Drawn,
     pub(super) topology: PrimitiveTopology,
     pub(super) provoking: ProvokingVertex,
+    /// The vertex stream that is shown; otherwise the first that is captured.
+    pub(super) stream: Option<u32>,
     /// Bytes of each capture buffer; otherwise there is room for everything.
     pub(super) buffer_size: Option<u64>,
 }
@@ -67,7 +69,11 @@ const MOST_EXPECTED: u64 = 1 << 20;
 /// What came of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Taken {
+    /// What of the layout is of the stream.
     pub(super) layout: Layout,
+    pub(super) stream: u32,
+    /// Streams that are captured beside it.
+    pub(super) other_streams: Vec<u32>,
     /// By capture buffer, what was written.
     pub(super) buffers: [Vec<u8>; MAX_XFB_BUFFERS],
     pub(super) primitives_written: u64,
@@ -178,12 +184,13 @@ fn take_with(
 ) -> Result<Taken> {
     let lowered = lower(gpu, backend, job)?;
     let layout = layout_of(&lowered, &job.stages.shader)?;
+    let (stream, other_streams) = stream_of(&layout, job)?;
     made.contents = gpu.bind_contents(job.contents)?;
     make_pipeline(gpu, &lowered, job, made)?;
     let per_primitive = job.captured_topology().vertices_per_primitive();
     let vertices = u128::from(room) * u128::from(per_primitive);
     if job.geometry.is_some() {
-        made.query = Some(CountQuery::new(gpu, backend)?);
+        made.query = Some(CountQuery::new(gpu, backend, stream)?);
     }
     let targets = make_targets(gpu, backend, &layout, vertices, job, made)?;
     let captured_to = made.buffers.len();
@@ -191,6 +198,8 @@ fn take_with(
     let inputs = make_inputs(gpu, backend, job, made)?;
     let recorded = submit(gpu, backend, job, made, &targets, &counters, &inputs)?;
 
+    let made_for: Vec<usize> = layout.buffers().map(|(buffer, _)| buffer).collect();
+    let layout = layout.of_stream(stream);
     let strides: Vec<_> = layout.buffers().collect();
     let mut written = u64::try_from(vertices).unwrap_or(u64::MAX);
     for (buffer, stride) in &strides {
@@ -205,7 +214,8 @@ fn take_with(
         written = written.min(position / u64::from(*stride));
     }
     let mut buffers = [const { Vec::new() }; MAX_XFB_BUFFERS];
-    for ((buffer, stride), made) in strides.iter().zip(&made.buffers[..captured_to]) {
+    for (buffer, made) in made_for.iter().zip(&made.buffers[..captured_to]) {
+        let Some(stride) = &layout.strides[*buffer] else { continue };
         let size = (written * u64::from(*stride)).min(made.size());
         buffers[*buffer] = gpu.read(made, 0..size)?;
     }
@@ -214,7 +224,19 @@ fn take_with(
         Some(query) => query.needed(gpu)?,
         None => room,
     };
-    Ok(Taken { layout, buffers, primitives_written, primitives_needed })
+    Ok(Taken { layout, stream, other_streams, buffers, primitives_written, primitives_needed })
+}
+
+/// The stream that is shown, and the others that are captured.
+fn stream_of(layout: &Layout, job: &Job<'_>) -> Result<(u32, Vec<u32>)> {
+    let mut captured = layout.captured_streams();
+    let first = captured.first().copied().unwrap_or_default();
+    let stream = job.stream.unwrap_or(first);
+    let numbers: Vec<String> = captured.iter().map(u32::to_string).collect();
+    if !captured.remove(&stream) && job.stream.is_some() {
+        bail!("nothing of vertex stream {stream} is captured, but of {}", numbers.join(", "));
+    }
+    Ok((stream, captured.into_iter().collect()))
 }
 
 fn make_pipeline(gpu: &mut Gpu, lowered: &Lowered, job: &Job<'_>, made: &mut Made) -> Result<()> {
@@ -232,8 +254,9 @@ fn make_pipeline(gpu: &mut Gpu, lowered: &Lowered, job: &Job<'_>, made: &mut Mad
     // SAFETY: the device is live, and everything of the description is its; the set layouts have what the shader uses,
     // and the vertex formats were looked for.
     let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }?;
-    let mut arena = ArenaDesc::for_draws(1, 1).with_pipeline(&pipeline, 1);
-    arena.scratch += indices.map_or(0, ArenaDesc::restart_scratch);
+    let streams = u64::from(pipeline.stream_count());
+    let mut arena = ArenaDesc::for_draws(streams, streams).with_pipeline(&pipeline, streams);
+    arena.scratch += streams * indices.map_or(0, ArenaDesc::restart_scratch);
     arena = arena.with_geometry(&pipeline, 1, job.drawn.items(job.topology));
     made.pipeline = Some(pipeline);
     made.arena = Some(gpu.create_arena(&arena)?);
@@ -358,11 +381,10 @@ fn submit(
             }
             let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
             // What begins ends, whatever comes between.
-            let counted =
-                query.as_ref().map_or(Ok(()), |query| query.begin(context, cmd, &mut recorder));
+            let counted = query.as_ref().map_or(Ok(()), |query| query.begin(cmd, &mut recorder));
             let drawn = draw(&mut recorder, job, contents.sets(), inputs.index_buffer.as_ref());
             let counted = counted.and_then(|()| {
-                query.as_ref().map_or(Ok(()), |query| query.end(context, cmd, &mut recorder))
+                query.as_ref().map_or(Ok(()), |query| query.end(cmd, &mut recorder))
             });
             let ended = recorder.end(counters);
             let recorded = drawn.and(counted).and(ended)?;

@@ -42,6 +42,9 @@ pub(super) struct Shown<'a> {
     pub(super) topology: PrimitiveTopology,
     pub(super) primitives_written: u64,
     pub(super) primitives_needed: u64,
+    /// The vertex stream, and others that were captured.
+    pub(super) stream: u32,
+    pub(super) others: &'a [u32],
     pub(super) records: &'a Records<'a>,
 }
 
@@ -73,9 +76,17 @@ impl Shown<'_> {
             lost => format!(", {lost} did not fit"),
         };
         let vertex = if vertices == 1 { "vertex" } else { "vertices" };
+        let of_stream = match (self.stream, self.others) {
+            (0, []) => String::new(),
+            (stream, []) => format!(" of stream {stream}"),
+            (stream, others) => {
+                let others: Vec<String> = others.iter().map(u32::to_string).collect();
+                format!(" of stream {stream} (others: --stream {})", others.join(", "))
+            }
+        };
         let primitive = if *primitives_written == 1 { "primitive" } else { "primitives" };
         format!(
-            "{vertices} {vertex} of {primitives_written} {primitive} ({topology}) written{lost}; \
+            "{vertices} {vertex} of {primitives_written} {primitive} ({topology}){of_stream} written{lost}; \
              backend {backend}, {device}"
         )
     }
@@ -130,6 +141,8 @@ struct Json<'a> {
     primitives_written: u64,
     /// Those that there would have been room for in buffers that are large enough.
     primitives_needed: u64,
+    /// The vertex stream.
+    stream: u32,
     columns: Vec<JsonColumn<'a>>,
     /// By captured vertex.
     records: Vec<JsonRecord<'a>>,
@@ -179,6 +192,7 @@ impl<'a> Json<'a> {
             vertices_per_primitive: shown.per_primitive(),
             primitives_written: shown.primitives_written,
             primitives_needed: shown.primitives_needed,
+            stream: shown.stream,
             columns: shown.records.columns.iter().map(column).collect(),
             records: (0..shown.records.vertices).map(record).collect(),
         }

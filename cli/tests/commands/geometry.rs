@@ -259,3 +259,49 @@ fn wgsl_gets_the_values_of_constants_that_both_stages_have() {
     let none = [&files[..], &draw, &["--constant", "1=20,9=3"]].concat();
     assert!(vkxfb(&none).exits(2).stderr.contains('9'));
 }
+
+/// Each stream has as many vertices as were emitted to it, natively and by compute.
+#[test]
+fn one_of_several_streams_is_shown() {
+    let shaders = Shaders::new();
+    let vertex = shaders.glsl(
+        "my.vert.spv",
+        "#version 450
+        layout(location = 0) flat out uint number;
+        void main() { number = gl_VertexIndex; gl_Position = vec4(0.0); gl_PointSize = 1.0; }",
+    );
+    let geometry = "#version 450
+        layout(points) in;
+        layout(points, max_vertices = 4) out;
+        layout(location = 0) flat in uint number[];
+        layout(stream = 0, location = 0, xfb_buffer = 2, xfb_offset = 0, xfb_stride = 4) flat out uint first;
+        layout(stream = 3, location = 1, xfb_buffer = 1, xfb_offset = 0, xfb_stride = 8) flat out uvec2 second;
+        void main() {
+            for (uint n = 0; n < number[0]; n++) { second = uvec2(number[0], n); EmitStreamVertex(3); }
+            first = 10 + number[0];
+            EmitStreamVertex(0);
+        }";
+    let words = common::compile_stage("geom", geometry, &[]);
+    let geometry = shaders.file("my.geom.spv", bytemuck::cast_slice(&words));
+    let draw = ["--topology", "point-list", "--vertices", "4"];
+    let run = |more: &[&str]| {
+        let files = ["capture", &vertex, "--geometry", &geometry, "--validate"];
+        vkxfb(&[&files[..], &draw, more].concat())
+    };
+    let shown = |more: &[&str], name: &str| {
+        let ran = run(&[more, &["--format", "json"]].concat()).exits(0);
+        let records = ran.json()["records"].as_array().unwrap().clone();
+        records.iter().map(|r| r["outputs"][name].clone()).collect::<Vec<_>>()
+    };
+    let first = [10, 11, 12, 13].map(|n| json!(n));
+    let second = [[1, 0], [2, 0], [2, 1], [3, 0], [3, 1], [3, 2]].map(|n| json!(n));
+    assert_eq!(shown(&["--compare"], "first"), first);
+    for backend in ["native", "compute"] {
+        let stream = ["--backend", backend, "--stream", "3", "--compare"];
+        assert_eq!(shown(&stream, "second"), second, "{backend}");
+    }
+    let table = run(&[]).exits(0).stdout;
+    assert!(table.contains("of stream 0 (others: --stream 3) written"), "{table}");
+    run(&["--stream", "1"]).refuses(&["nothing of vertex stream 1", "but of 0, 3"]);
+    run(&["--stream", "4"]).exits(2);
+}
