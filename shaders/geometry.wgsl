@@ -130,9 +130,9 @@ fn captured_stream() -> u32 {
     return (sysvals.draw.flags >> STREAM_SHIFT) & 3u;
 }
 
-// Whether this run stores records, so that side effects of the shaders happen.
-fn is_storing() -> bool {
-    return !is_counting;
+// Whether side effects of the shaders happen in this run: where records are stored, and for one stream alone.
+fn has_effects() -> bool {
+    return !is_counting && (sysvals.draw.flags & WITHOUT_EFFECTS) == 0u;
 }
 
 // Stores a record of a strip, or stages it.

@@ -59,6 +59,7 @@ const FAR_ATTRIBUTES: u32 = 64u; // an attribute may have elements 4 GiB behind 
 const HAS_BATCH: u32 = 128u; // in the push constants: the draws are in a batch
 const COUNTING: u32 = 1024u; // in the push constants: what a geometry shader emits is counted, and not stored
 const STREAM_SHIFT: u32 = 11u; // in the push constants: two bits with the vertex stream that is captured
+const WITHOUT_EFFECTS: u32 = 8192u; // in the push constants: side effects happen in the run for another stream
 const VERTICES_PER_PRIMITIVE_SHIFT: u32 = 8u;
 
 var<immediate> sysvals: Sysvals;

@@ -58,7 +58,7 @@ pub enum CaptureError {
     #[error("{name} has a meaning only where varyings are interleaved")]
     SpecialName { name: String },
     #[error(
-        "output {output} goes to vertex stream {stream}; only geometry shaders have others than stream 0"
+        "output {output} goes to vertex stream {stream}; only geometry shaders have others than stream 0, up to stream 3"
     )]
     Stream { output: String, stream: u32 },
     #[error(

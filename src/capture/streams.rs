@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use spirv::{Decoration, ExecutionModel};
 
 use super::error::label;
-use super::{CaptureError, CapturedOutput, Layout};
+use super::{CaptureError, CapturedOutput, Layout, MAX_STREAMS};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::types::block_type;
 
@@ -50,7 +50,8 @@ impl Layout {
         let mut streams = [None; super::MAX_XFB_BUFFERS];
         for output in &self.outputs {
             let stream = stream_of(declarations, output);
-            if stream != 0 && model != ExecutionModel::Geometry {
+            let exists = stream < MAX_STREAMS && model == ExecutionModel::Geometry;
+            if stream != 0 && !exists {
                 return Err(CaptureError::Stream { output: label(output), stream });
             }
             let Some(known) = streams.get_mut(output.buffer as usize) else { continue };

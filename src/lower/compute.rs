@@ -36,7 +36,6 @@ use super::undefined::Undefined;
 use super::uses::Uses;
 use super::widen::{INTERFACE, widen};
 use super::{LowerError, Lowered, LoweredCompute, LoweredKind, Shader};
-use crate::capture::MAX_STREAMS;
 use crate::setters::setters;
 use crate::spirv::declarations::Declarations;
 use crate::spirv::emit::Builder;
@@ -266,9 +265,6 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     let layout = shader.layout(&stages.module, &declarations, stages.captured())?;
     let entry = stages.join();
     let Stages { mut module, vertex, geometry, used, spec_ids: used_spec_ids } = stages;
-    if let Some(stream) = layout.streams.into_iter().find(|stream| *stream >= MAX_STREAMS) {
-        return Err(LowerError::Stream { entry_point: entry.name, stream: stream.to_string() });
-    }
     let mut push_constants = PushConstants::of(&module, &declarations, &used)?;
     let descriptor_set = resources.descriptor_set(&declarations)?;
     let uses = Uses::of(&module, &declarations, &used);

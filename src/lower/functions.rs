@@ -61,7 +61,7 @@ names! {
         FetchBytes "fetch_bytes",
         FetchHalves "fetch_halves",
         FetchWithinDword "fetch_within_dword",
-        IsStoring "is_storing",
+        HasEffects "has_effects",
         ListedRecord "listed_record",
         Load1 "load1",
         Load2Aligned "load2_aligned",

@@ -75,7 +75,7 @@ fn remove_outputs(module: &mut Module, declarations: &Declarations, stream: u32)
     let is_other = |variable: &&Variable| {
         all.contains(&variable.id)
             && !has_built_ins(declarations, variable)
-            && stream_of_variable(declarations, variable) != Some(stream)
+            && stream_of_variable(declarations, variable).is_some_and(|of| of != stream)
     };
     let outputs = declarations.variables(StorageClass::Output).filter(is_other);
     // The variable that each pointer is of.

@@ -39,6 +39,8 @@ pub struct CaptureNeeds {
     pub queries: bool,
     /// A geometry shader behind the vertex shader.
     pub geometry_shader: bool,
+    /// A geometry shader that emits to several vertex streams.
+    pub geometry_streams: bool,
     /// The number of vertices per instance of the largest triangle fan; 0 if no fans are drawn.
     pub fan_vertices: u32,
     /// The shader has side effects: it writes storage buffers or images, or uses atomics
@@ -59,6 +61,7 @@ impl CaptureNeeds {
         counters: bool,
         queries: bool,
         geometry_shader: bool,
+        geometry_streams: bool,
         fan_vertices: u32,
         side_effects: bool,
     }
@@ -87,7 +90,9 @@ impl Backend {
             Self::Vertex if needs.indexed => Some("indexed draws"),
             Self::Vertex if needs.indirect => Some("indirect draws"),
             Self::Vertex if needs.counters => Some("counters"),
-            Self::Vertex if needs.geometry_shader => Some("geometry shaders"),
+            Self::Vertex if needs.geometry_shader || needs.geometry_streams => {
+                Some("geometry shaders")
+            }
             Self::Vertex if needs.fan_vertices > MAX_FAN_VERTICES => {
                 Some("triangle fans of more than 65537 vertices")
             }
@@ -103,10 +108,13 @@ impl RequiredFeatures {
     /// so they are preferred for such shaders if they meet the needs; the vertex backend is not where
     /// the device shades vertices that do not exist
     /// ([`WorkaroundEffect::SpeculativeVertices`](super::WorkaroundEffect::SpeculativeVertices)).
-    /// Geometry shaders are captured natively if [`geometry_shader`](Self::geometry_shader) is enabled.
+    /// Geometry shaders are captured natively if [`geometry_shader`](Self::geometry_shader) is enabled, and what they
+    /// emit to several vertex streams if [`geometry_streams`](Self::geometry_streams) is.
     pub fn choose(&self, needs: &CaptureNeeds) -> Option<Backend> {
         let can_run = |backend: &&Backend| {
-            **backend == Backend::Compute || !needs.geometry_shader || self.geometry_shader
+            let has_stage = self.geometry_shader || !needs.geometry_shader;
+            let has_streams = self.geometry_streams || !needs.geometry_streams;
+            **backend == Backend::Compute || (has_stage && has_streams)
         };
         let backends: Vec<Backend> = self.backends().iter().filter(can_run).copied().collect();
         choose(&backends, self.speculative_vertices, needs)
@@ -139,6 +147,10 @@ mod tests {
             CaptureNeeds { geometry_shader: true, side_effects: true, ..Default::default() };
         let mut required = required_features(&caps, &Backend::ALL).unwrap();
         assert_eq!(required.choose(&needs), Some(Backend::Native));
+        let streams = CaptureNeeds { geometry_streams: true, ..needs };
+        assert_eq!(required.choose(&streams), Some(Backend::Native));
+        required.geometry_streams = false;
+        assert_eq!(required.choose(&streams), Some(Backend::Compute));
         required.geometry_shader = false;
         assert_eq!(required.choose(&needs), Some(Backend::Compute));
         let vertex = required_features(&caps, &[Backend::Vertex]).unwrap();

@@ -215,6 +215,7 @@ struct Shared {
     attributes: Vec<PulledAttribute>,
     workgroup_sizes: WorkgroupSizes,
     geometry: Option<LoweredGeometry>,
+    stream_count: u32,
     /// The stages of the push constants.
     stages: vk::ShaderStageFlags,
     is_staged: bool,
@@ -236,7 +237,9 @@ impl Pipeline {
     /// Before any Vulkan call: [`RuntimeError::FeatureNotEnabled`] for a backend that the device
     /// was not created for, on graphics backends for adjacency and for geometry shaders without
     /// `geometryShader`, and for [`ProvokingVertex::Last`] without `provokingVertexLast`;
-    /// natively for other vertex streams than 0 without `geometryStreams`;
+    /// natively for other vertex streams than 0 without `geometryStreams`, and
+    /// [`RuntimeError::MissingProperty`] if lines or triangles go to them without
+    /// `transformFeedbackStreamsLinesTriangles`;
     /// [`RuntimeError::GeometryInput`]; an invalid vertex input state, or
     /// [`RuntimeError::MissingVertexInput`];
     /// [`RuntimeError::AttributeFormat`] and [`RuntimeError::AttributeRate`] if the shader was
@@ -462,6 +465,7 @@ impl Pipeline {
             attributes,
             workgroup_sizes: shader.compute().map(|c| c.workgroup_sizes).unwrap_or_default(),
             geometry: shader.geometry(),
+            stream_count: check::stream_count(shader),
             stages: stages(shader),
             is_staged: shader.compute().is_some_and(|compute| compute.is_staged),
             byte_loads: shader.compute().is_some_and(|compute| compute.byte_loads),
@@ -524,9 +528,7 @@ impl Pipeline {
     /// The number of vertex streams up to the last one that the shader emits to or captures, 1 to 4: 1 without a
     /// geometry shader.
     pub fn stream_count(&self) -> u32 {
-        let emitted = self.geometry().map_or(1, |geometry| geometry.streams);
-        let captured = self.layout().streams.into_iter().fold(1, |all, stream| all | 1 << stream);
-        (emitted | captured).ilog2() + 1
+        self.shared.stream_count
     }
 
     /// The topology that all draws must have, or `None` if each draw chooses.

@@ -71,12 +71,22 @@ impl Sysvals {
     }
 
     /// The draws are of a geometry shader, with [`Entries`](entries::Entries) at that address. What it emits to a
-    /// vertex stream is counted if `is_counting`, or stored. After [`set_listed`](Self::set_listed).
-    pub const fn set_entries(&mut self, entries: Address, stream: u32, is_counting: bool) {
+    /// vertex stream is counted if `is_counting`, or stored, with the shaders' side effects if `has_effects`. After
+    /// [`set_listed`](Self::set_listed).
+    pub const fn set_entries(
+        &mut self,
+        entries: Address,
+        stream: u32,
+        is_counting: bool,
+        has_effects: bool,
+    ) {
         [self.draw.invocations, self.draw.reciprocal] = entries;
         self.draw.flags |= stream << flags::STREAM_SHIFT;
         if is_counting {
             self.draw.flags |= flags::COUNTING;
+        }
+        if !has_effects {
+            self.draw.flags |= flags::WITHOUT_EFFECTS;
         }
     }
 
@@ -163,6 +173,8 @@ pub mod flags {
     pub const HAS_BATCH: u32 = 128;
     /// In push constants: what a geometry shader emits is counted, and not stored.
     pub const COUNTING: u32 = 1024;
+    /// In push constants: side effects of the shaders happen in the run for another vertex stream.
+    pub const WITHOUT_EFFECTS: u32 = 8192;
     /// In push constants: the vertex stream of a geometry shader that is captured, from this bit on.
     pub const STREAM_SHIFT: u32 = 11;
     /// The number of vertices that a primitive is captured as, from this bit on.

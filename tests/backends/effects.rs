@@ -202,6 +202,39 @@ fn side_effects_of_geometry_shaders_happen_once() {
     }
 }
 
+/// The shaders run for each stream that is captured.
+#[test]
+fn side_effects_of_several_streams_happen_once() {
+    let vertex = common::compile(EFFECTS[0], &[]);
+    let geometry = "#version 450
+        layout(points) in;
+        layout(points, max_vertices = 3) out;
+        layout(set = 0, binding = 0) buffer Counts { uint counts[64]; };
+        layout(stream = 2, location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) flat out uint second;
+        layout(stream = 1, location = 1, xfb_buffer = 1, xfb_stride = 4, xfb_offset = 0) flat out uint first;
+        void main() {
+            atomicAdd(counts[0], 1);
+            second = 1;
+            EmitStreamVertex(2);
+            first = 2;
+            if (gl_PrimitiveIDIn % 2 == 0) EmitStreamVertex(1);
+        }";
+    let words = common::compile_stage("geom", geometry, &[]);
+    let (vertex, vertex_input) = (Shader::new(&vertex), VertexInput::default());
+    for options in devices() {
+        let mut gpu = open_with(options.clone());
+        let target = gpu.compute_target(COMPUTE).unwrap();
+        let lowering = compute::Options::new(&vertex_input).vertex_shader(&vertex).target(target);
+        let lowered = compute::lower(&Shader::new(&words), &lowering).unwrap();
+        let found = counted(&mut gpu, &lowered, PrimitiveTopology::PointList, &[draw(0, 5, 1)]);
+        let mut expected = vec![0; 64];
+        expected[0] = 5;
+        expected[8..13].fill(1);
+        assert_eq!(found, expected, "{options:?}");
+        close(gpu);
+    }
+}
+
 /// Subgroups have the invocations of vertices alone.
 #[test]
 fn subgroup_operations_see_vertices_alone() {

@@ -258,6 +258,7 @@ fn constants_have_one_value() {
         ("HAS_BATCH", flags::HAS_BATCH.into()),
         ("COUNTING", flags::COUNTING.into()),
         ("STREAM_SHIFT", flags::STREAM_SHIFT.into()),
+        ("WITHOUT_EFFECTS", flags::WITHOUT_EFFECTS.into()),
         ("NARROW", WideAccesses::Narrow as u64),
         ("TESTED", WideAccesses::Tested as u64),
         ("ALIGNED", WideAccesses::Aligned as u64),

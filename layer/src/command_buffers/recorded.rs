@@ -39,7 +39,7 @@ enum Destination {
     Driver,
     /// To the withheld commands of the pass.
     Withheld,
-    /// To be decided for each command, because a capture is being recorded.
+    /// To be decided for each command, because draws are captured or counted.
     Unsettled,
 }
 

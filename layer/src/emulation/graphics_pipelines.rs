@@ -174,10 +174,25 @@ pub(super) unsafe fn capturing(
         // If the program does not want to compile now, the variant is made by the first captured
         // draw.
         let compiles = !flags_of(info).contains(FAIL_ON_COMPILE);
-        match Pipeline::new(emulation.context(), &parts, layout())? {
+        let stages = parts.shader.as_ref().and_then(|shader| shader.stages());
+        let is_counted = stages.is_some_and(|stages| !stages.captures);
+        let made = Pipeline::new(emulation.context(), &parts, layout());
+        let made = match made {
+            // Nothing of it is captured, so that the program can do without.
+            Err(error) if is_counted => {
+                tracing::warn!(
+                    "what a pipeline emits to other streams than 0 is not counted: {error}"
+                );
+                None
+            }
+            made => made?,
+        };
+        match made {
             Some(pipeline) if pipeline.prepare(cache, compiles)? => {
-                if pipeline.captures() {
-                    objects.repeat_effects(pipeline.repeated_effects()?, pipeline.entry_point());
+                let effects = pipeline.repeated_effects()?;
+                // Where nothing is stored, others happen in the draw alone.
+                if pipeline.captures() || effects.atomic_results {
+                    objects.repeat_effects(effects, pipeline.entry_point());
                 }
                 Ok(Own::Pipeline(Arc::new(pipeline)))
             }
@@ -271,7 +286,10 @@ unsafe fn captured_stages(
         let captured = StagePart::new(last, module.words)?;
         let vertex = match geometry {
             Some(_) => {
-                let module = module_of(emulation, vertex).ok_or(PipelineError::Module)?;
+                let module = match module_of(emulation, vertex) {
+                    None if !captures => return Ok(None),
+                    module => module.ok_or(PipelineError::Module)?,
+                };
                 Some(StagePart::new(vertex, module.words)?)
             }
             None => None,

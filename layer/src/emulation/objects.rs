@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use ash::vk;
+use spirv::{ExecutionModel, Op};
 use vkxfb::lower::Effects;
 use vkxfb::lower::streams::strip_streams;
 use vkxfb::lower::strip::strip_xfb;
@@ -55,7 +56,7 @@ pub(crate) struct Objects {
     side_effects: AtomicBool,
     pub(crate) set_layouts: Table<vk::DescriptorSetLayout, Arc<SetLayout>>,
     pub(crate) pipeline_layouts: Table<vk::PipelineLayout, Arc<PipelineLayout>>,
-    /// Modules with transform feedback or several vertex streams, and modules with vertex shaders.
+    /// Modules with transform feedback, and modules with vertex or geometry shaders.
     pub(crate) shader_modules: Table<vk::ShaderModule, ShaderModule>,
     /// Libraries of graphics pipelines.
     pub(super) libraries: Table<vk::Pipeline, Parts>,
@@ -98,13 +99,30 @@ impl ShaderModule {
     pub(crate) fn stripped(words: &[u32], stream: u32) -> Stripped {
         let without_xfb = strip_xfb(words).unwrap_or(Cow::Borrowed(words));
         let captures = matches!(without_xfb, Cow::Owned(_));
-        let one_stream = match strip_streams(&without_xfb, stream) {
-            Ok(Cow::Owned(stripped)) => Some(stripped),
-            Ok(Cow::Borrowed(_)) | Err(_) => None,
+        let is_geometry = has_shader(words, &[ExecutionModel::Geometry]);
+        let one_stream = match is_geometry.then(|| strip_streams(&without_xfb, stream)) {
+            Some(Ok(Cow::Owned(stripped))) => Some(stripped),
+            _ => None,
         };
         let known = Self { words: words.into(), captures, has_streams: one_stream.is_some() };
         Stripped { below: one_stream.or_else(|| captures.then(|| without_xfb.into_owned())), known }
     }
+}
+
+/// Whether a module has a shader of one of these stages. Its instructions are not checked.
+pub(crate) fn has_shader(words: &[u32], stages: &[ExecutionModel]) -> bool {
+    let mut rest = words.get(5..).unwrap_or_default();
+    while let Some((head, operands)) = rest.split_first()
+        && *head & 0xffff != Op::Function as u32
+    {
+        let is_of = |stage: &ExecutionModel| operands.first() == Some(&(*stage as u32));
+        if *head & 0xffff == Op::EntryPoint as u32 && stages.iter().any(is_of) {
+            return true;
+        }
+        let length = (*head >> 16) as usize;
+        rest = rest.get(length.max(1)..).unwrap_or_default();
+    }
+    false
 }
 
 /// The key in `set_layouts` for sets that are unknown or not used.

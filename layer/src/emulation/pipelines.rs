@@ -113,7 +113,7 @@ pub(super) struct CapturedStages {
 /// The pre-rasterization shader state of a graphics pipeline or library.
 #[derive(Clone)]
 pub(super) struct ShaderPart {
-    /// `None` if nothing captures.
+    /// `None` if nothing is captured or counted.
     stages: Option<CapturedStages>,
     layout: Option<Arc<PipelineLayout>>,
     provoking_vertex: ProvokingVertex,
@@ -206,6 +206,11 @@ impl StagePart {
 }
 
 impl ShaderPart {
+    /// The stages that run for a capture; `None` if nothing is captured or counted.
+    pub(super) const fn stages(&self) -> Option<&CapturedStages> {
+        self.stages.as_ref()
+    }
+
     /// # Safety
     /// As [`InputPart::new`].
     pub(super) unsafe fn new(

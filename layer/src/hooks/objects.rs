@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use ash::vk;
-use spirv::{ExecutionModel, Op};
+use spirv::ExecutionModel;
 
 use vkxfb::runtime::QueryKind;
 
 use super::entry::{FAILED, emulated, hooks, with_device};
 use crate::chain::slice;
 use crate::emulation::layouts::{PipelineLayout, SetLayout};
-use crate::emulation::objects::{Buffer, ShaderModule, Stripped};
+use crate::emulation::objects::{Buffer, ShaderModule, Stripped, has_shader};
 use crate::emulation::queries::kind_of;
 use crate::translate::usages::usage_of_buffer;
 use crate::translate::{Arena, Kind, OUT_OF_MEMORY, passes, usages};
@@ -255,30 +255,16 @@ unsafe extern "system" fn create_shader_module(
                 below.code_size = size_of_val(&stripped[..]);
             }
             let result = next(device, &raw const below, allocator, module);
-            // A vertex shader may come before a geometry shader that captures.
-            let is_used = stripped.is_some() || has_vertex_shader(words);
+            // A vertex shader may come before a geometry shader that captures, and of a geometry shader another stream may
+            // be rasterized.
+            let kept = [ExecutionModel::Vertex, ExecutionModel::Geometry];
+            let is_used = stripped.is_some() || has_shader(words, &kept);
             if result == vk::Result::SUCCESS && is_used {
                 _ = emulation.objects().shader_modules.insert(*module, known);
             }
             result
         })
     }
-}
-
-/// Whether a module has a vertex shader. Its instructions are not checked.
-fn has_vertex_shader(words: &[u32]) -> bool {
-    let mut rest = words.get(5..).unwrap_or_default();
-    while let Some((head, operands)) = rest.split_first()
-        && *head & 0xffff != Op::Function as u32
-    {
-        let is_entry_point = *head & 0xffff == Op::EntryPoint as u32;
-        if is_entry_point && operands.first() == Some(&(ExecutionModel::Vertex as u32)) {
-            return true;
-        }
-        let length = (*head >> 16) as usize;
-        rest = rest.get(length.max(1)..).unwrap_or_default();
-    }
-    false
 }
 
 /// A command that destroys an object. The layer forgets the object first, because another thread

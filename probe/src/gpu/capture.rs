@@ -293,14 +293,16 @@ fn batches<'a, 'b>(
 
 /// What the requests take.
 fn arena_for(requests: &[CaptureRequest<'_>]) -> ArenaDesc {
-    let draws = requests.iter().map(|r| r.draws.len() as u64).sum();
-    let desc = ArenaDesc::for_draws(requests.len() as u64, draws);
+    // Each vertex stream is a capture of its own.
+    let streams = |r: &CaptureRequest<'_>| u64::from(r.pipeline.stream_count());
+    let draws = requests.iter().map(|r| streams(r) * r.draws.len() as u64).sum();
+    let desc = ArenaDesc::for_draws(requests.iter().map(streams).sum(), draws);
     let table = |request: &CaptureRequest<'_>| {
         let pipeline = request.pipeline;
         let constants = pipeline.push_constants().len() as u64;
         // Draws that find other constants have attributes of their own beside them.
         let count = request.push_constants.len().max(1) as u64;
-        count * (pipeline.attribute_bytes() + constants)
+        streams(request) * count * (pipeline.attribute_bytes() + constants)
     };
     let tables: u64 = requests.iter().map(table).sum();
     let with_geometry = |desc: ArenaDesc, request: &CaptureRequest<'_>| {

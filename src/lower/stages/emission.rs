@@ -174,7 +174,8 @@ pub(in crate::lower) fn replace_emission(
     let [emit, end] = [emit.id(linker)?, end.id(linker)?];
     let builder = &mut linker.builder;
     let void = builder.void();
-    let streams: Vec<Id> = (0..MAX_STREAMS).map(|stream| builder.constant(stream)).collect();
+    let numbers = 0..if has_streams { MAX_STREAMS } else { 1 };
+    let streams: Vec<Id> = numbers.map(|stream| builder.constant(stream)).collect();
     // The constants of the shader may be signed.
     let stream = |id| streams.get(declarations.constant(id)? as usize).copied();
     let called = |i: &Instruction<'_>| match i.op()? {

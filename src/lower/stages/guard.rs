@@ -23,7 +23,7 @@ pub(in crate::lower) fn guard_side_effects(
     declarations: &Declarations,
     used: &StaticUse,
 ) -> Result<(), LinkError> {
-    let is_storing = Function::IsStoring.id(linker)?;
+    let has_effects = Function::HasEffects.id(linker)?;
     let builder = &mut linker.builder;
     let guarded = guarded(builder, declarations, used);
     let functions: Vec<Vec<u32>> =
@@ -42,7 +42,7 @@ pub(in crate::lower) fn guard_side_effects(
             code.copy(words);
             continue;
         }
-        let condition = code.call(builder, bool, is_storing, &[]);
+        let condition = code.call(builder, bool, has_effects, &[]);
         let behind = code.begin_if(builder, condition);
         code.copy(words);
         code.end_if(behind);

@@ -7,7 +7,7 @@ use spirv::ExecutionModel;
 
 use super::{PipelineDesc, vertex_input};
 use crate::capture::Layout;
-use crate::lower::{Backend, LoweredGeometry, LoweredKind};
+use crate::lower::{Backend, Lowered, LoweredGeometry, LoweredKind};
 use crate::runtime::checks::check_limit;
 use crate::runtime::pulling::{self, PulledAttribute};
 use crate::runtime::{Capabilities, Context, Limits, RuntimeError};
@@ -44,17 +44,24 @@ pub(super) fn check(
             need(enabled.has(backend), "the native backend", "transformFeedback")?;
             let has_stage = geometry.is_none() || enabled.geometry_shader;
             need(has_stage, "a geometry shader on the native backend", "geometryShader")?;
-            let last = geometry.map_or(0, |geometry| geometry.streams.checked_ilog2().unwrap_or(0));
-            if last > 0 {
+            let streams = stream_count(shader);
+            if streams > 1 {
                 let what = "vertex streams other than 0 on the native backend";
                 need(enabled.geometry_streams, what, "geometryStreams")?;
                 let support = caps.transform_feedback.as_ref();
                 check_limit(
                     || "the number of vertex streams of the geometry shader".to_owned(),
-                    last + 1,
+                    streams,
                     "maxTransformFeedbackStreams",
                     support.map_or(0, |support| support.max_streams),
                 )?;
+                let are_points = geometry.is_none_or(|geometry| geometry.output_vertices == 1);
+                if !are_points && !support.is_some_and(|support| support.streams_lines_triangles) {
+                    return Err(RuntimeError::MissingProperty {
+                        what: "several vertex streams of lines or triangles".to_owned(),
+                        property: "transformFeedbackStreamsLinesTriangles",
+                    });
+                }
             }
         }
         LoweredKind::Vertex(_) => {
@@ -124,6 +131,13 @@ pub(super) fn check(
         check_native_limits(&shader.layout, caps)?;
     }
     pulling::resolve_all(input)
+}
+
+/// The number of vertex streams up to the last one that the shader emits to or captures.
+pub(super) fn stream_count(shader: &Lowered) -> u32 {
+    let emitted = shader.geometry().map_or(1, |geometry| geometry.streams);
+    let captured = shader.layout.streams.into_iter().fold(1, |all, stream| all | 1 << stream);
+    (emitted | captured).ilog2() + 1
 }
 
 /// Checks that the sets that the shader uses have layouts, and that there are at most

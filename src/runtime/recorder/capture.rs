@@ -21,8 +21,8 @@ use crate::sysval::Address;
 ///
 /// A [`Recorder`] of the compute backend plays its capture when it ends. In both cases nothing is
 /// lost in case of an error: the collected draws stay, and can be played with more memory. Of draws with and
-/// without geometry shaders some may be recorded by then, as by a [`flush`](Recorder::flush): the rest is played
-/// into the same command buffer.
+/// without geometry shaders, and of several vertex streams, some may be recorded by then, as by a
+/// [`flush`](Recorder::flush): the rest is played into the same command buffer.
 ///
 /// The capture keeps its memory: when it is begun again, it makes no heap allocations for as many
 /// draws as before.
@@ -165,8 +165,8 @@ impl Capture {
     /// [growing](crate::runtime::Arena::growing)), [`RuntimeError::NoAddress`],
     /// [`RuntimeError::Limit`], [`RuntimeError::DispatchTooLarge`],
     /// [`RuntimeError::DescriptorSetUnknown`], a failed allocation. In case of an error nothing is
-    /// recorded, and nothing is lost. Only if some draws have a geometry shader and others have none, what
-    /// comes before the draws that fail may be recorded.
+    /// recorded, and nothing is lost. Only if some draws have a geometry shader and others have none, or emit to
+    /// several vertex streams, what comes before the draws or the stream that fail may be recorded.
     ///
     /// # Safety
     /// As [`Recorder::begin`]. The arena that draws were flushed with has not been reset or
@@ -310,10 +310,10 @@ impl Capture {
                 }
             }
         }
-        // It is that of one stream.
-        if count > 1 {
-            playback.recorded.captured = None;
-        }
+        // The result of a capture is that of one stream.
+        let first = all[0].as_ref().filter(|_| self.streams.bound() == 1);
+        playback.recorded.captured =
+            first.and_then(|after| captured(self.streams.all().first()?, after));
         Ok(all)
     }
 
@@ -384,6 +384,14 @@ impl Capture {
     }
 }
 
+/// What a stream has captured, if the CPU knows it.
+fn captured(collector: &Collector, after: &After) -> Option<Captured> {
+    let position = |target| after.position.in_buffer(&target).unwrap_or_default();
+    let targets = collector.collected.targets;
+    let positions = targets.map(|target| target.map_or(0, position));
+    Some(Captured { positions, ..after.captured? })
+}
+
 /// A stream that is being recorded.
 struct Recording<'a> {
     plan: &'a mut Plan,
@@ -426,11 +434,6 @@ impl Recording<'_> {
             // SAFETY: the caller's contract.
             after = unsafe { player.record(playback) }?;
         }
-        playback.recorded.captured = after.captured.map(|captured| {
-            let position = |target| after.position.in_buffer(&target).unwrap_or_default();
-            let positions = collected.targets.map(|target| target.map_or(0, position));
-            Captured { positions, ..captured }
-        });
         Ok(after)
     }
 }

@@ -431,6 +431,9 @@ impl<'a> Recorder<'a> {
     ///
     /// A query that is active can be continued by beginning it again in the next capture.
     ///
+    /// Where a geometry shader emits to several vertex streams, a counter that is written here for a buffer of one stream
+    /// must not be read for another: as a counter to begin with, or as the arguments of a draw.
+    ///
     /// No barrier is recorded after the capture: record
     /// [`Context::capture_barrier`](crate::runtime::Context::capture_barrier) before the buffers
     /// are read.

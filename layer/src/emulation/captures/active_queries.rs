@@ -62,7 +62,11 @@ impl Captures {
         query: u32,
     ) -> Forward {
         let queries = self.emulation().objects().queries.get(pool);
-        match queries.filter(|queries| queries.has(query)) {
+        // A query begins and ends in one command buffer.
+        let is_own = |queries: &Arc<Queries>| {
+            !queries.is_shared() || self.queries.iter().any(|active| active.is(queries, query))
+        };
+        match queries.filter(is_own) {
             Some(queries) => {
                 // SAFETY: the caller's contract.
                 unsafe { self.end_query(cmd, &queries, query) };
@@ -135,8 +139,7 @@ impl Captures {
         if let Err(error) = result {
             self.refuse("vkCmdEndQuery", error);
         }
-        // SAFETY: as above.
-        unsafe { self.end_counting() };
+        self.end_counting();
         if !self.is_inside() {
             let condition = self.state.conditional_rendering;
             let mut here = Pass { condition, ..Pass::default() };

@@ -31,13 +31,9 @@ pub(super) struct Active {
 
 impl Captures {
     /// `vkCmdBeginTransformFeedbackEXT`
-    ///
-    /// # Safety
-    /// The contract of the command.
-    pub(crate) unsafe fn begin_capture(&mut self, counters: [Option<CounterBuffer>; BUFFERS]) {
+    pub(crate) fn begin_capture(&mut self, counters: [Option<CounterBuffer>; BUFFERS]) {
         tracing::trace!("vkCmdBeginTransformFeedbackEXT: the capture is ours");
-        // SAFETY: the caller's contract.
-        unsafe { self.end_counting() };
+        self.end_counting();
         let capture = self.spare_capture();
         self.state.changed = Changed::ALL;
         self.active = Some(Active { capture, counters, is_begun: false, only_counts: false });
@@ -125,16 +121,13 @@ impl Captures {
     }
 
     /// The draws that count without transform feedback are to be recorded: what follows is not one of them.
-    ///
-    /// # Safety
-    /// Everything that is bound is valid.
-    pub(super) unsafe fn end_counting(&mut self) {
+    pub(super) fn end_counting(&mut self) {
         let Some(mut active) = self.active.take_if(|active| active.only_counts) else { return };
         self.forget_counts();
         if !active.is_begun {
             return self.spare.push(active.capture);
         }
-        // SAFETY: the caller's contract.
+        // SAFETY: without counters there is no memory that has to be valid.
         let ended = unsafe { active.capture.end(&[]) };
         self.hoist(active.capture, ended.map_err(PipelineError::from));
     }
@@ -209,8 +202,7 @@ impl Captures {
 
     /// Looks up the bound graphics pipeline among those that capture.
     pub(crate) fn find_pipeline(&mut self) {
-        // SAFETY: only what was bound for the draws before is used.
-        unsafe { self.end_counting() };
+        self.end_counting();
         self.state.pipeline = self.emulation.objects().pipelines.get(self.state.bound_pipeline);
     }
 

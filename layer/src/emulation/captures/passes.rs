@@ -152,8 +152,7 @@ impl Captures {
     /// The command buffer is being recorded. If the pass is withheld, no command of it has reached
     /// the driver.
     pub(crate) unsafe fn end_pass(&mut self, cmd: vk::CommandBuffer) {
-        // SAFETY: the caller's contract.
-        unsafe { self.end_counting() };
+        self.end_counting();
         let ends = |pass: &mut Pass| pass.placement == Placement::BeforePass && !pass.suspends;
         if let Some(mut pass) = self.pass.take_if(ends) {
             // SAFETY: the caller's contract.

@@ -183,7 +183,7 @@ impl Collector {
         self.begun = true;
     }
 
-    /// Checks the counters to end with, and keeps their addresses.
+    /// Checks the counters to end with, and returns their addresses.
     ///
     /// # Errors
     /// As [`Capture::end`](super::Capture::end).
@@ -193,13 +193,12 @@ impl Collector {
     pub(super) unsafe fn end(
         &mut self,
         counters: &[Option<CounterBuffer>],
-    ) -> Result<(), RuntimeError> {
+    ) -> Result<[Address; MAX_XFB_BUFFERS], RuntimeError> {
         self.check_begun()?;
         check_counters(&self.ctx, Backend::Compute, counters)?;
         check_distinct(counters)?;
         // SAFETY: the caller's contract.
-        self.end_counters = unsafe { self.counter_addresses(counters) }?;
-        Ok(())
+        unsafe { self.counter_addresses(counters) }
     }
 
     /// Forgets everything. The memory is kept.

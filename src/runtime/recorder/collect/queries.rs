@@ -23,7 +23,13 @@ impl ActiveQuery {
 }
 
 impl Collector {
-    /// `ended` are the addresses of the queries that ended.
+    /// The addresses of the active queries.
+    pub(super) fn active_queries(&self) -> impl Iterator<Item = u64> {
+        let active = self.bound.queries.iter().filter(|query| query.is_active());
+        active.map(|query| join(query.values))
+    }
+
+    /// `ended` are the addresses of the queries that ended, `active` those of the active queries of other streams.
     ///
     /// # Safety
     /// As [`Recorder::begin_query_indexed`](super::super::Recorder::begin_query_indexed).
@@ -32,6 +38,7 @@ impl Collector {
         pool: &QueryPool,
         query: u32,
         ended: &HashSet<u64>,
+        active: &[u64],
     ) -> Result<(), RuntimeError> {
         self.check_begun()?;
         pool.check_context(&self.ctx)?;
@@ -45,6 +52,9 @@ impl Collector {
         // SAFETY: the pool's buffer has the usage, and lives by the caller's contract.
         let start = unsafe { self.address(Purpose::State, what, (buffer, 0, size)) }?;
         let place = pool.place(query);
+        if active.contains(&(start + place.query)) {
+            return Err(RuntimeError::QueryActive);
+        }
         if ended.contains(&(start + place.query)) {
             return Err(RuntimeError::QueryUsed { query });
         }

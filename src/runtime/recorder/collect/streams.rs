@@ -5,10 +5,11 @@ use std::collections::HashSet;
 use super::super::CaptureDesc;
 use super::super::draw_commands::Arguments;
 use super::Collector;
-use crate::capture::MAX_STREAMS;
+use crate::capture::{MAX_STREAMS, MAX_XFB_BUFFERS};
 use crate::lower::Backend;
 use crate::runtime::parameters::CounterBuffer;
 use crate::runtime::{Context, Pipeline, QueryKind, QueryPool, RuntimeError};
+use crate::sysval::Address;
 use crate::topology::PrimitiveTopology;
 
 /// A collector for each vertex stream of a capture. What one captures does not depend on the others, because no buffer
@@ -29,6 +30,11 @@ impl Streams {
     pub(in super::super) fn new(ctx: &Context) -> Self {
         let collectors = vec![Collector::new(ctx, 0)];
         Self { collectors, count: 1, bound: 1, ended_queries: HashSet::new() }
+    }
+
+    /// How many streams the first pipeline may emit to.
+    pub(in super::super) const fn bound(&self) -> usize {
+        self.bound
     }
 
     /// The streams of the capture.
@@ -55,12 +61,16 @@ impl Streams {
 
     /// Makes the collectors of `count` streams.
     fn widen(&mut self, count: usize) {
+        self.count = self.count.max(count.min(self.collectors.len()));
+        if self.collectors.len() >= count {
+            return;
+        }
         let Some(first) = self.collectors.first() else { return };
         let ctx = first.ctx.clone();
         for stream in self.collectors.len()..count {
             self.collectors.push(Collector::new(&ctx, stream as u32));
         }
-        self.count = self.count.max(count);
+        self.count = count;
     }
 
     /// Begins a capture, as [`Collector::begin`].
@@ -77,7 +87,15 @@ impl Streams {
         self.bound = desc.pipeline.stream_count() as usize;
         self.widen(self.bound);
         // SAFETY: the caller's contract.
-        self.each(|collector| unsafe { collector.begin(desc) })
+        self.each(|collector| unsafe { collector.begin(desc) })?;
+        // The shaders run for each stream, and their side effects happen for one.
+        let mut is_first = true;
+        for collector in self.all_mut() {
+            let collected = &mut collector.collected;
+            collected.has_effects = is_first || !collected.has_targets();
+            is_first &= !collected.has_targets();
+        }
+        Ok(())
     }
 
     /// Begins counting draws that are not captured, where nothing is collected.
@@ -85,7 +103,7 @@ impl Streams {
         self.all_mut().iter_mut().for_each(Collector::begin_inactive);
     }
 
-    /// Checks the counters to end with, and keeps their addresses.
+    /// Checks the counters to end with, and keeps their addresses. In case of an error those of before stay.
     ///
     /// # Errors
     /// As [`Collector::end`].
@@ -96,8 +114,20 @@ impl Streams {
         &mut self,
         counters: &[Option<CounterBuffer>],
     ) -> Result<(), RuntimeError> {
-        // SAFETY: the caller's contract.
-        self.each(|collector| unsafe { collector.end(counters) })
+        let mut all = [[Address::default(); MAX_XFB_BUFFERS]; MAX_STREAMS as usize];
+        let mut found = all.iter_mut();
+        self.each(|collector| {
+            // SAFETY: the caller's contract.
+            let addresses = unsafe { collector.end(counters) }?;
+            if let Some(found) = found.next() {
+                *found = addresses;
+            }
+            Ok(())
+        })?;
+        for (collector, counters) in self.all_mut().iter_mut().zip(all) {
+            collector.end_counters = counters;
+        }
+        Ok(())
     }
 
     /// Forgets everything. The memory is kept.
@@ -139,8 +169,19 @@ impl Streams {
         arguments: Arguments<'_>,
         draw_index: u32,
     ) -> Result<(), RuntimeError> {
+        let counts = |collector: &Collector| collector.collected.draws.len();
+        let before: [usize; MAX_STREAMS as usize] =
+            std::array::from_fn(|stream| self.collectors.get(stream).map_or(0, counts));
         // SAFETY: the caller's contract.
-        self.each(|collector| unsafe { collector.push(topology, arguments, draw_index) })
+        let pushed =
+            self.each(|collector| unsafe { collector.push(topology, arguments, draw_index) });
+        if pushed.is_err() {
+            // All streams have the draw, or none.
+            for (collector, before) in self.all_mut().iter_mut().zip(before) {
+                collector.collected.draws.truncate(before);
+            }
+        }
+        pushed
     }
 
     /// # Errors
@@ -164,11 +205,17 @@ impl Streams {
             self.all_mut()[first..].iter_mut().for_each(Collector::begin_inactive);
         }
         let Self { collectors, count, ended_queries, .. } = self;
-        match collectors[..*count].get_mut(stream) {
-            // SAFETY: the caller's contract.
-            Some(collector) => unsafe { collector.begin_query(pool, query, ended_queries) },
-            None => Err(RuntimeError::NotBegun),
-        }
+        let Some((collector, others)) =
+            collectors[..*count].split_at_mut_checked(stream).and_then(|(before, behind)| {
+                let (collector, behind) = behind.split_first_mut()?;
+                Some((collector, before.iter().chain(behind.iter())))
+            })
+        else {
+            return Err(RuntimeError::NotBegun);
+        };
+        let active: Vec<u64> = others.flat_map(Collector::active_queries).collect();
+        // SAFETY: the caller's contract.
+        unsafe { collector.begin_query(pool, query, ended_queries, &active) }
     }
 
     /// # Errors

@@ -29,6 +29,8 @@ const MAX_ASSEMBLED_COMMANDS: usize = 1 << 12;
 pub(in super::super) struct Collected {
     /// The vertex stream that is captured.
     pub(in super::super) stream: u32,
+    /// Whether side effects of the shaders happen where it is stored, and not for another stream.
+    pub(in super::super) has_effects: bool,
     pub(in super::super) targets: [Option<Target>; MAX_XFB_BUFFERS],
     /// Where the first draw is captured.
     pub(in super::super) position: Position,
@@ -119,6 +121,7 @@ impl Default for Collected {
     fn default() -> Self {
         Self {
             stream: 0,
+            has_effects: true,
             targets: Default::default(),
             position: Position::Known(0),
             counters: Default::default(),

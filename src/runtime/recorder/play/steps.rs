@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::super::collect::Target;
+use super::super::collect::{Collected, Target};
 use super::super::plan::{
     BatchId, BlockId, CaptureStep, Draws, POSITIONS_SIZE, Size, Step, Touched, When,
 };
@@ -205,7 +205,8 @@ impl Player<'_> {
                     sysvals.set_listed(at(block), count as u32);
                 }
                 sysvals.set_batch(batch_at(batch));
-                sysvals.set_entries(batch_at(entries), self.collected.stream, is_counting);
+                let Collected { stream, has_effects, .. } = *self.collected;
+                sysvals.set_entries(batch_at(entries), stream, is_counting, has_effects);
             }
             Draws::Resumed(block, count, batch) => {
                 if count > 1 {
