@@ -9,9 +9,8 @@
  *    and vkxfb_capture_create for each frame in flight;
  * 4. where vkCmdBeginTransformFeedbackEXT and its draws would stand, but outside of a render pass: vkxfb_capture_begin,
  *    the functions that bind, draw and query, vkxfb_capture_end, and vkxfb_context_record_barrier before the bytes are
- *    read.
- *    The command buffer is for a queue with compute. This rasterizes nothing: what has to appear is also drawn by the
- *    program's own pipeline, as without vkxfb;
+ *    read. The command buffer is for a queue with compute. This rasterizes nothing: what has to appear is also drawn
+ *    by the program's own pipeline, as without vkxfb;
  * 5. vkxfb_capture_reset with the command buffers of the frame, and what destroys at the end.
  *
  * If a function that returns a VkxfbResult fails, vkxfb_last_error returns a message in the same
@@ -129,8 +128,8 @@ typedef struct VkxfbCapture VkxfbCapture;
  * A device that captures: its commands, internal pipelines that prepare captures, and an allocator
  * of device memory.
  *
- * Several threads may use it at the same time. Contexts, pipelines and captures can be destroyed
- * in any order, as long as the device outlives them all.
+ * Several threads may use it at the same time. Contexts, pipelines, captures and query pools can be
+ * destroyed in any order, as long as the device outlives them all.
  */
 typedef struct VkxfbContext VkxfbContext;
 
@@ -234,15 +233,16 @@ typedef struct {
    */
   const VkSpecializationInfo *pSpecializationInfo;
   /**
-   * Number of elements of `ppVaryings`. If it is 0, the last shader has transform feedback decorations
-   * and the execution mode `Xfb`, which glslangValidator makes of `xfb_buffer`, `xfb_stride` and
-   * `xfb_offset` in GLSL. Such code is not valid for a `VkShaderModule` of a device that was
+   * Number of elements of `ppVaryings`. If it is 0, the last shader has transform feedback
+   * decorations and the execution mode `Xfb`, which glslangValidator makes of `xfb_buffer`,
+   * `xfb_stride` and `xfb_offset` in GLSL. Such code is not valid for a `VkShaderModule` of a device that was
    * created without the feature `transformFeedback`.
    */
   uint32_t varyingCount;
   /**
-   * Names of the outputs of the last shader that are captured, as for `glTransformFeedbackVaryings` with
-   * `GL_INTERLEAVED_ATTRIBS`: a record has them one behind the other in this order, without gaps.
+   * Names of the outputs of the last shader that are captured, as for
+   * `glTransformFeedbackVaryings` with `GL_INTERLEAVED_ATTRIBS`: a record has them one behind the
+   * other in this order, without gaps.
    * `gl_SkipComponents1` to `gl_SkipComponents4` leave a gap of so many times 4 bytes, and
    * `gl_NextBuffer` begins the record of the next capture buffer. All outputs of a buffer must be of
    * one vertex stream.
@@ -512,8 +512,8 @@ void vkxfb_required_features_destroy(VkxfbRequiredFeatures *requiredFeatures);
  *
  * # Safety
  * `requiredFeatures` is live. `device` was created on its physical device with what
- * `vkxfb_required_features_add_to` added, and outlives the context, its pipelines and its
- * captures. `pipelineCache` is `VK_NULL_HANDLE` or a pipeline cache of the device that nothing
+ * `vkxfb_required_features_add_to` added, and outlives the context, its pipelines, its captures and
+ * its query pools. `pipelineCache` is `VK_NULL_HANDLE` or a pipeline cache of the device that nothing
  * else uses meanwhile. `pContext` points to memory for a pointer.
  */
 VkxfbResult vkxfb_context_create(const VkxfbRequiredFeatures *requiredFeatures,

@@ -49,13 +49,14 @@ pub struct VkxfbPipelineCreateInfo<'a> {
     pub p_name: *const c_char,
     /// Values of specialization constants, or NULL.
     pub p_specialization_info: *const vk::SpecializationInfo<'a>,
-    /// Number of elements of `ppVaryings`. If it is 0, the last shader has transform feedback decorations
-    /// and the execution mode `Xfb`, which glslangValidator makes of `xfb_buffer`, `xfb_stride` and
-    /// `xfb_offset` in GLSL. Such code is not valid for a `VkShaderModule` of a device that was
+    /// Number of elements of `ppVaryings`. If it is 0, the last shader has transform feedback
+    /// decorations and the execution mode `Xfb`, which glslangValidator makes of `xfb_buffer`,
+    /// `xfb_stride` and `xfb_offset` in GLSL. Such code is not valid for a `VkShaderModule` of a device that was
     /// created without the feature `transformFeedback`.
     pub varying_count: u32,
-    /// Names of the outputs of the last shader that are captured, as for `glTransformFeedbackVaryings` with
-    /// `GL_INTERLEAVED_ATTRIBS`: a record has them one behind the other in this order, without gaps.
+    /// Names of the outputs of the last shader that are captured, as for
+    /// `glTransformFeedbackVaryings` with `GL_INTERLEAVED_ATTRIBS`: a record has them one behind the
+    /// other in this order, without gaps.
     /// `gl_SkipComponents1` to `gl_SkipComponents4` leave a gap of so many times 4 bytes, and
     /// `gl_NextBuffer` begins the record of the next capture buffer. All outputs of a buffer must be of
     /// one vertex stream.

@@ -1,9 +1,9 @@
 /* Tests geometry shaders behind a vertex shader, and queries of vertex streams, by what the GPU captures.
  *
- *   geometry VERTEX.spv AMPLIFY.spv STREAMS.spv
+ *   geometry VERTEX.spv AMPLIFY.spv STREAMS.spv BOTH.spv
  *
- * The shaders are those of tests/capi/geometry.rs, whose rules stand here once more. The rest of the
- * application is that of the example.
+ * The shaders are those of tests/capi/geometry.rs, whose rules stand here once more; BOTH has those of VERTEX
+ * and STREAMS. The rest of the application is that of the example.
  */
 #define main minimal
 #include "minimal.c"
@@ -218,7 +218,7 @@ int main(int argc, char **argv) {
     VkBufferUsageFlags usage;
     uint32_t vertex, result;
 
-    check(argc == 4, "geometry", "takes three arguments, the files of shaders");
+    check(argc == 5, "geometry", "takes four arguments, the files of shaders");
     make_instance();
     context = make_context();
     VKXFB(vkxfb_capture_create(context, &capture));
@@ -236,7 +236,7 @@ int main(int argc, char **argv) {
                       AMPLIFIED);
     decorated =
         make(argv[1], argv[3], NULL, VK_PRIMITIVE_TOPOLOGY_POINT_LIST, VK_FALSE, 0, NULL);
-    named = make(argv[1], argv[3], NULL, VK_PRIMITIVE_TOPOLOGY_POINT_LIST, VK_FALSE, 3, STREAMED);
+    named = make(argv[4], argv[4], NULL, VK_PRIMITIVE_TOPOLOGY_POINT_LIST, VK_FALSE, 3, STREAMED);
 
     pool_info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
     pool_info.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;

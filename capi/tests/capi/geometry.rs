@@ -3,6 +3,7 @@
 
 use std::mem::offset_of;
 use std::path::Path;
+use std::process::Command;
 use std::ptr::{null, null_mut};
 
 use ash::vk;
@@ -11,7 +12,7 @@ use vkxfb_capi::*;
 
 use crate::calls::{INVALID, Objects, SHADER, refused, succeeds};
 use crate::example::{compile, flags, libraries, printed, stream};
-use crate::{compiled, words};
+use crate::{compiled, run, words};
 
 /// The vertex shader of `tests/geometry.c`. What it would capture itself is ignored.
 const VERTEX: &str = "#version 450
@@ -72,11 +73,12 @@ const PASSES_ON: &str = "#version 450
 fn what_geometry_shaders_emit_is_captured_and_counted() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
-    let shaders = [
-        compiled(path, "vertex.vert", VERTEX, "main"),
-        compiled(path, "amplify.geom", AMPLIFY, "amplify"),
-        compiled(path, "streams.geom", STREAMS, "main"),
-    ];
+    let [vertex, streams] = [("vertex.vert", VERTEX), ("streams.geom", STREAMS)]
+        .map(|(file, source)| compiled(path, file, source, "main"));
+    let both = path.join("both.spv");
+    run(Command::new("spirv-link").args([&vertex, &streams]).arg("-o").arg(&both));
+    let amplify = compiled(path, "amplify.geom", AMPLIFY, "amplify");
+    let shaders = [vertex, amplify, streams, both];
     let program = compile(path, "tests/geometry.c", flags("libvkxfb_capi.a"));
     assert_eq!(printed(path, &program, &shaders, &libraries()), "captured\n");
 }
