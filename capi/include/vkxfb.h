@@ -8,9 +8,9 @@
  * 3. vkxfb_pipeline_create for each graphics pipeline that captures, with the names of the outputs that are captured,
  *    and vkxfb_capture_create for each frame in flight;
  * 4. where vkCmdBeginTransformFeedbackEXT and its draws would stand, but outside of a render pass: vkxfb_capture_begin,
- *    the functions that bind and draw, vkxfb_capture_end, and vkxfb_context_record_barrier before the bytes are read.
- *    The command buffer is for a queue with compute. This rasterizes nothing: what has to appear is also drawn by the
- *    program's own pipeline, as without vkxfb;
+ *    the functions that bind, draw and query, vkxfb_capture_end, and vkxfb_context_record_barrier before the bytes are
+ *    read. The command buffer is for a queue with compute. This rasterizes nothing: what has to appear is also drawn
+ *    by the program's own pipeline, as without vkxfb;
  * 5. vkxfb_capture_reset with the command buffers of the frame, and what destroys at the end.
  *
  * If a function that returns a VkxfbResult fails, vkxfb_last_error returns a message in the same
@@ -77,6 +77,11 @@ typedef enum {
    */
   VKXFB_SUCCESS = 0,
   /**
+   * `vkxfb_query_pool_get_results`: a query has not ended yet. This is no failure, and has no
+   * message.
+   */
+  VKXFB_NOT_READY = 1,
+  /**
    * An argument is NULL that must not be, has an invalid value, or contradicts another argument.
    * The function did nothing.
    */
@@ -123,8 +128,8 @@ typedef struct VkxfbCapture VkxfbCapture;
  * A device that captures: its commands, internal pipelines that prepare captures, and an allocator
  * of device memory.
  *
- * Several threads may use it at the same time. Contexts, pipelines and captures can be destroyed
- * in any order, as long as the device outlives them all.
+ * Several threads may use it at the same time. Contexts, pipelines, captures and query pools can be
+ * destroyed in any order, as long as the device outlives them all.
  */
 typedef struct VkxfbContext VkxfbContext;
 
@@ -134,6 +139,14 @@ typedef struct VkxfbContext VkxfbContext;
  * Several threads may use it at the same time.
  */
 typedef struct VkxfbPipeline VkxfbPipeline;
+
+/**
+ * Queries of captures, as a `VkQueryPool` has them. A `VkQueryPool` itself would count the
+ * application's own draws.
+ *
+ * Several threads may use it at the same time.
+ */
+typedef struct VkxfbQueryPool VkxfbQueryPool;
 
 /**
  * The extensions and features that a device needs to capture by compute.
@@ -168,6 +181,33 @@ typedef struct {
 } VkxfbPhysicalDeviceInfo;
 
 /**
+ * A shader behind the vertex shader. Its members are as those that the vertex shader has in
+ * `VkxfbPipelineCreateInfo`.
+ */
+typedef struct {
+  /**
+   * The `sizeof` of the structure, as `VKXFB_INIT` sets it.
+   */
+  size_t structSize;
+  /**
+   * Size in bytes of `pCode`, a multiple of 4.
+   */
+  size_t codeSize;
+  /**
+   * SPIR-V with the shader, which may be the code that has the vertex shader, too.
+   */
+  const uint32_t *pCode;
+  /**
+   * Name of the entry point. NULL if there is only one for shaders of that stage.
+   */
+  const char *pName;
+  /**
+   * Values of specialization constants, or NULL. Those of the vertex shader do not apply to it.
+   */
+  const VkSpecializationInfo *pSpecializationInfo;
+} VkxfbShaderInfo;
+
+/**
  * The parameters of a pipeline: those parts of a graphics pipeline that decide what is captured.
  */
 typedef struct {
@@ -193,17 +233,19 @@ typedef struct {
    */
   const VkSpecializationInfo *pSpecializationInfo;
   /**
-   * Number of elements of `ppVaryings`. If it is 0, the shader has transform feedback decorations
-   * and the execution mode `Xfb`, which glslangValidator makes of `xfb_buffer`, `xfb_stride` and
-   * `xfb_offset` in GLSL. Such code is not valid for a `VkShaderModule` of a device that was
+   * Number of elements of `ppVaryings`. If it is 0, the last shader has transform feedback
+   * decorations and the execution mode `Xfb`, which glslangValidator makes of `xfb_buffer`,
+   * `xfb_stride` and `xfb_offset` in GLSL. Such code is not valid for a `VkShaderModule` of a device that was
    * created without the feature `transformFeedback`.
    */
   uint32_t varyingCount;
   /**
-   * Names of the outputs that are captured, as for `glTransformFeedbackVaryings` with
-   * `GL_INTERLEAVED_ATTRIBS`: a record has them one behind the other in this order, without gaps.
+   * Names of the outputs of the last shader that are captured, as for
+   * `glTransformFeedbackVaryings` with `GL_INTERLEAVED_ATTRIBS`: a record has them one behind the
+   * other in this order, without gaps.
    * `gl_SkipComponents1` to `gl_SkipComponents4` leave a gap of so many times 4 bytes, and
-   * `gl_NextBuffer` begins the record of the next capture buffer.
+   * `gl_NextBuffer` begins the record of the next capture buffer. All outputs of a buffer must be of
+   * one vertex stream.
    *
    * `@3` is the output at location 3, `@3.yz` its second and third component, and `@Position` the
    * output with that `BuiltIn` decoration, also if the module has no names. Transform feedback
@@ -216,7 +258,7 @@ typedef struct {
    */
   const VkPipelineVertexInputStateCreateInfo *pVertexInputState;
   /**
-   * Topology and primitive restart.
+   * Topology and primitive restart. Its primitives must be those that a geometry shader takes.
    */
   const VkPipelineInputAssemblyStateCreateInfo *pInputAssemblyState;
   /**
@@ -235,8 +277,8 @@ typedef struct {
   uint32_t setLayoutCount;
   /**
    * Descriptor set layouts of the application's pipeline layout. The stages of each binding that
-   * the shader uses must include `VK_SHADER_STAGE_COMPUTE_BIT`. Push constant ranges are those
-   * that the shader declares.
+   * the shaders use must include `VK_SHADER_STAGE_COMPUTE_BIT`. Push constant ranges are those
+   * that the shaders declare.
    */
   const VkDescriptorSetLayout *pSetLayouts;
   /**
@@ -245,6 +287,12 @@ typedef struct {
    * when a draw is first recorded that needs them.
    */
   VkPipelineCache pipelineCache;
+  /**
+   * The geometry shader, or NULL if there is none. With one, what it emits is captured, and
+   * transform feedback decorations of the vertex shader are ignored. It runs as a part of a compute
+   * shader, so the device needs neither `geometryShader` nor `geometryStreams`.
+   */
+  const VkxfbShaderInfo *pGeometryShader;
 } VkxfbPipelineCreateInfo;
 
 /**
@@ -302,9 +350,10 @@ typedef struct {
    * times `gl_NextBuffer` stands before the output in `ppVaryings`. Offsets are multiples of 4. If
    * a buffer is `VK_NULL_HANDLE`, its outputs are not captured.
    *
-   * A range gets one record for each vertex of each point, line or triangle that is drawn, so a
-   * strip of N vertices has up to 3 * (N - 2) records. Primitives that do not fit into the ranges
-   * of all buffers are not written, and are no error.
+   * A range gets one record for each vertex of each point, line or triangle that is drawn, or that
+   * the geometry shader emits, so a strip of N vertices has up to 3 * (N - 2) records. Primitives
+   * that do not fit into the ranges of all buffers of their vertex stream are not written, and are
+   * no error.
    */
   const VkxfbBufferRange *pBuffers;
   /**
@@ -337,8 +386,8 @@ typedef struct {
   size_t structSize;
   /**
    * Whether the other members are known: if the capture began without counters, and has neither
-   * indirect draws nor primitive restart. Otherwise they are 0, and only the GPU knows the
-   * values.
+   * indirect draws nor primitive restart nor a geometry shader. Otherwise they are 0, and only the
+   * GPU knows the values: counters and queries tell them.
    */
   VkBool32 isKnown;
   /**
@@ -463,8 +512,8 @@ void vkxfb_required_features_destroy(VkxfbRequiredFeatures *requiredFeatures);
  *
  * # Safety
  * `requiredFeatures` is live. `device` was created on its physical device with what
- * `vkxfb_required_features_add_to` added, and outlives the context, its pipelines and its
- * captures. `pipelineCache` is `VK_NULL_HANDLE` or a pipeline cache of the device that nothing
+ * `vkxfb_required_features_add_to` added, and outlives the context, its pipelines, its captures and
+ * its query pools. `pipelineCache` is `VK_NULL_HANDLE` or a pipeline cache of the device that nothing
  * else uses meanwhile. `pContext` points to memory for a pointer.
  */
 VkxfbResult vkxfb_context_create(const VkxfbRequiredFeatures *requiredFeatures,
@@ -604,8 +653,8 @@ VkxfbResult vkxfb_capture_end(VkxfbCapture *capture,
                               VkxfbCaptured *pCaptured);
 
 /**
- * Binds another pipeline for the draws that follow. Its records must have the same sizes as those
- * of the first pipeline.
+ * Binds another pipeline for the draws that follow. Its records must have the same sizes and vertex
+ * streams as those of the first pipeline.
  *
  * # Safety
  * `capture` and `pipeline` are live and belong to the same context. The pipeline lives until
@@ -667,7 +716,8 @@ VkxfbResult vkxfb_capture_push_constants(VkxfbCapture *capture,
 
 /**
  * Captures a draw without indices. As for all draws, `primitiveTopology` is that of the pipeline,
- * unless the pipeline was made with `dynamicTopology`.
+ * unless the pipeline was made with `dynamicTopology`. Its primitives are those that a geometry shader
+ * takes.
  *
  * # Safety
  * `capture` is live, and `pDraw` points to a valid structure.
@@ -707,6 +757,90 @@ VkxfbResult vkxfb_capture_draw_indirect(VkxfbCapture *capture,
 VkxfbResult vkxfb_capture_draw_indexed_indirect(VkxfbCapture *capture,
                                                 VkPrimitiveTopology primitiveTopology,
                                                 const VkxfbIndirectDraw *pDraw);
+
+/**
+ * Creates queries of `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`, which count primitives written
+ * and primitives needed, or of `VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT`. They are reset: each can be
+ * begun once.
+ *
+ * # Safety
+ * `context` is live. `pCreateInfo` points to a valid structure, whose chain and flags are ignored.
+ * `pQueryPool` points to memory for a pointer.
+ */
+VkxfbResult vkxfb_query_pool_create(const VkxfbContext *context,
+                                    const VkQueryPoolCreateInfo *pCreateInfo,
+                                    VkxfbQueryPool **pQueryPool);
+
+/**
+ * Destroys queries. NULL is ignored.
+ *
+ * # Safety
+ * `queryPool` is live or NULL, and is not used any more. Command buffers with captures that used it
+ * are not executed any more.
+ */
+void vkxfb_query_pool_destroy(VkxfbQueryPool *queryPool);
+
+/**
+ * Records a reset of queries, as `vkCmdResetQueryPool` does, with the barriers that it needs: a query
+ * that has ended is reset before it is begun again. It comes before what `vkxfb_capture_end` records
+ * later.
+ *
+ * # Safety
+ * `queryPool` is live until the command buffer is reset or freed. `commandBuffer` is a command buffer
+ * of its device that is being recorded, for a queue with compute, outside of a render pass instance.
+ */
+VkxfbResult vkxfb_query_pool_record_reset(const VkxfbQueryPool *queryPool,
+                                          VkCommandBuffer commandBuffer,
+                                          uint32_t firstQuery,
+                                          uint32_t queryCount);
+
+/**
+ * Reads results of queries, with the arguments of `vkGetQueryPoolResults`. Of a query of
+ * `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT` these are the primitives written, and behind them the
+ * primitives needed, which would be written if the buffers were large enough.
+ *
+ * It needs no barrier, and may be called while the device executes. Returns `VKXFB_NOT_READY` if a
+ * query has not ended: without `VK_QUERY_RESULT_PARTIAL_BIT` its values in `pData` stay as they were.
+ * `VK_QUERY_RESULT_WAIT_BIT` is refused, as the library does not know when the device is lost: wait for
+ * a fence.
+ *
+ * # Safety
+ * `queryPool` is live, and `pData` points to `dataSize` bytes.
+ */
+VkxfbResult vkxfb_query_pool_get_results(const VkxfbQueryPool *queryPool,
+                                         uint32_t firstQuery,
+                                         uint32_t queryCount,
+                                         size_t dataSize,
+                                         void *pData,
+                                         VkDeviceSize stride,
+                                         VkQueryResultFlags flags);
+
+/**
+ * Begins a query for a vertex stream, as `vkCmdBeginQueryIndexedEXT` does: it counts what the draws that
+ * follow emit to the stream `index`, up to `vkxfb_capture_end_query_indexed`. Without a geometry shader,
+ * and with one that knows nothing of streams, all is emitted to stream 0. A stream has at most one
+ * active query of each type. What is active at `vkxfb_capture_end` goes on where it is begun again in a
+ * later capture, without a reset.
+ *
+ * # Safety
+ * `capture` and `queryPool` are live and belong to the same context. The pool lives until command
+ * buffers with the capture are reset or freed.
+ */
+VkxfbResult vkxfb_capture_begin_query_indexed(VkxfbCapture *capture,
+                                              const VkxfbQueryPool *queryPool,
+                                              uint32_t query,
+                                              uint32_t index);
+
+/**
+ * Ends a query, with the arguments with which it was begun, before `vkxfb_capture_end`.
+ *
+ * # Safety
+ * As `vkxfb_capture_begin_query_indexed`.
+ */
+VkxfbResult vkxfb_capture_end_query_indexed(VkxfbCapture *capture,
+                                            const VkxfbQueryPool *queryPool,
+                                            uint32_t query,
+                                            uint32_t index);
 
 #ifdef __cplusplus
 }  // extern "C"

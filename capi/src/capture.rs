@@ -14,6 +14,7 @@ use crate::context::{Shared, VkxfbContext};
 use crate::error::{Error, VkxfbResult, guard, guard_quietly, last_message};
 use crate::extensible::{Output, extensible, read};
 use crate::pipeline::VkxfbPipeline;
+use crate::query::ActiveQuery;
 
 /// The number of draws of a capture that an arena has room for before it grows.
 const DRAWS: u64 = 64;
@@ -61,9 +62,10 @@ pub struct VkxfbCaptureBeginInfo {
     /// times `gl_NextBuffer` stands before the output in `ppVaryings`. Offsets are multiples of 4. If
     /// a buffer is `VK_NULL_HANDLE`, its outputs are not captured.
     ///
-    /// A range gets one record for each vertex of each point, line or triangle that is drawn, so a
-    /// strip of N vertices has up to 3 * (N - 2) records. Primitives that do not fit into the ranges
-    /// of all buffers are not written, and are no error.
+    /// A range gets one record for each vertex of each point, line or triangle that is drawn, or that
+    /// the geometry shader emits, so a strip of N vertices has up to 3 * (N - 2) records. Primitives
+    /// that do not fit into the ranges of all buffers of their vertex stream are not written, and are
+    /// no error.
     pub p_buffers: *const VkxfbBufferRange,
     /// Number of elements of `pVertexBuffers`.
     pub vertex_buffer_count: u32,
@@ -89,8 +91,8 @@ pub struct VkxfbCaptured {
     /// The `sizeof` of the structure, as `VKXFB_INIT` sets it.
     pub struct_size: usize,
     /// Whether the other members are known: if the capture began without counters, and has neither
-    /// indirect draws nor primitive restart. Otherwise they are 0, and only the GPU knows the
-    /// values.
+    /// indirect draws nor primitive restart nor a geometry shader. Otherwise they are 0, and only the
+    /// GPU knows the values: counters and queries tell them.
     pub is_known: vk::Bool32,
     /// Number of primitives that are written.
     pub primitives_written: u64,
@@ -116,6 +118,7 @@ pub struct VkxfbCapture {
     arena: Option<Arena>,
     /// The result and the message of the first command that failed since the beginning.
     failed: Option<(VkxfbResult, String)>,
+    pub(crate) active_queries: Vec<ActiveQuery>,
     shared: Arc<Shared>,
 }
 
@@ -137,7 +140,9 @@ pub unsafe extern "C" fn vkxfb_capture_create(
         // SAFETY: the device is live, and the allocator belongs to it.
         let arena = unsafe { Arena::new(&shared.context, &mut *shared.allocator(), &desc) }?;
         let capture = Capture::new(&shared.context, shared.kernels());
-        let made = VkxfbCapture { capture, arena: Some(arena), failed: None, shared };
+        let arena = Some(arena);
+        let made =
+            VkxfbCapture { capture, arena, failed: None, active_queries: Vec::new(), shared };
         *created = Box::into_raw(Box::new(made));
         Ok(())
     })
@@ -165,8 +170,7 @@ pub unsafe extern "C" fn vkxfb_capture_reset(capture: *mut VkxfbCapture) -> Vkxf
     guard(|| {
         // SAFETY: the caller's contract.
         let capture = unsafe { required_mut(capture, "capture") }?;
-        capture.capture.clear();
-        capture.failed = None;
+        capture.forget();
         if let Some(arena) = &mut capture.arena {
             // SAFETY: as above.
             unsafe { arena.reset() };
@@ -239,8 +243,7 @@ pub unsafe extern "C" fn vkxfb_capture_end(
     };
     // SAFETY: as above.
     if let Some(capture) = unsafe { capture.as_mut() } {
-        capture.capture.clear();
-        capture.failed = None;
+        capture.forget();
     }
     result
 }
@@ -275,6 +278,13 @@ impl VkxfbCapture {
     /// The recorder for binding and drawing.
     pub(crate) fn recorder(&mut self) -> Recorder<'_> {
         self.capture.recorder()
+    }
+
+    /// Forgets a capture that has ended, or that is given up.
+    fn forget(&mut self) {
+        self.capture.clear();
+        self.failed = None;
+        self.active_queries.clear();
     }
 
     /// # Safety

@@ -19,13 +19,13 @@ const BLOCK: u64 = 4 << 20;
 /// A device that captures: its commands, internal pipelines that prepare captures, and an allocator
 /// of device memory.
 ///
-/// Several threads may use it at the same time. Contexts, pipelines and captures can be destroyed
-/// in any order, as long as the device outlives them all.
+/// Several threads may use it at the same time. Contexts, pipelines, captures and query pools can be
+/// destroyed in any order, as long as the device outlives them all.
 pub struct VkxfbContext {
     pub(crate) shared: Arc<Shared>,
 }
 
-/// What a context, its pipelines and its captures share.
+/// What a context and all that is made with it share.
 pub(crate) struct Shared {
     pub(crate) context: Context,
     kernels: Kernels,
@@ -40,8 +40,8 @@ pub(crate) struct Shared {
 ///
 /// # Safety
 /// `requiredFeatures` is live. `device` was created on its physical device with what
-/// `vkxfb_required_features_add_to` added, and outlives the context, its pipelines and its
-/// captures. `pipelineCache` is `VK_NULL_HANDLE` or a pipeline cache of the device that nothing
+/// `vkxfb_required_features_add_to` added, and outlives the context, its pipelines, its captures and
+/// its query pools. `pipelineCache` is `VK_NULL_HANDLE` or a pipeline cache of the device that nothing
 /// else uses meanwhile. `pContext` points to memory for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_context_create(

@@ -37,8 +37,8 @@ pub struct VkxfbIndirectDraw {
 
 extensible!(VkxfbIndirectDraw { ..count_buffer_offset });
 
-/// Binds another pipeline for the draws that follow. Its records must have the same sizes as those
-/// of the first pipeline.
+/// Binds another pipeline for the draws that follow. Its records must have the same sizes and vertex
+/// streams as those of the first pipeline.
 ///
 /// # Safety
 /// `capture` and `pipeline` are live and belong to the same context. The pipeline lives until
@@ -151,7 +151,8 @@ pub unsafe extern "C" fn vkxfb_capture_push_constants(
 }
 
 /// Captures a draw without indices. As for all draws, `primitiveTopology` is that of the pipeline,
-/// unless the pipeline was made with `dynamicTopology`.
+/// unless the pipeline was made with `dynamicTopology`. Its primitives are those that a geometry shader
+/// takes.
 ///
 /// # Safety
 /// `capture` is live, and `pDraw` points to a valid structure.

@@ -17,6 +17,9 @@ use vkxfb::runtime::RuntimeError;
 pub enum VkxfbResult {
     /// The function succeeded.
     VkxfbSuccess = 0,
+    /// `vkxfb_query_pool_get_results`: a query has not ended yet. This is no failure, and has no
+    /// message.
+    VkxfbNotReady = 1,
     /// An argument is NULL that must not be, has an invalid value, or contradicts another argument.
     /// The function did nothing.
     VkxfbErrorInvalidArgument = -1,
@@ -43,6 +46,9 @@ pub(crate) enum Error {
     NullElement(&'static str),
     #[error("{0}")]
     Argument(String),
+    /// An error of what a member points to, which has members of the same names as another structure.
+    #[error("{0}")]
+    Within(&'static str, #[source] Box<Error>),
     #[error(
         "{structure}::structSize is {size}: it must be sizeof({structure}), which is at least {first}"
     )]
@@ -76,9 +82,12 @@ impl Error {
             Self::Allocator(AllocationError::OutOfMemory) => VkxfbResult::VkxfbErrorOutOfMemory,
             Self::Allocator(_) => VkxfbResult::VkxfbErrorVulkan,
             Self::Earlier(result, _) => *result,
+            Self::Within(_, error) => error.result(),
             Self::Runtime(error) => match error {
                 RuntimeError::Unavailable(_) => VkxfbResult::VkxfbErrorUnavailable,
-                RuntimeError::InvalidShader(_) => VkxfbResult::VkxfbErrorShader,
+                RuntimeError::InvalidShader(_) | RuntimeError::GeometryInput { .. } => {
+                    VkxfbResult::VkxfbErrorShader
+                }
                 RuntimeError::Allocation { .. }
                 | RuntimeError::Vulkan {
                     result:

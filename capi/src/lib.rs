@@ -16,6 +16,7 @@ mod draw;
 mod error;
 mod extensible;
 mod pipeline;
+mod query;
 
 pub use capture::{
     VKXFB_MAX_BUFFERS, VkxfbBufferRange, VkxfbCapture, VkxfbCaptureBeginInfo, VkxfbCaptured,
@@ -42,5 +43,11 @@ pub use error::{
     vkxfb_version,
 };
 pub use pipeline::{
-    VkxfbPipeline, VkxfbPipelineCreateInfo, vkxfb_pipeline_create, vkxfb_pipeline_destroy,
+    VkxfbPipeline, VkxfbPipelineCreateInfo, VkxfbShaderInfo, vkxfb_pipeline_create,
+    vkxfb_pipeline_destroy,
+};
+pub use query::{
+    VkxfbQueryPool, vkxfb_capture_begin_query_indexed, vkxfb_capture_end_query_indexed,
+    vkxfb_query_pool_create, vkxfb_query_pool_destroy, vkxfb_query_pool_get_results,
+    vkxfb_query_pool_record_reset,
 };

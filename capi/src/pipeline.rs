@@ -1,5 +1,5 @@
-//! A pipeline that captures: a vertex shader, and the state of a graphics pipeline that affects
-//! captures.
+//! A pipeline that captures: a vertex shader, perhaps a geometry shader behind it, and the state of a
+//! graphics pipeline that affects captures.
 
 use std::ffi::c_char;
 use std::sync::Arc;
@@ -9,6 +9,8 @@ use vkxfb::capture::{BufferMode, CaptureList};
 use vkxfb::lower::{LowerError, Shader, compute};
 use vkxfb::runtime::{ExpectedDraws, Pipeline, PipelineDesc, vulkan};
 use vkxfb::spirv::declarations::Declarations;
+use vkxfb::spirv::headers::ExecutionModel;
+use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb::topology::ProvokingVertex;
 use vkxfb::vertex_input::VertexInput;
 
@@ -16,6 +18,22 @@ use crate::arguments::{array, owned, required, required_mut, string, strings, to
 use crate::context::{Shared, VkxfbContext};
 use crate::error::{Error, VkxfbResult, guard, guard_quietly};
 use crate::extensible::{extensible, read};
+
+/// A shader behind the vertex shader. Its members are as those that the vertex shader has in
+/// `VkxfbPipelineCreateInfo`.
+#[repr(C)]
+pub struct VkxfbShaderInfo<'a> {
+    /// The `sizeof` of the structure, as `VKXFB_INIT` sets it.
+    pub struct_size: usize,
+    /// Size in bytes of `pCode`, a multiple of 4.
+    pub code_size: usize,
+    /// SPIR-V with the shader, which may be the code that has the vertex shader, too.
+    pub p_code: *const u32,
+    /// Name of the entry point. NULL if there is only one for shaders of that stage.
+    pub p_name: *const c_char,
+    /// Values of specialization constants, or NULL. Those of the vertex shader do not apply to it.
+    pub p_specialization_info: *const vk::SpecializationInfo<'a>,
+}
 
 /// The parameters of a pipeline: those parts of a graphics pipeline that decide what is captured.
 #[repr(C)]
@@ -31,15 +49,17 @@ pub struct VkxfbPipelineCreateInfo<'a> {
     pub p_name: *const c_char,
     /// Values of specialization constants, or NULL.
     pub p_specialization_info: *const vk::SpecializationInfo<'a>,
-    /// Number of elements of `ppVaryings`. If it is 0, the shader has transform feedback decorations
-    /// and the execution mode `Xfb`, which glslangValidator makes of `xfb_buffer`, `xfb_stride` and
-    /// `xfb_offset` in GLSL. Such code is not valid for a `VkShaderModule` of a device that was
+    /// Number of elements of `ppVaryings`. If it is 0, the last shader has transform feedback
+    /// decorations and the execution mode `Xfb`, which glslangValidator makes of `xfb_buffer`,
+    /// `xfb_stride` and `xfb_offset` in GLSL. Such code is not valid for a `VkShaderModule` of a device that was
     /// created without the feature `transformFeedback`.
     pub varying_count: u32,
-    /// Names of the outputs that are captured, as for `glTransformFeedbackVaryings` with
-    /// `GL_INTERLEAVED_ATTRIBS`: a record has them one behind the other in this order, without gaps.
+    /// Names of the outputs of the last shader that are captured, as for
+    /// `glTransformFeedbackVaryings` with `GL_INTERLEAVED_ATTRIBS`: a record has them one behind the
+    /// other in this order, without gaps.
     /// `gl_SkipComponents1` to `gl_SkipComponents4` leave a gap of so many times 4 bytes, and
-    /// `gl_NextBuffer` begins the record of the next capture buffer.
+    /// `gl_NextBuffer` begins the record of the next capture buffer. All outputs of a buffer must be of
+    /// one vertex stream.
     ///
     /// `@3` is the output at location 3, `@3.yz` its second and third component, and `@Position` the
     /// output with that `BuiltIn` decoration, also if the module has no names. Transform feedback
@@ -48,7 +68,7 @@ pub struct VkxfbPipelineCreateInfo<'a> {
     /// The vertex input state, whose chain may contain
     /// `VkPipelineVertexInputDivisorStateCreateInfoKHR`. NULL if the shader reads no attributes.
     pub p_vertex_input_state: *const vk::PipelineVertexInputStateCreateInfo<'a>,
-    /// Topology and primitive restart.
+    /// Topology and primitive restart. Its primitives must be those that a geometry shader takes.
     pub p_input_assembly_state: *const vk::PipelineInputAssemblyStateCreateInfo<'a>,
     /// Whether draws may have other topologies than that of `pInputAssemblyState`. A pipeline for
     /// one topology is faster.
@@ -59,16 +79,23 @@ pub struct VkxfbPipelineCreateInfo<'a> {
     /// Number of elements of `pSetLayouts`.
     pub set_layout_count: u32,
     /// Descriptor set layouts of the application's pipeline layout. The stages of each binding that
-    /// the shader uses must include `VK_SHADER_STAGE_COMPUTE_BIT`. Push constant ranges are those
-    /// that the shader declares.
+    /// the shaders use must include `VK_SHADER_STAGE_COMPUTE_BIT`. Push constant ranges are those
+    /// that the shaders declare.
     pub p_set_layouts: *const vk::DescriptorSetLayout,
     /// `VK_NULL_HANDLE`, or a pipeline cache, through which the Vulkan pipelines for the topology
     /// of `pInputAssemblyState` are compiled at once. Others, and without a cache all, are compiled
     /// when a draw is first recorded that needs them.
     pub pipeline_cache: vk::PipelineCache,
+    /// The geometry shader, or NULL if there is none. With one, what it emits is captured, and
+    /// transform feedback decorations of the vertex shader are ignored. It runs as a part of a compute
+    /// shader, so the device needs neither `geometryShader` nor `geometryStreams`.
+    pub p_geometry_shader: *const VkxfbShaderInfo<'a>,
 }
 
-extensible!(VkxfbPipelineCreateInfo<'a> { ..pipeline_cache });
+extensible! {
+    VkxfbShaderInfo<'a> { ..p_specialization_info }
+    VkxfbPipelineCreateInfo<'a> { ..pipeline_cache, p_geometry_shader }
+}
 
 /// A pipeline that captures.
 ///
@@ -127,39 +154,32 @@ pub unsafe extern "C" fn vkxfb_pipeline_destroy(pipeline: *mut VkxfbPipeline) {
 /// As [`vkxfb_pipeline_create`].
 unsafe fn make(shared: &Shared, info: &VkxfbPipelineCreateInfo<'_>) -> Result<Pipeline, Error> {
     // SAFETY: the caller's contract.
-    let (words, entry_point, varyings, assembly, set_layouts) = unsafe {
+    let (vertex, geometry) = unsafe { (Stage::vertex(info)?, Stage::geometry(info)?) };
+    // SAFETY: as above.
+    let (varyings, assembly, set_layouts, vertex_input) = unsafe {
         (
-            words(info)?,
-            string(info.p_name, "pName")?,
             strings(info.pp_varyings, info.varying_count, "ppVaryings")?,
             required(info.p_input_assembly_state, "pInputAssemblyState")?,
             array(info.p_set_layouts, info.set_layout_count, "pSetLayouts")?,
-        )
-    };
-    // SAFETY: as above.
-    let (specialization, vertex_input) = unsafe {
-        let specialization = info.p_specialization_info.as_ref();
-        let vertex_input = info.p_vertex_input_state.as_ref();
-        (
-            specialization
-                .map(|info| vulkan::specialization(info))
-                .transpose()?
-                .unwrap_or_default(),
-            match vertex_input {
+            match info.p_vertex_input_state.as_ref() {
                 Some(info) => vulkan::vertex_input(info)?,
                 None => VertexInput { bindings: Vec::new(), attributes: Vec::new() },
             },
         )
     };
-    let mut shader = Shader::new(words).specialization(&specialization);
-    shader.entry_point = entry_point;
+    let vertex_shader = vertex.shader();
+    let mut options = compute::Options::new(&vertex_input).target(shared.context.compute_target()?);
+    let mut last = vertex_shader;
+    if let Some(geometry) = &geometry {
+        options = options.vertex_shader(&vertex_shader);
+        last = geometry.shader();
+    }
     let list;
     if !varyings.is_empty() {
-        list = capture_list(&shader, &varyings)?;
-        shader = shader.captures(&list);
+        list = capture_list(&last, &varyings)?;
+        last = last.captures(&list);
     }
-    let options = compute::Options::new(&vertex_input).target(shared.context.compute_target()?);
-    let lowered = compute::lower(&shader, &options)?;
+    let lowered = compute::lower(&last, &options)?;
     let topology = topology(assembly.topology)?;
     let mut prepared = Vec::new();
     if info.pipeline_cache != vk::PipelineCache::null() {
@@ -184,18 +204,79 @@ fn capture_list(shader: &Shader<'_>, varyings: &[&str]) -> Result<CaptureList, L
     Ok(CaptureList::from_varyings(&declarations, &entry, varyings, BufferMode::Interleaved)?)
 }
 
-/// # Safety
-/// The code is valid for as long as the slice is used.
-unsafe fn words<'a>(info: &VkxfbPipelineCreateInfo<'a>) -> Result<&'a [u32], Error> {
-    if !info.code_size.is_multiple_of(size_of::<u32>()) {
+/// A shader of the caller's.
+struct Stage<'a> {
+    words: &'a [u32],
+    /// `None` for the vertex shader, which is the first of a module anyway.
+    stage: Option<ExecutionModel>,
+    entry_point: Option<&'a str>,
+    specialization: Vec<SpecializationConstant<'a>>,
+}
+
+impl<'a> Stage<'a> {
+    /// # Safety
+    /// As [`vkxfb_pipeline_create`].
+    unsafe fn vertex(info: &VkxfbPipelineCreateInfo<'a>) -> Result<Self, Error> {
+        let info = VkxfbShaderInfo {
+            struct_size: size_of::<VkxfbShaderInfo<'_>>(),
+            code_size: info.code_size,
+            p_code: info.p_code,
+            p_name: info.p_name,
+            p_specialization_info: info.p_specialization_info,
+        };
+        // SAFETY: the caller's contract.
+        unsafe { Self::new(&info, None) }
+    }
+
+    /// # Safety
+    /// As [`vkxfb_pipeline_create`].
+    unsafe fn geometry(info: &VkxfbPipelineCreateInfo<'a>) -> Result<Option<Self>, Error> {
+        let name = "pGeometryShader";
+        let start = info.p_geometry_shader;
+        let made = || {
+            // SAFETY: the caller's contract.
+            let stage = unsafe { Self::new(&read(start, name)?, Some(ExecutionModel::Geometry)) }?;
+            // Lowering would not tell of which of the two shaders this is wrong.
+            let shader = stage.shader();
+            shader.find(&shader.module()?).map_err(LowerError::from)?;
+            Ok(stage)
+        };
+        let made = (!start.is_null()).then(made).transpose();
+        made.map_err(|error| Error::Within(name, Box::new(error)))
+    }
+
+    /// # Safety
+    /// What the structure points to is valid for as long as the result is used.
+    unsafe fn new(
+        info: &VkxfbShaderInfo<'a>,
+        stage: Option<ExecutionModel>,
+    ) -> Result<Self, Error> {
         let size = info.code_size;
-        return Err(Error::Argument(format!("codeSize is {size}: it must be a multiple of 4")));
+        if !size.is_multiple_of(size_of::<u32>()) {
+            return Err(Error::Argument(format!("codeSize is {size}: it must be a multiple of 4")));
+        }
+        if info.p_code.is_null() {
+            return Err(Error::Null("pCode"));
+        }
+        // SAFETY: the caller's contract.
+        let (words, entry_point, specialization) = unsafe {
+            (
+                std::slice::from_raw_parts(info.p_code, size / size_of::<u32>()),
+                string(info.p_name, "pName")?,
+                info.p_specialization_info.as_ref(),
+            )
+        };
+        // SAFETY: as above.
+        let constants = specialization.map(|info| unsafe { vulkan::specialization(info) });
+        let specialization = constants.transpose()?.unwrap_or_default();
+        Ok(Self { words, stage, entry_point, specialization })
     }
-    if info.p_code.is_null() {
-        return Err(Error::Null("pCode"));
+
+    fn shader(&self) -> Shader<'_> {
+        let mut shader = Shader::new(self.words).specialization(&self.specialization);
+        (shader.stage, shader.entry_point) = (self.stage, self.entry_point);
+        shader
     }
-    // SAFETY: the caller's contract.
-    Ok(unsafe { std::slice::from_raw_parts(info.p_code, info.code_size / size_of::<u32>()) })
 }
 
 fn provoking_vertex(mode: vk::ProvokingVertexModeEXT) -> Result<ProvokingVertex, Error> {

@@ -8,7 +8,8 @@ use ash::vk::Handle;
 use vkxfb_capi::*;
 
 use crate::create_info::Physical;
-use crate::here;
+use crate::example::stream;
+use crate::words;
 
 /// Returns the message of this thread.
 pub fn last_error() -> String {
@@ -18,28 +19,28 @@ pub fn last_error() -> String {
 
 /// Panics unless the result is `expected` and the message contains `part`.
 #[track_caller]
-fn refused(result: VkxfbResult, expected: VkxfbResult, part: &str) {
+pub fn refused(result: VkxfbResult, expected: VkxfbResult, part: &str) {
     let message = last_error();
     assert_eq!(result, expected, "{message}");
     assert!(message.contains(part), "{message}");
 }
 
-const INVALID: VkxfbResult = VkxfbResult::VkxfbErrorInvalidArgument;
-const SHADER: VkxfbResult = VkxfbResult::VkxfbErrorShader;
+pub const INVALID: VkxfbResult = VkxfbResult::VkxfbErrorInvalidArgument;
+pub const SHADER: VkxfbResult = VkxfbResult::VkxfbErrorShader;
 const STRIP: vk::PrimitiveTopology = vk::PrimitiveTopology::TRIANGLE_STRIP;
 
 /// A device with a context, a capture and a pipeline.
-struct Objects {
+pub struct Objects {
     device: ash::Device,
-    context: *mut VkxfbContext,
-    capture: *mut VkxfbCapture,
+    pub context: *mut VkxfbContext,
+    pub capture: *mut VkxfbCapture,
     pipeline: *mut VkxfbPipeline,
     /// Dropped last, because the other objects need its instance.
     physical: Physical,
 }
 
 impl Objects {
-    fn new(api_version: u32) -> Self {
+    pub fn new(api_version: u32) -> Self {
         let physical = Physical::new(api_version);
         let priorities = [1.0];
         let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&priorities)];
@@ -66,13 +67,11 @@ impl Objects {
     }
 
     /// Makes the pipeline once more, from a changed description.
-    fn make_pipeline(
+    pub fn make_pipeline(
         &mut self,
         change: impl FnOnce(&mut VkxfbPipelineCreateInfo<'_>),
     ) -> VkxfbResult {
-        let bytes = std::fs::read(here("../shaders/bench/stream.spv")).unwrap();
-        let words: Vec<u32> =
-            bytes.chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect();
+        let words = words(&stream());
         let bindings = [vk::VertexInputBindingDescription::default().stride(16)];
         let attributes =
             [vk::VertexInputAttributeDescription::default()
@@ -83,7 +82,7 @@ impl Objects {
         let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(STRIP);
         let mut info = VkxfbPipelineCreateInfo {
             struct_size: size_of::<VkxfbPipelineCreateInfo<'_>>(),
-            code_size: bytes.len(),
+            code_size: size_of_val(&words[..]),
             p_code: words.as_ptr(),
             p_name: null_mut(),
             p_specialization_info: null_mut(),
@@ -96,6 +95,7 @@ impl Objects {
             set_layout_count: 0,
             p_set_layouts: null_mut(),
             pipeline_cache: vk::PipelineCache::null(),
+            p_geometry_shader: null_mut(),
         };
         change(&mut info);
         let mut made = null_mut();
@@ -109,7 +109,7 @@ impl Objects {
     }
 
     /// Parameters of a capture that writes nothing, because no buffer is bound.
-    fn begin_info(&self) -> VkxfbCaptureBeginInfo {
+    pub fn begin_info(&self) -> VkxfbCaptureBeginInfo {
         const NO_BUFFER: &VkxfbBufferRange =
             &VkxfbBufferRange { buffer: vk::Buffer::null(), offset: 0, size: 0 };
         VkxfbCaptureBeginInfo {
@@ -139,7 +139,7 @@ impl Drop for Objects {
 }
 
 #[track_caller]
-fn succeeds(result: VkxfbResult) {
+pub fn succeeds(result: VkxfbResult) {
     assert_eq!(result, VkxfbResult::VkxfbSuccess, "{}", last_error());
 }
 

@@ -1,11 +1,12 @@
 //! Compiles programs in C against the libraries, and runs them with the validation layer:
-//! `examples/c/minimal.c`, and `tests/draws.c`, which calls every function.
+//! `examples/c/minimal.c`, and `tests/draws.c`, which calls every function that captures. `tests/geometry.c` is run
+//! by the module [`geometry`](crate::geometry).
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{here, run};
+use crate::{compiled, here, run};
 
 const VALIDATION: &str = "VK_LAYER_KHRONOS_validation";
 
@@ -49,12 +50,12 @@ pub fn compile(
 }
 
 /// The directory with the libraries that cargo put beside this test.
-fn libraries() -> PathBuf {
+pub fn libraries() -> PathBuf {
     std::env::current_exe().unwrap().parent().unwrap().to_owned()
 }
 
 /// The flags for one of these libraries.
-fn flags(library: &str) -> Vec<OsString> {
+pub fn flags(library: &str) -> Vec<OsString> {
     let library = libraries().join(library);
     assert!(library.is_file(), "{} is missing", library.display());
     let mut flags = ["include", "../examples/c"]
@@ -68,12 +69,12 @@ fn flags(library: &str) -> Vec<OsString> {
 
 /// Returns the output of a program, including messages of the validation layer, which go to the
 /// standard output. A shared library is found in `libraries`.
-pub fn printed(directory: &Path, program: &Path, shader: &Path, libraries: &Path) -> String {
+pub fn printed(directory: &Path, program: &Path, shaders: &[PathBuf], libraries: &Path) -> String {
     let settings = "khronos_validation.report_flags = error,warn,perf\n\
         khronos_validation.enables = VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT\n";
     std::fs::write(directory.join("vk_layer_settings.txt"), settings).unwrap();
     let mut command = Command::new(program);
-    command.arg(shader).env("VK_LAYER_SETTINGS_PATH", directory);
+    command.args(shaders).env("VK_LAYER_SETTINGS_PATH", directory);
     command.env("VK_INSTANCE_LAYERS", VALIDATION).env("VK_LOADER_DEBUG", "layer");
     command.env("LD_LIBRARY_PATH", libraries);
     let output = run(&mut command);
@@ -99,7 +100,7 @@ fn what_the_readme_shows_is_run() {
 fn the_example_captures(library: &str) {
     let directory = tempfile::tempdir().unwrap();
     let program = compile(directory.path(), MINIMAL, flags(library));
-    let captured = printed(directory.path(), &program, &stream(), &libraries());
+    let captured = printed(directory.path(), &program, &[stream()], &libraries());
     assert_eq!(captured, MINIMAL_PRINTS);
 }
 
@@ -116,10 +117,7 @@ fn the_example_captures_with_the_shared_library() {
 #[test]
 fn all_that_is_drawn_and_bound_is_captured() {
     let directory = tempfile::tempdir().unwrap();
-    let (source, shader) =
-        (directory.path().join("draws.vert"), directory.path().join("draws.spv"));
-    std::fs::write(&source, DRAWS).unwrap();
-    run(Command::new("glslangValidator").arg("-V").arg(&source).arg("-o").arg(&shader));
+    let shader = compiled(directory.path(), "draws.vert", DRAWS, "main");
     let program = compile(directory.path(), "tests/draws.c", flags("libvkxfb_capi.a"));
-    assert_eq!(printed(directory.path(), &program, &shader, &libraries()), "223 records\n");
+    assert_eq!(printed(directory.path(), &program, &[shader], &libraries()), "223 records\n");
 }

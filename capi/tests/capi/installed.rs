@@ -28,6 +28,6 @@ fn the_example_captures_with_what_cargo_c_installs() {
     let flags = run(pkg_config.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"))).stdout;
     let flags = String::from_utf8(flags).unwrap();
     let program = compile(directory.path(), MINIMAL, flags.split_whitespace());
-    let captured = printed(directory.path(), &program, &stream(), &prefix.join("lib"));
+    let captured = printed(directory.path(), &program, &[stream()], &prefix.join("lib"));
     assert_eq!(captured, MINIMAL_PRINTS);
 }

@@ -5,6 +5,7 @@
 mod calls;
 mod create_info;
 mod example;
+mod geometry;
 mod header;
 mod installed;
 
@@ -14,6 +15,23 @@ use std::process::{Command, Output};
 /// A path within this package.
 fn here(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// Compiles a shader of GLSL, for the stage that the extension of `file` says, with that name of its entry
+/// point, and returns the path of the SPIR-V.
+fn compiled(directory: &Path, file: &str, source: &str, entry_point: &str) -> PathBuf {
+    let (glsl, spirv) = (directory.join(file), directory.join(file).with_extension("spv"));
+    std::fs::write(&glsl, source).unwrap();
+    let mut command = Command::new("glslangValidator");
+    command.args(["-V", "--source-entrypoint", "main", "-e", entry_point]);
+    run(command.arg(&glsl).arg("-o").arg(&spirv));
+    spirv
+}
+
+/// The words of a file of SPIR-V.
+fn words(path: &Path) -> Vec<u32> {
+    let bytes = std::fs::read(path).unwrap();
+    bytes.chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect()
 }
 
 /// Runs a command, and panics with its output if it fails.

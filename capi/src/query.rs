@@ -1,0 +1,216 @@
+//! Queries of what captures write, for each vertex stream.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ash::vk;
+use vkxfb::runtime::{QueryKind, QueryPool};
+
+use crate::arguments::{owned, required, required_mut};
+use crate::capture::{VkxfbCapture, command};
+use crate::context::{Shared, VkxfbContext};
+use crate::error::{Error, VkxfbResult, guard, guard_quietly};
+
+/// Queries of captures, as a `VkQueryPool` has them. A `VkQueryPool` itself would count the
+/// application's own draws.
+///
+/// Several threads may use it at the same time.
+pub struct VkxfbQueryPool {
+    pool: QueryPool,
+    shared: Arc<Shared>,
+}
+
+/// A query that was begun and not ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ActiveQuery {
+    /// The address of the pool. It is only compared, and a capture may move to another thread.
+    pool: usize,
+    query: u32,
+    index: u32,
+}
+
+impl ActiveQuery {
+    fn new(pool: &VkxfbQueryPool, query: u32, index: u32) -> Self {
+        Self { pool: (&raw const *pool).addr(), query, index }
+    }
+}
+
+/// Creates queries of `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`, which count primitives written
+/// and primitives needed, or of `VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT`. They are reset: each can be
+/// begun once.
+///
+/// # Safety
+/// `context` is live. `pCreateInfo` points to a valid structure, whose chain and flags are ignored.
+/// `pQueryPool` points to memory for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_query_pool_create(
+    context: *const VkxfbContext,
+    p_create_info: *const vk::QueryPoolCreateInfo<'_>,
+    p_query_pool: *mut *mut VkxfbQueryPool,
+) -> VkxfbResult {
+    guard(|| {
+        // SAFETY: the caller's contract.
+        let (context, info, created) = unsafe {
+            (
+                required(context, "context")?,
+                required(p_create_info, "pCreateInfo")?,
+                required_mut(p_query_pool, "pQueryPool")?,
+            )
+        };
+        let kind = match info.query_type {
+            vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT => QueryKind::TransformFeedbackStream,
+            vk::QueryType::PRIMITIVES_GENERATED_EXT => QueryKind::PrimitivesGenerated,
+            other => return Err(Error::Argument(format!("queryType is {}", other.as_raw()))),
+        };
+        let shared = Arc::clone(&context.shared);
+        let count = info.query_count;
+        // SAFETY: the device is live, and the allocator belongs to it.
+        let pool =
+            unsafe { QueryPool::new(&shared.context, &mut *shared.allocator(), kind, count) }?;
+        *created = Box::into_raw(Box::new(VkxfbQueryPool { pool, shared }));
+        Ok(())
+    })
+}
+
+/// Destroys queries. NULL is ignored.
+///
+/// # Safety
+/// `queryPool` is live or NULL, and is not used any more. Command buffers with captures that used it
+/// are not executed any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_query_pool_destroy(query_pool: *mut VkxfbQueryPool) {
+    guard_quietly(|| {
+        // SAFETY: the caller's contract.
+        if let Some(owned) = unsafe { owned(query_pool) } {
+            let VkxfbQueryPool { pool, shared } = *owned;
+            // SAFETY: as above; the allocator is the one that it was made with.
+            unsafe { pool.destroy(&shared.context, &mut *shared.allocator()) };
+        }
+    });
+}
+
+/// Records a reset of queries, as `vkCmdResetQueryPool` does, with the barriers that it needs: a query
+/// that has ended is reset before it is begun again. It comes before what `vkxfb_capture_end` records
+/// later.
+///
+/// # Safety
+/// `queryPool` is live until the command buffer is reset or freed. `commandBuffer` is a command buffer
+/// of its device that is being recorded, for a queue with compute, outside of a render pass instance.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_query_pool_record_reset(
+    query_pool: *const VkxfbQueryPool,
+    command_buffer: vk::CommandBuffer,
+    first_query: u32,
+    query_count: u32,
+) -> VkxfbResult {
+    guard(|| {
+        // SAFETY: the caller's contract.
+        let VkxfbQueryPool { pool, shared } = unsafe { required(query_pool, "queryPool") }?;
+        if command_buffer == vk::CommandBuffer::null() {
+            return Err(Error::Null("commandBuffer"));
+        }
+        // SAFETY: as above.
+        Ok(unsafe { pool.reset(&shared.context, command_buffer, first_query, query_count) }?)
+    })
+}
+
+/// Reads results of queries, with the arguments of `vkGetQueryPoolResults`. Of a query of
+/// `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT` these are the primitives written, and behind them the
+/// primitives needed, which would be written if the buffers were large enough.
+///
+/// It needs no barrier, and may be called while the device executes. Returns `VKXFB_NOT_READY` if a
+/// query has not ended: without `VK_QUERY_RESULT_PARTIAL_BIT` its values in `pData` stay as they were.
+/// `VK_QUERY_RESULT_WAIT_BIT` is refused, as the library does not know when the device is lost: wait for
+/// a fence.
+///
+/// # Safety
+/// `queryPool` is live, and `pData` points to `dataSize` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_query_pool_get_results(
+    query_pool: *const VkxfbQueryPool,
+    first_query: u32,
+    query_count: u32,
+    data_size: usize,
+    p_data: *mut c_void,
+    stride: vk::DeviceSize,
+    flags: vk::QueryResultFlags,
+) -> VkxfbResult {
+    let mut all_ended = true;
+    let result = guard(|| {
+        // SAFETY: the caller's contract.
+        let pool = &unsafe { required(query_pool, "queryPool") }?.pool;
+        if flags.contains(vk::QueryResultFlags::WAIT) {
+            let refused = "flags has VK_QUERY_RESULT_WAIT_BIT: wait for a fence in place of it";
+            return Err(Error::Argument(refused.to_owned()));
+        }
+        if p_data.is_null() {
+            return Err(Error::Null("pData"));
+        }
+        // SAFETY: the caller's contract.
+        all_ended = unsafe {
+            let data = std::slice::from_raw_parts_mut(p_data.cast(), data_size);
+            pool.results(first_query, query_count, data, stride, flags, Duration::ZERO)
+        }?;
+        Ok(())
+    });
+    match result {
+        VkxfbResult::VkxfbSuccess if !all_ended => VkxfbResult::VkxfbNotReady,
+        result => result,
+    }
+}
+
+/// Begins a query for a vertex stream, as `vkCmdBeginQueryIndexedEXT` does: it counts what the draws that
+/// follow emit to the stream `index`, up to `vkxfb_capture_end_query_indexed`. Without a geometry shader,
+/// and with one that knows nothing of streams, all is emitted to stream 0. A stream has at most one
+/// active query of each type. What is active at `vkxfb_capture_end` goes on where it is begun again in a
+/// later capture, without a reset.
+///
+/// # Safety
+/// `capture` and `queryPool` are live and belong to the same context. The pool lives until command
+/// buffers with the capture are reset or freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_capture_begin_query_indexed(
+    capture: *mut VkxfbCapture,
+    query_pool: *const VkxfbQueryPool,
+    query: u32,
+    index: u32,
+) -> VkxfbResult {
+    // SAFETY: the caller's contract.
+    unsafe {
+        command(capture, |capture| {
+            let pool = required(query_pool, "queryPool")?;
+            capture.recorder().begin_query_indexed(&pool.pool, query, index)?;
+            capture.active_queries.push(ActiveQuery::new(pool, query, index));
+            Ok(())
+        })
+    }
+}
+
+/// Ends a query, with the arguments with which it was begun, before `vkxfb_capture_end`.
+///
+/// # Safety
+/// As `vkxfb_capture_begin_query_indexed`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_capture_end_query_indexed(
+    capture: *mut VkxfbCapture,
+    query_pool: *const VkxfbQueryPool,
+    query: u32,
+    index: u32,
+) -> VkxfbResult {
+    // SAFETY: the caller's contract.
+    unsafe {
+        command(capture, |capture| {
+            let pool = required(query_pool, "queryPool")?;
+            // The recorder ends what is active for the stream, whichever query that is.
+            let ended = ActiveQuery::new(pool, query, index);
+            let active = &mut capture.active_queries;
+            let Some(place) = active.iter().position(|active| *active == ended) else {
+                let message = format!("query {query} is not active for vertex stream {index}");
+                return Err(Error::Argument(message));
+            };
+            active.swap_remove(place);
+            Ok(capture.recorder().end_query_indexed(pool.pool.kind(), index)?)
+        })
+    }
+}
