@@ -103,15 +103,23 @@ impl Captures {
         let Some(active) = self.active.as_mut().filter(|active| active.is_begun) else {
             return Ok(());
         };
-        for found in self.queries.iter_mut().filter(|query| !query.is_counted) {
+        // The last one first: a program may break VUID-vkCmdBeginQuery-queryPool-01922, as wined3d does.
+        for number in (0..self.queries.len()).rev() {
+            let ActiveQuery { queries, query, stream, kind, is_counted } = &self.queries[number];
             // What is written counts with transform feedback alone.
-            let is_of_it = found.kind == QueryKind::PrimitivesGenerated || !active.only_counts;
-            if let Some(pool) = found.queries.pool().filter(|_| is_of_it) {
-                let mut recorder = active.capture.recorder();
-                // SAFETY: the caller's contract.
-                unsafe { recorder.begin_query_indexed(pool, found.query, found.stream) }?;
-                found.is_counted = true;
+            let is_of_it = *kind == QueryKind::PrimitivesGenerated || !active.only_counts;
+            let Some(pool) = queries.pool().filter(|_| is_of_it && !is_counted) else { continue };
+            let is_same = |other: &ActiveQuery| {
+                other.is_counted && (other.kind, other.stream) == (*kind, *stream)
+            };
+            if self.queries.iter().any(is_same) {
+                tracing::warn!("of two queries of a type, active at once, one counts nothing");
+                continue;
             }
+            let mut recorder = active.capture.recorder();
+            // SAFETY: the caller's contract.
+            unsafe { recorder.begin_query_indexed(pool, *query, *stream) }?;
+            self.queries[number].is_counted = true;
         }
         Ok(())
     }
