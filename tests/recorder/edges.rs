@@ -257,6 +257,42 @@ fn queries_are_used_again_behind_a_flush() {
     }
 }
 
+/// Queries of several vertex streams are told apart by their pools, wherever a stream keeps these.
+#[test]
+fn a_query_is_active_for_one_stream() {
+    for resources in device::RESOURCES {
+        let mut scene = Scene::new(resources, &ProbeShader::identify());
+        let desc = ArenaDesc::for_draws(2, 2).descriptor_sets(8);
+        let mut arena = scene.bench.gpu.create_arena(&desc).unwrap();
+        let (kernels, [stream, generated]) = (scene.bench.gpu.kernels(), &scene.pools);
+        let recorded = scene.bench.gpu.submit(|ctx, cmd| {
+            // SAFETY: everything outlives the submission, which is waited for.
+            unsafe {
+                stream.reset(ctx, cmd, 0, 1)?;
+                generated.reset(ctx, cmd, 0, 1)?;
+                let mut capture = Capture::new(ctx, &kernels);
+                let mut recorder = Recorder::begin_inactive(&mut capture, &mut arena, cmd)?;
+                recorder.begin_query_indexed(stream, 0, 0)?;
+                recorder.begin_query_indexed(generated, 0, 1)?;
+                let active = recorder.begin_query_indexed(stream, 0, 1);
+                assert!(matches!(active, Err(RuntimeError::QueryActive)), "{active:?}");
+                recorder.end_query_indexed(stream.kind(), 0)?;
+                let used = recorder.begin_query_indexed(stream, 0, 2);
+                assert!(matches!(used, Err(RuntimeError::QueryUsed { query: 0 })), "{used:?}");
+                recorder.end_query_indexed(generated.kind(), 1)?;
+                recorder.end(&[])?;
+                ctx.capture_barrier(cmd, COMPUTE, ConsumerScope::HOST);
+            }
+            Ok(())
+        });
+        recorded.unwrap();
+        let nothing = Some(QueryResult { first: 0, second: 0 });
+        assert_eq!(scene.results(), [nothing; 2], "{resources:?}");
+        scene.bench.gpu.destroy_arena(arena);
+        scene.close();
+    }
+}
+
 /// A query that was not ended is not available, even if draws counted for it.
 #[test]
 fn queries_are_available_once_they_end() {

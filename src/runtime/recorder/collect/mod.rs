@@ -37,7 +37,7 @@ use crate::runtime::{Context, Pipeline, RuntimeError};
 use crate::sysval::{Address, AttributeDescriptor, INLINE_ATTRIBUTES, split};
 use crate::topology::ProvokingVertex;
 
-/// Collects one capture, or of a geometry shader with several vertex streams what one of them captures.
+/// Collects one capture, or one vertex stream of a capture that has several.
 #[derive(Debug)]
 pub(super) struct Collector {
     pub(super) ctx: Context,

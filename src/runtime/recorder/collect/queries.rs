@@ -1,12 +1,16 @@
 //! Queries of compute captures: which are active, and which have ended.
 
-use std::collections::HashSet;
+use ash::vk;
 
 use super::Collector;
 use crate::runtime::descriptors::Purpose;
 use crate::runtime::{QueryKind, QueryPool, RuntimeError};
 use crate::sysval::setup::{Operation, operation};
-use crate::sysval::{Address, join, split};
+use crate::sysval::{Address, split};
+
+/// What tells a query from others: the buffer of its pool, and its number. Its address does not: by descriptors each
+/// stream has its own for the same buffer.
+pub(super) type QueryName = (vk::Buffer, u32);
 
 /// The addresses of the active query of a kind, which must be [resolved](super::resolve); 0 if
 /// none is active.
@@ -14,6 +18,7 @@ use crate::sysval::{Address, join, split};
 pub(super) struct ActiveQuery {
     pub(super) values: Address,
     ends: Address,
+    name: QueryName,
 }
 
 impl ActiveQuery {
@@ -23,13 +28,12 @@ impl ActiveQuery {
 }
 
 impl Collector {
-    /// The addresses of the active queries.
-    pub(super) fn active_queries(&self) -> impl Iterator<Item = u64> {
-        let active = self.bound.queries.iter().filter(|query| query.is_active());
-        active.map(|query| join(query.values))
+    /// Whether a query is active for the stream.
+    pub(super) fn has_active(&self, name: QueryName) -> bool {
+        self.bound.queries.iter().any(|query| query.is_active() && query.name == name)
     }
 
-    /// `ended` are the addresses of the queries that ended, `active` those of the active queries of other streams.
+    /// Begins a query that has neither begun nor ended.
     ///
     /// # Safety
     /// As [`Recorder::begin_query_indexed`](super::super::Recorder::begin_query_indexed).
@@ -37,12 +41,7 @@ impl Collector {
         &mut self,
         pool: &QueryPool,
         query: u32,
-        ended: &HashSet<u64>,
-        active: &[u64],
     ) -> Result<(), RuntimeError> {
-        self.check_begun()?;
-        pool.check_context(&self.ctx)?;
-        pool.check_range(query, 1)?;
         let kind = pool.kind() as usize;
         if self.bound.queries[kind].is_active() {
             return Err(RuntimeError::QueryActive);
@@ -52,19 +51,13 @@ impl Collector {
         // SAFETY: the pool's buffer has the usage, and lives by the caller's contract.
         let start = unsafe { self.address(Purpose::State, what, (buffer, 0, size)) }?;
         let place = pool.place(query);
-        if active.contains(&(start + place.query)) {
-            return Err(RuntimeError::QueryActive);
-        }
-        if ended.contains(&(start + place.query)) {
-            return Err(RuntimeError::QueryUsed { query });
-        }
-        self.bound.queries[kind] =
-            ActiveQuery { values: split(start + place.query), ends: split(start + place.ends) };
+        let [values, ends] = [place.query, place.ends].map(|place| split(start + place));
+        self.bound.queries[kind] = ActiveQuery { values, ends, name: (buffer, query) };
         Ok(())
     }
 
-    /// Returns the address of the query.
-    pub(super) fn end_query(&mut self, kind: QueryKind) -> Result<u64, RuntimeError> {
+    /// Returns which query it is.
+    pub(super) fn end_query(&mut self, kind: QueryKind) -> Result<QueryName, RuntimeError> {
         let query = std::mem::take(&mut self.bound.queries[kind as usize]);
         if !query.is_active() {
             return Err(RuntimeError::NoQuery);
@@ -76,6 +69,6 @@ impl Collector {
             reserved: 0,
             values: [low, high, 0, 0],
         });
-        Ok(join(query.values))
+        Ok(query.name)
     }
 }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::super::CaptureDesc;
 use super::super::draw_commands::Arguments;
 use super::Collector;
+use super::queries::QueryName;
 use crate::capture::{MAX_STREAMS, MAX_XFB_BUFFERS};
 use crate::lower::Backend;
 use crate::runtime::parameters::CounterBuffer;
@@ -16,14 +17,13 @@ use crate::topology::PrimitiveTopology;
 /// captures two streams: a capture of several is planned and played stream by stream.
 #[derive(Debug)]
 pub(in super::super) struct Streams {
-    /// By stream. Their memory is kept for the next capture.
+    /// By stream, at least `count`. Their memory is kept for the next capture.
     collectors: Vec<Collector>,
     /// The streams of the capture: those that its first pipeline may emit to, and those with queries.
     count: usize,
     /// How many of them that pipeline may emit to. Only these have what is bound.
     bound: usize,
-    /// The addresses of the queries that ended.
-    ended_queries: HashSet<u64>,
+    ended_queries: HashSet<QueryName>,
 }
 
 impl Streams {
@@ -39,12 +39,11 @@ impl Streams {
 
     /// The streams of the capture.
     pub(in super::super) fn all(&self) -> &[Collector] {
-        self.collectors.get(..self.count).unwrap_or(&self.collectors)
+        &self.collectors[..self.count]
     }
 
     pub(in super::super) fn all_mut(&mut self) -> &mut [Collector] {
-        let count = self.count.min(self.collectors.len());
-        &mut self.collectors[..count]
+        &mut self.collectors[..self.count]
     }
 
     /// Calls `f` for every stream that has what is bound.
@@ -55,22 +54,16 @@ impl Streams {
         &mut self,
         f: impl FnMut(&mut Collector) -> Result<(), RuntimeError>,
     ) -> Result<(), RuntimeError> {
-        let bound = self.bound.min(self.collectors.len());
-        self.collectors[..bound].iter_mut().try_for_each(f)
+        self.collectors[..self.bound].iter_mut().try_for_each(f)
     }
 
-    /// Makes the collectors of `count` streams.
+    /// Lets the capture have `count` streams at least.
     fn widen(&mut self, count: usize) {
-        self.count = self.count.max(count.min(self.collectors.len()));
-        if self.collectors.len() >= count {
-            return;
-        }
-        let Some(first) = self.collectors.first() else { return };
-        let ctx = first.ctx.clone();
         for stream in self.collectors.len()..count {
-            self.collectors.push(Collector::new(&ctx, stream as u32));
+            let collector = Collector::new(&self.collectors[0].ctx, stream as u32);
+            self.collectors.push(collector);
         }
-        self.count = count;
+        self.count = self.count.max(count);
     }
 
     /// Begins a capture, as [`Collector::begin`].
@@ -115,15 +108,10 @@ impl Streams {
         counters: &[Option<CounterBuffer>],
     ) -> Result<(), RuntimeError> {
         let mut all = [[Address::default(); MAX_XFB_BUFFERS]; MAX_STREAMS as usize];
-        let mut found = all.iter_mut();
-        self.each(|collector| {
+        for (collector, found) in self.collectors[..self.bound].iter_mut().zip(&mut all) {
             // SAFETY: the caller's contract.
-            let addresses = unsafe { collector.end(counters) }?;
-            if let Some(found) = found.next() {
-                *found = addresses;
-            }
-            Ok(())
-        })?;
+            *found = unsafe { collector.end(counters) }?;
+        }
         for (collector, counters) in self.all_mut().iter_mut().zip(all) {
             collector.end_counters = counters;
         }
@@ -132,7 +120,7 @@ impl Streams {
 
     /// Forgets everything. The memory is kept.
     pub(in super::super) fn clear(&mut self) {
-        self.collectors.iter_mut().for_each(Collector::clear);
+        self.all_mut().iter_mut().for_each(Collector::clear);
         (self.count, self.bound) = (1, 1);
         self.ended_queries.clear();
     }
@@ -169,9 +157,10 @@ impl Streams {
         arguments: Arguments<'_>,
         draw_index: u32,
     ) -> Result<(), RuntimeError> {
-        let counts = |collector: &Collector| collector.collected.draws.len();
-        let before: [usize; MAX_STREAMS as usize] =
-            std::array::from_fn(|stream| self.collectors.get(stream).map_or(0, counts));
+        let mut before = [0; MAX_STREAMS as usize];
+        for (before, collector) in before.iter_mut().zip(self.all()) {
+            *before = collector.collected.draws.len();
+        }
         // SAFETY: the caller's contract.
         let pushed =
             self.each(|collector| unsafe { collector.push(topology, arguments, draw_index) });
@@ -198,24 +187,24 @@ impl Streams {
         if stream >= MAX_STREAMS {
             return Err(RuntimeError::QueryStream { stream });
         }
+        self.check_begun()?;
+        pool.check_context(&self.collectors[0].ctx)?;
+        pool.check_range(query, 1)?;
+        let name = (pool.buffer().raw(), query);
+        if self.all().iter().any(|collector| collector.has_active(name)) {
+            return Err(RuntimeError::QueryActive);
+        }
+        if self.ended_queries.contains(&name) {
+            return Err(RuntimeError::QueryUsed { query });
+        }
         let (stream, first) = (stream as usize, self.count);
-        if self.all().first().is_some_and(Collector::has_begun) {
-            // No draw of the capture emits to such a stream, so that the query counts 0.
+        if stream >= first {
+            // No draw of the capture emits to such a stream, so the query counts 0.
             self.widen(stream + 1);
             self.all_mut()[first..].iter_mut().for_each(Collector::begin_inactive);
         }
-        let Self { collectors, count, ended_queries, .. } = self;
-        let Some((collector, others)) =
-            collectors[..*count].split_at_mut_checked(stream).and_then(|(before, behind)| {
-                let (collector, behind) = behind.split_first_mut()?;
-                Some((collector, before.iter().chain(behind.iter())))
-            })
-        else {
-            return Err(RuntimeError::NotBegun);
-        };
-        let active: Vec<u64> = others.flat_map(Collector::active_queries).collect();
         // SAFETY: the caller's contract.
-        unsafe { collector.begin_query(pool, query, ended_queries, &active) }
+        unsafe { self.collectors[stream].begin_query(pool, query) }
     }
 
     /// # Errors

@@ -29,7 +29,7 @@ const MAX_ASSEMBLED_COMMANDS: usize = 1 << 12;
 pub(in super::super) struct Collected {
     /// The vertex stream that is captured.
     pub(in super::super) stream: u32,
-    /// Whether side effects of the shaders happen where it is stored, and not for another stream.
+    /// Whether side effects of the shaders happen when this stream is stored. They happen for one stream alone.
     pub(in super::super) has_effects: bool,
     pub(in super::super) targets: [Option<Target>; MAX_XFB_BUFFERS],
     /// Where the first draw is captured.

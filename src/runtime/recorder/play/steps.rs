@@ -143,7 +143,7 @@ impl Player<'_> {
         unsafe { kernels.dispatch(self.ctx, cmd, set, kernel, parameters, workgroups) }?;
         playback.found = Found::default();
         if set.is_some() {
-            // It is bound in place of a set of the application, which captures before the kernel may have bound.
+            // The kernel's set is bound where a set of the application was, which the next draw binds again.
             self.places.sets.forget(&self.bindings.sets);
             playback.sets_disturbed = true;
         }
