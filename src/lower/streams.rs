@@ -11,10 +11,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Capability, Decoration, ExecutionModel, Op, StorageClass};
 
 use super::interface::{built_in, decoration_of};
-use crate::spirv::declarations::{Declarations, Type, Variable};
+use crate::spirv::declarations::{Declarations, Variable};
 use crate::spirv::emit::Code;
-use crate::spirv::entry_point::{remove_annotations, remove_debug_info};
-use crate::spirv::{Id, Instruction, Module, ParseError, Section, ids_of, read_string};
+use crate::spirv::entry_point::{
+    entry_points, remove_annotations, remove_debug_info, remove_from_interfaces,
+};
+use crate::spirv::types::{has_built_in_members, structure_of};
+use crate::spirv::{Id, Instruction, Module, ParseError, Section, ids_of};
 
 /// Leaves one vertex stream in the geometry shaders of a module: the stream that is rasterized
 /// ([`VkPipelineRasterizationStateStreamCreateInfoEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineRasterizationStateStreamCreateInfoEXT.html)).
@@ -105,55 +108,35 @@ fn remove_outputs(module: &mut Module, declarations: &Declarations, stream: u32)
     removed.extend(roots.into_keys());
     remove_debug_info(module, &mut removed);
     remove_annotations(module, &removed);
-    module.replace(Section::EntryPoints, |i| {
-        let (_, length) = read_string(i.operands().get(2..)?)?;
-        let (head, interface) = i.operands().split_at_checked(2 + length)?;
-        let interface = interface.iter().copied().filter(|id| !removed.contains(Id(*id)));
-        let mut code = Code::default();
-        code.push(Op::EntryPoint, &head.iter().copied().chain(interface).collect::<Vec<_>>());
-        Some(code.words().to_vec())
-    });
+    remove_from_interfaces(module, &removed);
 }
 
 /// The variables that geometry shaders alone declare as their interface.
 fn geometry_interface(module: &Module) -> FxHashSet<Id> {
-    let [mut geometry, mut others] = [(); 2].map(|()| FxHashSet::default());
-    for i in module.section(Section::EntryPoints) {
-        let is_geometry = i.operand(0) == ExecutionModel::Geometry as u32;
-        let name = i.operands().get(2..).and_then(read_string);
-        let interface = name.and_then(|(_, length)| i.operands().get(2 + length..));
-        let ids = interface.unwrap_or_default().iter().map(|id| Id(*id));
-        if is_geometry { geometry.extend(ids) } else { others.extend(ids) }
+    let (mut geometry, mut others) = (FxHashSet::default(), FxHashSet::default());
+    for (_, entry) in entry_points(module) {
+        let is_geometry = entry.model == ExecutionModel::Geometry;
+        if is_geometry { &mut geometry } else { &mut others }.extend(entry.interface);
     }
     geometry.retain(|id| !others.contains(id));
     geometry
 }
 
-/// The block type of an output, if it is a block or an array of blocks.
-fn structure(declarations: &Declarations, variable: &Variable) -> Option<(Id, u32)> {
-    let ty = declarations.innermost(variable.pointee);
-    match declarations.ty(ty) {
-        Some(Type::Struct { members }) => Some((ty, members.len() as u32)),
-        _ => None,
-    }
-}
-
 fn has_built_ins(declarations: &Declarations, variable: &Variable) -> bool {
-    let is_member = |(ty, members): (Id, u32)| {
-        let built_in = |m| declarations.member_decoration(ty, m, Decoration::BuiltIn);
-        (0..members).any(|member| built_in(member).is_some())
-    };
     built_in(declarations, variable.id).is_some()
-        || structure(declarations, variable).is_some_and(is_member)
+        || structure_of(declarations, variable.pointee)
+            .is_some_and(|(ty, members)| has_built_in_members(declarations, ty, members))
 }
 
 /// The stream of an output; `None` if its members differ.
 fn stream_of_variable(declarations: &Declarations, variable: &Variable) -> Option<u32> {
     let own = declarations.decoration_value(variable.id, Decoration::Stream).unwrap_or(0);
-    let Some((ty, members)) = structure(declarations, variable) else { return Some(own) };
+    let Some((ty, members)) = structure_of(declarations, variable.pointee) else {
+        return Some(own);
+    };
     let of_member = |member| {
         declarations.member_decoration_value(ty, member, Decoration::Stream).unwrap_or(own)
     };
-    let first = if members == 0 { own } else { of_member(0) };
-    (0..members).all(|member| of_member(member) == first).then_some(first)
+    let first = if members.is_empty() { own } else { of_member(0) };
+    (0..members.len() as u32).all(|member| of_member(member) == first).then_some(first)
 }

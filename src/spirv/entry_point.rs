@@ -150,7 +150,7 @@ pub fn find_captured_shader(
 const ANY_STAGE: &str = "vertex, tessellation evaluation or geometry";
 
 /// All entry points with their execution models. Unknown models count as vertex shaders.
-fn entry_points(module: &Module) -> Vec<(u32, EntryPoint)> {
+pub(crate) fn entry_points(module: &Module) -> Vec<(u32, EntryPoint)> {
     let entry = |i: Instruction<'_>| {
         let (name, length) = read_string(i.operands().get(2..)?)?;
         let interface = i.operands()[2 + length..].iter().map(|id| Id(*id)).collect();
@@ -262,15 +262,20 @@ pub fn isolate(module: &mut Module, entry: &mut EntryPoint) -> StaticUse {
     });
     remove_annotations(module, &removed);
     entry.interface.retain(|id| !removed.contains(*id));
-    let interface = &entry.interface;
+    remove_from_interfaces(module, &removed);
+    used
+}
+
+/// Removes ids from the interface of each entry point.
+pub(crate) fn remove_from_interfaces(module: &mut Module, removed: &IdSet) {
     module.replace(Section::EntryPoints, |i| {
         let (_, name) = i.operands().get(2..).and_then(read_string)?;
-        let mut words = i.words().get(..3 + name)?.to_vec();
-        words.extend(interface.iter().map(|id| id.0));
+        let (head, interface) = i.words().split_at_checked(3 + name)?;
+        let mut words = head.to_vec();
+        words.extend(interface.iter().filter(|id| !removed.contains(Id(**id))));
         words[0] = (words.len() as u32) << 16 | Op::EntryPoint as u32;
         Some(words)
     });
-    used
 }
 
 /// Removes names and decorations of removed ids, and of their members.

@@ -28,6 +28,22 @@ pub(crate) struct Block<'a> {
     pub(crate) length: Option<Id>,
 }
 
+/// The structure that a type is or is an array of, and its members.
+pub(crate) fn structure_of(declarations: &Declarations, ty: Id) -> Option<(Id, &[Id])> {
+    let ty = declarations.innermost(ty);
+    match declarations.ty(ty)? {
+        Type::Struct { members } => Some((ty, members)),
+        _ => None,
+    }
+}
+
+/// Whether a member of a structure is a built-in, so that all are.
+pub(crate) fn has_built_in_members(declarations: &Declarations, ty: Id, members: &[Id]) -> bool {
+    let is_built_in =
+        |member| declarations.member_decoration(ty, member, Decoration::BuiltIn).is_some();
+    (0..members.len() as u32).any(is_built_in)
+}
+
 /// The block that a type is or is an array of.
 pub(crate) fn block_type(declarations: &Declarations, ty: Id) -> Option<Block<'_>> {
     let (ty, length) = match declarations.ty(ty)? {

@@ -30,7 +30,7 @@ use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::emit::Builder;
 use crate::spirv::entry_point::{CAPTURED_STAGES, EntryPoint, find_captured_shader};
 use crate::spirv::specialization::{SpecializationConstant, specialize};
-use crate::spirv::types::{block_type, locations_of};
+use crate::spirv::types::{block_type, has_built_in_members, locations_of, structure_of};
 use crate::spirv::{Id, Instruction, Module, Section, result_of};
 
 /// The most variables that structures may become. No device has as many output components.
@@ -144,9 +144,7 @@ fn is_split(declarations: &Declarations, variable: &Variable) -> Result<bool, Sp
     let Some((ty, members)) = structure_of(declarations, variable.pointee) else {
         return Ok(false);
     };
-    let is_built_in =
-        |member| declarations.member_decoration(ty, member, Decoration::BuiltIn).is_some();
-    if (0..members.len() as u32).any(is_built_in) {
+    if has_built_in_members(declarations, ty, members) {
         return Ok(false);
     }
     if block_type(declarations, variable.pointee).is_some_and(|block| block.length.is_some()) {
@@ -361,16 +359,5 @@ impl Walk<'_> {
             path: path.to_vec(),
             ty: self.declarations.type_name(ty),
         }
-    }
-}
-
-/// The structure that a type consists of, directly or as the element of arrays, and its members.
-fn structure_of(declarations: &Declarations, mut ty: Id) -> Option<(Id, &[Id])> {
-    while let Type::Array { element, .. } = declarations.ty(ty)? {
-        ty = *element;
-    }
-    match declarations.ty(ty)? {
-        Type::Struct { members } => Some((ty, members)),
-        _ => None,
     }
 }
