@@ -7,7 +7,7 @@ use ash::vk::GraphicsPipelineLibraryFlagsEXT as Has;
 use vkxfb::runtime::RuntimeError;
 
 use super::Emulation;
-use super::objects::ShaderModule;
+use super::objects::{ShaderModule, Stripped};
 use super::pipelines::{
     CapturedStages, InputPart, Parts, Pipeline, PipelineError, ShaderPart, StagePart,
 };
@@ -31,6 +31,39 @@ pub(super) struct Below {
     dynamic: Option<(Box<vk::PipelineDynamicStateCreateInfo<'static>>, Vec<vk::DynamicState>)>,
 }
 
+impl Below {
+    /// The stages, of which some are changed.
+    ///
+    /// # Safety
+    /// The structure is valid.
+    unsafe fn stages_of(
+        &mut self,
+        info: &vk::GraphicsPipelineCreateInfo<'static>,
+    ) -> &mut [vk::PipelineShaderStageCreateInfo<'static>] {
+        if self.stages.is_empty() {
+            // SAFETY: the caller's contract.
+            self.stages = unsafe { slice(info.p_stages, info.stage_count) }.to_vec();
+        }
+        &mut self.stages
+    }
+}
+
+/// A module for the driver that emits to one vertex stream.
+///
+/// # Safety
+/// The device is live.
+unsafe fn module_of_stream(
+    emulation: &Emulation,
+    words: &[u32],
+    stream: u32,
+) -> Result<vk::ShaderModule, RuntimeError> {
+    let stripped = Stripped::of(words, stream).words;
+    let info = vk::ShaderModuleCreateInfo::default().code(stripped.as_deref().unwrap_or(words));
+    // SAFETY: the caller's contract.
+    let made = unsafe { emulation.context().device().create_shader_module(&info, None) };
+    made.map_err(|result| RuntimeError::Vulkan { call: "vkCreateShaderModule", result })
+}
+
 /// Removes everything from a pipeline that belongs to the extension. `temporary` gets the modules that the driver needs
 /// until the pipeline is created.
 ///
@@ -52,44 +85,28 @@ pub(super) unsafe fn translated(
         let stream = rasterization.and_then(|state| all_of::<Stream<'_>>(state.p_next).next());
         let rasterized = stream.map_or(0, |state| state.rasterization_stream);
         for (number, stage) in slice(info.p_stages, info.stage_count).iter().enumerate() {
+            let is_geometry = stage.stage == vk::ShaderStageFlags::GEOMETRY;
+            let stream = if is_geometry { rasterized } else { 0 };
             if stage.module != vk::ShaderModule::null() {
                 // The driver's module has what is emitted to stream 0.
-                let is_geometry = stage.stage == vk::ShaderStageFlags::GEOMETRY && rasterized != 0;
                 let known = emulation.objects().shader_modules.get(stage.module);
-                if let Some(known) = known.filter(|_| is_geometry) {
-                    let words = ShaderModule::stripped(&known.words, rasterized).below;
-                    let words = words.as_deref().unwrap_or(&known.words);
-                    let module = vk::ShaderModuleCreateInfo::default().code(words);
-                    let device = emulation.context().device();
-                    let made = device.create_shader_module(&module, None);
-                    let made = made.map_err(|result| RuntimeError::Vulkan {
-                        call: "vkCreateShaderModule",
-                        result,
-                    })?;
-                    temporary.push(made);
-                    if below.stages.is_empty() {
-                        below.stages = slice(info.p_stages, info.stage_count).to_vec();
-                    }
-                    below.stages[number].module = made;
-                }
+                let Some(known) = known.filter(|_| stream != 0) else { continue };
+                let made = module_of_stream(emulation, &known.words, stream)?;
+                temporary.push(made);
+                below.stages_of(info)[number].module = made;
                 continue;
             }
             let module = all_of::<vk::ShaderModuleCreateInfo<'static>>(stage.p_next).next();
             let Some(module) = module else { continue };
             let words = slice(module.p_code, (module.code_size / 4) as u32);
-            let is_geometry = stage.stage == vk::ShaderStageFlags::GEOMETRY;
-            let stream = if is_geometry { rasterized } else { 0 };
-            let Some(stripped) = ShaderModule::stripped(words, stream).below else { continue };
+            let Some(stripped) = Stripped::of(words, stream).words else { continue };
             let replaced = vk::ShaderModuleCreateInfo { p_next: std::ptr::null(), ..*module };
             let mut chain = Chain::copy(stage.p_next);
             if let Err(error) = chain.remove::<vk::ShaderModuleCreateInfo<'static>>() {
                 tracing::error!("vkCreateGraphicsPipelines: {error}");
             }
             chain.push(&replaced.code(&stripped));
-            if below.stages.is_empty() {
-                below.stages = slice(info.p_stages, info.stage_count).to_vec();
-            }
-            below.stages[number].p_next = chain.link();
+            below.stages_of(info)[number].p_next = chain.link();
             below.modules.push((chain, stripped));
         }
         if !below.stages.is_empty() {
@@ -313,6 +330,6 @@ unsafe fn module_of(
     unsafe {
         let module = all_of::<vk::ShaderModuleCreateInfo<'_>>(stage.p_next).next()?;
         let words = slice(module.p_code, (module.code_size / 4) as u32);
-        Some(ShaderModule::stripped(words, 0).known)
+        Some(Stripped::of(words, 0).module(words))
     }
 }

@@ -86,17 +86,18 @@ pub(crate) struct ShaderModule {
     pub(crate) has_streams: bool,
 }
 
-/// What the layer makes of a module.
+/// What is left of a module for a driver without transform feedback.
 pub(crate) struct Stripped {
-    /// The words for a driver without transform feedback, if they differ from the application's.
-    pub(crate) below: Option<Vec<u32>>,
-    pub(crate) known: ShaderModule,
+    /// The words, if they differ from the application's.
+    pub(crate) words: Option<Vec<u32>>,
+    captures: bool,
+    has_streams: bool,
 }
 
-impl ShaderModule {
+impl Stripped {
     /// Leaves nothing of transform feedback in a module but what is emitted to one vertex stream, which is rasterized.
     /// An invalid module is left to the driver.
-    pub(crate) fn stripped(words: &[u32], stream: u32) -> Stripped {
+    pub(crate) fn of(words: &[u32], stream: u32) -> Self {
         let without_xfb = strip_xfb(words).unwrap_or(Cow::Borrowed(words));
         let captures = matches!(without_xfb, Cow::Owned(_));
         let is_geometry = has_shader(words, &[ExecutionModel::Geometry]);
@@ -104,8 +105,15 @@ impl ShaderModule {
             Some(Ok(Cow::Owned(stripped))) => Some(stripped),
             _ => None,
         };
-        let known = Self { words: words.into(), captures, has_streams: one_stream.is_some() };
-        Stripped { below: one_stream.or_else(|| captures.then(|| without_xfb.into_owned())), known }
+        let has_streams = one_stream.is_some();
+        let words = one_stream.or_else(|| captures.then(|| without_xfb.into_owned()));
+        Self { words, captures, has_streams }
+    }
+
+    /// The module with the application's words.
+    pub(crate) fn module(&self, words: &[u32]) -> ShaderModule {
+        let Self { captures, has_streams, .. } = *self;
+        ShaderModule { words: words.into(), captures, has_streams }
     }
 }
 

@@ -10,7 +10,7 @@ use vkxfb::runtime::QueryKind;
 use super::entry::{FAILED, emulated, hooks, with_device};
 use crate::chain::slice;
 use crate::emulation::layouts::{PipelineLayout, SetLayout};
-use crate::emulation::objects::{Buffer, ShaderModule, Stripped, has_shader};
+use crate::emulation::objects::{Buffer, Stripped, has_shader};
 use crate::emulation::queries::kind_of;
 use crate::translate::usages::usage_of_buffer;
 use crate::translate::{Arena, Kind, OUT_OF_MEMORY, passes, usages};
@@ -248,9 +248,9 @@ unsafe extern "system" fn create_shader_module(
             let next = emulation.context().device().fp_v1_0().create_shader_module;
             let words = std::slice::from_raw_parts((*info).p_code, (*info).code_size / 4);
             // Most pipelines rasterize stream 0.
-            let Stripped { below: stripped, known } = ShaderModule::stripped(words, 0);
+            let stripped = Stripped::of(words, 0);
             let mut below = *info;
-            if let Some(stripped) = &stripped {
+            if let Some(stripped) = &stripped.words {
                 below.p_code = stripped.as_ptr();
                 below.code_size = size_of_val(&stripped[..]);
             }
@@ -258,8 +258,9 @@ unsafe extern "system" fn create_shader_module(
             // A vertex shader may come before a geometry shader that captures, and of a geometry shader another stream may
             // be rasterized.
             let kept = [ExecutionModel::Vertex, ExecutionModel::Geometry];
-            let is_used = stripped.is_some() || has_shader(words, &kept);
+            let is_used = stripped.words.is_some() || has_shader(words, &kept);
             if result == vk::Result::SUCCESS && is_used {
+                let known = stripped.module(words);
                 _ = emulation.objects().shader_modules.insert(*module, known);
             }
             result

@@ -9,7 +9,7 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use crate::diagnose::{Fault, Mismatch, Sequence};
 use crate::emission::Emission;
-use crate::gpu::Gpu;
+use crate::gpu::{CaptureResult, Gpu, GpuError};
 use crate::plan::CaseGroup;
 use crate::records::{Records, compare};
 use crate::report::ProbeReport;
@@ -149,10 +149,8 @@ impl References {
         let list = CaseGroup { topology, provoking, ..*group };
         let primitives = topology.primitive_count(vertices) * u64::from(instances);
         let prepared = [Prepared::new(&list, primitives, (vertices, instances))];
-        let pipeline = make_pipeline(gpu, &list, shader, false)?;
-        let captured = capture(gpu, &pipeline, shader, &list, &prepared);
-        gpu.destroy_pipeline(pipeline);
-        let buffers = captured?.pop().map(|captured| captured.buffers).unwrap_or_default();
+        let mut captured = captured(gpu, &list, shader, &prepared)?;
+        let buffers = captured.pop().map(|captured| captured.buffers).unwrap_or_default();
         // If a step did nothing, there is no capture that could be a reference.
         let [prepared] = prepared;
         if let Some(mismatch) = prepared.missing_step(&buffers) {
@@ -193,12 +191,10 @@ impl References {
                 Prepared::new(&list, most, (*vertices, *instances)).by_indices(indices)
             })
             .collect();
-        let pipeline = make_pipeline(gpu, &list, shader, false)?;
-        let captured = capture(gpu, &pipeline, shader, &list, &prepared);
-        gpu.destroy_pipeline(pipeline);
+        let captured = captured(gpu, &list, shader, &prepared)?;
         let vertices_per_primitive = subject.vertices_per_primitive(topology);
         let mut emitted = BTreeMap::new();
-        for ((draw, prepared), captured) in draws.iter().zip(&prepared).zip(captured?) {
+        for ((draw, prepared), captured) in draws.iter().zip(&prepared).zip(captured) {
             if let Some(mismatch) = prepared.missing_submission(&captured.buffers) {
                 return Err(BatchError::MissingStep(Box::new(mismatch)));
             }
@@ -247,6 +243,19 @@ impl References {
         }
         Ok(())
     }
+}
+
+/// Captures cases of a group by a pipeline of their own.
+fn captured(
+    gpu: &mut Gpu,
+    group: &CaseGroup<'_>,
+    shader: &Shaded<'_>,
+    cases: &[Prepared],
+) -> Result<Vec<CaptureResult>, GpuError> {
+    let pipeline = make_pipeline(gpu, group, shader, false)?;
+    let captured = capture(gpu, &pipeline, shader, group, cases);
+    gpu.destroy_pipeline(pipeline);
+    captured
 }
 
 /// The first records of each buffer.
