@@ -386,8 +386,9 @@ typedef struct {
   size_t structSize;
   /**
    * Whether the other members are known: if the capture began without counters, and has neither
-   * indirect draws nor primitive restart nor a geometry shader. Otherwise they are 0, and only the
-   * GPU knows the values: counters and queries tell them.
+   * indirect draws nor primitive restart, nor a geometry shader that emits to several vertex streams
+   * or not always as many vertices. Otherwise they are 0, and only the GPU knows the values: counters
+   * and queries tell them.
    */
   VkBool32 isKnown;
   /**

@@ -91,8 +91,9 @@ pub struct VkxfbCaptured {
     /// The `sizeof` of the structure, as `VKXFB_INIT` sets it.
     pub struct_size: usize,
     /// Whether the other members are known: if the capture began without counters, and has neither
-    /// indirect draws nor primitive restart nor a geometry shader. Otherwise they are 0, and only the
-    /// GPU knows the values: counters and queries tell them.
+    /// indirect draws nor primitive restart, nor a geometry shader that emits to several vertex streams
+    /// or not always as many vertices. Otherwise they are 0, and only the GPU knows the values: counters
+    /// and queries tell them.
     pub is_known: vk::Bool32,
     /// Number of primitives that are written.
     pub primitives_written: u64,
