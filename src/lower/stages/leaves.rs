@@ -51,6 +51,13 @@ pub(super) enum Slot {
 }
 
 impl Leaf {
+    /// A component of a vector, whose type is `ty`.
+    pub(super) fn component(&self, index: u32, ty: Id) -> Self {
+        let mut component = Self { ty, count: 1, ..self.clone() };
+        component.path.push(index);
+        component
+    }
+
     /// The place of a component.
     pub(super) fn slot(&self, component: u32) -> Slot {
         match self.place {

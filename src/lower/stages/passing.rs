@@ -79,8 +79,7 @@ impl Passing {
         let mut loaded = FxHashMap::default();
         for (input, sources) in &self.inputs {
             let value = copy.value(input, sources, &mut loaded);
-            let pointer = copy.pointer(input, Some(slot));
-            copy.code.push(Op::Store, &[pointer.0, value.0]);
+            copy.store(input, slot, value);
         }
         copy.code.push(Op::Return, &[]);
         copy.code
@@ -110,6 +109,23 @@ impl Copy<'_, '_> {
             ty,
             &[&[leaf.variable.0], &indices[..]].concat(),
         )
+    }
+
+    /// Stores an input of vertex `slot`.
+    fn store(&mut self, input: &Leaf, slot: Id, value: Id) {
+        if input.bits != 64 || input.count == 1 {
+            let pointer = self.pointer(input, Some(slot));
+            return self.code.push(Op::Store, &[pointer.0, value.0]);
+        }
+        // NVIDIA (580.159.04) mixes up the components of a 64-bit vector that is stored whole to an element
+        // of an array.
+        let ty = self.component_type(input);
+        for index in 0..input.count {
+            let pointer = self.pointer(&input.component(index, ty), Some(slot));
+            let operands = [value.0, index];
+            let value = self.code.value(self.builder, Op::CompositeExtract, ty, &operands);
+            self.code.push(Op::Store, &[pointer.0, value.0]);
+        }
     }
 
     /// The value of an input. An output is loaded once.
