@@ -36,34 +36,38 @@ pub fn main() -> Result<()> {
             Context::create_device(&entry, &instance, version, physical_device, info, backends)?;
         let mut allocator = SimpleAllocator::new(&instance, physical_device, &context);
 
-        // The shader becomes a compute pipeline that stores its position, 16 bytes a vertex.
-        let words = frontend::wgsl::vertex_shader(SHADER, None)?;
-        let list = CaptureList::new(16).output("@Position", 0);
-        let vertex_input = VertexInput::default();
-        let options = compute::Options::new(&vertex_input).target(context.compute_target()?);
-        let lowered = compute::lower(&Shader::new(&words).captures(&list), &options)?;
-        let pipeline = Pipeline::new(&context, &PipelineDesc::new(&lowered))?;
-        let kernels = Kernels::new(&context)?;
-        let mut arena = Arena::new(&context, &mut allocator, &ArenaDesc::for_draws(1, 1))?;
+        // A buffer to capture to, and a command buffer of a queue with compute.
         let usage = context.capture_buffer_usage(Backend::Compute);
         let size = (EXPECTED.len() * size_of::<[f32; 4]>()) as u64;
         let desc = BufferDesc::new("captured", size, usage, MemoryLocation::Readback);
         let captured = Buffer::new(&context, &mut allocator, &desc)?;
-
-        // Recording takes any command buffer of a queue with compute, outside of render passes.
         let pool = device.create_command_pool(&vk::CommandPoolCreateInfo::default(), None)?;
         let info =
             vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
-        let cmds = device.allocate_command_buffers(&info)?;
-        device.begin_command_buffer(cmds[0], &vk::CommandBufferBeginInfo::default())?;
-        let bound = [Some(CaptureBuffer::new(captured.raw(), captured.size()))];
-        let desc = CaptureDesc::new(&pipeline).buffers(&bound);
+        let cmd = device.allocate_command_buffers(&info)?[0];
+        device.begin_command_buffer(cmd, &vk::CommandBufferBeginInfo::default())?;
+
+        // Once: the shader becomes a compute pipeline that stores its position, 16 bytes a vertex.
+        let spirv = frontend::wgsl::vertex_shader(SHADER, None)?;
+        let list = CaptureList::new(16).output("@Position", 0);
+        let vertex_input = VertexInput::default();
+        let options = compute::Options::new(&vertex_input).target(context.compute_target()?);
+        let lowered = compute::lower(&Shader::new(&spirv).captures(&list), &options)?;
+        let pipeline = Pipeline::new(&context, &PipelineDesc::new(&lowered))?;
+        let kernels = Kernels::new(&context)?;
+        let mut arena = Arena::new(&context, &mut allocator, &ArenaDesc::for_draws(1, 1))?;
         let mut capture = Capture::new(&context, &kernels);
-        let mut recorder = Recorder::begin(&mut capture, &mut arena, cmds[0], &desc)?;
+
+        // In each frame, outside of render passes: begin, draws, end, and a barrier for who reads.
+        let buffers = [Some(CaptureBuffer::new(captured.raw(), captured.size()))];
+        let desc = CaptureDesc::new(&pipeline).buffers(&buffers);
+        let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
         recorder.draw(PrimitiveTopology::TriangleStrip, &Draw::new(VERTICES))?;
         recorder.end(&[])?;
-        context.capture_barrier(cmds[0], Backend::Compute, ConsumerScope::HOST);
-        device.end_command_buffer(cmds[0])?;
+        context.capture_barrier(cmd, Backend::Compute, ConsumerScope::HOST);
+
+        device.end_command_buffer(cmd)?;
+        let cmds = [cmd];
         let submit = vk::SubmitInfo::default().command_buffers(&cmds);
         device.queue_submit(device.get_device_queue(0, 0), &[submit], vk::Fence::null())?;
         device.device_wait_idle()?;

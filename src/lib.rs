@@ -162,10 +162,6 @@
 //! * `wgsl`, `glsl`: the module `frontend`, which compiles vertex shaders in these languages. A
 //!   [`capture::CaptureList`] says what to capture from them.
 
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;
-
 pub mod capture;
 pub mod counts;
 #[cfg(any(feature = "glsl", feature = "wgsl"))]

@@ -3,7 +3,7 @@
  *   minimal SHADER.spv
  *
  * SHADER is shaders/bench/stream.spv, whose outputs are the position and its components in reverse plus 1.
- * The README says how to compile this. The exit status is 0 if what was captured is right. With
+ * capi/README.md says how to compile this. The exit status is 0 if what was captured is right. With
  * VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation in the environment the validation layer looks on.
  */
 #include <stdio.h>

@@ -1,4 +1,4 @@
-//! The examples run, and the README shows what they do.
+//! The examples run.
 
 #![allow(clippy::duplicate_mod, reason = "each example has the common modules for itself")]
 
@@ -15,40 +15,6 @@ mod minimal;
 #[allow(dead_code, reason = "as above")]
 #[path = "../../examples/particles/main.rs"]
 mod particles;
-
-const README: &str = include_str!("../../README.md");
-
-/// Code blocks of the README in Rust, with the attributes after "```rust".
-fn rust_blocks() -> Vec<(&'static str, &'static str)> {
-    let blocks = README.split("```rust").skip(1);
-    blocks.map(|rest| rest.split_once("```").unwrap().0.split_once('\n').unwrap()).collect()
-}
-
-/// Lines without indentation.
-fn trimmed(text: &str) -> String {
-    text.lines().map(|line| format!("{}\n", line.trim_start())).collect()
-}
-
-/// What the README shows in Rust is run: either doctests run it, or it is a part of an example that a
-/// test here runs.
-#[test]
-fn what_the_readme_shows_is_run() {
-    let example = trimmed(include_str!("../../examples/engine/xfb.rs"));
-    let blocks = rust_blocks();
-    assert!(!blocks.is_empty());
-    for (attributes, block) in blocks {
-        match attributes {
-            "" => {}
-            ",ignore" => {
-                assert!(
-                    example.contains(&trimmed(block)),
-                    "not in examples/engine/xfb.rs:\n{block}"
-                );
-            }
-            _ => panic!("```rust{attributes} is not run"),
-        }
-    }
-}
 
 /// It checks its own output.
 #[test]

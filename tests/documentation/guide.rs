@@ -30,22 +30,3 @@ fn every_error_has_a_cure() {
         assert!(missing.is_empty(), "src/guide/errors.md says nothing of {name}: {missing:?}");
     }
 }
-
-#[test]
-fn files_that_contributing_and_the_readme_name_are_there() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    for file in ["CONTRIBUTING.md", "README.md"] {
-        let text = std::fs::read_to_string(root.join(file)).unwrap();
-        // Without code blocks: what stands between back quotes, or in a link to a file.
-        let prose: String = text.split("```").step_by(2).collect();
-        let quoted = prose.split('`').skip(1).step_by(2).filter(|name| {
-            let is_path = name.contains('/') && !name.contains([' ', '*', '{', '@', '<']);
-            is_path && !name.starts_with('/')
-        });
-        let links = prose.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
-        let linked = links.filter(|link| !link.is_empty() && !link.contains("://"));
-        let missing: Vec<_> =
-            quoted.chain(linked).filter(|name| !root.join(name).exists()).collect();
-        assert!(missing.is_empty(), "{file} names what is not there: {missing:?}");
-    }
-}

@@ -5,4 +5,5 @@
 
 mod examples;
 mod guide;
+mod pages;
 mod send_sync;

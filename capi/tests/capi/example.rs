@@ -84,19 +84,6 @@ pub fn printed(directory: &Path, program: &Path, shaders: &[PathBuf], libraries:
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// The C code in the README is a part of the example.
-#[test]
-fn what_the_readme_shows_is_run() {
-    let read = |path| std::fs::read_to_string(here(path)).unwrap();
-    let (readme, example) = (read("../README.md"), read(MINIMAL));
-    let blocks: Vec<&str> =
-        readme.split("```c\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
-    assert!(!blocks.is_empty());
-    for block in blocks {
-        assert!(example.contains(block), "not in examples/c/minimal.c:\n{block}");
-    }
-}
-
 fn the_example_captures(library: &str) {
     let directory = tempfile::tempdir().unwrap();
     let program = compile(directory.path(), MINIMAL, flags(library));

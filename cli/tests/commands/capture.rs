@@ -650,9 +650,9 @@ fn a_mismatch_of_a_shader_with_inputs_can_be_repeated() {
     assert!(command.ends_with(&end), "{command}");
 }
 
-/// What the README shows is what the command draws.
+/// What cli/README.md shows is what the command draws.
 #[test]
-fn the_picture_of_the_readme_is_what_is_drawn() {
+fn the_picture_of_the_page_is_what_is_drawn() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
     let shaders = Shaders::new();
     let (shader, drawn) = (root.join("ribbon.wgsl"), shaders.path("ribbon.svg"));

@@ -148,6 +148,20 @@ fn a_quick_probe_covers_every_topology_on_every_backend() {
     assert!(ran.stderr.is_empty(), "{}", ran.stderr);
 }
 
+/// The table in the README is the probe's.
+#[test]
+fn what_the_readme_shows_is_printed() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
+    let readme = std::fs::read_to_string(file).unwrap();
+    let (_, rest) = readme.split_once("```text\n").unwrap();
+    let (shown, _) = rest.split_once("```").unwrap();
+    let arguments = ["probe", "--device", "0", "--quick", "--topology", "triangle-strip"];
+    assert!(readme.contains(&format!("`probe {}`", arguments[3..].join(" "))));
+    let ran = vkxfb(&arguments).exits(0);
+    let printed: String = ran.stdout.lines().map(|line| format!("{}\n", line.trim_end())).collect();
+    assert!(printed.contains(shown), "not in\n{printed}\nbut in the README:\n{shown}");
+}
+
 const FLOOR: [&str; 3] = ["probe", "--profile", "bifrost"];
 
 #[test]

@@ -1,0 +1,102 @@
+//! Pages outside of the documentation of rustdoc: their code is run, and what they name is there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Relative to the root of the repository.
+const PAGES: [&str; 7] = [
+    "CONTRIBUTING.md",
+    "README.md",
+    "bench/README.md",
+    "capi/README.md",
+    "cli/README.md",
+    "layer/README.md",
+    "shaders/README.md",
+];
+
+/// A language, and the examples in it that pages show parts of. Tests run each of them: those in C are
+/// run by capi/tests.
+const EXAMPLES: [(&str, &str); 2] =
+    [("rust", "examples/minimal.rs"), ("c", "examples/c/minimal.c")];
+
+fn root() -> PathBuf {
+    env!("CARGO_MANIFEST_DIR").into()
+}
+
+fn read(path: impl AsRef<Path>) -> String {
+    let path = root().join(path);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Code blocks, with the language that each names.
+fn blocks(page: &str) -> impl Iterator<Item = (&str, &str)> {
+    page.split("```").skip(1).step_by(2).filter_map(|block| block.split_once('\n'))
+}
+
+/// Lines without indentation.
+fn trimmed(text: &str) -> String {
+    text.lines().map(|line| format!("{}\n", line.trim_start())).collect()
+}
+
+#[test]
+fn code_is_a_part_of_an_example() {
+    let pages = PAGES.map(|page| (page, read(page)));
+    for (language, example) in EXAMPLES {
+        let code = trimmed(&read(example));
+        let mut count = 0;
+        for (page, text) in &pages {
+            for (_, block) in blocks(text).filter(|(named, _)| *named == language) {
+                assert!(code.contains(&trimmed(block)), "{page}: not in {example}:\n{block}");
+                count += 1;
+            }
+        }
+        assert!(count > 0, "no page has {language}");
+    }
+    // Code in another language, or with attributes, would be run by nothing.
+    let known = ["rust", "c", "sh", "toml", "text"];
+    for (page, text) in &pages {
+        let other = blocks(text).find(|(language, _)| !known.contains(language));
+        assert_eq!(other, None, "{page}");
+    }
+}
+
+/// The fragments by which links name the headings of a page.
+fn fragments(page: &str) -> Vec<String> {
+    let prose: String = page.split("```").step_by(2).collect();
+    let headings = prose.lines().filter(|line| line.starts_with('#'));
+    let fragment = |heading: &str| -> String {
+        let text = heading.trim_start_matches('#').trim().to_lowercase();
+        let kept = text.chars().filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c));
+        kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+    };
+    headings.map(fragment).collect()
+}
+
+#[test]
+fn what_is_named_is_there() {
+    let root = root();
+    for page in PAGES {
+        let text = read(page);
+        let directory = root.join(page).parent().unwrap().to_owned();
+        let prose: String = text.split("```").step_by(2).collect();
+        // Between back quotes: from the root, or from the page's directory.
+        let quoted = prose.split('`').skip(1).step_by(2).filter(|name| {
+            let is_path = name.contains('/') && !name.contains([' ', '*', '{', '@', '<']);
+            is_path && !name.starts_with('/')
+        });
+        let mut missing: Vec<&str> = quoted
+            .filter(|name| !root.join(name).exists() && !directory.join(name).exists())
+            .collect();
+        let links = prose.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        for link in links.filter(|link| !link.contains("://")) {
+            let (file, fragment) = link.split_once('#').unwrap_or((link, ""));
+            let target = if file.is_empty() { root.join(page) } else { directory.join(file) };
+            let is_there = target.exists()
+                && (fragment.is_empty() || fragments(&read(target)).iter().any(|f| f == fragment));
+            if !is_there {
+                missing.push(link);
+            }
+        }
+        assert!(missing.is_empty(), "{page} names what is not there: {missing:?}");
+    }
+}
