@@ -17,10 +17,11 @@ mod minimal;
 mod particles;
 
 const README: &str = include_str!("../../README.md");
+const WGPU_XFB: &str = include_str!("../../examples/wgpu/src/xfb.rs");
 
-/// Code blocks of the README in Rust, with the attributes after "```rust".
-fn rust_blocks() -> Vec<(&'static str, &'static str)> {
-    let blocks = README.split("```rust").skip(1);
+/// Code blocks of a text in Rust, with the attributes after "```rust".
+fn rust_blocks(text: &str) -> Vec<(&str, &str)> {
+    let blocks = text.split("```rust").skip(1);
     blocks.map(|rest| rest.split_once("```").unwrap().0.split_once('\n').unwrap()).collect()
 }
 
@@ -34,7 +35,7 @@ fn trimmed(text: &str) -> String {
 #[test]
 fn what_the_readme_shows_is_run() {
     let example = trimmed(include_str!("../../examples/engine/xfb.rs"));
-    let blocks = rust_blocks();
+    let blocks = rust_blocks(README);
     assert!(!blocks.is_empty());
     for (attributes, block) in blocks {
         match attributes {
@@ -47,6 +48,50 @@ fn what_the_readme_shows_is_run() {
             }
             _ => panic!("```rust{attributes} is not run"),
         }
+    }
+}
+
+/// examples/wgpu, a package of its own, runs what the page about wgpu shows.
+#[test]
+fn what_the_page_about_wgpu_shows_is_run() {
+    let example = [WGPU_XFB, include_str!("../../examples/wgpu/src/main.rs")].map(trimmed);
+    let blocks = rust_blocks(include_str!("../../src/guide/wgpu.md"));
+    assert!(blocks.len() > 5);
+    for (_, block) in blocks {
+        let is_shown = example.iter().any(|file| file.contains(&trimmed(block)));
+        assert!(is_shown, "not in examples/wgpu/src/:\n{block}");
+    }
+}
+
+/// Lines of code that name anything of vkxfb, as the page about wgpu and the README count them. Names behind a dot or a colon are
+/// of something else.
+#[test]
+fn wgpu_takes_30_lines_that_name_vkxfb() {
+    let exported = include_str!("../../src/lib.rs").split("\npub use ").skip(1);
+    let exported = exported.flat_map(|item| item.split(';').next());
+    let words = exported.flat_map(|item| item.split(|c: char| !c.is_alphanumeric() && c != '_'));
+    let mut names: std::collections::BTreeSet<&str> = words.collect();
+    names.extend(["frontend", "compute", "CaptureList", "vertex_input_descriptions", "vkxfb"]);
+    let names_vkxfb = |line: &&str| {
+        let mut before = ' ';
+        line.split_inclusive(|c: char| !c.is_alphanumeric() && c != '_').any(|word| {
+            let name = word.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '_');
+            let is_named = names.contains(name) && !matches!(before, '.' | ':');
+            before = word.chars().last().unwrap_or(' ');
+            !name.is_empty() && is_named
+        })
+    };
+    let is_code = |line: &&str| !line.starts_with("//") && !line.starts_with("use ");
+    let lines = WGPU_XFB.lines().map(str::trim).filter(is_code).filter(names_vkxfb);
+    assert_eq!(lines.count(), 30);
+}
+
+/// The types of wgpu's handles and shaders are vkxfb's.
+#[test]
+fn there_is_one_version_of_what_wgpu_shares() {
+    let lock = include_str!("../../Cargo.lock");
+    for name in ["ash", "gpu-allocator", "naga", "spirv"] {
+        assert_eq!(lock.matches(&format!("\nname = \"{name}\"\n")).count(), 1, "{name}");
     }
 }
 

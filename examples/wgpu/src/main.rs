@@ -1,6 +1,6 @@
 //! A flag in the wind: its vertices are captured, and drawn by wgpu.
 //!
-//! `cargo run -p vkxfb-wgpu` captures and draws a few frames, without a window, and checks them. What it has of vkxfb is
+//! `cargo run --example wgpu` captures and draws a few frames, without a window, and checks them. What it has of vkxfb is
 //! in xfb.rs; `vkxfb::guide::wgpu` goes through it.
 
 mod check;
@@ -11,11 +11,10 @@ mod set;
 mod xfb;
 
 use anyhow::{Context as _, Result};
-use wgpu::util::{BufferInitDescriptor, DeviceExt as _};
 use wgpu::{BufferTransition, BufferUsages, BufferUses};
 
 use picture::Painter;
-use scene::{Captured, INDEX_COUNT, Wave};
+use scene::{Captured, INDICES, Wave};
 use xfb::Xfb;
 
 const SHADER: &str = include_str!("shader.wgsl");
@@ -31,19 +30,37 @@ fn main() -> Result<()> {
     let options = wgpu::RequestAdapterOptions::default();
     let adapter = pollster::block_on(instance.request_adapter(&options))?;
     println!("{}", adapter.get_info().name);
-    // SAFETY: the device lives until what is made with the context is destroyed.
+    for addresses in [false, true] {
+        println!("by {}:", if addresses { "addresses" } else { "descriptors" });
+        run(&adapter, addresses)?;
+    }
+    drop((adapter, instance));
+    messages::check()
+}
+
+/// Captures and draws a few frames.
+fn run(adapter: &wgpu::Adapter, addresses: bool) -> Result<()> {
+    // SAFETY: the device is idle before anything of Vulkan's is destroyed, and lives until then.
     unsafe {
-        let (device, queue, context) = xfb::device(&adapter)?;
-        let buffers = Buffers::new(&device);
-        let xfb = Xfb::new(&adapter, context, SHADER, &buffers.wave)?;
+        let (device, queue, context) = xfb::device(adapter, addresses)?;
+        let wave = device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("wave"),
+            size: size_of::<Wave>() as u64,
+            usage: BufferUsages::UNIFORM | BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        let mut xfb = Xfb::new(adapter, context, SHADER, &wave)?;
+        let buffers = Buffers::new(&device, &queue, &mut xfb, wave)?;
         let mut flag = Flag::new(device, queue, buffers, xfb);
         for frame in 0..FRAMES {
             flag.frame(&Wave { height: 0.25, waves: 4.0, phase: f32::from(frame) })?;
         }
-        flag.xfb.destroy();
+        let Flag { device, buffers, xfb, .. } = flag;
+        drop(buffers);
+        device.poll(wgpu::PollType::wait_indefinitely())?;
+        xfb.destroy();
     }
-    drop((adapter, instance));
-    messages::check()
+    Ok(())
 }
 
 struct Buffers {
@@ -57,36 +74,37 @@ struct Buffers {
 }
 
 impl Buffers {
-    /// Captures read and write buffers with the usage `STORAGE`.
-    fn new(device: &wgpu::Device) -> Self {
+    /// # Safety
+    /// As [`Xfb::buffer`].
+    unsafe fn new(
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        xfb: &mut Xfb,
+        wave: wgpu::Buffer,
+    ) -> Result<Self> {
+        let mut filled = |label, contents: &[u8]| -> Result<wgpu::Buffer> {
+            let size = contents.len() as u64;
+            // SAFETY: the caller's contract.
+            let buffer = unsafe { xfb.buffer(device, label, size, BufferUsages::COPY_DST) }?;
+            queue.write_buffer(&buffer, 0, contents);
+            Ok(buffer)
+        };
         let (vertices, indices) = scene::mesh();
-        let filled = |label, contents, usage| {
-            device.create_buffer_init(&BufferInitDescriptor { label: Some(label), contents, usage })
+        let vertices = filled("vertices", bytemuck::cast_slice(&vertices))?;
+        let indices = filled("indices", bytemuck::cast_slice(&indices))?;
+        let size = u64::from(INDICES) * size_of::<Captured>() as u64;
+        let usage = BufferUsages::VERTEX | BufferUsages::COPY_SRC;
+        // SAFETY: the caller's contract.
+        let captured = unsafe { xfb.buffer(device, "captured", size, usage) }?;
+        let read = |size| {
+            let (label, usage) =
+                (Some("for the CPU"), BufferUsages::MAP_READ | BufferUsages::COPY_DST);
+            let desc = wgpu::BufferDescriptor { label, size, usage, mapped_at_creation: false };
+            device.create_buffer(&desc)
         };
-        let empty = |label, size, usage, mapped_at_creation| {
-            let label = Some(label);
-            device.create_buffer(&wgpu::BufferDescriptor { label, size, usage, mapped_at_creation })
-        };
-        let captured_size = u64::from(INDEX_COUNT) * size_of::<Captured>() as u64;
-        let pixels_size = u64::from(picture::SIZE[0] * picture::SIZE[1]) * 4;
-        let usage = BufferUsages::STORAGE | BufferUsages::VERTEX | BufferUsages::COPY_SRC;
-        // wgpu zeroes a buffer before the first use that it knows of, unless it was mapped: after the capture.
-        let captured = empty("captured", captured_size, usage, true);
-        captured.unmap();
-        let read = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
-        Self {
-            vertices: filled("vertices", bytemuck::cast_slice(&vertices), BufferUsages::STORAGE),
-            indices: filled("indices", bytemuck::cast_slice(&indices), BufferUsages::STORAGE),
-            wave: empty(
-                "wave",
-                size_of::<Wave>() as u64,
-                BufferUsages::UNIFORM | BufferUsages::COPY_DST,
-                false,
-            ),
-            captured,
-            vertices_read: empty("captured, for the CPU", captured_size, read, false),
-            pixels_read: empty("picture, for the CPU", pixels_size, read, false),
-        }
+        let [vertices_read, pixels_read] =
+            [size, u64::from(picture::SIZE[0] * picture::SIZE[1]) * 4].map(read);
+        Ok(Self { vertices, indices, wave, captured, vertices_read, pixels_read })
     }
 }
 
@@ -133,7 +151,7 @@ impl Flag {
         before.transition_resources(transitions.into_iter(), std::iter::empty());
         // SAFETY: the caller's contract. What is recorded is waited for.
         unsafe { self.xfb.capture(&mut capture, vertices, indices, captured) }?;
-        self.painter.draw(&mut after, captured, INDEX_COUNT, pixels_read);
+        self.painter.draw(&mut after, captured, INDICES, pixels_read);
         after.copy_buffer_to_buffer(captured, 0, vertices_read, 0, captured.size());
         self.queue.submit([before, capture, after].map(wgpu::CommandEncoder::finish));
 

@@ -29,7 +29,7 @@ pub struct Wave {
 
 /// Cells of the mesh along x and y, of two triangles each.
 const CELLS: [u16; 2] = [24, 10];
-pub const INDEX_COUNT: u32 = CELLS[0] as u32 * CELLS[1] as u32 * 6;
+pub const INDICES: u32 = CELLS[0] as u32 * CELLS[1] as u32 * 6;
 
 /// A flag: a grid whose triangles share their vertices.
 pub fn mesh() -> (Vec<Vertex>, Vec<u16>) {

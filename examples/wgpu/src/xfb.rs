@@ -6,31 +6,37 @@ use vkxfb::capture::CaptureList;
 use vkxfb::lower::compute;
 use vkxfb::runtime::vulkan::vertex_input_descriptions;
 use vkxfb::*;
+use wgpu::hal;
 use wgpu::hal::api::Vulkan;
 
-use super::scene::{Captured, INDEX_COUNT, Vertex};
+use super::scene::{Captured, INDICES, Vertex};
 use super::set::UniformSet;
 
-/// wgpu's device, with what captures need beside: `request_device` would leave that out.
+/// wgpu's device, with what captures need beside: `request_device` would leave that out. Captures reach buffers by their
+/// addresses, or by descriptors.
 ///
 /// # Safety
 /// The context and what is made with it are used no longer than the device lives.
-pub unsafe fn device(adapter: &wgpu::Adapter) -> Result<(wgpu::Device, wgpu::Queue, Context)> {
+pub unsafe fn device(
+    adapter: &wgpu::Adapter,
+    addresses: bool,
+) -> Result<(wgpu::Device, wgpu::Queue, Context)> {
     let desc = wgpu::DeviceDescriptor::default();
-    let wgpu::DeviceDescriptor { required_features: features, required_limits: limits, .. } = &desc;
+    let (features, limits) = (desc.required_features, &desc.required_limits);
     // SAFETY: the handles are of one instance, which `adapter` keeps, and the device is created with what wgpu wants.
     unsafe {
         let hal = adapter.as_hal::<Vulkan>().context("not an adapter of Vulkan")?;
         let (shared, physical_device) = (hal.shared_instance(), hal.raw_physical_device());
         let (instance, version) = (shared.raw_instance(), shared.instance_api_version());
         let mut caps = Capabilities::query(shared.entry(), instance, version, physical_device)?;
-        // wgpu's buffers have no addresses. Descriptors reach them.
-        caps.buffer_device_address = None;
+        if !addresses {
+            caps.buffer_device_address = None;
+        }
         let required = required_features(&caps, &[Backend::Compute])?;
 
         // What wgpu would create the device with.
-        let extensions = hal.required_device_extensions(*features);
-        let mut enabled = hal.physical_device_features(&extensions, *features);
+        let extensions = hal.required_device_extensions(features);
+        let mut enabled = hal.physical_device_features(&extensions, features);
         let names: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
         let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0])];
         let info = vk::DeviceCreateInfo::default()
@@ -42,7 +48,7 @@ pub unsafe fn device(adapter: &wgpu::Adapter) -> Result<(wgpu::Device, wgpu::Que
 
         let context = Context::new(instance, &raw, caps, required)?;
         let hints = &desc.memory_hints;
-        let open = hal.device_from_raw(raw, None, &extensions, *features, limits, hints, 0, 0)?;
+        let open = hal.device_from_raw(raw, None, &extensions, features, limits, hints, 0, 0)?;
         let (device, queue) = adapter.create_device_from_hal(open, &desc)?;
         Ok((device, queue, context))
     }
@@ -56,6 +62,8 @@ pub struct Xfb {
     kernels: Kernels,
     arena: Arena,
     set: UniformSet,
+    /// Those with addresses.
+    buffers: Vec<Buffer>,
 }
 
 impl Xfb {
@@ -89,7 +97,45 @@ impl Xfb {
             let instance = hal.shared_instance().raw_instance();
             let mut allocator = SimpleAllocator::new(instance, hal.raw_physical_device(), &context);
             let arena = Arena::new(&context, &mut allocator, &ArenaDesc::for_draws(1, 1))?;
-            Ok(Self { context, allocator, pipeline, kernels, arena, set })
+            Ok(Self { context, allocator, pipeline, kernels, arena, set, buffers: Vec::new() })
+        }
+    }
+
+    /// A buffer that captures take, and wgpu too.
+    ///
+    /// # Safety
+    /// It is used no longer than until [`destroy`](Self::destroy).
+    pub unsafe fn buffer(
+        &mut self,
+        device: &wgpu::Device,
+        label: &'static str,
+        size: u64,
+        usage: wgpu::BufferUsages,
+    ) -> Result<wgpu::Buffer> {
+        let mut desc =
+            wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: false };
+        if !self.context.has_addresses() {
+            // Descriptors reach buffers with this usage.
+            desc.usage |= wgpu::BufferUsages::STORAGE;
+            // wgpu zeroes what was never written before the first use that it knows of: after the capture. What was
+            // mapped counts as written.
+            desc.mapped_at_creation = true;
+            let buffer = device.create_buffer(&desc);
+            buffer.unmap();
+            return Ok(buffer);
+        }
+        // wgpu's own buffers have no addresses, but it takes those of others.
+        let usage = self.context.capture_buffer_usage(Backend::Compute)
+            | vk::BufferUsageFlags::VERTEX_BUFFER
+            | vk::BufferUsageFlags::TRANSFER_SRC
+            | vk::BufferUsageFlags::TRANSFER_DST;
+        let with_address = BufferDesc::new("wgpu", size, usage, MemoryLocation::Device);
+        // SAFETY: the caller's contract.
+        unsafe {
+            let buffer = Buffer::new(&self.context, &mut self.allocator, &with_address)?;
+            let hal = hal::vulkan::Buffer::from_raw_externally_owned(buffer.raw(), Box::new(|| ()));
+            self.buffers.push(buffer);
+            Ok(device.create_buffer_from_hal::<Vulkan>(hal, &desc))
         }
     }
 
@@ -118,10 +164,8 @@ impl Xfb {
                 let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
                 recorder.bind_descriptor_sets(0, &[set.raw], &[])?;
                 recorder.bind_index_buffer(&indices)?;
-                recorder.draw_indexed(
-                    PrimitiveTopology::TriangleList,
-                    &DrawIndexed::new(INDEX_COUNT),
-                )?;
+                recorder
+                    .draw_indexed(PrimitiveTopology::TriangleList, &DrawIndexed::new(INDICES))?;
                 recorder.end(&[])?;
                 Ok(())
             })
@@ -129,10 +173,13 @@ impl Xfb {
     }
 
     /// # Safety
-    /// The device is idle.
+    /// The device is idle, and wgpu's buffers are dropped.
     pub unsafe fn destroy(mut self) {
         // SAFETY: the caller's contract.
         unsafe {
+            for buffer in self.buffers {
+                buffer.destroy(&self.context, &mut self.allocator);
+            }
             self.set.destroy(self.context.device());
             self.arena.destroy(&self.context, &mut self.allocator);
             self.kernels.destroy(&self.context);
@@ -142,11 +189,8 @@ impl Xfb {
 }
 
 /// The handle of wgpu's buffer.
-///
-/// # Safety
-/// As the buffer lives.
-unsafe fn raw(buffer: &wgpu::Buffer) -> Result<vk::Buffer> {
-    // SAFETY: nobody destroys it by its handle.
+fn raw(buffer: &wgpu::Buffer) -> Result<vk::Buffer> {
+    // SAFETY: nobody here destroys it by its handle.
     let hal = unsafe { buffer.as_hal::<Vulkan>() }.context("not a buffer of Vulkan")?;
     // SAFETY: as above.
     Ok(unsafe { hal.raw_handle() })
