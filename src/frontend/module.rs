@@ -1,4 +1,4 @@
-//! Vertex shaders as modules of [naga](crate::naga): for an application whose shaders naga has parsed already, or that
+//! Vertex shaders as modules of [naga]: for an application whose shaders naga has parsed already, or that
 //! composes them itself.
 
 use naga::Module;
