@@ -24,8 +24,6 @@ fn main() -> Result<()> {
     messages::collect()?;
     let mut desc = wgpu::InstanceDescriptor::new_without_display_handle();
     desc.backends = wgpu::Backends::VULKAN;
-    // Shaders would say that their source is in WGSL, which older validation layers do not know.
-    desc.flags.remove(wgpu::InstanceFlags::DEBUG);
     let instance = wgpu::Instance::new(desc);
     let options = wgpu::RequestAdapterOptions::default();
     let adapter = pollster::block_on(instance.request_adapter(&options))?;

@@ -5,8 +5,13 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::{Result, anyhow, ensure};
 use log::{LevelFilter, Log, Metadata, Record};
 
-/// What wgpu says where the layer is not installed.
-const NO_LAYER: &str = "InstanceFlags::VALIDATION requested, but unable to find layer";
+/// No faults.
+const IGNORED: [&str; 2] = [
+    // The layer is not installed.
+    "InstanceFlags::VALIDATION requested, but unable to find layer",
+    // wgpu's shaders say that their source is in WGSL, which the layer of Debian 12 does not know.
+    "Invalid source language operand: 10",
+];
 
 struct Messages(Mutex<Vec<String>>);
 
@@ -19,7 +24,9 @@ impl Log for Messages {
 
     fn log(&self, record: &Record<'_>) {
         let message = record.args().to_string();
-        if !message.starts_with(NO_LAYER) {
+        // wgpu logs beside a message of the layer, indented, what it is about.
+        let is_detail = message.starts_with('\t');
+        if !is_detail && !IGNORED.iter().any(|ignored| message.contains(ignored)) {
             self.0.lock().unwrap_or_else(PoisonError::into_inner).push(message);
         }
     }
