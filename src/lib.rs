@@ -199,3 +199,7 @@ pub use ash;
 /// The version of gpu-allocator whose allocator this crate takes memory from.
 #[cfg(feature = "gpu-allocator")]
 pub use gpu_allocator;
+
+/// The version of naga whose modules this crate takes.
+#[cfg(any(feature = "glsl", feature = "wgsl"))]
+pub use naga;

@@ -3,7 +3,7 @@
 //!
 //! naga panics on input that it does not expect, and processes expressions and statements
 //! recursively. Panics are caught by the thread, whose stack size does not depend on that of the
-//! caller. The nesting of the source is limited before naga runs.
+//! caller. The nesting of the source, or of the module, is limited before naga runs.
 //!
 //! The application's panic hook is not changed. It runs for a panic of naga too, before the error
 //! is returned; the default hook prints a line. A hook can identify the thread by its name,
@@ -12,6 +12,8 @@
 
 use std::any::Any;
 use std::thread;
+
+use naga::{Block, Module, Statement};
 
 use super::tokens::Tokens;
 use super::{FrontendError, SourceLocation};
@@ -23,7 +25,7 @@ pub const NAGA_THREAD: &str = "vkxfb-naga";
 /// that become larger by macros.
 const STACK_SIZE: usize = 64 << 20;
 
-/// The most levels of nested brackets, operators and branches in a source.
+/// The most levels of nested brackets, operators and branches in a source, and of nested blocks in a module.
 pub const MAX_NESTING: usize = 1000;
 
 /// Runs a closure that uses naga.
@@ -58,6 +60,34 @@ pub(super) fn check_nesting(tokens: &Tokens<'_>) -> Result<(), FrontendError> {
         if nesting.depth() > MAX_NESTING {
             let location: Option<SourceLocation> = tokens.location(index);
             return Err(FrontendError::Nesting { location });
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a module with more than [`MAX_NESTING`] levels of blocks.
+pub(super) fn check_blocks(module: &Module) -> Result<(), FrontendError> {
+    let shaders = module.entry_points.iter().map(|entry| &entry.function);
+    let functions = module.functions.iter().map(|(_, function)| function).chain(shaders);
+    let mut blocks: Vec<(usize, &Block)> = functions.map(|function| (1, &function.body)).collect();
+    while let Some((level, block)) = blocks.pop() {
+        if level > MAX_NESTING {
+            return Err(FrontendError::Nesting { location: None });
+        }
+        for statement in block {
+            match statement {
+                Statement::Block(inner) => blocks.push((level + 1, inner)),
+                Statement::If { accept, reject, .. } => {
+                    blocks.extend([accept, reject].map(|inner| (level + 1, inner)));
+                }
+                Statement::Switch { cases, .. } => {
+                    blocks.extend(cases.iter().map(|case| (level + 1, &case.body)));
+                }
+                Statement::Loop { body, continuing, .. } => {
+                    blocks.extend([body, continuing].map(|inner| (level + 1, inner)));
+                }
+                _ => {}
+            }
         }
     }
     Ok(())

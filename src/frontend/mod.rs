@@ -1,4 +1,4 @@
-//! Compiles vertex shaders in WGSL and GLSL to SPIR-V words, with naga.
+//! Compiles vertex shaders in WGSL and GLSL, and modules of naga, to SPIR-V words, with naga.
 //!
 //! The source cannot specify what to capture: WGSL has no attribute for it, and naga ignores GLSL's
 //! `xfb_*` layouts, so [`glsl`] refuses sources that have any. Capture with a
@@ -21,6 +21,7 @@
 #[cfg(feature = "glsl")]
 pub mod glsl;
 mod isolated;
+pub mod module;
 mod overrides;
 mod tokens;
 #[cfg(feature = "wgsl")]
@@ -61,7 +62,7 @@ impl fmt::Display for SourceLocation {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FrontendError {
-    /// The source is invalid, or uses a part of the language that naga does not support.
+    /// The source or the module is invalid, or uses a part of the language that naga does not support.
     #[error("{}{message}{}", prefix(.location), appended(.advice))]
     Source {
         /// The position, if naga reports it.
@@ -81,7 +82,7 @@ pub enum FrontendError {
         /// What to do instead.
         advice: &'static str,
     },
-    /// The source is nested too deeply for a recursive parser.
+    /// The source or the module is nested too deeply for recursion.
     #[error("{}more than {MAX_NESTING} brackets, operators and branches within each other", prefix(.location))]
     Nesting {
         /// Where the limit is exceeded.

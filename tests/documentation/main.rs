@@ -7,3 +7,4 @@ mod examples;
 mod guide;
 mod pages;
 mod send_sync;
+mod wgpu;

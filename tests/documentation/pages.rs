@@ -23,18 +23,18 @@ fn root() -> PathBuf {
     env!("CARGO_MANIFEST_DIR").into()
 }
 
-fn read(path: impl AsRef<Path>) -> String {
+pub(super) fn read(path: impl AsRef<Path>) -> String {
     let path = root().join(path);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// Code blocks, with the language that each names.
-fn blocks(page: &str) -> impl Iterator<Item = (&str, &str)> {
+pub(super) fn blocks(page: &str) -> impl Iterator<Item = (&str, &str)> {
     page.split("```").skip(1).step_by(2).filter_map(|block| block.split_once('\n'))
 }
 
 /// Lines without indentation.
-fn trimmed(text: &str) -> String {
+pub(super) fn trimmed(text: &str) -> String {
     text.lines().map(|line| format!("{}\n", line.trim_start())).collect()
 }
 

@@ -2,7 +2,9 @@
 
 use spirv::{BuiltIn, Decoration, StorageClass};
 use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
-use vkxfb::frontend::{FrontendError, MAX_NESTING, SourceLocation, glsl, output_names, wgsl};
+use vkxfb::frontend::{
+    FrontendError, MAX_NESTING, SourceLocation, glsl, module, output_names, wgsl,
+};
 use vkxfb::lower::reflect::vertex_reads;
 use vkxfb::lower::{Backend, Lowered, Shader, compute, vertex};
 use vkxfb::runtime::Draw;
@@ -449,4 +451,82 @@ fn a_preprocessor_of_wgsl_comes_first() {
     let source = "// #import\n  #import bevy_pbr::forward_io\n@vertex fn main() {}";
     let error = wgsl::vertex_shader(source, None).unwrap_err().to_string();
     assert!(error.starts_with("2:3: '#import' cannot be compiled here: "), "{error}");
+}
+
+/// A module is compiled as its source is: the same shader, with the same constants.
+#[test]
+fn a_module_becomes_the_words_of_its_source() {
+    let source = format!(
+        "@group(1) @binding(2) var<uniform> offset: vec4f;
+         @id(3) override scale = 2.5;
+         @vertex fn other(@location(0) a: f32) -> @builtin(position) vec4f {{
+             return offset + vec4f(a / scale);
+         }}
+         @fragment fn paint() -> @location(0) vec4f {{ return vec4f(1.0); }}
+         {WGSL}"
+    );
+    let parsed = naga::front::wgsl::parse_str(&source).unwrap();
+    for name in ["main", "other"] {
+        let words = module::vertex_shader(&parsed, Some(name)).unwrap();
+        assert_eq!(words, wgsl::vertex_shader(&source, Some(name)).unwrap());
+    }
+    let values: &[(&str, f64)] = &[("3", 0.5)];
+    let words = module::vertex_shader_with(&parsed, Some("other"), values).unwrap();
+    assert_eq!(words, wgsl::vertex_shader_with(&source, Some("other"), values).unwrap());
+    assert_ne!(words, module::vertex_shader(&parsed, Some("other")).unwrap());
+
+    for (name, values) in [(None, values), (Some("paint"), values), (Some("other"), &[("x", 1.0)])]
+    {
+        let error = module::vertex_shader_with(&parsed, name, values).unwrap_err();
+        assert_eq!(error, wgsl::vertex_shader_with(&source, name, values).unwrap_err());
+    }
+}
+
+/// What no source has: a module that is invalid, and one that is nested deeper than the stack.
+#[test]
+fn modules_are_checked() {
+    use naga::{Block, Statement};
+
+    let valid = naga::front::wgsl::parse_str(WGSL).unwrap();
+    let with_body = |statement| {
+        let mut changed = valid.clone();
+        changed.entry_points[0].function.body = Block::from_vec(vec![statement]);
+        module::vertex_shader(&changed, None).unwrap_err()
+    };
+    let error = with_body(Statement::Break);
+    assert!(matches!(error, FrontendError::Source { location: None, .. }), "{error}");
+    assert!(error.to_string().contains("`break`"), "{error}");
+
+    let nested = |levels: usize| {
+        let mut block = Block::new();
+        for level in 0..levels {
+            let (accept, reject) = (Block::new(), block);
+            let condition = valid.entry_points[0].function.expressions.iter().next().unwrap().0;
+            let statement = match level % 4 {
+                0 => Statement::Block(reject),
+                1 => Statement::If { condition, accept, reject },
+                2 => Statement::Loop { body: accept, continuing: reject, break_if: None },
+                _ => Statement::Switch {
+                    selector: condition,
+                    cases: vec![naga::SwitchCase {
+                        value: naga::SwitchValue::Default,
+                        body: reject,
+                        fall_through: false,
+                    }],
+                },
+            };
+            block = Block::from_vec(vec![statement]);
+        }
+        block
+    };
+    for levels in [MAX_NESTING, 10 * MAX_NESTING] {
+        let mut deep = valid.clone();
+        deep.entry_points[0].function.body = nested(levels);
+        let error = module::vertex_shader(&deep, None).unwrap_err();
+        assert_eq!(error, FrontendError::Nesting { location: None });
+    }
+    let mut flat = valid.clone();
+    flat.entry_points[0].function.body = nested(MAX_NESTING - 1);
+    let error = module::vertex_shader(&flat, None).unwrap_err();
+    assert!(!matches!(error, FrontendError::Nesting { .. }), "{error}");
 }

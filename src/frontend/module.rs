@@ -1,0 +1,52 @@
+//! Vertex shaders as modules of [naga]: for an application whose shaders naga has parsed already, or that
+//! composes them itself.
+
+use naga::Module;
+
+use super::isolated::{check_blocks, isolated};
+use super::{FrontendError, compile, messages};
+
+/// Compiles a vertex shader to the words that [`wgsl::vertex_shader`](super::wgsl::vertex_shader) returns for the source of
+/// the module. `entry_point` is its name; `None` selects the only one. `override` constants have their default values.
+///
+/// The module may have other shaders, and need not be validated.
+///
+/// ```
+/// use vkxfb::frontend::{FrontendError, module, wgsl};
+/// use vkxfb::naga;
+///
+/// let source = "@vertex fn main() -> @builtin(position) vec4f { return vec4f(1.0); }";
+/// let parsed = naga::front::wgsl::parse_str(source).unwrap();
+/// assert_eq!(module::vertex_shader(&parsed, None)?, wgsl::vertex_shader(source, None)?);
+/// # Ok::<(), FrontendError>(())
+/// ```
+///
+/// # Errors
+/// [`FrontendError`] with naga's message, without a position.
+pub fn vertex_shader(
+    module: &Module,
+    entry_point: Option<&str>,
+) -> Result<Vec<u32>, FrontendError> {
+    vertex_shader_with(module, entry_point, &[])
+}
+
+/// Compiles a vertex shader with values for `override` constants, as
+/// [`wgsl::vertex_shader_with`](super::wgsl::vertex_shader_with) takes them.
+///
+/// # Errors
+/// As [`vertex_shader`]; [`FrontendError::NoValue`], [`FrontendError::NoOverride`],
+/// [`FrontendError::OverrideValue`].
+pub fn vertex_shader_with(
+    module: &Module,
+    entry_point: Option<&str>,
+    overrides: &[(&str, f64)],
+) -> Result<Vec<u32>, FrontendError> {
+    check_blocks(module)?;
+    isolated(|| {
+        compile(module.clone(), entry_point, overrides, |error| FrontendError::Source {
+            location: None,
+            message: messages(error.as_inner()),
+            advice: None,
+        })
+    })
+}

@@ -1,0 +1,58 @@
+//! The page about wgpu shows what examples/wgpu runs, and what it counts there is right.
+
+use std::collections::BTreeSet;
+
+use super::pages::{blocks, read, trimmed};
+
+/// All that the example has of vkxfb.
+const XFB: &str = "examples/wgpu/src/xfb.rs";
+
+/// The example is a package of its own, whose tests run it.
+#[test]
+fn what_the_page_shows_is_run() {
+    let example = [XFB, "examples/wgpu/src/main.rs"].map(|file| trimmed(&read(file)));
+    let page = read("src/guide/wgpu.md");
+    let rust: Vec<&str> = blocks(&page)
+        .filter(|(language, _)| language.starts_with("rust"))
+        .map(|(_, block)| block)
+        .collect();
+    assert!(rust.len() > 5);
+    for block in rust {
+        let is_shown = example.iter().any(|file| file.contains(&trimmed(block)));
+        assert!(is_shown, "not in examples/wgpu/src/:\n{block}");
+    }
+}
+
+/// Lines of code that name anything of vkxfb, as the page and the README count them. Names behind a dot or a colon are of
+/// something else.
+#[test]
+fn it_takes_30_lines_that_name_vkxfb() {
+    let library = read("src/lib.rs");
+    let exported = library.split("\npub use ").skip(1);
+    let exported = exported.flat_map(|item| item.split(';').next());
+    let words = exported.flat_map(|item| item.split(|c: char| !c.is_alphanumeric() && c != '_'));
+    let mut names: BTreeSet<&str> = words.collect();
+    names.extend(["frontend", "compute", "CaptureList", "vertex_input_descriptions", "vkxfb"]);
+    let names_vkxfb = |line: &&str| {
+        let mut before = ' ';
+        line.split_inclusive(|c: char| !c.is_alphanumeric() && c != '_').any(|word| {
+            let name = word.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '_');
+            let is_named = names.contains(name) && !matches!(before, '.' | ':');
+            before = word.chars().last().unwrap_or(' ');
+            !name.is_empty() && is_named
+        })
+    };
+    let is_code = |line: &&str| !line.starts_with("//") && !line.starts_with("use ");
+    let code = read(XFB);
+    let lines = code.lines().map(str::trim).filter(is_code).filter(names_vkxfb);
+    assert_eq!(lines.count(), 30);
+}
+
+/// The types of wgpu's handles and shaders are vkxfb's.
+#[test]
+fn there_is_one_version_of_what_is_shared() {
+    let lock = read("Cargo.lock");
+    for name in ["ash", "gpu-allocator", "naga", "spirv"] {
+        assert_eq!(lock.matches(&format!("\nname = \"{name}\"\n")).count(), 1, "{name}");
+    }
+}
