@@ -71,8 +71,8 @@ pub(super) fn remove(module: &mut Module) {
     }
 }
 
-/// The structures and arrays that pointers into these storage classes point to, without those
-/// behind further pointers.
+/// The structures and arrays that pointers into these storage classes point to, but not those
+/// behind pointers within them.
 fn composites(declarations: &Declarations, storages: &[StorageClass]) -> FxHashSet<Id> {
     let mut composites = FxHashSet::default();
     let mut open: Vec<Id> = declarations.pointees(storages).collect();
@@ -100,12 +100,12 @@ fn parts(declarations: &Declarations, ty: Id) -> &[Id] {
 struct Split {
     /// By the original type: the copy without layout.
     copies: FxHashMap<Id, Id>,
-    /// By pointer type that now points to a copy: the type that it pointed to before.
+    /// For each pointer type that now points to a copy: the type that it pointed to before.
     pointer_types: FxHashMap<Id, Id>,
-    /// The same by pointer.
+    /// For each pointer: the type that it pointed to before.
     pointers: FxHashMap<Id, Id>,
-    /// By the constant that a variable is initialised with, or a part of that constant: the
-    /// constant of the copied type.
+    /// For each constant that initialises a variable, and its parts: the constant of the copied
+    /// type.
     constants: FxHashMap<Id, Id>,
 }
 

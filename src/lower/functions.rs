@@ -15,7 +15,7 @@ macro_rules! names {
 
         #[allow(dead_code, reason = "of what is called only the tests need a list")]
         impl $enum {
-            /// All of them.
+            /// All functions.
             const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             /// Finds a function by its name.
