@@ -1,4 +1,4 @@
-//! Checks of values that apply to many inputs. `what` names the input in the error.
+//! Checks that apply to many values. `what` names the value in the error.
 
 #![forbid(unsafe_code)]
 

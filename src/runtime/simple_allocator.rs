@@ -52,8 +52,9 @@ impl SimpleAllocator {
         Self { context: context.clone(), memory }
     }
 
-    /// The first memory type with the properties that are wanted most. Vulkan lists types with
-    /// fewer properties first, so that none has properties which take a feature to be used.
+    /// The first memory type that has the most wanted of these property sets. Vulkan lists types
+    /// with fewer properties first, so the result has no properties that must be enabled by a
+    /// feature.
     fn memory_type(
         &self,
         type_bits: u32,

@@ -1,5 +1,5 @@
-//! Records one capture: `vkCmdBeginTransformFeedbackEXT`, draws, `vkCmdEndTransformFeedbackEXT`, on
-//! the backend of the pipeline.
+//! Records one capture on the backend of the pipeline: `vkCmdBeginTransformFeedbackEXT`, draws, and
+//! `vkCmdEndTransformFeedbackEXT`.
 //!
 //! | backend | what a draw records |
 //! |---|---|
@@ -48,8 +48,8 @@ use crate::capture::MAX_XFB_BUFFERS;
 use crate::counts::DrawCounts;
 use crate::setters::setters;
 
-/// The parameters of a new capture: [`new`](Self::new) takes the pipeline, the other functions set
-/// the others.
+/// The parameters of a new capture. [`new`](Self::new) takes the pipeline, the other functions set the other
+/// parameters.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 #[must_use]
@@ -69,8 +69,7 @@ pub struct CaptureDesc<'a> {
 }
 
 impl<'a> CaptureDesc<'a> {
-    /// A capture that begins with that pipeline, without buffers. Buffers are written from their
-    /// start.
+    /// A capture that begins with this pipeline, without buffers. Buffers are written from their start.
     pub const fn new(pipeline: &'a Pipeline) -> Self {
         Self { pipeline, buffers: &[], vertex_buffers: &[], counters: &[] }
     }
@@ -82,8 +81,7 @@ impl<'a> CaptureDesc<'a> {
     }
 }
 
-/// The result of a capture, by the rules of the specification. The counts wrap at 2^64, like query
-/// results.
+/// The result of a capture, as the specification defines it. The counts wrap at 2^64, like query results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Captured {
