@@ -103,8 +103,8 @@
 //!   next record is written (`runtime/parameters.rs`).
 //! * *counts*: how many primitives a draw generates, and how many of them fit (`counts.rs`,
 //!   `shaders/counts.wgsl`).
-//! * *direct*: a recording is direct if the CPU knows how much each draw captures, and where.
-//!   Otherwise the setup kernel computes that (`runtime/recorder/plan/{direct,setup}.rs`).
+//! * *direct*: a recording is direct if the CPU knows how much each draw captures, and where. Otherwise the setup
+//!   kernel computes that (`runtime/recorder/plan/{direct,setup}.rs`).
 //! * *decomposition*: which vertices of a draw each primitive captures, and in which order. The CPU
 //!   has it in `topology.rs`, the GPU in `shaders/decompose.wgsl`; the two change together.
 //! * *fused*: a capture of one small draw whose workgroups also do what kernels do for other
@@ -132,8 +132,8 @@
 //!   `runtime/descriptors.rs`).
 //! * *restart*: an index that ends a primitive, see primitive restart
 //!   (`runtime/recorder/plan/restarts.rs`, `shaders/restart.wgsl`).
-//! * *query*: a transform feedback or primitives generated query that captures by compute count for
-//!   (`runtime/queries.rs`). `runtime/extensions/query.rs` queries what a device supports.
+//! * *query*: a transform feedback or primitives generated query to which compute captures add
+//!   (`runtime/queries.rs`). `runtime/extensions/query.rs` queries the capabilities of a device.
 //! * *shader library*: the functions in `shaders/*.wgsl`, which are linked into the rewritten
 //!   shader (`lower/library.rs`). `lower/functions.rs` lists those that generated code calls.
 //! * *slot*: the number of an output in Mesa (`gl_varying_slot`), as opposed to its *location* in
@@ -150,8 +150,8 @@
 //!   (`runtime/variants.rs`).
 //! * *varying*: a captured output as OpenGL lists it: a whole matrix, an array, or a named member
 //!   of a block (`capture/program_interface.rs`).
-//! * *workaround*: what is done differently because of a driver's fault (`runtime/workarounds.rs`).
-//!   What is only faster on some devices is a *tuning* (`runtime/tunings.rs`).
+//! * *workaround*: a setting that differs because of a driver's fault (`runtime/workarounds.rs`). A setting that is
+//!   only faster on some devices is a *tuning* (`runtime/tunings.rs`).
 //!
 //! # Features
 //!
@@ -178,7 +178,7 @@ pub mod topology;
 pub mod translators;
 pub mod vertex_input;
 
-// The types that every capture needs. The others stay in their modules.
+// The types that every capture needs. Other types stay in their modules.
 #[doc(no_inline)]
 pub use lower::{Backend, Shader};
 #[doc(no_inline)]

@@ -1,5 +1,5 @@
-//! The inputs and outputs that an entry point declares, with their types and with the selectors
-//! that a capture list can name them by.
+//! The inputs and outputs that an entry point declares, with their types and the selectors by which a capture list
+//! can name them.
 
 use rustc_hash::FxHashMap;
 use spirv::{BuiltIn, Decoration, StorageClass};
@@ -53,8 +53,8 @@ impl InterfaceVariable {
         self.built_in.map(name)
     }
 
-    /// Where it is, in words: its [`selector`](Self::selector); "location 0, component 1" where none names the whole
-    /// of it, as of an array that shares its locations; "no location".
+    /// The place of the variable in words: its [`selector`](Self::selector); or, if no selector names the whole
+    /// variable, as for an array that shares its locations, "location 0, component 1"; or "no location".
     pub fn place(&self) -> String {
         let Self { selector, location, component, .. } = self;
         match (selector.clone().or_else(|| self.built_in_name()), location) {

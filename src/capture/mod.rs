@@ -1,4 +1,4 @@
-//! What a shader captures: which components of which outputs are written to which offset in which
+//! The captures of a shader: which components of which outputs are written to which offset in which
 //! buffer.
 //!
 //! All backends store captures according to a [`Layout`], and the probe checks them against it. It
@@ -135,7 +135,7 @@ impl Layout {
         self.strides.iter().enumerate().filter_map(|(buffer, stride)| Some((buffer, (*stride)?)))
     }
 
-    /// Logs what is captured.
+    /// Logs the captured outputs.
     pub(crate) fn trace(&self, entry_point: &str) {
         tracing::debug!(entry_point, outputs = self.outputs.len(), strides = ?self.strides, "layout");
         for output in &self.outputs {

@@ -12,8 +12,8 @@ use crate::spirv::entry_point::{debug_info_sets, is_of_sets};
 use crate::spirv::pointers::{Pointer, Pointers};
 use crate::spirv::{Id, Instruction, Module, Section, ids_of};
 
-/// The most scalars that are tracked separately, for a variable and for all variables. Larger
-/// variables are tracked as a whole.
+/// The largest number of scalars that are tracked separately, for one variable and for all
+/// variables. Larger variables are tracked as a whole.
 const MAX_COMPONENTS: u64 = 1 << 10;
 const MAX_COMPONENTS_IN_ALL: usize = 1 << 14;
 
@@ -300,7 +300,7 @@ impl<'m> Body<'_, 'm> {
         }
     }
 
-    /// Any other instruction may read what its pointer operands point to.
+    /// Any other instruction may read through its pointer operands.
     fn escape(&mut self, i: Instruction<'_>) {
         // Few instructions have pointer operands, and a literal may be equal to the id of a
         // pointer.

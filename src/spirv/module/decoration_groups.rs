@@ -76,8 +76,8 @@ fn of(decoration: &[u32], target: u32) -> Vec<u32> {
     words
 }
 
-/// The same for a member. `OpDecorateId` has no counterpart for members, and groups with members
-/// must not contain it.
+/// A member decoration of a group, with another target. `OpDecorateId` has no counterpart for
+/// members, and groups with members must not contain it.
 fn of_member(decoration: &[u32], structure: u32, member: u32) -> Option<Vec<u32>> {
     let op = match Instruction::new(decoration).op()? {
         Op::Decorate => Op::MemberDecorate,
