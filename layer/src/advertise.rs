@@ -1,5 +1,5 @@
-//! What programs see of transform feedback: the extensions, features, properties and formats of a
-//! physical device.
+//! What programs see of transform feedback on a physical device: extensions, features, properties
+//! and formats.
 
 pub(crate) mod formats;
 
@@ -39,7 +39,7 @@ fn is_shown(name: &CStr, means: &Means) -> bool {
     KNOWN_EXTENSIONS.binary_search(&name).is_ok() && !HIDDEN.contains(&name) && !excluded
 }
 
-/// Returns the extensions that programs see, from those that the next in the chain has.
+/// Returns the extensions that programs see, from the extensions of the next in the chain.
 pub(crate) fn extensions(
     found: Vec<vk::ExtensionProperties>,
     instance: &InstanceData,
@@ -64,7 +64,7 @@ fn shown(
         found.retain(|extension| extension.extension_name_as_c_str().is_ok_and(keep));
     };
     match activity {
-        // Tests withhold passes and use the driver's own extension.
+        // Tests that withhold passes use the driver's own extension.
         Activity::Active(..) if withholds => {
             keep(&|name| KNOWN_EXTENSIONS.binary_search(&name).is_ok());
         }
@@ -76,7 +76,7 @@ fn shown(
             found.extend(extension.extension_name(NAME));
         }
         Activity::Dormant(Reason::DriverHasIt(_)) => {}
-        // If the extension is listed, the loader added it from the manifest.
+        // If the extension is listed, the loader added it from the manifest, so it is removed.
         Activity::Dormant(_) => keep(&|name| name != NAME),
     }
     found
@@ -116,7 +116,7 @@ unsafe fn put_properties(chain: *mut vk::BaseOutStructure<'_>, means: &Means) {
     }
 }
 
-/// Has the next in the chain answer a query. Where the layer gives transform feedback, it then
+/// Forwards a query to the next in the chain. If the layer gives transform feedback, it then
 /// changes the answer.
 ///
 /// # Safety
@@ -145,7 +145,7 @@ unsafe fn ask<F>(
     });
 }
 
-/// A command that asks for features or properties, by one of its names.
+/// A command that queries features or properties, under one of its names.
 macro_rules! asks {
     ($function:ident $name:literal $next:ident $put:ident $ty:ty) => {
         #[doc = concat!("`", $name, "`")]

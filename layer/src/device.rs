@@ -28,9 +28,9 @@ pub(crate) struct DeviceData {
     pub(crate) get_device_proc_addr: vk::PFN_vkGetDeviceProcAddr,
     /// The `vkDestroyDevice` of the next in the chain.
     destroy_device: vk::PFN_vkDestroyDevice,
-    /// Whether the layer gives transform feedback on this device if a program enables it.
+    /// Whether the layer gives transform feedback on this device, if a program enables it.
     pub(crate) gives: bool,
-    /// Present where passes may be withheld.
+    /// Present if passes may be withheld.
     pub(crate) recording: Option<Recording>,
 }
 
@@ -55,12 +55,12 @@ impl DeviceData {
         }
     }
 
-    /// The translation; `None` where transform feedback is not emulated.
+    /// The translation; `None` if transform feedback is not emulated.
     pub(crate) fn translation(&self) -> Option<&Translation> {
         self.recording.as_ref()?.translation.as_ref()
     }
 
-    /// Finds the state of the device of a handle, which is a device, a queue or a command buffer.
+    /// Finds the device state for a handle of a device, a queue or a command buffer.
     ///
     /// # Safety
     /// As [`Key::of`].
@@ -115,8 +115,8 @@ unsafe fn create(
         // SAFETY: the caller's contract.
         unsafe { check_features(create_info.p_next, means) }?;
     }
-    // Without the feature, too: the commands of the extension exist then, and queries of an index
-    // need no feature.
+    // Even without the feature: the commands of the extension then exist, and indexed queries need
+    // no feature.
     let emulated = means.filter(|_| wishes.has_extension());
 
     // SAFETY: the caller's contract; the link does not leave this call.
@@ -204,7 +204,8 @@ unsafe fn check_extensions(
             wishes.extensions.iter().find(|name| !is_shown(name)).copied()
         }
         Activity::Dormant(Reason::DriverHasIt(_)) => None,
-        // The driver could not be asked, so whether the layer is active is not known.
+        // The driver failed to report its capabilities, so it is not known whether the layer is
+        // active.
         Activity::Dormant(Reason::Unknown(result)) if wishes.has_extension() => {
             return Err(Error::Below(*result));
         }

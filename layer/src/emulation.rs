@@ -1,4 +1,5 @@
-//! Captures by compute: the objects that they use on a device, and the captures of command buffers.
+//! Emulation by compute captures: the objects that captures use on a device, and the captures of
+//! command buffers.
 
 pub(crate) mod captures;
 mod descriptor_pools;
@@ -28,8 +29,8 @@ use crate::withheld::{Functions, Templates};
 
 /// The objects of a device whose transform feedback is emulated.
 pub(crate) struct Emulation {
-    /// The context of all captures. [`Context::capabilities`] says what the device can do, with the
-    /// version of Vulkan in effect, [`Context::enabled`] which features were enabled for captures,
+    /// The context of all captures. [`Context::capabilities`] has the device's capabilities for the
+    /// effective Vulkan version, [`Context::enabled`] the features that were enabled for captures,
     /// and [`Context::resource_plan`] how captures access memory.
     context: Context,
     kernels: Kernels,
@@ -43,8 +44,7 @@ pub(crate) struct Emulation {
 
 impl Emulation {
     /// # Errors
-    /// A Vulkan command fails, or the device lacks a command that it must have with what was
-    /// enabled.
+    /// A Vulkan command fails, or the device lacks a command that its enabled features include.
     ///
     /// # Safety
     /// The next in the chain created the device with what the means require, and the function is
@@ -60,7 +60,7 @@ impl Emulation {
         templates: Arc<Templates>,
     ) -> Result<Self, Error> {
         let next = &instance.next;
-        // Commands of the device come from the next in its own chain.
+        // The functions of the device come from the next in the device's chain.
         let fp_v1_0 = ash::InstanceFnV1_0 { get_device_proc_addr, ..next.fp_v1_0().clone() };
         let next = ash::Instance::from_parts_1_3(
             next.handle(),
@@ -113,7 +113,7 @@ impl Emulation {
         unsafe { Queries::new(&self.context, &self.memory, kind, count) }
     }
 
-    /// What captures are made with.
+    /// The context with which captures are created.
     pub(crate) const fn context(&self) -> &Context {
         &self.context
     }

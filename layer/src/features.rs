@@ -13,11 +13,11 @@ use crate::means::Means;
 struct Feature {
     /// The name that Vulkan gives it.
     name: &'static str,
-    /// Where the structure has it.
+    /// The address of the member in the structure.
     place: *mut vk::Bool32,
-    /// What programs get to know.
+    /// The value that programs see.
     reported: bool,
-    /// Whether programs may enable it all the same.
+    /// Whether programs may enable it even if it is not reported.
     is_tolerated: bool,
 }
 
@@ -48,7 +48,7 @@ fn features_of(structure: NonNull<vk::BaseInStructure<'_>>, means: &Means) -> Ve
                 )
             },
         ],
-        // The layer counts what is emitted to other streams than 0.
+        // The layer counts primitives of streams other than 0.
         Type::PHYSICAL_DEVICE_PRIMITIVES_GENERATED_QUERY_FEATURES_EXT
             if means.capabilities.has_extension(ext::primitives_generated_query::NAME) =>
         {
@@ -58,7 +58,7 @@ fn features_of(structure: NonNull<vk::BaseInStructure<'_>>, means: &Means) -> Ve
                 primitives_generated_query_with_non_zero_streams means.has_streams()
             )]
         }
-        // Captures in a secondary command buffer would not know the inherited condition.
+        // Captures in a secondary command buffer would not know the inherited predicate.
         Type::PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT => vec![feature!(
             "inheritedConditionalRendering"
             PhysicalDeviceConditionalRenderingFeaturesEXT inherited_conditional_rendering false
@@ -92,8 +92,8 @@ pub(crate) unsafe fn put_features(chain: *mut vk::BaseOutStructure<'_>, means: &
 }
 
 /// Checks that a program enables [only features that it may
-/// enable](https://docs.vulkan.org/refpages/latest/refpages/source/vkCreateDevice.html), of those
-/// whose values are the layer's.
+/// enable](https://docs.vulkan.org/refpages/latest/refpages/source/vkCreateDevice.html), among
+/// those whose values come from the layer.
 ///
 /// # Errors
 /// [`Error::Feature`]

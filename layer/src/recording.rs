@@ -1,4 +1,4 @@
-//! What the layer keeps for a device where passes may be withheld.
+//! The data that the layer keeps for a device on which passes may be withheld.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use crate::next::next;
 use crate::translate::{Translation, Usages};
 use crate::withheld::{Functions, Templates};
 
-/// The state of a device that its commands use.
+/// The device state that hooks use.
 pub(crate) struct Recording {
     pub(crate) functions: Arc<Functions>,
     pub(crate) templates: Arc<Templates>,
-    /// Present where transform feedback is emulated.
+    /// Present if transform feedback is emulated.
     pub(crate) translation: Option<Translation>,
-    /// Present where transform feedback is emulated.
+    /// Present if transform feedback is emulated.
     pub(crate) emulation: Option<Arc<Emulation>>,
     pub(crate) next: Next,
 }
@@ -73,7 +73,7 @@ impl Recording {
         Self { functions, templates: Arc::default(), translation: None, emulation: None, next }
     }
 
-    /// Has transform feedback emulated on the device from here on.
+    /// Enables emulation of transform feedback on the device.
     ///
     /// # Errors
     /// As [`Emulation::load`].

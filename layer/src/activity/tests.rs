@@ -13,7 +13,7 @@ fn partial() -> Capabilities {
     capabilities
 }
 
-/// `VkPhysicalDeviceToolProperties` has 256 bytes for it, and the command shows it.
+/// `VkPhysicalDeviceToolProperties` has 256 bytes for the text, and the command `vkxfb` shows it.
 #[test]
 fn every_activity_is_told_in_a_line() {
     let mut incapable = capabilities();
@@ -61,7 +61,7 @@ fn it_is_active_where_it_is_missing_and_can_be() {
     assert!(matches!(dormant, Activity::Dormant(Reason::DriverHasIt(_))));
 }
 
-/// A driver's extension that lacks something is told of, and replaced where the user wants that.
+/// A partial extension of a driver is reported, and replaced if the user wants that.
 #[test]
 fn a_partial_extension_is_told_of_and_replaced_on_request() {
     type Part = fn(&mut TransformFeedbackSupport) -> &mut bool;

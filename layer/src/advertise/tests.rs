@@ -113,7 +113,7 @@ fn only_the_structures_of_the_extension_are_filled_in() {
     }
 }
 
-/// Streams are those of geometry shaders.
+/// Only geometry shaders have several streams.
 #[test]
 fn a_device_without_geometry_shaders_has_one_stream() {
     let mut capabilities = capabilities();

@@ -30,7 +30,7 @@ impl Structure {
     }
 }
 
-/// How many kinds of structures a program may chain. A number selects one.
+/// The number of structure kinds that a program may chain. A number selects one kind.
 const KINDS: usize = 8;
 /// A structure that the layer does not know.
 const UNKNOWN: usize = KINDS;
@@ -88,7 +88,7 @@ struct Program {
     enabled: Option<vk::PhysicalDeviceFeatures>,
 }
 
-/// Any order of structures of different kinds that are valid together.
+/// Any valid combination of different kinds of structures, in any order.
 fn program() -> impl Strategy<Value = Program> {
     let kinds = Just((0..KINDS).collect::<Vec<_>>()).prop_shuffle();
     let names = [ext::transform_feedback::NAME, c"VK_KHR_swapchain", c"VK_EXT_provoking_vertex"];
@@ -224,7 +224,7 @@ proptest! {
         }
     }
 
-    /// Structures before an unknown one are changed. If one after it would have to be changed,
+    /// Structures before an unknown one are changed. If a structure after it had to be changed,
     /// there is an error.
     #[test]
     fn what_is_unknown_stays(mut program in program(), at in 0..=KINDS) {
@@ -274,8 +274,8 @@ fn a_program_without_the_extension_has_its_way() {
     };
     let (seen, captures) = creates(&plain, &by_addresses()).unwrap();
     assert!(!captures && seen.types.len() == 3 && seen.extensions.len() == 1);
-    // The program enables the feature that it was told of, without the extension. The driver does
-    // not have the feature.
+    // The program enables the feature that the layer reported, without the extension. The driver
+    // does not have the feature.
     let told = Program { structures: vec![(0, true), (1, true)], ..plain };
     let (seen, captures) = creates(&told, &by_addresses()).unwrap();
     assert!(!captures && seen.types.len() == 1 && !seen.preserves);

@@ -38,16 +38,17 @@ fn pass_scope(recorded: &Recorded) -> RenderPassScope {
     }
 }
 
-/// Events are set and reset outside of passes, and may be waited for inside of one. A wait must
-/// have the masks that the event was set with, and may contain all stages even inside of a pass. So
-/// masks of events are always translated in the same way.
+/// Events are set and reset outside of passes, but may be waited for inside of a pass. A wait must
+/// have the same masks as the commands that set its events, and may contain all stages even inside
+/// of a pass. Masks of events are therefore always translated in the same way.
 fn event_scope() -> RenderPassScope {
     RenderPassScope::Outside { also_compute: Kind::Event.is_translated() }
 }
 
-/// Records a wait for events. If a pass is withheld, the wait is also recorded before it, where its
-/// captures are. Waiting twice does no harm, because an event stays set, and barriers in a pass do
-/// not change image layouts. Waits of secondary command buffers inside of a pass are not repeated.
+/// Records a wait for events. If a pass is withheld, the wait is also recorded before the pass,
+/// where its captures are. Waiting twice does no harm, because an event stays set, and barriers in
+/// a pass do not change image layouts. Waits of secondary command buffers inside of a pass are not
+/// repeated.
 fn wait(recorded: &mut Recorded, command: impl Fn(&mut Recorded)) {
     recorded.before_pass(&command);
     command(recorded);
@@ -163,7 +164,7 @@ unsafe extern "system" fn wait_events2(
         with_arguments(command_buffer, |recorded, arena| {
             let infos = slice(infos.cast::<vk::DependencyInfo<'static>>(), event_count);
             let infos = arena.map(infos, |info| {
-                // The scope is that of outside of passes, where no barrier is dropped.
+                // The scope is that of waits outside of passes, where no barrier is dropped.
                 barriers::dependency_info(info, event_scope(), arena).unwrap_or(*info)
             });
             wait(recorded, |recorded| {

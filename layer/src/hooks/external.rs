@@ -8,8 +8,8 @@ use crate::translate::{Arena, Usages};
 
 type Ask = vk::PFN_vkGetPhysicalDeviceExternalBufferProperties;
 
-/// Asks the next in the chain about a buffer with the usage that the layer would create it with,
-/// where it gives transform feedback.
+/// Queries the next in the chain about a buffer with the usage that the layer would create it with,
+/// if it gives transform feedback.
 ///
 /// # Safety
 /// The device is live, and so are the structures.

@@ -1,4 +1,4 @@
-//! Hooks for the commands of which captures consist: draws, and commands that set state for them.
+//! Hooks for the commands that make up captures: draws, and commands that set state for them.
 
 use std::ffi::c_void;
 
@@ -16,7 +16,7 @@ use crate::emulation::state::BUFFERS;
 use crate::translate::Around;
 use crate::withheld::{Commands, OutOfMemory};
 
-/// Says what the layer passes on for a command.
+/// The layer's decision about what to pass on for a command.
 trait Outcome {
     fn forward(self) -> Forward;
 }
@@ -33,8 +33,8 @@ impl Outcome for Forward {
     }
 }
 
-/// Commands that are observed only while transform feedback is active are recorded as they are
-/// otherwise.
+/// Hooks for commands that are observed only while transform feedback is active. At other times
+/// they are recorded like unobserved commands.
 macro_rules! unless_active {
     (always $($rest:tt)*) => {};
     (while_active $name:ident ($command_buffer:ident, $($parameter:ident: $ty:ty),*)) => {
@@ -101,7 +101,7 @@ macro_rules! observed {
     )*};
 }
 
-/// Commands that only change state that captures use. They are passed on unchanged.
+/// Hooks for commands that only change state that captures use. They are passed on unchanged.
 macro_rules! tracked {
     ($($name:ident ($($parameter:ident: $ty:ty),* $(,)?) |$captures:ident| $body:expr;)*) => {$(
         #[allow(clippy::too_many_arguments, reason = "as the command has them")]
@@ -126,7 +126,7 @@ macro_rules! tracked {
     )*};
 }
 
-/// Records what takes the place of a command.
+/// Records the replacement of a command.
 ///
 /// # Safety
 /// The contract of the command.
@@ -420,7 +420,7 @@ observed! {
         flags: vk::QueryControlFlags,
         index: u32,
     ) |c, _cmd| match c.query_begins(pool, query, index) {
-        // Programs may use the indexed command for all queries, and the driver may not have it.
+        // Programs may use the indexed command for all queries, but the driver may not have it.
         Forward::Yes if index == 0 => Forward::BeginQuery(pool, query, flags),
         forward => forward,
     };
@@ -475,7 +475,7 @@ ending! {
     end_rendering();
 }
 
-/// Returns the barriers around captures that a render pass asks for.
+/// Returns the barriers around captures that a render pass requires.
 ///
 /// # Safety
 /// The structure is valid, and its render pass belongs to the device of the command buffer.

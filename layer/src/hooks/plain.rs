@@ -1,4 +1,4 @@
-//! Hooks for commands that captures need not see: they are withheld, or go to the driver.
+//! Hooks for commands that captures need not observe: they are withheld, or go to the driver.
 
 use std::ffi::{CStr, c_void};
 
@@ -26,7 +26,7 @@ macro_rules! hook {
 
 functions!(hook);
 
-/// The way of a command that neither begins nor ends a pass straight to the driver.
+/// The path to the driver of a command that neither begins nor ends a pass.
 macro_rules! to_the_driver {
     (record $name:ident ($command_buffer:ident, $($parameter:ident),*)) => {
         if let Some(Straight::Driver(functions)) = straight($command_buffer)

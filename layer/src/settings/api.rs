@@ -1,4 +1,4 @@
-//! `VK_EXT_layer_settings`: settings that the program gives when it creates its instance.
+//! `VK_EXT_layer_settings`: settings that the program passes when it creates its instance.
 
 use std::ffi::{CStr, c_char, c_void};
 

@@ -1,12 +1,12 @@
-//! Render passes. The part of their subpass dependencies that concerns captures moves out of the
-//! pass.
+//! Render passes. The parts of their subpass dependencies that concern captures are moved out of
+//! the pass.
 //!
 //! Captures are dispatched before the pass that they were recorded in, or after it if nothing in
-//! the pass can be ordered with them. So the
+//! the pass can be ordered with them. The
 //! [dependencies](https://docs.vulkan.org/refpages/latest/refpages/source/VkSubpassDependency.html)
-//! of the render pass cannot include captures: a subpass has only graphics stages. Instead,
+//! of the render pass cannot include captures, because a subpass has only graphics stages. Instead,
 //! barriers around the captures include them. This module computes these barriers when the render
-//! pass is created, and they are recorded for each pass that has captures:
+//! pass is created. They are recorded for each pass that has captures:
 //!
 //! ```text
 //! before; captures; after_captures; vkCmdBeginRenderPass ... vkCmdEndRenderPass; after_pass
@@ -96,18 +96,18 @@ impl Barrier {
     }
 }
 
-/// The barriers that the dependencies of a render pass ask for around captures.
+/// The barriers around captures that the dependencies of a render pass require.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Around {
     /// Before the first capture: from dependencies of `VK_SUBPASS_EXTERNAL` to a subpass.
     pub(crate) before: Barrier,
-    /// After the last capture: from dependencies within the pass, whose draws may read what was
-    /// captured.
+    /// After the last capture: from dependencies within the pass, whose draws may read captured
+    /// data.
     pub(crate) after_captures: Barrier,
     /// After the pass and its captures: from dependencies of a subpass to `VK_SUBPASS_EXTERNAL`.
     pub(crate) after_pass: Barrier,
-    /// Whether a dependency within the pass has captures on both sides. It needs no barrier here:
-    /// there is one between captures anyway.
+    /// Whether a dependency within the pass has captures on both sides. It needs no barrier here,
+    /// because there is always one between captures.
     ///
     /// If it is false, no capture can be ordered after a draw with a vertex shader in the same
     /// pass. So captures neither overwrite what such a draw reads, nor read what shaders of the
@@ -141,7 +141,7 @@ impl Around {
 
 /// In a subpass dependency, `ALL_COMMANDS` [means
 /// graphics](https://docs.vulkan.org/refpages/latest/refpages/source/VkSubpassDependency.html) and
-/// excludes compute. `ALL_GRAPHICS` is added, which is translated to include captures.
+/// excludes compute. `ALL_GRAPHICS` is added, which is then translated to include captures.
 fn external(scope: Scope) -> Scope {
     use vk::PipelineStageFlags2 as Stage;
     match scope.stages.intersects(Stage::ALL_COMMANDS) {
@@ -150,7 +150,7 @@ fn external(scope: Scope) -> Scope {
     }
 }
 
-/// Returns source and destination as the driver gets them.
+/// Returns source and destination for the driver.
 fn declared(
     (source, src): (u32, Scope),
     (destination, dst): (u32, Scope),
@@ -163,7 +163,7 @@ fn declared(
     (side(source, src, Side::Source), side(destination, dst, Side::Destination))
 }
 
-/// Translates what is given to `vkCreateRenderPass`.
+/// Translates the argument of `vkCreateRenderPass`.
 ///
 /// # Safety
 /// The structure is valid, and outlives the result.
@@ -196,7 +196,7 @@ pub(crate) unsafe fn render_pass<'a>(
     (vk::RenderPassCreateInfo { p_dependencies: translated.as_ptr(), ..*info }, around)
 }
 
-/// Translates what is given to `vkCreateRenderPass2`.
+/// Translates the argument of `vkCreateRenderPass2`.
 ///
 /// # Safety
 /// The structure is valid, and outlives the result.
@@ -254,12 +254,12 @@ pub(crate) unsafe fn render_pass2<'a>(
     (vk::RenderPassCreateInfo2 { p_dependencies: translated.as_ptr(), ..*info }, around)
 }
 
-/// The render passes of a device that ask for barriers around captures.
+/// The render passes of a device that require barriers around captures.
 #[derive(Debug, Default)]
 pub(crate) struct RenderPasses(RwLock<HashMap<vk::RenderPass, Around>>);
 
 impl RenderPasses {
-    /// Returns the barriers that a render pass asks for.
+    /// Returns the barriers that a render pass requires.
     pub(crate) fn around(&self, render_pass: vk::RenderPass) -> Around {
         let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
         all.get(&render_pass).copied().unwrap_or_default()
@@ -267,7 +267,7 @@ impl RenderPasses {
 
     pub(crate) fn created(&self, render_pass: vk::RenderPass, around: Around) {
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        // The handle may be that of a render pass that was destroyed.
+        // The handle may have been that of a destroyed render pass.
         match around == Around::default() {
             true => all.remove(&render_pass),
             false => all.insert(render_pass, around),

@@ -1,4 +1,4 @@
-//! The hooks for commands whose arguments are translated, with a driver that logs its arguments.
+//! Tests the hooks for commands with translated arguments, with a driver that logs its arguments.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(clippy::undocumented_unsafe_blocks, reason = "all arguments are those of these tests")]
@@ -407,7 +407,7 @@ fn submissions_and_creations() {
     }
 }
 
-/// Leaving out the translation of semaphores is noticed. This test does that here, because
+/// The driver notices a missing translation of semaphores. This test checks that here, because
 /// synchronization validation does not compare submissions.
 #[test]
 fn submissions_left_out() {

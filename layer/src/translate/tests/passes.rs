@@ -31,8 +31,8 @@ fn barrier(src: (Stage, Access), dst: (Stage, Access)) -> Barrier {
 
 type Masks = ((Stage, Access), (Stage, Access));
 
-/// Returns what the driver gets, and the barriers around captures. They are the same for all
-/// structures that express the dependency.
+/// Returns the masks that the driver gets, and the barriers around captures. They are the same for
+/// all structures that express the dependency.
 fn translated(dependency: vk::SubpassDependency, also_compute: bool) -> (Masks, Around) {
     Arena::with(|arena| unsafe {
         let all = [dependency];
@@ -57,7 +57,7 @@ fn translated(dependency: vk::SubpassDependency, also_compute: bool) -> (Masks, 
             ((new.src_stage_mask, new.src_access_mask), (new.dst_stage_mask, new.dst_access_mask));
         assert_eq!((masks, around), (masks2, around2));
 
-        // The masks of the dependency itself are ignored then.
+        // The masks of the dependency itself are then ignored.
         let wide = |stages: Stage| vk::PipelineStageFlags2::from_raw(stages.as_raw().into());
         let wide_access = |access: Access| vk::AccessFlags2::from_raw(access.as_raw().into());
         let mut memory = vk::MemoryBarrier2::default()
@@ -148,7 +148,7 @@ fn within() {
     assert!(!around.captures_wait_for_captures && around.orders_captures);
 }
 
-/// Tests can leave out the translation, but the driver never gets bits that it does not have.
+/// Tests can omit the translation, but the driver never gets bits that it does not have.
 #[test]
 fn left_out() {
     let dst = (XFB, XFB_WRITE);
