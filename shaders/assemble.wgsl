@@ -24,7 +24,7 @@ fn primitive_of_lane(lane: u32) -> Primitive {
     return Primitive(true, 0u, lane, draw.item_count, lane);
 }
 
-// The primitive that begins with an index.
+// The primitive that begins at an index of the draw, with primitive restart.
 fn primitive_of_index(index: u32) -> Primitive {
     let vertices = vertices_per_primitive(draw.flags);
     let place = place_of_index(index);

@@ -26,7 +26,7 @@ struct Work {
 
 // The number of a workgroup in a dispatch. The dispatch may be folded into two axes (src/runtime/fold.rs).
 fn workgroup_number(id: vec3<u32>, workgroups: vec3<u32>) -> u32 {
-    if is_plain() {
+    if is_unchecked() {
         return id.x;
     }
     return id.y * workgroups.x + id.x;
@@ -67,7 +67,7 @@ fn first_invocation(workgroup: u32) -> u32 {
 // quotient that is at most 1 too small. It replaces a division, which most GPUs lack, and which llvmpipe executes lane
 // by lane.
 fn instance_and_lane(index: u32, per_instance: u32) -> vec2<u32> {
-    if is_plain() {
+    if is_unchecked() {
         return vec2<u32>(0u, index);
     }
     if !uniformly(draw.instance_count > 1u) {
@@ -81,7 +81,7 @@ fn instance_and_lane(index: u32, per_instance: u32) -> vec2<u32> {
 
 // The number of invocations for one instance of a fan.
 fn fan_invocations(items: u32) -> u32 {
-    return items + select(items, (items + 1u) / 2u, is_plain());
+    return items + select(items, (items + 1u) / 2u, is_unchecked());
 }
 
 // Finds out which vertex an invocation shades, and sets the shader's inputs for it.
@@ -91,7 +91,7 @@ fn begin_work(workgroup: u32, local: u32) -> Work {
     let is_fan = is_tri_fan();
     let per_instance = select(draw.item_count, fan_invocations(draw.item_count), is_fan);
     let place = instance_and_lane(index, per_instance);
-    work.exists = (is_plain() | (place.x < draw.instance_count)) & (place.y < per_instance);
+    work.exists = (is_unchecked() | (place.x < draw.instance_count)) & (place.y < per_instance);
     // An invocation without a vertex uses the inputs of the first vertex, so that it reads nothing beyond what the draw
     // reads.
     let instance = select(0u, place.x, work.exists);
@@ -100,8 +100,8 @@ fn begin_work(workgroup: u32, local: u32) -> Work {
     var element = lane;
     if is_fan {
         // Three invocations in an unchecked capture: a rim vertex, the hub, and the next rim vertex.
-        element = select(lane / 2u, 2u * lane / 3u, is_plain());
-        work.is_hub = select(lane % 2u == 1u, 2u * lane - 3u * element == 2u, is_plain());
+        element = select(lane / 2u, 2u * lane / 3u, is_unchecked());
+        work.is_hub = select(lane % 2u == 1u, 2u * lane - 3u * element == 2u, is_unchecked());
     }
     var vertex = 0u;
     if is_restarted() {
@@ -140,7 +140,7 @@ fn shade_work(work: Work) {
 // The records that the shaded vertex is written to.
 fn records_of(work: Work) -> vec3<u32> {
     let first = hub_record(work.item);
-    let hub = vec3<u32>(first, select(NONE, first + 3u, is_plain()), NONE);
+    let hub = vec3<u32>(first, select(NONE, first + 3u, is_unchecked()), NONE);
     return select(records_of_item(work.item), hub, work.is_hub);
 }
 

@@ -116,7 +116,7 @@ struct Segment {
 
 // No product overflows, because the counts are clamped to what fits into the buffers.
 fn segment_of_instance(instance: u32) -> Segment {
-    if is_plain() {
+    if is_unchecked() {
         return Segment(draw.base_record, output_limit());
     }
     return Segment(draw.base_record + instance * draw.output_count, draw.output_count);
@@ -130,7 +130,7 @@ fn output_limit() -> u32 {
 // Whether a record is captured: it must belong to a primitive of the segment, and must not overflow the
 // buffers. An unchecked capture has one instance, whose count is clamped already.
 fn is_captured(segment: Segment, record: u32) -> bool {
-    return (record < segment.count) & (is_plain() | (segment.first + record < draw.output_end));
+    return (record < segment.count) & (is_unchecked() | (segment.first + record < draw.output_end));
 }
 
 // The number of a record, counted like draw.base_record, or NONE if it is not captured.

@@ -29,7 +29,7 @@ fn element_address(descriptor: AttributeDescriptor, element: u32) -> vec2<u32> {
 // Whether an element is not completely within the binding. In unchecked captures every element is within
 // it.
 fn is_beyond(descriptor: AttributeDescriptor, element: u32) -> bool {
-    return !is_plain() && element >= descriptor.limit;
+    return !is_unchecked() && element >= descriptor.limit;
 }
 
 // The element that an instance reads from a binding with this divisor.

@@ -18,7 +18,7 @@ struct Progress {
 }
 
 // The counts of a draw, and the number of its first record.
-struct Placed {
+struct DrawPlacement {
     // Primitives per instance.
     primitives: u32,
     vertices: u32, // per primitive
@@ -88,17 +88,17 @@ fn room_at(progress: Progress, positions: vec4<u32>) -> u32 {
 }
 
 // The counts of a draw that is not placed yet and has `primitives` primitives per instance.
-fn needed_by(primitives: u32, flags: u32, instance_count: u32) -> Placed {
-    return Placed(primitives, vertices_per_primitive(flags), product(primitives, instance_count), 0u, 0u);
+fn needed_by(primitives: u32, flags: u32, instance_count: u32) -> DrawPlacement {
+    return DrawPlacement(primitives, vertices_per_primitive(flags), product(primitives, instance_count), 0u, 0u);
 }
 
 // The number of primitives of a draw that fit into room for `records` records.
-fn fitting(placed: Placed, records: u32) -> u32 {
+fn fitting(placed: DrawPlacement, records: u32) -> u32 {
     return min(saturated(placed.needed), records / placed.vertices);
 }
 
 // A draw with all counts clamped to what fits, like DrawCounts in src/counts.rs.
-fn clamped(unclamped: Draw, placed: Placed) -> Draw {
+fn clamped(unclamped: Draw, placed: DrawPlacement) -> Draw {
     var made = unclamped;
     made.output_count = 0u;
     made.output_end = placed.base_record + placed.written * placed.vertices;
@@ -115,7 +115,7 @@ fn clamped(unclamped: Draw, placed: Placed) -> Draw {
 }
 
 // Sets the number of invocations of a clamped draw.
-fn with_invocations(clamped: Draw, placed: Placed) -> Draw {
+fn with_invocations(clamped: Draw, placed: DrawPlacement) -> Draw {
     var made = clamped;
     made.invocations = 0u;
     made.reciprocal = 0u;
@@ -129,7 +129,7 @@ fn with_invocations(clamped: Draw, placed: Placed) -> Draw {
 
 // The number of invocations up to the last item that contributes, with `factor` invocations per
 // item; the last instance may be incomplete. The upper bounds that the CPU computes rely on this.
-fn invocations_of(made: Draw, placed: Placed, factor: u32) -> u32 {
+fn invocations_of(made: Draw, placed: DrawPlacement, factor: u32) -> u32 {
     var instances = made.instance_count;
     var last = 0u;
     if (made.flags & RESTART) == 0u {

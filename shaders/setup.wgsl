@@ -104,7 +104,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
             var starts = 0u;
             var made = Draw();
             var restarts = DrawRestarts();
-            var placed = Placed(0u, 1u, vec2<u32>(), 0u, 0u);
+            var placed = DrawPlacement(0u, 1u, vec2<u32>(), 0u, 0u);
             if exists {
                 part = part_of(first, first_draw + local);
                 starts = starts_of(part);
@@ -216,7 +216,7 @@ fn load_workgroup_size(input: u32) -> u32 {
 }
 
 // The counts of a draw of an input, not placed yet.
-fn needed_by_input(input: Input, arguments: Arguments, restarts: DrawRestarts) -> Placed {
+fn needed_by_input(input: Input, arguments: Arguments, restarts: DrawRestarts) -> DrawPlacement {
     let vertices = vertices_per_primitive(input.flags);
     var primitives = primitive_count(input.topology, vertices, arguments.count);
     if may_restart() && (input.flags & RESTART) != 0u {
@@ -241,7 +241,7 @@ var<workgroup> round: Round;
 // After a draw that does not fit completely, there is room for less than one of its primitives: at most 2
 // records. Later draws may have smaller primitives, and are placed in a new round. Each further round needs at
 // least one record, so all blocks together take at most 3 rounds more than there are blocks.
-fn place(local: u32, unplaced: Placed) -> Placed {
+fn place(local: u32, unplaced: DrawPlacement) -> DrawPlacement {
     let width = kernel_width();
     var placed = unplaced;
     var first = 0u;
@@ -290,7 +290,7 @@ fn draw_of(input: Input, arguments: Arguments) -> Draw {
 }
 
 // The draw with all counts clamped.
-fn placed_draw(unclamped: Draw, placed: Placed) -> Draw {
+fn placed_draw(unclamped: Draw, placed: DrawPlacement) -> Draw {
     var made = clamped(unclamped, placed);
     if may_restart() && (made.flags & RESTART) != 0u && placed.written != 0u {
         // Beyond the index buffer all indices are 0, so they form a segment with at least one primitive per six

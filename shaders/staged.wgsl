@@ -77,7 +77,7 @@ fn xfb_compute_staged(
     }
     let work = begin_work(workgroup, local);
     shade_work(work);
-    if is_fused() || is_plain() {
+    if is_fused() || is_unchecked() {
         // These captures are small, and the shader compiles faster without staging.
         if work.exists {
             emit_all(work.segment, records_of(work));

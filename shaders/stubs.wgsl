@@ -83,7 +83,7 @@ fn is_fused() -> bool { return false; }
 
 // Whether a dispatch is an unchecked capture: one draw of one instance, in a dispatch that is not folded,
 // whose elements the CPU has checked to exist and to be aligned.
-fn is_plain() -> bool { return false; }
+fn is_unchecked() -> bool { return false; }
 
 // How vectors are loaded: NARROW, TESTED or ALIGNED.
 fn wide_loads() -> u32 { return TESTED; }

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use ash::vk;
 use vkxfb::runtime::{Capabilities, RuntimeError, TransformFeedbackSupport};
 
-use crate::means::Means;
+use crate::capture_support::CaptureSupport;
 use crate::settings::Settings;
 
 /// Whether the layer is active on a physical device.
 #[derive(Debug, Clone)]
 pub(crate) enum Activity {
     /// The layer gives programs the extension.
-    Active(Cause, Arc<Means>),
+    Active(Cause, Arc<CaptureSupport>),
     /// Programs see the driver as it is.
     Dormant(Reason),
 }
@@ -137,8 +137,8 @@ impl Activity {
         if crate::test_switches::hides_addresses() {
             capabilities.buffer_device_address = None;
         }
-        match Means::new(capabilities) {
-            Ok(means) => Self::Active(cause, Arc::new(means)),
+        match CaptureSupport::new(capabilities) {
+            Ok(support) => Self::Active(cause, Arc::new(support)),
             Err(unavailable) => Self::Dormant(Reason::Incapable(unavailable.reasons.join("; "))),
         }
     }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Once};
 use ash::vk;
 
 use self::recorded::Of;
-pub(crate) use self::recorded::{Recorded, Straight};
+pub(crate) use self::recorded::{Recorded, UnobservedRoute};
 use crate::emulation::captures::{Captures, Hoisted};
 use crate::translate::{Arena, OUT_OF_MEMORY};
 use crate::withheld::{Commands, Functions};
@@ -127,11 +127,13 @@ pub(crate) unsafe fn track<'a>(
 /// # Safety
 /// As [`with`].
 #[inline]
-pub(crate) unsafe fn straight<'a>(handle: vk::CommandBuffer) -> Option<Straight<'a>> {
+pub(crate) unsafe fn unobserved_route<'a>(
+    handle: vk::CommandBuffer,
+) -> Option<UnobservedRoute<'a>> {
     let found = table::find_recent(handle);
     // SAFETY: the caller's contract; the state lives until the application frees the command
     // buffer, and a slot with a handle that is not null, as Vulkan requires, is not free.
-    unsafe { found.as_ref()?.as_ref().unwrap_unchecked() }.straight()
+    unsafe { found.as_ref()?.as_ref().unwrap_unchecked() }.unobserved_route()
 }
 
 /// Logs, once per process, that commands are lost.

@@ -22,9 +22,9 @@ use self::layouts::SetLayout;
 use self::memory::Memory;
 use self::objects::Objects;
 use self::queries::Queries;
+use crate::capture_support::CaptureSupport;
 use crate::error::{Error, FAILED};
 use crate::instance::InstanceData;
-use crate::means::Means;
 use crate::withheld::{Functions, Templates};
 
 /// The objects of a device whose transform feedback is emulated.
@@ -47,7 +47,7 @@ impl Emulation {
     /// A Vulkan command fails, or the device lacks a command that its enabled features include.
     ///
     /// # Safety
-    /// The next in the chain created the device with what the means require, and the function is
+    /// The next in the chain created the device with what the capture support requires, and the function is
     /// its own. The device outlives the emulation, which must be [closed](Self::close) before the
     /// device is destroyed.
     pub(crate) unsafe fn load(
@@ -55,7 +55,7 @@ impl Emulation {
         physical_device: vk::PhysicalDevice,
         device: vk::Device,
         get_device_proc_addr: vk::PFN_vkGetDeviceProcAddr,
-        means: &Means,
+        support: &CaptureSupport,
         functions: Arc<Functions>,
         templates: Arc<Templates>,
     ) -> Result<Self, Error> {
@@ -71,7 +71,7 @@ impl Emulation {
         // SAFETY: the caller's contract; each function is of the type that its name says.
         unsafe {
             let table = ash::Device::load(next.fp_v1_0(), device);
-            let (capabilities, required) = (means.capabilities.clone(), means.required.clone());
+            let (capabilities, required) = (support.capabilities.clone(), support.required.clone());
             let mut context = Context::new(&next, &table, capabilities, required)?;
             context.set_optimizes_shaders(instance.settings.optimize_shaders);
             let addresses = context.has_addresses();

@@ -1,7 +1,7 @@
 //! The commands that the layer intercepts, and the functions that hand them out.
 //!
 //! Commands of instances and physical devices are in the table below. Commands of devices are in the
-//! files of this folder, each with a table of its own: `plain` has commands that captures need not
+//! files of this folder, each with a table of its own: `unobserved` has commands that captures need not
 //! observe, `observed` commands that captures must observe, `dependencies` commands whose stages and
 //! accesses are translated, `objects` commands that create and destroy objects, `queries` commands
 //! for query pools, and `recording` commands for command buffers as a whole. `entry` has what these
@@ -12,9 +12,9 @@ mod entry;
 mod external;
 mod objects;
 mod observed;
-mod plain;
 mod queries;
 mod recording;
+mod unobserved;
 
 use std::ffi::{CStr, c_char};
 
@@ -224,7 +224,7 @@ unsafe fn command_of(
     if data.recording.is_none() {
         return Some(next);
     }
-    match emulated().or_else(|| recording::hook(command)).or_else(|| plain::hook(command)) {
+    match emulated().or_else(|| recording::hook(command)).or_else(|| unobserved::hook(command)) {
         None if !is_known(command) => {
             // Inside of a withheld pass, the command would be recorded before the pass.
             tracing::warn!(

@@ -9,12 +9,12 @@ use ash::{ext, khr, vk};
 use vkxfb::runtime::{Capabilities, RequiredFeatures, RuntimeError};
 
 use crate::activity::{Activity, Reason};
+use crate::capture_support::CaptureSupport;
 use crate::chain::{self, OwnLink};
 use crate::dispatch_keys::{Key, Registry};
 use crate::error::Error;
 use crate::guard::guard;
 use crate::interface::{LayerInstanceLink, PFN_GetPhysicalDeviceProcAddr};
-use crate::means::Means;
 use crate::next::next;
 use crate::settings::{Settings, Sources};
 use crate::{identity, log};
@@ -86,9 +86,12 @@ impl InstanceData {
     /// Returns the capture support with which the layer gives transform feedback to programs.
     /// `None` if the layer is dormant, or if a test withholds passes to exercise the driver's own
     /// captures.
-    pub(crate) const fn means<'a>(&self, activity: &'a Activity) -> Option<&'a Arc<Means>> {
+    pub(crate) const fn capture_support<'a>(
+        &self,
+        activity: &'a Activity,
+    ) -> Option<&'a Arc<CaptureSupport>> {
         match activity {
-            Activity::Active(_, means) if !self.settings.withhold_passes => Some(means),
+            Activity::Active(_, support) if !self.settings.withhold_passes => Some(support),
             _ => None,
         }
     }

@@ -32,7 +32,7 @@
 //!    and buffer usages, for a driver that does not have it. `withheld` stores the commands of a
 //!    withheld pass; its tables are generated from the registry of Vulkan. Neither uses hooks or
 //!    captures.
-//! 3. *Physical devices.* `means` has what captures require of a physical device, and `features` the
+//! 3. *Physical devices.* `capture_support` has what captures require of a physical device, and `features` the
 //!    features that programs see. `activity` decides once for each physical device whether the layer
 //!    is active. `instance` has the state of instances, and the commands that create and destroy them.
 //!    `advertise` changes what programs see, and `properties` has the commands that enumerate layers,
@@ -73,7 +73,7 @@
 //!   (`command_buffers`). The layer tries that once the pass is *long* (`withheld`).
 //! * *hoisted*: captures, and computations of draw arguments, are hoisted if they are recorded
 //!   outside of the pass that they belong to, before or after it (`emulation/captures`).
-//! * *around*: the barriers that are recorded around hoisted captures, because the dependencies of
+//! * *capture barriers*: barriers before and after hoisted captures, because the dependencies of
 //!   the render pass cannot include them (`translate/passes`).
 //! * *to disturb*: to overwrite state that the program has set or bound. It is *restored* after
 //!   captures (`emulation/state`).
@@ -94,6 +94,7 @@
 
 mod activity;
 mod advertise;
+mod capture_support;
 mod chain;
 mod command_buffers;
 mod creation;
@@ -108,7 +109,6 @@ mod identity;
 mod instance;
 pub mod interface;
 mod log;
-mod means;
 mod next;
 mod properties;
 mod recording;

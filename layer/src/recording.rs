@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use ash::vk;
 
+use crate::capture_support::CaptureSupport;
 use crate::emulation::Emulation;
 use crate::error::Error;
 use crate::instance::InstanceData;
-use crate::means::Means;
 use crate::next::next;
 use crate::translate::{Translation, Usages};
 use crate::withheld::{Functions, Templates};
@@ -86,12 +86,12 @@ impl Recording {
         physical_device: vk::PhysicalDevice,
         device: vk::Device,
         get: vk::PFN_vkGetDeviceProcAddr,
-        means: &Means,
+        support: &CaptureSupport,
     ) -> Result<(), Error> {
         let (functions, templates) = (Arc::clone(&self.functions), Arc::clone(&self.templates));
         // SAFETY: the caller's contract.
         let emulation = unsafe {
-            Emulation::load(instance, physical_device, device, get, means, functions, templates)
+            Emulation::load(instance, physical_device, device, get, support, functions, templates)
         }?;
         self.translation = Some(Translation::new(Usages::emulating(emulation.context().enabled())));
         self.emulation = Some(Arc::new(emulation));

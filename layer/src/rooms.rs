@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 const ROOMS: [&str; 7] = [
     "dispatch_keys error guard identity interface log next chain settings test_switches",
     "translate withheld",
-    "means features activity instance advertise properties creation",
+    "capture_support features activity instance advertise properties creation",
     "emulation",
     "command_buffers",
     "recording device",

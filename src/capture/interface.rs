@@ -11,10 +11,10 @@ use crate::spirv::declarations::{Declarations, Variable};
 use crate::spirv::entry_point::EntryPoint;
 use crate::spirv::types::{block_type, locations_of};
 
-/// The most elements of an array of blocks that are examined; a malicious module may have 2^32.
+/// The largest number of elements of an array of blocks that are examined; a malicious module may have 2^32.
 const MAX_BLOCKS: u32 = 64;
 
-/// The most outputs that an error lists.
+/// The largest number of outputs that an error lists.
 const MAX_LISTED: usize = 24;
 
 /// A variable of an entry point's interface, or a member of a block in the interface.

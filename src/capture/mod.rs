@@ -38,13 +38,13 @@ pub(crate) use written::Written;
 
 use crate::spirv::{Id, NumericClass};
 
-/// The most capture buffers of a shader.
+/// The largest number of capture buffers of a shader.
 pub const MAX_XFB_BUFFERS: usize = 4;
 
 /// The vertex streams of a geometry shader.
 pub const MAX_STREAMS: u32 = 4;
 
-/// The most bytes of a vertex's record in one buffer.
+/// The largest number of bytes of a vertex's record in one buffer.
 pub const MAX_XFB_STRIDE: u32 = 2048;
 
 /// Checks the stride of a buffer that an output is captured to.

@@ -183,7 +183,7 @@ names! {
         InputVertices "input_vertices",
         IsBatched "is_batched",
         IsFused "is_fused",
-        IsPlain "is_plain",
+        IsUnchecked "is_unchecked",
         KernelWidth "kernel_width",
         MayBeGeneral "may_be_general",
         MayBeIndexed "may_be_indexed",

@@ -25,7 +25,7 @@ pub(super) struct Inputs<'a> {
     declarations: &'a Declarations,
     vertex_input: &'a VertexInput,
     variables: Vec<Variable>,
-    /// The size of the data before the attribute descriptors in the table, in descriptors.
+    /// The number of table slots before the first attribute descriptor.
     first_in_table: u32,
     /// The attribute of each descriptor slot.
     pub(super) attributes: Vec<LoweredAttribute>,
@@ -45,8 +45,7 @@ type Given = [(BuiltIn, Id); 2];
 
 impl<'a> Inputs<'a> {
     /// The inputs as the vertex shader declared them. Variables that are not in its interface are
-    /// ignored. `first_in_table` is the size of the data before the attribute descriptors in the
-    /// table, in descriptors.
+    /// ignored. `first_in_table` is the number of table slots before the first attribute descriptor.
     pub(super) fn new(
         declarations: &'a Declarations,
         entry: &EntryPoint,

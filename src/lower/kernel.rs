@@ -241,7 +241,7 @@ impl Define for KernelStubs {
             | StubName::IsFused
             | StubName::MayBeGeneral
             | StubName::MayBeIndexed
-            | StubName::IsPlain
+            | StubName::IsUnchecked
             | StubName::MemoryBarrier
             | StubName::OutputVertices
             | StubName::PassVertex

@@ -162,7 +162,7 @@ impl Define for CaptureStubs<'_> {
             (StubName::MayBeIndexed, _) => may_occur(linker, self.spec_ids.indexed),
             (StubName::IsBatched, _) => is_chosen(linker, self.spec_ids.batched),
             (StubName::IsFused, _) => is_chosen(linker, self.spec_ids.fused),
-            (StubName::IsPlain, _) => is_chosen(linker, self.spec_ids.plain),
+            (StubName::IsUnchecked, _) => is_chosen(linker, self.spec_ids.unchecked),
             (StubName::MemoryBarrier, _) => memory_barrier(linker),
             (StubName::Arrive, _) => {
                 let [address] = stub.parameters()?;
@@ -276,7 +276,7 @@ pub(super) fn free_spec_ids(used: &BTreeSet<u32>) -> SpecIds {
         wide_loads: next(),
         wide_stores: next(),
         fused: next(),
-        plain: next(),
+        unchecked: next(),
         workgroup_size: next(),
     }
 }

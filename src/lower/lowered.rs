@@ -159,7 +159,7 @@ pub struct SpecIds {
     pub wide_stores: u32,
     /// A boolean, by default false: the dispatch has one draw of one instance without indices, and the CPU has
     /// checked that all its elements exist. Compute only.
-    pub plain: u32,
+    pub unchecked: u32,
     /// Invocations per workgroup; by default [`WorkgroupSizes::others`]. Compute only.
     pub workgroup_size: u32,
 }
@@ -245,7 +245,6 @@ impl Lowered {
     /// # Errors
     /// [`LowerError::DescriptorSet`] if the module uses that set or a later one; [`LowerError::Parse`] for words
     /// that are not those of a lowered module.
-    /// for words that lowering did not make.
     pub fn move_descriptor_set(&mut self, set: u32) -> Result<(), LowerError> {
         let LoweredKind::Compute(LoweredCompute { descriptor_set: Some(number), .. }) =
             &mut self.kind

@@ -71,7 +71,7 @@ pub struct Options<'a> {
 }
 
 impl Options<'_> {
-    /// Options for a device with the minimum limits, and a shader that is not after a vertex shader.
+    /// Options for a device with the minimum limits, without a vertex shader before the captured shader.
     pub const fn new() -> Self {
         Self { vertex_shader: None, max_output_components: MIN_OUTPUT_COMPONENTS }
     }

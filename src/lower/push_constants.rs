@@ -32,7 +32,7 @@ use crate::spirv::static_use::StaticUse;
 use crate::spirv::{Id, Module, Section, ids_of, result_of};
 use crate::sysval::AttributeDescriptor;
 
-/// The most bytes of push constants of a shader. No device supports more.
+/// The largest number of bytes of push constants of a shader. No device supports more.
 pub(super) const MAX_PUSH_CONSTANTS: u32 = 4096;
 
 /// [`Lowered::push_constants`](super::Lowered::push_constants) begins and ends at a multiple of
@@ -112,7 +112,8 @@ impl PushConstants {
         }
     }
 
-    /// The size of the data before the attribute descriptors in the table, in descriptors.
+    /// The size of the push constants in the table, in slots of the size of an attribute
+    /// descriptor.
     pub(super) const fn granules(&self) -> u32 {
         (self.range.end - self.range.start) / GRANULE
     }

@@ -15,7 +15,7 @@ use crate::spirv::emit::{Builder, Code};
 use crate::spirv::link::{LinkError, Linker, Stub};
 use crate::spirv::{Id, Section};
 
-/// The most records per invocation: a vertex of a strip is in up to three primitives.
+/// The largest number of records per invocation: a vertex of a strip is in up to three primitives.
 const RECORDS_PER_ITEM: u32 = 3;
 
 /// The size in bytes of the shared memory for vertices; it is larger if `VERTICES` vertices need more. With more
@@ -25,7 +25,7 @@ const RECORDS_PER_ITEM: u32 = 3;
 const BYTES: u32 = 2560;
 const VERTICES: u32 = 16;
 
-/// The most gaps in a record. Each gap costs one comparison per copied unit.
+/// The largest number of gaps in a record. Each gap costs one comparison per copied unit.
 const MAX_GAPS: usize = 4;
 
 /// Records of at least this many units are padded to an odd number of units, so that the stores of

@@ -399,7 +399,7 @@ impl ArenaAccess<'_> {
         }
     }
 
-    /// Returns what was taken since `mark`. No recorded command may use it.
+    /// Returns the memory that was taken since `mark`. No recorded command may use it.
     pub(super) fn rewind(&mut self, mark: Mark) {
         self.arena.rewind(mark);
     }

@@ -41,7 +41,7 @@ pub fn check_limit(
     }
 }
 
-/// Refuses `VK_WHOLE_SIZE`: captures need the size of a bound range in bytes.
+/// Returns an error for `VK_WHOLE_SIZE`: captures need the size of a bound range in bytes.
 pub(super) fn not_whole_size(
     what: impl FnOnce() -> String,
     size: vk::DeviceSize,

@@ -142,9 +142,9 @@ pub struct IndexBuffer {
     pub buffer: vk::Buffer,
     /// Bytes from the start of the buffer, a multiple of the size of an index.
     pub offset: u64,
-    /// Bytes. `VK_WHOLE_SIZE` is refused. On the compute backend indices beyond the range are 0, and
-    /// without [`byte_loads`](super::RequiredFeatures::byte_loads) shaders read whole dwords: then the
-    /// buffer must contain the range rounded up to the next multiple of 4 bytes
+    /// Bytes. `VK_WHOLE_SIZE` is an error. On the compute backend indices beyond the range are 0. Without
+    /// [`byte_loads`](super::RequiredFeatures::byte_loads) its shaders read whole dwords: then the buffer
+    /// must contain the range rounded up to the next multiple of 4 bytes
     /// ([`RuntimeError::PartialDword`](super::RuntimeError::PartialDword)). On the native backend the
     /// rules of the device apply, and the range ends at the end of the buffer.
     pub size: u64,

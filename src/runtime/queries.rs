@@ -8,7 +8,7 @@
 //! writes each dword of its values together with a number, in one store; each end has a different
 //! number. If the host reads the same number everywhere, before and after it reads the dwords, all
 //! dwords belong to that end.
-//! belong to that end.
+//!
 //! Vulkan also does not guarantee that a store of 8 aligned bytes reaches the host as a whole, but on
 //! GPUs it does. With descriptors and on llvmpipe it is two stores: there, the number is stored after
 //! the dword and after a barrier.

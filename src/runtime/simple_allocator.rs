@@ -26,7 +26,7 @@ use super::{
 /// # } }
 /// ```
 ///
-/// Dropping it frees nothing: what was allocated belongs to the buffers and arenas.
+/// Dropping it frees nothing: all memory belongs to the buffers and arenas.
 #[derive(Debug, Clone)]
 pub struct SimpleAllocator {
     context: Context,

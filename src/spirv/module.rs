@@ -499,7 +499,7 @@ impl Module {
     }
 }
 
-/// The most operands of an instruction: its word count has 16 bits.
+/// The largest number of operands of an instruction: its word count has 16 bits.
 pub const MAX_OPERANDS: usize = u16::MAX as usize - 1;
 
 /// Appends an instruction. Operands beyond [`MAX_OPERANDS`] are left out.

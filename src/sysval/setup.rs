@@ -241,8 +241,8 @@ pub struct DrawRestarts {
     pub limit: u32,
     /// The number of the draw's indices before the first restart, or 2^32 - 1.
     pub head: u32,
-    /// What to subtract, modulo 2^32, from the table's primitive counts after that restart, to get the counts within
-    /// the draw.
+    /// What to subtract, modulo 2^32, from the table's primitive counts after the draw's first restart, to get the
+    /// counts within the draw.
     pub before: u32,
     /// The address of the table.
     pub table: Address,

@@ -46,7 +46,7 @@ enum Destination {
 /// Where an unobserved command goes. The value can be copied, so it cannot borrow the command
 /// buffer's state mutably, as [withholding](Recorded::record) a command requires.
 #[derive(Clone, Copy)]
-pub(crate) enum Straight<'a> {
+pub(crate) enum UnobservedRoute<'a> {
     /// To the driver's function.
     Driver(&'a Functions),
     /// To the withheld commands.
@@ -151,10 +151,10 @@ impl Recorded {
     /// Returns where a command goes that captures need not observe. `None` while a capture is being
     /// recorded.
     #[inline]
-    pub(super) fn straight(&self) -> Option<Straight<'_>> {
+    pub(super) fn unobserved_route(&self) -> Option<UnobservedRoute<'_>> {
         match self.destination {
-            Destination::Driver => Some(Straight::Driver(&self.functions)),
-            Destination::Withheld => Some(Straight::Withheld),
+            Destination::Driver => Some(UnobservedRoute::Driver(&self.functions)),
+            Destination::Withheld => Some(UnobservedRoute::Withheld),
             Destination::Unsettled => None,
         }
     }

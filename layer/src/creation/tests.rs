@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use vkxfb::runtime::AddressSource;
 
 use super::*;
-use crate::means::Means;
-use crate::means::tests::capabilities;
+use crate::capture_support::CaptureSupport;
+use crate::capture_support::tests::capabilities;
 
 type Type = vk::StructureType;
 
@@ -159,7 +159,7 @@ unsafe fn see(info: &vk::DeviceCreateInfo<'_>) -> Seen {
 }
 
 /// Prepares the creation of a device, and returns what the next in the chain sees.
-fn creates(program: &Program, means: &Means) -> Result<(Seen, bool), Error> {
+fn creates(program: &Program, support: &CaptureSupport) -> Result<(Seen, bool), Error> {
     let mut structures: Vec<_> =
         program.structures.iter().map(|(kind, set)| structure(*kind, *set)).collect();
     let first = chained(&mut structures);
@@ -172,7 +172,7 @@ fn creates(program: &Program, means: &Means) -> Result<(Seen, bool), Error> {
     let result = unsafe {
         let wishes = Wishes::new(&info);
         let captures = wishes.has_extension();
-        Creation::new(&wishes, captures.then_some(&means.required)).map(|mut creation| {
+        Creation::new(&wishes, captures.then_some(&support.required)).map(|mut creation| {
             let is_unchanged = creation.is_unchanged();
             let below = creation.info();
             assert_eq!(
@@ -186,21 +186,21 @@ fn creates(program: &Program, means: &Means) -> Result<(Seen, bool), Error> {
     result
 }
 
-fn by_addresses() -> Means {
-    Means::new(capabilities()).unwrap()
+fn by_addresses() -> CaptureSupport {
+    CaptureSupport::new(capabilities()).unwrap()
 }
 
-fn by_descriptors() -> Means {
+fn by_descriptors() -> CaptureSupport {
     let mut capabilities = capabilities();
     capabilities.buffer_device_address = None;
-    Means::new(capabilities).unwrap()
+    CaptureSupport::new(capabilities).unwrap()
 }
 
 proptest! {
     #[test]
     fn the_driver_sees_what_it_has_and_captures_need(program in program(), descriptors: bool) {
-        let means = if descriptors { by_descriptors() } else { by_addresses() };
-        let (seen, captures) = creates(&program, &means).unwrap();
+        let support = if descriptors { by_descriptors() } else { by_addresses() };
+        let (seen, captures) = creates(&program, &support).unwrap();
         let mut types = seen.types.clone();
         types.sort_unstable();
         types.dedup();
@@ -255,11 +255,11 @@ fn extensions_of_captures_are_added_once() {
     let mut capabilities = capabilities();
     capabilities.api_version = vk::API_VERSION_1_0;
     capabilities.buffer_device_address = Some(AddressSource::Extension);
-    let means = Means::new(capabilities).unwrap();
+    let support = CaptureSupport::new(capabilities).unwrap();
     let names = vec![c"VK_KHR_buffer_device_address", ext::transform_feedback::NAME];
     let structures = vec![(0, true), (3, false)];
     let program = Program { structures, extensions: names, enabled: None };
-    let (seen, captures) = creates(&program, &means).unwrap();
+    let (seen, captures) = creates(&program, &support).unwrap();
     assert!(captures && seen.addresses);
     let expected = [c"VK_KHR_buffer_device_address", c"VK_KHR_device_group"];
     assert_eq!(seen.extensions, expected.map(CStr::to_owned));

@@ -55,7 +55,7 @@ impl Memory {
 
 /// Locks the allocator for each allocation, not while a whole capture is recorded with a growing
 /// arena.
-/// SAFETY: the memory comes from the allocator, which fulfils the contract.
+// SAFETY: the memory comes from the allocator, which fulfils the contract.
 unsafe impl MemoryAllocator for Memory {
     unsafe fn allocate(
         &mut self,

@@ -4,7 +4,7 @@
 use ash::vk;
 
 use super::entry::{hooks, with_device};
-use super::plain;
+use super::unobserved;
 use crate::chain::slice;
 use crate::command_buffers::{Recorded, with_arguments};
 use crate::translate::barriers::{self, Dependency, RenderPassScope};
@@ -250,7 +250,7 @@ unsafe extern "system" fn write_timestamp(
     query: u32,
 ) {
     // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe { plain::write_timestamp(command_buffer, single32(stage), pool, query) }
+    unsafe { unobserved::write_timestamp(command_buffer, single32(stage), pool, query) }
 }
 
 unsafe extern "system" fn write_timestamp2(
@@ -260,7 +260,7 @@ unsafe extern "system" fn write_timestamp2(
     query: u32,
 ) {
     // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe { plain::write_timestamp2(command_buffer, single(stage), pool, query) }
+    unsafe { unobserved::write_timestamp2(command_buffer, single(stage), pool, query) }
 }
 
 unsafe extern "system" fn write_buffer_marker(
@@ -272,7 +272,7 @@ unsafe extern "system" fn write_buffer_marker(
 ) {
     let stage = single32(stage);
     // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe { plain::write_buffer_marker_amd(command_buffer, stage, buffer, offset, marker) }
+    unsafe { unobserved::write_buffer_marker_amd(command_buffer, stage, buffer, offset, marker) }
 }
 
 unsafe extern "system" fn write_buffer_marker2(
@@ -284,7 +284,7 @@ unsafe extern "system" fn write_buffer_marker2(
 ) {
     let stage = single(stage);
     // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe { plain::write_buffer_marker2_amd(command_buffer, stage, buffer, offset, marker) }
+    unsafe { unobserved::write_buffer_marker2_amd(command_buffer, stage, buffer, offset, marker) }
 }
 
 macro_rules! submits {

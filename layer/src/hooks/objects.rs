@@ -91,14 +91,14 @@ creates! {
     create_render_pass "vkCreateRenderPass" RenderPassCreateInfo RenderPass
         |device, translation, info, arena| {
             let also_compute = Kind::RenderPass.is_translated();
-            let (info, around) = passes::render_pass(info, also_compute, arena);
-            (info, move |created| translation.render_passes.created(created, around))
+            let (info, barriers) = passes::render_pass(info, also_compute, arena);
+            (info, move |created| translation.render_passes.created(created, barriers))
         };
     create_render_pass2 "vkCreateRenderPass2" RenderPassCreateInfo2 RenderPass
         |device, translation, info, arena| {
             let also_compute = Kind::RenderPass.is_translated();
-            let (info, around) = passes::render_pass2(info, also_compute, arena);
-            (info, move |created| translation.render_passes.created(created, around))
+            let (info, barriers) = passes::render_pass2(info, also_compute, arena);
+            (info, move |created| translation.render_passes.created(created, barriers))
         };
 }
 

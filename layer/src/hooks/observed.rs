@@ -9,11 +9,13 @@ use vkxfb::runtime::{
 
 use super::entry::hooks;
 use crate::chain::slice;
-use crate::command_buffers::{Recorded, Straight, fail, hoisted, observe, straight, track, with};
+use crate::command_buffers::{
+    Recorded, UnobservedRoute, fail, hoisted, observe, track, unobserved_route, with,
+};
 use crate::device::DeviceData;
 use crate::emulation::captures::Forward;
 use crate::emulation::state::BUFFERS;
-use crate::translate::Around;
+use crate::translate::CaptureBarriers;
 use crate::withheld::{Commands, OutOfMemory};
 
 /// The layer's decision about what to pass on for a command.
@@ -38,7 +40,7 @@ impl Outcome for Forward {
 macro_rules! unless_active {
     (always $($rest:tt)*) => {};
     (while_active $name:ident ($command_buffer:ident, $($parameter:ident: $ty:ty),*)) => {
-        // A separate function, so that the path straight to the driver need not save registers.
+        // A separate function, so that the direct path to the driver need not save registers.
         #[inline(never)]
         unsafe extern "system" fn withhold(
             $command_buffer: vk::CommandBuffer,
@@ -51,13 +53,13 @@ macro_rules! unless_active {
                 });
             }
         }
-        match straight($command_buffer) {
-            Some(Straight::Driver(functions)) => {
+        match unobserved_route($command_buffer) {
+            Some(UnobservedRoute::Driver(functions)) => {
                 if let Some(function) = functions.$name {
                     return function($command_buffer, $($parameter),*);
                 }
             }
-            Some(Straight::Withheld) => return withhold($command_buffer, $($parameter),*),
+            Some(UnobservedRoute::Withheld) => return withhold($command_buffer, $($parameter),*),
             None => {}
         }
     };
@@ -438,11 +440,11 @@ observed! {
         c.forget_state();
     };
     always begin_render_pass(info: *const vk::RenderPassBeginInfo<'static>, _contents: vk::SubpassContents)
-    |c, cmd| c.begin_pass(around(cmd, info));
+    |c, cmd| c.begin_pass(capture_barriers(cmd, info));
     always begin_render_pass2(
         info: *const vk::RenderPassBeginInfo<'static>,
         _begin: *const vk::SubpassBeginInfo<'static>,
-    ) |c, cmd| c.begin_pass(around(cmd, info));
+    ) |c, cmd| c.begin_pass(capture_barriers(cmd, info));
     always begin_rendering(info: *const vk::RenderingInfo<'static>) |c, _cmd| {
         c.begin_rendering(info.as_ref().map(|info| info.flags).unwrap_or_default());
     };
@@ -479,14 +481,19 @@ ending! {
 ///
 /// # Safety
 /// The structure is valid, and its render pass belongs to the device of the command buffer.
-unsafe fn around(cmd: vk::CommandBuffer, info: *const vk::RenderPassBeginInfo<'_>) -> Around {
+unsafe fn capture_barriers(
+    cmd: vk::CommandBuffer,
+    info: *const vk::RenderPassBeginInfo<'_>,
+) -> CaptureBarriers {
     // SAFETY: the caller's contract.
     unsafe {
         let device = DeviceData::of(cmd);
         let translation = device.as_ref().and_then(|device| device.translation());
         match (translation, info.as_ref()) {
-            (Some(translation), Some(info)) => translation.render_passes.around(info.render_pass),
-            _ => Around::default(),
+            (Some(translation), Some(info)) => {
+                translation.render_passes.barriers_of(info.render_pass)
+            }
+            _ => CaptureBarriers::default(),
         }
     }
 }

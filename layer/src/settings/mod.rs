@@ -47,8 +47,8 @@ pub(crate) struct Settings {
     pub(crate) log: String,
     /// The shaders of captures are optimized before the driver compiles them.
     pub(crate) optimize_shaders: bool,
-    /// The layer is active where the driver's extension lacks queries, draws of what was captured,
-    /// or the streams of geometry shaders.
+    /// The layer is active if the driver's extension lacks queries, draws of captured vertices, or
+    /// the streams of geometry shaders.
     pub(crate) replace_partial: bool,
     /// On devices where the layer is active, all passes are withheld and recorded when they end,
     /// and the driver captures. For tests, and to measure the cost of withholding.
@@ -163,7 +163,7 @@ impl FromValue for Filter {
 }
 
 /// Settings from one source: names, values and origins. The first value that can be parsed counts.
-type Found = Vec<(String, Value, Origin)>;
+type GivenSettings = Vec<(String, Value, Origin)>;
 
 /// Where settings are read from.
 pub(crate) struct Sources<'a> {
@@ -172,7 +172,7 @@ pub(crate) struct Sources<'a> {
     /// The working directory; empty for the working directory of the process.
     working_directory: PathBuf,
     /// The settings that the program passes.
-    api: Found,
+    api: GivenSettings,
 }
 
 impl Sources<'static> {
@@ -194,8 +194,8 @@ impl Sources<'_> {
     }
 
     /// Returns the settings in the environment.
-    fn environment(&self) -> Found {
-        let mut found = Found::new();
+    fn environment(&self) -> GivenSettings {
+        let mut found = GivenSettings::new();
         for name in NAMES {
             for variable in environment_variables(name) {
                 if let Some(value) = self.variable(&variable) {
@@ -251,7 +251,7 @@ impl Settings {
 
 /// Returns the first value for a name that can be parsed.
 fn first<T: FromValue>(
-    found: &Found,
+    found: &GivenSettings,
     name: &'static str,
     problems: &mut Vec<Problem>,
 ) -> Option<T> {

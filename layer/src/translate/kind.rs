@@ -12,13 +12,13 @@ pub(crate) enum Kind {
     RenderPass,
     /// `vkQueueSubmit*`
     Submit,
-    /// Before the captures of a pass, for the dependencies of its render pass: `Around::before`.
+    /// Before the captures of a pass, for the dependencies of its render pass: `CaptureBarriers::before`.
     BeforeCaptures,
     /// Between captures.
     BetweenCaptures,
-    /// After the captures of a pass, before commands that wait for them: `Around::after_captures`.
+    /// After the captures of a pass, before commands that wait for them: `CaptureBarriers::after_captures`.
     AfterCaptures,
-    /// After the pass and its captures: `Around::after_pass`.
+    /// After the pass and its captures: `CaptureBarriers::after_pass`.
     AfterPass,
 }
 

@@ -21,7 +21,7 @@ pub(crate) mod usages;
 
 pub(crate) use self::kind::Kind;
 pub(crate) use self::memory::{Arena, OUT_OF_MEMORY};
-pub(crate) use self::passes::Around;
+pub(crate) use self::passes::CaptureBarriers;
 use self::passes::RenderPasses;
 pub(crate) use self::usages::Usages;
 

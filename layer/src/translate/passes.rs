@@ -98,7 +98,7 @@ impl Barrier {
 
 /// The barriers around captures that the dependencies of a render pass require.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Around {
+pub(crate) struct CaptureBarriers {
     /// Before the first capture: from dependencies of `VK_SUBPASS_EXTERNAL` to a subpass.
     pub(crate) before: Barrier,
     /// After the last capture: from dependencies within the pass, whose draws may read captured
@@ -118,7 +118,7 @@ pub(crate) struct Around {
     pub(crate) orders_captures: bool,
 }
 
-impl Around {
+impl CaptureBarriers {
     /// Adds a dependency, with the scopes that the application gave.
     fn add(&mut self, source: (u32, Scope), destination: (u32, Scope)) {
         let (src, dst) = (external(source.1), external(destination.1));
@@ -171,17 +171,17 @@ pub(crate) unsafe fn render_pass<'a>(
     info: &vk::RenderPassCreateInfo<'a>,
     also_compute: bool,
     arena: &Arena,
-) -> (vk::RenderPassCreateInfo<'a>, Around) {
+) -> (vk::RenderPassCreateInfo<'a>, CaptureBarriers) {
     // SAFETY: the caller's contract.
     let dependencies = unsafe { slice(info.p_dependencies, info.dependency_count) };
-    let mut around = Around::default();
+    let mut barriers = CaptureBarriers::default();
     let translated = arena.map(dependencies, |dependency| {
         let source = Scope::new32(dependency.src_stage_mask, dependency.src_access_mask);
         let destination = Scope::new32(dependency.dst_stage_mask, dependency.dst_access_mask);
         let source = (dependency.src_subpass, source);
         let destination = (dependency.dst_subpass, destination);
         if also_compute {
-            around.add(source, destination);
+            barriers.add(source, destination);
         }
         let (src, dst) = declared(source, destination, also_compute);
         // The translation adds only bits of 32-bit masks.
@@ -193,7 +193,7 @@ pub(crate) unsafe fn render_pass<'a>(
             ..*dependency
         }
     });
-    (vk::RenderPassCreateInfo { p_dependencies: translated.as_ptr(), ..*info }, around)
+    (vk::RenderPassCreateInfo { p_dependencies: translated.as_ptr(), ..*info }, barriers)
 }
 
 /// Translates the argument of `vkCreateRenderPass2`.
@@ -204,10 +204,10 @@ pub(crate) unsafe fn render_pass2<'a>(
     info: &vk::RenderPassCreateInfo2<'a>,
     also_compute: bool,
     arena: &Arena,
-) -> (vk::RenderPassCreateInfo2<'a>, Around) {
+) -> (vk::RenderPassCreateInfo2<'a>, CaptureBarriers) {
     // SAFETY: the caller's contract.
     let dependencies = unsafe { slice(info.p_dependencies, info.dependency_count) };
-    let mut around = Around::default();
+    let mut barriers = CaptureBarriers::default();
     let translated = arena.map(dependencies, |dependency| {
         let own = (
             Scope::new32(dependency.src_stage_mask, dependency.src_access_mask),
@@ -224,7 +224,7 @@ pub(crate) unsafe fn render_pass2<'a>(
             )
         });
         if also_compute {
-            around.add((from, source), (to, destination));
+            barriers.add((from, source), (to, destination));
         }
         let p_next = match barrier {
             None => dependency.p_next,
@@ -251,26 +251,26 @@ pub(crate) unsafe fn render_pass2<'a>(
             ..*dependency
         }
     });
-    (vk::RenderPassCreateInfo2 { p_dependencies: translated.as_ptr(), ..*info }, around)
+    (vk::RenderPassCreateInfo2 { p_dependencies: translated.as_ptr(), ..*info }, barriers)
 }
 
 /// The render passes of a device that require barriers around captures.
 #[derive(Debug, Default)]
-pub(crate) struct RenderPasses(RwLock<HashMap<vk::RenderPass, Around>>);
+pub(crate) struct RenderPasses(RwLock<HashMap<vk::RenderPass, CaptureBarriers>>);
 
 impl RenderPasses {
     /// Returns the barriers that a render pass requires.
-    pub(crate) fn around(&self, render_pass: vk::RenderPass) -> Around {
+    pub(crate) fn barriers_of(&self, render_pass: vk::RenderPass) -> CaptureBarriers {
         let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
         all.get(&render_pass).copied().unwrap_or_default()
     }
 
-    pub(crate) fn created(&self, render_pass: vk::RenderPass, around: Around) {
+    pub(crate) fn created(&self, render_pass: vk::RenderPass, barriers: CaptureBarriers) {
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
         // The handle may have been that of a destroyed render pass.
-        match around == Around::default() {
+        match barriers == CaptureBarriers::default() {
             true => all.remove(&render_pass),
-            false => all.insert(render_pass, around),
+            false => all.insert(render_pass, barriers),
         };
     }
 

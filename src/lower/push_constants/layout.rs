@@ -15,7 +15,8 @@ use crate::spirv::Id;
 use crate::spirv::NumericClass;
 use crate::spirv::declarations::{Declarations, Type, Variable};
 
-/// The most types that are visited for one value. Only types without any bytes can exceed it.
+/// The largest number of types that are visited for one value. Only types without any bytes can
+/// exceed it.
 const MAX_STEPS: u32 = 1 << 14;
 
 /// Size in bytes of a `PhysicalStorageBuffer` pointer.

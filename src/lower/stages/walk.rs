@@ -26,8 +26,9 @@ const MAX_WORDS: usize = 1 << 17;
 /// The largest depth of calls. Valid modules have no recursion.
 const MAX_CALLS: usize = 64;
 
-/// The number of primitives, with `vertices` vertices each, that a shader emits to stream 0, if every run emits the
-/// same number. `None` if it emits more vertices than the `most` that it declares, which is undefined.
+/// The number of primitives, with `vertices` vertices each, that a shader emits to stream 0, if the code shows that
+/// every run emits the same number; otherwise `None`. Also `None` if it emits more vertices than `most`, which it
+/// declares: that is undefined.
 pub(super) fn always_emitted(
     module: &Module,
     function: Id,
@@ -294,8 +295,8 @@ impl<'s> Walk<'s> {
         self.spend(1 + lost.len()).is_some()
     }
 
-    /// What is unknown after code: its results, and the variables that it or functions that it calls may store to.
-    /// `None` if the code may emit, or be left in another way.
+    /// The values that are unknown after code: its results, and the variables that it or the functions that it calls
+    /// may store to. `None` if the code may emit, or be left in another way.
     fn lost_by(
         &mut self,
         function: &'s Function,

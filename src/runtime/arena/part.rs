@@ -154,7 +154,7 @@ impl Part {
         Level { current: self.current, used: self.taken() }
     }
 
-    /// Returns what was taken since `level` was read.
+    /// Returns the memory that was taken since `level` was read.
     pub(super) fn rewind(&mut self, level: Level) {
         self.current = level.current;
         for (number, block) in self.blocks.iter_mut().enumerate().skip(level.current) {
@@ -315,7 +315,7 @@ impl Part {
     ) -> Result<Suballocation, RuntimeError> {
         let place = self.take(bytes as u64)?;
         if let Some(block) = self.blocks.get_mut(self.current) {
-            // The device reads only memory that was taken before. Memory is not written again
+            // SAFETY: the device reads only memory that was taken before. Memory is not written again
             // before `Arena::reset`, which requires that the device has finished reading.
             write(unsafe { block.buffer.mapped_part_mut(place.offset, bytes as u64) });
         }

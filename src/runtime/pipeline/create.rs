@@ -175,11 +175,11 @@ impl PipelineSpecialization {
             constants.push(ids.workgroup_size, key.workgroup_size(&compute.workgroup_sizes));
             for (id, value) in [
                 (ids.restart, key.restart),
-                (ids.general, key.source == Source::Placed),
+                (ids.general, key.source == Source::General),
                 (ids.indexed, key.indexed),
                 (ids.batched, key.source == Source::Listed),
                 (ids.fused, key.source == Source::Fused),
-                (ids.plain, is_pushed && !key.checked),
+                (ids.unchecked, is_pushed && !key.checked),
             ] {
                 constants.push(id, value.into());
             }

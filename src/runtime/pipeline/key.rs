@@ -33,7 +33,7 @@ pub(in crate::runtime) enum Source {
     /// attribute begin within 4 GiB.
     Listed,
     /// Memory, with draws that a kernel placed; or push constants, with any one draw that the CPU placed.
-    Placed,
+    General,
     /// Push constants: one draw that its workgroups place. All elements of an attribute begin within 4 GiB.
     Fused,
 }
@@ -41,7 +41,7 @@ pub(in crate::runtime) enum Source {
 impl Key {
     /// A pipeline for any draws without primitive restart.
     pub(in crate::runtime) const ANY: Self = Self {
-        source: Source::Placed,
+        source: Source::General,
         indexed: true,
         restart: false,
         checked: true,
@@ -71,7 +71,7 @@ impl Key {
         match (self.source, self.restart) {
             (_, true) => sizes.restarted,
             (Source::Listed, false) => sizes.batched,
-            (Source::Pushed | Source::Placed | Source::Fused, false) => sizes.others,
+            (Source::Pushed | Source::General | Source::Fused, false) => sizes.others,
         }
     }
 }

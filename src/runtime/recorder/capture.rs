@@ -4,7 +4,7 @@ use ash::vk;
 
 use super::collect::{Collected, Collector, Streams};
 use super::plan::Plan;
-use super::play::{After, CaptureOrder, Places, Playback, Player};
+use super::play::{CaptureOrder, Continuation, Places, Playback, Player};
 use super::{CaptureDesc, Captured, Inner, Recorded, Recorder};
 use crate::capture::{MAX_STREAMS, MAX_XFB_BUFFERS};
 use crate::runtime::arena::Suballocation;
@@ -12,7 +12,7 @@ use crate::runtime::parameters::CounterBuffer;
 use crate::runtime::{ArenaAccess, Context, Kernels, RuntimeError};
 use crate::sysval::Address;
 
-/// A compute capture as a value: what is bound, and the draws since Begin.
+/// A compute capture as a value: the bound state, and the draws since Begin.
 ///
 /// It borrows nothing, so an application can keep it with the other state of a command buffer, and
 /// collect draws between any other commands. [`recorder`](Self::recorder) returns a recorder that
@@ -40,7 +40,7 @@ pub struct Capture {
 }
 
 /// For each recorded stream, the state after its last draw.
-type StreamsAfter = [Option<After>; MAX_STREAMS as usize];
+type StreamContinuations = [Option<Continuation>; MAX_STREAMS as usize];
 
 /// The state of a command buffer after a flush.
 #[derive(Debug, Clone, Copy)]
@@ -247,7 +247,7 @@ impl Capture {
     }
 
     /// Discards the recorded draws of some streams, which continue after these draws.
-    fn go_on(&mut self, playback: &Playback<'_>, after: &StreamsAfter) {
+    fn go_on(&mut self, playback: &Playback<'_>, after: &StreamContinuations) {
         let Playback { cmd, recorded, sets_disturbed, layout, .. } = *playback;
         let mut positions = self.flushed.map(|flushed| flushed.positions).unwrap_or_default();
         let streams = self.streams.all_mut().iter_mut();
@@ -259,7 +259,7 @@ impl Capture {
         self.flushed = Some(Flushed { cmd, recorded, sets_disturbed, layout, positions });
     }
 
-    /// Ends the capture, and records what was not flushed.
+    /// Ends the capture, and records the draws that were not flushed.
     ///
     /// # Errors
     /// As [`end`](Self::end) and [`play`](Self::play). The draws then stay collected.
@@ -291,9 +291,9 @@ impl Capture {
         &mut self,
         playback: &mut Playback<'_>,
         is_end: bool,
-    ) -> Result<StreamsAfter, RuntimeError> {
+    ) -> Result<StreamContinuations, RuntimeError> {
         self.streams.check_begun()?;
-        let mut all = StreamsAfter::default();
+        let mut all = StreamContinuations::default();
         let count = self.streams.all().len();
         for (stream, after) in all.iter_mut().enumerate().take(count) {
             // SAFETY: the caller's contract.
@@ -323,7 +323,7 @@ impl Capture {
         playback: &mut Playback<'_>,
         stream: usize,
         is_end: bool,
-    ) -> Result<After, RuntimeError> {
+    ) -> Result<Continuation, RuntimeError> {
         let Self { streams, plan, places, kernels, flushed, .. } = self;
         let earlier = flushed.and_then(|flushed| flushed.positions.get(stream).copied().flatten());
         let Some(collector) = streams.all_mut().get_mut(stream) else {
@@ -382,7 +382,7 @@ impl Capture {
 }
 
 /// The result of a stream, if the CPU knows it.
-fn captured(collector: &Collector, after: &After) -> Option<Captured> {
+fn captured(collector: &Collector, after: &Continuation) -> Option<Captured> {
     let position = |target| after.position.in_buffer(&target).unwrap_or_default();
     let targets = collector.collected.targets;
     let positions = targets.map(|target| target.map_or(0, position));
@@ -408,10 +408,10 @@ impl Recording<'_> {
         &mut self,
         playback: &mut Playback<'_>,
         counters: [Address; MAX_XFB_BUFFERS],
-    ) -> Result<After, RuntimeError> {
+    ) -> Result<Continuation, RuntimeError> {
         let Self { plan, places, kernels, collector, earlier } = self;
         let Collector { ctx, collected, bindings, table, .. } = &mut **collector;
-        let mut after = After {
+        let mut after = Continuation {
             position: collected.position,
             positions: *earlier,
             captured: collected.captured,

@@ -12,10 +12,10 @@
 //!
 //! The compute backend has three phases, which a [`Capture`] connects:
 //!
-//! | phase | what it makes | from |
+//! | phase | result | made from |
 //! |---|---|---|
 //! | collect | values, in the order in which they are drawn | what the application binds and draws |
-//! | plan | what is recorded and the memory that it takes, without Vulkan handles | these values |
+//! | plan | the steps to record and the memory that they take, without Vulkan handles | these values |
 //! | play | commands | the plan, and the handles that were collected beside the values |
 //!
 //! It collects draws because recording them together is cheaper. If the CPU knows everything (direct draws into

@@ -302,8 +302,8 @@ impl<'m> Body<'_, 'm> {
 
     /// Any other instruction may read through its pointer operands.
     fn escape(&mut self, i: Instruction<'_>) {
-        // Few instructions have pointer operands, and a literal may be equal to the id of a
-        // pointer.
+        // A quick test: few instructions have pointer operands. A literal may be equal to the id of
+        // a pointer, so this finds too many.
         if !i.operands().iter().any(|word| self.pointers.get(Id(*word)).is_some()) {
             return;
         }

@@ -8,7 +8,7 @@ use spirv::Op;
 
 use super::{Instruction, Module, ParseError, ParseErrorKind, Section, Span};
 
-/// The most words of expanded groups. Only modules made to exhaust memory need more.
+/// The largest number of words of expanded groups. Only modules made to exhaust memory need more.
 pub(super) const MAX_WORDS: usize = 1 << 20;
 
 /// Expands the groups of a module that was just parsed.

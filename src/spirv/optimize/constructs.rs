@@ -22,7 +22,7 @@ impl<'s> Walk<'s, '_> {
             Some(Op::Branch) => self.go(frame, label, terminator.id(0)),
             Some(Op::BranchConditional) => {
                 let (yes, no) = (terminator.id(1), terminator.id(2));
-                let condition = self.plain(terminator.id(0))?;
+                let condition = self.lookup_value(terminator.id(0))?;
                 match self.values.bool(condition) {
                     _ if yes == no => self.go(frame, label, yes),
                     Some(true) => self.go(frame, label, yes),
@@ -44,7 +44,7 @@ impl<'s> Walk<'s, '_> {
             },
             Some(Op::Return) => self.give_back(frame, NOTHING),
             Some(Op::ReturnValue) => {
-                let value = self.plain(terminator.id(0))?;
+                let value = self.lookup_value(terminator.id(0))?;
                 self.give_back(frame, value)
             }
             Some(op) => {
@@ -216,7 +216,7 @@ impl<'s> Walk<'s, '_> {
         let mut phis = Vec::new();
         for i in source.phis(block) {
             let of = |edge: &Edge| phi_value(i, edge.from).ok_or_else(|| frame.refuse());
-            let (a, b) = (self.plain(of(yes)?)?, self.plain(of(no)?)?);
+            let (a, b) = (self.lookup_value(of(yes)?)?, self.lookup_value(of(no)?)?);
             if a != b && self.values.scalar_type(i.id(0)).is_none() {
                 return Ok(false);
             }
@@ -259,7 +259,7 @@ impl<'s> Walk<'s, '_> {
         merge: Id,
         terminator: Instruction<'_>,
     ) -> Result<Step, Stop> {
-        let selector = self.plain(terminator.id(0))?;
+        let selector = self.lookup_value(terminator.id(0))?;
         let ty = self.values.type_of(selector).and_then(|ty| self.values.scalar_type(ty));
         // Literals of other types may have more words.
         let Some(Scalar::Int { width: 32, .. }) = ty else { return Err(frame.refuse()) };

@@ -50,7 +50,7 @@ impl<'s> Walk<'s, '_> {
             open.push((Ok(leaf), place, id, ty));
         }
         for i in self.known.source.phis(block) {
-            let value = self.plain(i.id(1))?;
+            let value = self.lookup_value(i.id(1))?;
             let place = self.values.words.len() + 5;
             let id = self.values.define(Op::Phi, i.id(0), &[value.0, before.0, 0, 0]);
             self.annotate(i.id(1), id);
@@ -93,7 +93,7 @@ impl<'s> Walk<'s, '_> {
                     Ok(leaf) => edge.state.get(leaf).copied().unwrap_or(NOTHING),
                     Err(phi) => {
                         let value = phi_value(phi, edge.from).ok_or_else(|| frame.refuse())?;
-                        self.plain(value)?
+                        self.lookup_value(value)?
                     }
                 };
                 let value = match value {

@@ -197,7 +197,8 @@ fn step(values: &mut Values<'_>, from: Id, path: &[u32]) -> Option<(Id, Vec<u32>
             if let Some(rest) = path.strip_prefix(to) {
                 return Some((object, rest.to_vec()));
             }
-            // Either a part of the part was replaced, or nothing of it was.
+            // If the insertion is outside of the part, the part is that of the base. If it is
+            // within the part, it is not known.
             (!to.starts_with(path)).then(|| (base, path.to_vec()))
         }
         Op::CompositeExtract => Some((Id(operands[2]), [operands.get(3..)?, path].concat())),

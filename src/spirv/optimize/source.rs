@@ -364,7 +364,7 @@ impl<'m> Source<'m> {
                 } else if i.is(Op::FunctionCall) {
                     let arguments = i.operands().iter().skip(3);
                     stored.extend(arguments.map(|argument| self.root(Id(*argument))));
-                    // The stores of functions that it calls, anywhere in them.
+                    // All stores of the functions that it calls.
                     if let Some(callee) = self.functions.get(&i.id(2))
                         && seen.insert(i.id(2))
                     {

@@ -262,7 +262,7 @@ impl<'s, 'm> Walk<'s, 'm> {
         let mut values = Vec::with_capacity(edges.len());
         for edge in edges {
             let value = phi_value(i, edge.from).ok_or_else(|| frame.refuse())?;
-            values.push((self.plain(value)?, edge.block));
+            values.push((self.lookup_value(value)?, edge.block));
         }
         let end = self.values.words.len();
         let id = self.join_values(i.id(0), &values);
@@ -292,7 +292,7 @@ impl<'s, 'm> Walk<'s, 'm> {
 
     /// The output id that replaces an id of the source. It must not be a pointer into a tracked
     /// variable.
-    pub(super) fn plain(&self, id: Id) -> Result<Id, Stop> {
+    pub(super) fn lookup_value(&self, id: Id) -> Result<Id, Stop> {
         let id = self.lookup(id);
         match self.tracked.pointer(id) {
             Some(pointer) => Err(Stop::Untrack(pointer.variable)),
@@ -340,7 +340,7 @@ impl<'s, 'm> Walk<'s, 'm> {
             (Op::Store, ..) => {
                 let pointer = self.lookup(i.id(0));
                 if let Some(pointer) = self.tracked.pointer(pointer).cloned() {
-                    let value = self.plain(i.id(1))?;
+                    let value = self.lookup_value(i.id(1))?;
                     let (values, state) = (&mut self.values, &mut self.state);
                     return self.tracked.store(values, state, &pointer, value);
                 }
@@ -444,7 +444,7 @@ impl<'s, 'm> Walk<'s, 'm> {
         let mut stop = None;
         visit_ids(i, |index| {
             if index >= first {
-                match self.plain(i.id(index)) {
+                match self.lookup_value(i.id(index)) {
                     Ok(id) => operands[index] = id.0,
                     Err(error) => stop = Some(error),
                 }

@@ -103,7 +103,8 @@ impl Captures {
         let Some(active) = self.active.as_mut().filter(|active| active.is_begun) else {
             return Ok(());
         };
-        // The last one first: a program may break VUID-vkCmdBeginQuery-queryPool-01922, as wined3d does.
+        // Of several queries of a kind, the one that was begun last counts. Only one may be active
+        // (VUID-vkCmdBeginQuery-queryPool-01922), but wined3d begins several.
         for number in (0..self.queries.len()).rev() {
             let ActiveQuery { queries, query, stream, kind, is_counted } = &self.queries[number];
             // Queries for written primitives count only with transform feedback.

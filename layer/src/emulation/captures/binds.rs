@@ -197,7 +197,7 @@ impl Captures {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::means::tests::capabilities;
+    use crate::capture_support::tests::capabilities;
 
     #[test]
     fn ranges_end_where_a_descriptor_does() {

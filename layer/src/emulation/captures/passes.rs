@@ -7,14 +7,14 @@ use vkxfb::runtime::{ByteCountDraw, ConditionalRendering, DrawCommands, LateDraw
 
 use super::{Captures, Hoisted};
 use crate::emulation::pipelines::PipelineError;
-use crate::translate::{Around, Kind};
+use crate::translate::{CaptureBarriers, Kind};
 
 /// A pass that is being recorded.
 #[derive(Default)]
 pub(super) struct Pass {
     pub(super) placement: Placement,
     /// The barriers around captures that its render pass requires.
-    pub(super) around: Around,
+    pub(super) barriers: CaptureBarriers,
     /// Conditional rendering that is active when the pass begins.
     pub(super) condition: Option<ConditionalRendering>,
     /// Whether the pass is suspended after the part that is being recorded. No other commands are
@@ -43,11 +43,11 @@ pub(super) enum Placement {
 }
 
 impl Captures {
-    /// A render pass instance begins. `around` has the barriers that its render pass requires.
-    pub(crate) fn begin_pass(&mut self, around: Around) {
+    /// A render pass instance begins. `barriers` are those around captures that its render pass requires.
+    pub(crate) fn begin_pass(&mut self, barriers: CaptureBarriers) {
         self.begin(Pass {
-            placement: self.placement(around.orders_captures),
-            around,
+            placement: self.placement(barriers.orders_captures),
+            barriers,
             ..Pass::default()
         });
     }
@@ -118,7 +118,7 @@ impl Captures {
         }
         let settles = |pass: &mut Pass| {
             pass.placement == Placement::BeforePass
-                && !pass.around.orders_captures
+                && !pass.barriers.orders_captures
                 && !pass.is_counted
                 && !pass.suspends
         };
@@ -178,7 +178,7 @@ impl Captures {
             }
             if pass.has_captures {
                 let barrier = self.emulation.pipeline_barrier();
-                pass.around.after_pass.record(Kind::AfterPass, barrier, cmd);
+                pass.barriers.after_pass.record(Kind::AfterPass, barrier, cmd);
             }
         }
     }
@@ -210,7 +210,7 @@ impl Captures {
             self.forget();
             return;
         }
-        if pass.around.captures_wait_for_captures {
+        if pass.barriers.captures_wait_for_captures {
             static TOLD: Once = Once::new();
             TOLD.call_once(|| {
                 tracing::warn!(
@@ -227,7 +227,7 @@ impl Captures {
                 let captures = hoisted.len();
                 // A barrier within the pass may order a capture after any other capture, and it is
                 // not known what shaders store.
-                let is_ordered = pass.around.captures_wait_for_captures
+                let is_ordered = pass.barriers.captures_wait_for_captures
                     || this.emulation.objects().repeats_side_effects();
                 let mut barriers = 0;
                 for item in &hoisted {
@@ -260,7 +260,7 @@ impl Captures {
                 }
                 this.hoisted = hoisted;
                 let barrier = this.emulation.pipeline_barrier();
-                pass.around.after_captures.record(Kind::AfterCaptures, barrier, cmd);
+                pass.barriers.after_captures.record(Kind::AfterCaptures, barrier, cmd);
             });
         }
         self.forget();
@@ -283,7 +283,7 @@ impl Captures {
             if pass.condition.is_some() {
                 emulation.end_conditional_rendering(cmd);
             }
-            pass.around.before.record(Kind::BeforeCaptures, emulation.pipeline_barrier(), cmd);
+            pass.barriers.before.record(Kind::BeforeCaptures, emulation.pipeline_barrier(), cmd);
             work(self);
             self.state.disturbed.before().restore(&emulation, cmd);
             if let Some(condition) = &pass.condition {

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-/// The current push constants, and a snapshot of them for each draw after which they changed.
+/// The current push constants, and a snapshot of them for each draw before which they had changed.
 #[derive(Debug, Default)]
 pub(in super::super) struct Constants {
     /// The bytes by offset. Bytes that were not set are undefined in Vulkan, and 0 here.

@@ -329,7 +329,7 @@ mod tests {
         }
     }
 
-    /// The last instance may be incomplete, see `workgroups_of` in shaders/setup.wgsl.
+    /// The last instance may be incomplete, see `invocations_of` in shaders/placing.wgsl.
     fn items_up_to_the_last(topology: PrimitiveTopology, counts: &DrawCounts) -> u64 {
         let m = u64::from(topology.vertices_per_primitive());
         let whole = u64::from(counts.output_limit) / u64::from(counts.output_count).max(1);

@@ -99,7 +99,7 @@ impl BoundSets {
         self.current
     }
 
-    /// Binds sets; their numbers must exist. Binding what is already bound makes no new snapshot.
+    /// Binds sets; their numbers must exist. Binding sets again that are already bound makes no new snapshot.
     pub(super) fn bind(&mut self, arguments: SetArguments<'_>) {
         let SetArguments { layout, first, sets, dynamic_offsets } = arguments;
         let numbers = first as usize..first as usize + sets.len();

@@ -205,7 +205,7 @@ impl Planner<'_> {
             let range = first..first + 1 + others.count();
             first = range.end;
             let traits = self.collected.traits_of(head);
-            let source = if range.len() > 1 { Source::Listed } else { Source::Placed };
+            let source = if range.len() > 1 { Source::Listed } else { Source::General };
             let size = traits.workgroup_size(&Key::of(source));
             let mut workgroups = 0;
             for draw in &mut self.plan.placed[range.clone()] {

@@ -12,9 +12,9 @@ use crate::sysval::{Address, DrawSysvals, flags, offset, reciprocal, split};
 use crate::topology::{PrimitiveTopology, XfbTopology};
 
 /// The default of [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups). Draws with at
-/// most this many workgroups share a dispatch (workgroups as they are counted in the shared dispatch). A larger draw
-/// has its own dispatch: its invocations read the draw from push constants instead of memory. A small draw would
-/// gain less from staging than the longer code takes to compile.
+/// most this many workgroups, of the size that the shared dispatch has, share a dispatch. A larger draw has its own
+/// dispatch: its invocations read the draw from push constants instead of memory. A small draw would gain less from
+/// staging than the longer code takes to compile.
 pub(in crate::runtime) const SMALL: u32 = 64;
 
 /// The number of a draw in a list.
@@ -59,7 +59,7 @@ impl Dispatch {
 
     /// The key of the pipeline if only the GPU knows where the draws are captured.
     pub(super) fn key_by_kernel(&self, small: u32) -> Key {
-        let source = if self.count > 1 { Source::Listed } else { Source::Placed };
+        let source = if self.count > 1 { Source::Listed } else { Source::General };
         let topology = shared_topology(self.topology, self.workgroups.into(), small);
         Key { topology, ..Key::of(source) }
     }

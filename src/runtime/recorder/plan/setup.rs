@@ -49,7 +49,7 @@ impl Group {
     /// The key of the pipeline. `is_known` says whether the only draw does not depend on the setup kernel;
     /// `small` is [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups).
     pub(super) fn key(&self, is_known: bool, small: u32) -> Key {
-        let source = if is_known { Source::Pushed } else { Source::Placed };
+        let source = if is_known { Source::Pushed } else { Source::General };
         let topology = shared_topology(self.topology, self.most, small);
         Key { restart: self.is_restarted, topology, ..Key::of(source) }
     }
@@ -320,7 +320,7 @@ mod tests {
 
     /// A draw as the setup kernel reads it.
     #[derive(Debug, Clone, Copy)]
-    struct Found {
+    struct TestDraw {
         primitives: u64,
         /// Vertices per primitive.
         vertices: u64,
@@ -328,11 +328,11 @@ mod tests {
         starts_group: bool,
     }
 
-    fn draws() -> impl Strategy<Value = Vec<Found>> {
+    fn draws() -> impl Strategy<Value = Vec<TestDraw>> {
         // Many draws write nothing, and few do not fit.
         let primitives = prop_oneof![Just(0u64), 0..4u64, 0..100u64];
         let draw = (primitives, 1..=3u64, proptest::bool::weighted(0.1));
-        let draw = draw.prop_map(|(primitives, vertices, starts_group)| Found {
+        let draw = draw.prop_map(|(primitives, vertices, starts_group)| TestDraw {
             primitives,
             vertices,
             starts_group,
@@ -342,7 +342,7 @@ mod tests {
 
     /// The number of draws that shaders/setup.wgsl keeps (`place`, and `is_kept` in `xfb_setup`). Each draw is
     /// placed after the previous ones and clamped to the remaining room.
-    fn kept(draws: &[Found], buffers: &[BoundBuffer]) -> u64 {
+    fn kept(draws: &[TestDraw], buffers: &[BoundBuffer]) -> u64 {
         // If nothing is captured, no draw is placed.
         let mut room = room_at(buffers).unwrap_or(0);
         let mut kept = 0;
@@ -384,7 +384,7 @@ mod tests {
     /// One draw of each group writes nothing; the others write one record each.
     #[test]
     fn as_many_draws_may_be_kept_as_the_bound() {
-        let draw = |primitives, starts_group| Found { primitives, vertices: 1, starts_group };
+        let draw = |primitives, starts_group| TestDraw { primitives, vertices: 1, starts_group };
         let mut draws = vec![draw(0, true)];
         draws.extend([draw(1, false); 7]);
         draws.extend([draw(0, true), draw(0, false), draw(9, true), draw(9, false)]);

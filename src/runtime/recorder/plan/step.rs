@@ -68,12 +68,12 @@ pub(in super::super) struct CaptureStep {
 ///
 /// | draws | source |
 /// |---|---|
-/// | `Pushed` | `Pushed`; `Placed` if the draw is small and needs checks, or where accesses may be unaligned or far |
+/// | `Pushed` | `Pushed`; `General` if the draw is small and needs checks, or where accesses may be unaligned or far |
 /// | `Restarted` | `Pushed`, with `restart` |
 /// | `Listed` | `Listed` |
-/// | `Resumed` | `Listed`; `Placed` of one draw |
-/// | `Batch` | `Placed` |
-/// | `Emitted` | `Listed`; `Placed` of one draw, or of those of the setup kernel |
+/// | `Resumed` | `Listed`; `General` of one draw |
+/// | `Batch` | `General` |
+/// | `Emitted` | `Listed`; `General` of one draw, or of those of the setup kernel |
 /// | `Fused` | `Fused` |
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in super::super) enum Draws {

@@ -368,7 +368,7 @@ fn counters_take_a_kernel_or_none() {
             "barrier BeforeSetup Always Unknown",
             "Setup 1 x 1",
             "barrier SetupToCapture Always Captured",
-            "capture batch 0, workgroups up to 15: Placed, indexed, checked"
+            "capture batch 0, workgroups up to 15: General, indexed, checked"
         ]
     );
     resumed.position = Position::Earlier;
@@ -404,7 +404,7 @@ fn restarts_are_found_before_what_they_cut() {
                 "barrier RestartToSetup Always Unknown",
                 "RestartedSetup 1 x 1",
                 "barrier SetupToCapture Always Captured",
-                "capture batch 0, workgroups indirect: Placed, indexed, restart, checked, TriStrip"
+                "capture batch 0, workgroups indirect: General, indexed, restart, checked, TriStrip"
             ]
         ]
         .concat()
@@ -432,9 +432,9 @@ fn what_is_indirect_is_placed_by_the_gpu() {
         [
             &before[..],
             &[
-                "capture batch 0, workgroups indirect: Placed, indexed, checked, List",
-                "capture batch 1, workgroups indirect: Placed, indexed, restart, checked, TriStrip",
-                "capture batch 2, workgroups up to 1: Placed, indexed, checked"
+                "capture batch 0, workgroups indirect: General, indexed, checked, List",
+                "capture batch 1, workgroups indirect: General, indexed, restart, checked, TriStrip",
+                "capture batch 2, workgroups up to 1: General, indexed, checked"
             ]
         ]
         .concat()
@@ -446,7 +446,7 @@ fn what_is_indirect_is_placed_by_the_gpu() {
     small.draws[0].invocations = 300;
     assert_eq!(
         plan(&direct, &small, &NO_COUNTERS).last().unwrap(),
-        "capture batch 0, workgroups up to 11: Placed, indexed, checked"
+        "capture batch 0, workgroups up to 11: General, indexed, checked"
     );
 }
 
@@ -502,7 +502,7 @@ fn geometry_shaders_that_always_emit_as_much_are_not_counted() {
     (geometry.primitives, geometry.invocations) = (Some(3), 2);
     let direct = [
         "barrier BetweenCaptures InOrder Captured",
-        "capture one pushed, workgroups 2: Placed, indexed, checked",
+        "capture one pushed, workgroups 2: General, indexed, checked",
         "capture one pushed, workgroups 16384: Pushed, checked, TriStrip",
     ];
     assert_eq!(plan(&ADDRESSES, &collected, &NO_COUNTERS), direct);
@@ -559,15 +559,15 @@ fn what_geometry_shaders_draw_indirectly_is_assembled_by_the_gpu() {
             "barrier RestartToSetup Always Unknown",
             "Assemble 1 x 1",
             "barrier SetupToCapture Always Unknown",
-            "capture batch 0 counted, workgroups indirect: Placed, indexed, checked, List",
-            "capture batch 1 counted, workgroups indirect: Placed, indexed, restart, checked, TriStrip",
+            "capture batch 0 counted, workgroups indirect: General, indexed, checked, List",
+            "capture batch 1 counted, workgroups indirect: General, indexed, restart, checked, TriStrip",
             "barrier CountsToSums Always Unknown",
             "EntrySums 8 x 1",
             "barrier SumsToPlace Always Unknown",
             "PlaceEntries 1 x 1",
             "barrier PlaceToCapture Always Captured",
-            "capture batch 0 emitted, workgroups indirect: Placed, indexed, checked, List",
-            "capture batch 1 emitted, workgroups indirect: Placed, indexed, restart, checked, TriStrip",
+            "capture batch 0 emitted, workgroups indirect: General, indexed, checked, List",
+            "capture batch 1 emitted, workgroups indirect: General, indexed, restart, checked, TriStrip",
         ]
     );
     // The memory depends on what may be drawn, not on the limit of entries.

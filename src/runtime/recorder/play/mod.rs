@@ -38,12 +38,12 @@ pub(super) struct Playback<'a> {
     pub(super) layout: Option<vk::PipelineLayout>,
     last_sets: LastSets,
     /// The state that the previous dispatch left bound.
-    found: Found,
+    bound: BoundState,
 }
 
 /// The command buffer state that is known to be bound since the first dispatch of a recording.
 #[derive(Debug, Clone, Copy, Default)]
-struct Found {
+struct BoundState {
     pipeline: vk::Pipeline,
     /// The layout with which the set of the descriptor plan was bound.
     table_layout: vk::PipelineLayout,
@@ -59,14 +59,14 @@ impl<'a> Playback<'a> {
             sets_disturbed: false,
             layout: None,
             last_sets: LastSets::default(),
-            found: Found::default(),
+            bound: BoundState::default(),
         }
     }
 }
 
 /// The state of a capture after a recording, for the next recording.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct After {
+pub(super) struct Continuation {
     pub(super) position: Position,
     /// The memory where the GPU writes the positions, for [`Position::Earlier`].
     pub(super) positions: Option<Suballocation>,
@@ -163,7 +163,7 @@ impl Player<'_> {
     pub(super) unsafe fn record(
         &mut self,
         playback: &mut Playback<'_>,
-    ) -> Result<After, RuntimeError> {
+    ) -> Result<Continuation, RuntimeError> {
         let mark = playback.arena.mark();
         // SAFETY: the caller's contract.
         let recorded = unsafe { self.record_planned(playback) };
@@ -179,10 +179,10 @@ impl Player<'_> {
     unsafe fn record_planned(
         &mut self,
         playback: &mut Playback<'_>,
-    ) -> Result<After, RuntimeError> {
+    ) -> Result<Continuation, RuntimeError> {
         // The application may have bound sets and a pipeline itself.
         self.places.sets.forget(&self.bindings.sets);
-        playback.found = Found::default();
+        playback.bound = BoundState::default();
         self.check_layouts(playback)?;
         let mark = playback.arena.mark();
         let limits = limits_of(self.ctx);
@@ -204,7 +204,7 @@ impl Player<'_> {
             self.scarce_barrier(playback, self.is_scarce());
         }
         let Plan { after: position, captured, .. } = *self.plan;
-        Ok(After { position, positions: self.places.positions, captured })
+        Ok(Continuation { position, positions: self.places.positions, captured })
     }
 
     /// Does everything that can fail: creates missing pipelines and kernels, and reserves memory.

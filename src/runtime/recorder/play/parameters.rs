@@ -174,7 +174,8 @@ impl Player<'_> {
         }
     }
 
-    /// Where the entries of some blocks are in the memory of all entries, and their number.
+    /// The entries of `count` blocks from block `first` on: where they are in the memory of all entries, and
+    /// their number.
     fn entries(&self, counts: BlockId, [first, count]: [u32; 2]) -> Entries {
         let start = self.places.address_of(counts);
         let entries = |blocks: u32| u64::from(blocks) * u64::from(ENTRIES_PER_BLOCK);

@@ -7,7 +7,7 @@ use super::super::plan::{
     BatchId, BlockId, CaptureStep, Draws, POSITIONS_SIZE, Size, Step, Touched, When,
 };
 use super::super::set_arguments::SetArguments;
-use super::{Found, Playback, Player};
+use super::{BoundState, Playback, Player};
 use crate::lower::kernel::Kernel;
 use crate::runtime::arena::Suballocation;
 use crate::runtime::fold::fold;
@@ -141,7 +141,7 @@ impl Player<'_> {
         let (set, parameters) = (self.places.kernel_set, self.places.address_of(parameters));
         // SAFETY: the caller's contract.
         unsafe { kernels.dispatch(self.ctx, cmd, set, kernel, parameters, workgroups) }?;
-        playback.found = Found::default();
+        playback.bound = BoundState::default();
         if set.is_some() {
             // The kernel's set replaces a set of the application, which the next draw binds again.
             self.places.sets.forget(&self.bindings.sets);
@@ -263,32 +263,32 @@ impl Player<'_> {
         tracing::trace!(?sysvals);
         let (device, cmd) = (self.ctx.device(), playback.cmd);
         let (point, layout) = (vk::PipelineBindPoint::COMPUTE, pipeline.raw_layout());
-        let found = &mut playback.found;
+        let bound = &mut playback.bound;
         // SAFETY: the caller's contract; the layout has the set of the descriptor plan after the
         // application's sets, and that range of push constants for that stage.
         unsafe {
-            if found.pipeline != raw {
+            if bound.pipeline != raw {
                 device.cmd_bind_pipeline(cmd, point, raw);
-                found.pipeline = raw;
+                bound.pipeline = raw;
             }
             let (snapshot, count) = (self.collected.states[state].sets, pipeline.set_count());
             let (sets, recorded) = (&self.bindings.sets, &mut self.places.sets);
             let mut after = None;
             while let Some((number, arguments)) = recorded.next(sets, snapshot, count, after) {
-                if arguments.layout != found.table_layout {
+                if arguments.layout != bound.table_layout {
                     // The call may have disturbed the set of the descriptor plan.
-                    found.table_layout = vk::PipelineLayout::null();
+                    bound.table_layout = vk::PipelineLayout::null();
                 }
                 arguments.record(device, cmd, point);
                 after = Some(number);
             }
             if let Some(set) = set
-                && found.table_layout != layout
+                && bound.table_layout != layout
             {
                 SetArguments { layout, first: count, sets: &[set], dynamic_offsets: &[] }
                     .record(device, cmd, point);
                 recorded.disturb(sets, layout, count as usize);
-                found.table_layout = layout;
+                bound.table_layout = layout;
             }
             let bytes = bytemuck::bytes_of(sysvals);
             device.cmd_push_constants(cmd, layout, vk::ShaderStageFlags::COMPUTE, 0, bytes);

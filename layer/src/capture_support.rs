@@ -10,14 +10,14 @@ use vkxfb::runtime::{
 
 /// The support for captures of a physical device.
 #[derive(Debug)]
-pub(crate) struct Means {
+pub(crate) struct CaptureSupport {
     /// The capabilities of the physical device.
     pub(crate) capabilities: Capabilities,
     /// The features and extensions that devices are created with for captures.
     pub(crate) required: RequiredFeatures,
 }
 
-impl Means {
+impl CaptureSupport {
     /// # Errors
     /// [`Unavailable`] with what the physical device lacks.
     pub(crate) fn new(capabilities: Capabilities) -> Result<Self, Unavailable> {
