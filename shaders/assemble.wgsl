@@ -1,22 +1,22 @@
-// Input assembly for geometry shaders: from a primitive to its vertices, those of adjacency too.
+// Input assembly for geometry shaders: the vertices of each primitive, including adjacent vertices.
 // src/topology.rs implements the same in Rust.
 
-// A primitive among those that are assembled together: those of an instance, or with primitive restart
-// those between two restarts.
+// A primitive, and its place in the vertices that it is assembled from. These are the vertices of an
+// instance, or with primitive restart the indices between two restarts.
 struct Primitive {
     exists: bool,
-    // The first element that is assembled with it.
+    // The element of the draw where these vertices begin.
     start: u32,
-    // Its number among them, and how many there are; with primitive restart at least one more than the
-    // number, if it is not the last one.
+    // The number of this primitive, and the count of primitives. With primitive restart the count may be
+    // too small, but number + 1 < count holds for every primitive except the last one.
     number: u32,
     count: u32,
     // PrimitiveId: its number in the instance.
     id: u32,
 }
 
-// The primitive that an item of an instance begins. With primitive restart items are indices, and some
-// begin none.
+// The primitive that begins at an item of an instance. With primitive restart an item is an index, and a
+// primitive need not begin there.
 fn primitive_of_lane(lane: u32) -> Primitive {
     if is_restarted() {
         return primitive_of_index(lane);
@@ -24,7 +24,7 @@ fn primitive_of_lane(lane: u32) -> Primitive {
     return Primitive(true, 0u, lane, draw.item_count, lane);
 }
 
-// The primitive that begins with an index.
+// The primitive that begins at an index of the draw, with primitive restart.
 fn primitive_of_index(index: u32) -> Primitive {
     let vertices = vertices_per_primitive(draw.flags);
     let place = place_of_index(index);
@@ -33,7 +33,7 @@ fn primitive_of_index(index: u32) -> Primitive {
     let begins = place.exists & (number * step == place.vertex);
     var count = place.record_count / vertices;
     if is_tri_strip_adj() {
-        // Whether it is the last one, only a later vertex sees.
+        // Only a later vertex tells whether this is the last primitive.
         count = place_of_index(index + select(0u, 2u, begins & (number < count))).record_count / vertices;
     }
     return Primitive(
@@ -45,7 +45,7 @@ fn primitive_of_index(index: u32) -> Primitive {
     );
 }
 
-// The element of the draw that is vertex `slot` of a primitive.
+// The element of the draw that supplies vertex `slot` of a primitive.
 fn element_of_slot(primitive: Primitive, slot: u32) -> u32 {
     let i = primitive.number;
     let odd = i & 1u;
@@ -55,7 +55,7 @@ fn element_of_slot(primitive: Primitive, slot: u32) -> u32 {
         element = i + slot;
     }
     if is_tri_strip() {
-        // Odd ones are 0 2 1, or 1 0 2 if the last vertex is the provoking one.
+        // Odd triangles have the order 0 2 1, or 1 0 2 if the last vertex is the provoking one.
         let turned = select(slot ^ 1u, (3u - slot) % 3u, last == 0u);
         element = i + select(slot, select(turned, slot, last == 1u && slot == 2u), odd == 1u);
     }
@@ -70,13 +70,13 @@ fn element_of_slot(primitive: Primitive, slot: u32) -> u32 {
     return primitive.start + element;
 }
 
-// The same for triangle strips with adjacency. Slots 0, 2 and 4 are corners; each other slot is the
-// vertex beyond the edge between the two beside it.
+// element_of_slot for triangle strips with adjacency. Slots 0, 2 and 4 are corners. Slots 1, 3 and 5 are
+// the adjacent vertices, each opposite the edge between the corners before and after it.
 fn element_of_strip_with_adjacency(primitive: Primitive, slot: u32) -> u32 {
     let first = 2u * primitive.number;
     let is_odd = (primitive.number & 1u) == 1u;
-    // The specification's table says where an odd triangle begins if the last vertex is the provoking one.
-    // If the first one is, it begins a corner later.
+    // The order of odd triangles in the specification's table is for the last vertex as the provoking one.
+    // With the first vertex as the provoking one, an odd triangle begins one corner later.
     let turned = select(slot, (slot + 2u) % 6u, is_odd && is_last_vertex() == 0u);
     let corner = turned / 2u;
     if turned % 2u == 0u {

@@ -1,42 +1,39 @@
-// The compute backend: one invocation shades one vertex that contributes.
+// The compute backend: each invocation runs the vertex shader for one item.
 //
-// A fan has two invocations per primitive: one for the rim vertex, and one that shades the hub
-// again and stores it for this primitive only, so that no invocation has to store to all
-// primitives. The two are neighbours, and so are the records that they write. In plain captures
-// there are three for two primitives: the hub's invocation stores it for both, and like that of a
-// rim vertex it stores two records, so that none waits for its neighbours.
+// A fan has two invocations per primitive: one for the rim vertex, and one that runs the shader for the hub again and
+// stores the hub for this primitive only. No invocation has to store to all primitives, and neighbouring invocations
+// write neighbouring records. An unchecked capture has three invocations per two primitives: the hub's invocation
+// stores the hub for both, so that like the invocation of a rim vertex it stores two records.
 //
-// With primitive restart every index is an item, and only this shader finds out which of them
-// contribute.
+// With primitive restart every index is an item. Only this shader finds out which indices contribute to a primitive.
 //
-// There are several pipelines of this shader (src/runtime/pipeline/key.rs). Some take one draw, from push constants: with
-// or without indices, or with primitive restart; the plain one of them does what is left if nothing can
-// go wrong: the CPU has checked that all elements exist. One takes draws that the CPU lists. The fused
-// one (fused.wgsl) takes one small draw without kernels. The code that pipelines remove costs time in
-// compilers, registers on all devices, and time on devices that execute both sides of a branch.
+// This shader is specialised into several pipelines (src/runtime/pipeline/key.rs). Pipelines for one draw read it from
+// push constants; there are variants without indices, with indices, and with primitive restart. An unchecked pipeline
+// omits all bounds checks, because the CPU has checked that all elements exist. The pipeline for listed draws captures
+// several draws that the CPU lists. The fused pipeline (fused.wgsl) captures one small draw without kernels. Each
+// removed branch saves compile time, registers, and time on devices that execute both sides of a branch.
 
-// What an invocation shades.
+// What one invocation shades: a vertex, or the hub of a fan.
 struct Work {
-    // Whether there is such a vertex in the draw, of which a record may be stored.
+    // Whether the draw has this vertex and may write a record for it.
     exists: bool,
     segment: Segment,
-    // The number of the item in the segment, or NONE. The hub's invocation of a fan has the item of
-    // the rim vertex next to it.
+    // The number of the item in the segment, or NONE. An invocation for a fan's hub has the item of its rim vertex.
     item: u32,
-    // Whether an invocation of its own shades the hub.
+    // Whether this invocation shades the hub of a fan.
     is_hub: bool,
 }
 
-// The number of a workgroup in a dispatch, which may be folded into two axes.
+// The number of a workgroup in a dispatch. The dispatch may be folded into two axes (src/runtime/fold.rs).
 fn workgroup_number(id: vec3<u32>, workgroups: vec3<u32>) -> u32 {
-    if is_plain() {
+    if is_unchecked() {
         return id.x;
     }
     return id.y * workgroups.x + id.x;
 }
 
-// Uses the draw that a workgroup captures. Returns false if there is nothing to do for it, because the
-// draw was culled or the dispatch is larger than needed.
+// Loads the draw that a workgroup captures. Returns false if the workgroup has nothing to do, because the draw was
+// culled or the dispatch is larger than needed.
 fn begin_draw(workgroup: u32, local: u32) -> bool {
     if is_fused() {
         use_fused_draw(workgroup, local);
@@ -55,22 +52,22 @@ fn begin_draw(workgroup: u32, local: u32) -> bool {
     } else {
         use_pushed_draw();
     }
-    // Where the CPU places the draws, a dispatch has hardly more workgroups than they need.
+    // If the CPU places the draws, the dispatch has hardly any workgroup too many, so this test is omitted.
     return !(may_be_general() || is_fused()) || first_invocation(workgroup) < draw.invocations;
 }
 
-// The number that the first invocation of a workgroup has in the draw.
+// The number, within the draw, of a workgroup's first invocation.
 fn first_invocation(workgroup: u32) -> u32 {
-    // A draw that does not share its dispatch has the first workgroup.
+    // A draw that has a dispatch for itself begins with workgroup 0.
     let may_share = may_be_general() || is_batched();
     return (workgroup - select(0u, draw.first_workgroup, may_share)) * workgroup_size();
 }
 
-// The instance that an invocation belongs to, and its number in the instance. The reciprocal makes
-// a quotient that is at most 1 too small: most GPUs have no division, and llvmpipe executes it
-// separately for each lane.
+// The instance that an invocation belongs to, and the invocation's number in that instance. The reciprocal gives a
+// quotient that is at most 1 too small. It replaces a division, which most GPUs lack, and which llvmpipe executes lane
+// by lane.
 fn instance_and_lane(index: u32, per_instance: u32) -> vec2<u32> {
-    if is_plain() {
+    if is_unchecked() {
         return vec2<u32>(0u, index);
     }
     if !uniformly(draw.instance_count > 1u) {
@@ -82,33 +79,33 @@ fn instance_and_lane(index: u32, per_instance: u32) -> vec2<u32> {
     return vec2<u32>(instance + select(0u, 1u, is_next), lane - select(0u, per_instance, is_next));
 }
 
-// The invocations of a fan's instance.
+// The number of invocations for one instance of a fan.
 fn fan_invocations(items: u32) -> u32 {
-    return items + select(items, (items + 1u) / 2u, is_plain());
+    return items + select(items, (items + 1u) / 2u, is_unchecked());
 }
 
-// Finds out what an invocation shades, and sets the shader's inputs for it.
+// Finds out which vertex an invocation shades, and sets the shader's inputs for it.
 fn begin_work(workgroup: u32, local: u32) -> Work {
     var work = Work();
     let index = first_invocation(workgroup) + local;
     let is_fan = is_tri_fan();
     let per_instance = select(draw.item_count, fan_invocations(draw.item_count), is_fan);
     let place = instance_and_lane(index, per_instance);
-    work.exists = (is_plain() | (place.x < draw.instance_count)) & (place.y < per_instance);
-    // Without a vertex of its own an invocation has the inputs of the first one, so that nothing is read
-    // that the draw would not read.
+    work.exists = (is_unchecked() | (place.x < draw.instance_count)) & (place.y < per_instance);
+    // An invocation without a vertex uses the inputs of the first vertex, so that it reads nothing beyond what the draw
+    // reads.
     let instance = select(0u, place.x, work.exists);
     let lane = select(0u, place.y, work.exists);
 
     var element = lane;
     if is_fan {
-        // In plain captures a rim vertex, the hub, and the next rim vertex.
-        element = select(lane / 2u, 2u * lane / 3u, is_plain());
-        work.is_hub = select(lane % 2u == 1u, 2u * lane - 3u * element == 2u, is_plain());
+        // Three invocations in an unchecked capture: a rim vertex, the hub, and the next rim vertex.
+        element = select(lane / 2u, 2u * lane / 3u, is_unchecked());
+        work.is_hub = select(lane % 2u == 1u, 2u * lane - 3u * element == 2u, is_unchecked());
     }
     var vertex = 0u;
     if is_restarted() {
-        // Only the hub of a fan has the index of another element, which the place tells.
+        // The hub's index is at another element, which is known only after place_of_index.
         let may_have_hub = pipeline_topology() == ANY_TOPOLOGY || pipeline_topology() == TRI_FAN;
         if !may_have_hub {
             vertex = index_of_element(element);
@@ -119,7 +116,7 @@ fn begin_work(workgroup: u32, local: u32) -> Work {
         if may_have_hub {
             vertex = index_of_element(select(element, place.start, work.is_hub));
         }
-        // A restart is not the index of a vertex.
+        // A restart index is not the index of a vertex.
         vertex = select(0u, vertex, place.exists);
         work.item = item_of_vertex(place.vertex);
         work.exists &= place.exists & (work.item <= output_limit() + 2u);
@@ -132,18 +129,18 @@ fn begin_work(workgroup: u32, local: u32) -> Work {
     return work;
 }
 
-// Runs the shader. One that has side effects or subgroup operations only runs where there is a vertex. Any
-// other runs everywhere, without a branch. Which it is, is known when the shader is lowered.
+// Runs the shader. A shader with side effects or subgroup operations must not run for an invocation without a vertex.
+// Any other shader runs in all invocations, which saves the branch. Lowering decides which case applies.
 fn shade_work(work: Work) {
     if work.exists | !shades_existing_only() {
         shade();
     }
 }
 
-// The records of the shaded vertex.
+// The records that the shaded vertex is written to.
 fn records_of(work: Work) -> vec3<u32> {
     let first = hub_record(work.item);
-    let hub = vec3<u32>(first, select(NONE, first + 3u, is_plain()), NONE);
+    let hub = vec3<u32>(first, select(NONE, first + 3u, is_unchecked()), NONE);
     return select(records_of_item(work.item), hub, work.is_hub);
 }
 

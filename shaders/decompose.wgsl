@@ -1,6 +1,5 @@
-// Decomposition in its scatter form: from a vertex to the records that it is written to, in O(1).
-// src/topology.rs implements the same in Rust, and is tested against the tables of the
-// specification.
+// Decomposition, as a scatter: from each vertex, in O(1), to the records that it is written to.
+// src/topology.rs implements the same in Rust, and is tested against the tables of the specification.
 //
 // Items are the vertices that contribute, numbered consecutively. The hub of a fan is not an item.
 // A record is an output vertex, numbered within its instance: primitive * vertices per primitive +
@@ -15,10 +14,10 @@ const LINE_STRIP_ADJ: u32 = 5u;
 const TRI_LIST_ADJ: u32 = 6u;
 const TRI_STRIP_ADJ: u32 = 7u;
 
-// No item or no record: greater than or equal to every count.
+// No item, or no record. NONE is greater than or equal to every count.
 const NONE: u32 = 0xffffffffu;
 
-// The value of pipeline_topology() in pipelines for all topologies.
+// The value of pipeline_topology() in a pipeline that supports all topologies.
 const ANY_TOPOLOGY: u32 = 0xffffffffu;
 
 // The topology of the pipeline if it has only one, otherwise the sysval.
@@ -61,9 +60,8 @@ fn item_of_vertex(vertex: u32) -> u32 {
     return vertex;
 }
 
-// The records of an item. The records of primitives that do not exist are greater than or equal to
-// the count of the segment. That includes primitives before the first: 3 * (0 - 1) wraps to a large
-// number.
+// The records of an item. A record is greater than or equal to the count of the segment if its primitive
+// does not exist. That holds also before the first primitive, where 3 * (0 - 1) wraps to a large number.
 fn records_of_item(k: u32) -> vec3<u32> {
     if is_tri_strip() | is_tri_strip_adj() {
         return records_of_tri_strip(k);
@@ -78,7 +76,7 @@ fn records_of_item(k: u32) -> vec3<u32> {
     return vec3<u32>(k, NONE, NONE);
 }
 
-// The records of vertex `k` of a triangle strip. Odd primitives have the slots 0 2 1, or 1 0 2 if the last
+// The records of vertex `k` of a triangle strip. Odd triangles have the order 0 2 1, or 1 0 2 if the last
 // vertex is the provoking one.
 fn records_of_tri_strip(k: u32) -> vec3<u32> {
     let last = is_last_vertex();
@@ -94,8 +92,8 @@ fn records_of_line_strip(k: u32) -> vec3<u32> {
     return vec3<u32>(2u * k, 2u * k - 1u, NONE);
 }
 
-// The most records of an item. In a specialised pipeline this is a constant, which removes code.
-// That matters on devices that execute both sides of a branch.
+// The largest number of records of an item. In a pipeline for one topology this is a constant, which
+// removes code, as matters on devices that execute both sides of a branch.
 fn most_records_of_item() -> u32 {
     if is_tri_strip() | is_tri_strip_adj() {
         return 3u;
@@ -103,36 +101,36 @@ fn most_records_of_item() -> u32 {
     return select(1u, 2u, is_line_strip() | is_line_strip_adj() | is_tri_fan());
 }
 
-// The record of the hub in the primitive of a fan that begins with an item.
+// The record of the hub in the primitive of a fan that begins with item `k`.
 fn hub_record(k: u32) -> u32 {
     return 3u * k + select(2u, 0u, is_last_vertex() == 1u);
 }
 
-// Consecutive records that are decomposed together: those of an instance, or with primitive restart
-// those between two restarts.
+// A range of consecutive records that are decomposed together: the records of an instance, or with
+// primitive restart the records between two restarts.
 struct Segment {
     // The number of its first record, counted like draw.base_record.
     first: u32,
     count: u32,
 }
 
-// No product wraps, because the counts are clamped to what fits.
+// No product overflows, because the counts are clamped to what fits into the buffers.
 fn segment_of_instance(instance: u32) -> Segment {
-    if is_plain() {
+    if is_unchecked() {
         return Segment(draw.base_record, output_limit());
     }
     return Segment(draw.base_record + instance * draw.output_count, draw.output_count);
 }
 
-// The most records that the whole draw writes.
+// The largest number of records that the whole draw writes.
 fn output_limit() -> u32 {
     return draw.output_end - draw.base_record;
 }
 
-// Whether a record is captured: one comparison for the primitives of the segment, one for overflow.
-// The only instance of a plain capture is what fits.
+// Whether a record is captured: it must belong to a primitive of the segment, and must not overflow the
+// buffers. An unchecked capture has one instance, whose count is clamped already.
 fn is_captured(segment: Segment, record: u32) -> bool {
-    return (record < segment.count) & (is_plain() | (segment.first + record < draw.output_end));
+    return (record < segment.count) & (is_unchecked() | (segment.first + record < draw.output_end));
 }
 
 // The number of a record, counted like draw.base_record, or NONE if it is not captured.
@@ -147,8 +145,9 @@ fn emit(segment: Segment, record: u32) {
 }
 
 fn emit_all(segment: Segment, records: vec3<u32>) {
-    // With any topology all three are compared: their number would stay in a register across the first
-    // store. Records that a topology does not have are NONE, which is never captured.
+    // In a pipeline for all topologies all three are compared, because their number would stay in a
+    // register across the first store. A record that the topology does not have is NONE, which is never
+    // captured.
     let most = select(most_records_of_item(), 3u, pipeline_topology() == ANY_TOPOLOGY);
     emit(segment, records.x);
     if most > 1u {

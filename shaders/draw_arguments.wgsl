@@ -21,9 +21,8 @@ struct DrawArguments {
 
 const COUNTED_DRAW_SIZE: u32 = 32u;
 
-// Workgroups with a single invocation, because counters may be in different buffers. Each writes
-// every n-th command, where n is the number of workgroups: draws may be added after the dispatch was
-// recorded.
+// Each workgroup has a single invocation, because counters may be in different buffers. The invocation writes every
+// n-th command, where n is the number of workgroups: draws may be added after the dispatch was recorded.
 @compute @workgroup_size(1)
 fn xfb_draw_arguments(
     @builtin(workgroup_id) workgroup_id: vec3<u32>,
@@ -32,8 +31,8 @@ fn xfb_draw_arguments(
     let parameters = load4(kernel.parameters);
     let count = parameters.z;
     let all = workgroups.x * workgroups.y;
-    // An invocation may execute loads after its last round, and where there is no draw (see address_or): they take the
-    // last draw, or the parameters.
+    // The compiler may execute loads once more after the last iteration, or if there are no draws (see address_or).
+    // They then read the last draw, or the parameters.
     let has_draws = count != 0u;
     let draws = select(kernel.parameters, parameters.xy, has_draws);
     let last = max(count, 1u) - 1u;

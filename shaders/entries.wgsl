@@ -1,16 +1,16 @@
-// Kernels that place what geometry shaders emit (geometry.wgsl). The first one adds up the counts of each
-// block of entries, the second one those of all blocks.
+// Kernels that place the records of geometry shaders (geometry.wgsl). xfb_entry_sums adds up the counts within
+// each block of entries, xfb_place_entries adds up the sums of all blocks.
 
 // The parameters of xfb_entry_sums. See `Entries`.
 struct EntrySums {
     counts: vec2<u32>,
     blocks: vec2<u32>,
-    // The address of the `Entries` of the last dispatch. The blocks behind it are not needed.
+    // The address of the `Entries` of the last dispatch. Blocks after its last block are unused.
     last: vec2<u32>,
     reserved: vec2<u32>,
 }
 
-// The entries of one invocation of xfb_entry_sums.
+// The number of entries that one invocation of xfb_entry_sums adds up.
 const ENTRIES_PER_INVOCATION: u32 = 4u;
 const ENTRY_SUMS_WIDTH: u32 = 128u; // ENTRIES_PER_BLOCK / ENTRIES_PER_INVOCATION
 
@@ -22,7 +22,7 @@ fn xfb_entry_sums(
 ) {
     let addresses = load4(kernel.parameters);
     let last = load_entries(load2(add_bytes(kernel.parameters, 16u)));
-    // The tables are shorter than 4 GiB.
+    // These tables are shorter than 4 GiB, so the low dwords of their addresses are enough.
     let block_count = (last.blocks.x - addresses.z) / ENTRY_BLOCK_SIZE + last.count / ENTRIES_PER_BLOCK;
     if local == 0u {
         ends[NO_RUN] = vec4<u32>();
@@ -53,7 +53,7 @@ fn sum_block(counts_at: vec2<u32>, blocks: vec2<u32>, block: u32, local: u32) {
 
 // The parameters of xfb_place_entries.
 struct PlaceEntries {
-    // The address of `EntryJob`s, one for each dispatch, in order.
+    // The address of an array of `EntryJob`, one for each dispatch, in order.
     jobs: vec2<u32>,
     job_count: u32,
     reserved: u32,
@@ -61,23 +61,23 @@ struct PlaceEntries {
 }
 
 struct EntryJob {
-    // The `Batch` that counted, and where that is written which stores.
+    // The address of the `Batch` of the counting run, and the address to write the `Batch` of the storing run to.
     counting: vec2<u32>,
     storing: vec2<u32>,
     entries: vec2<u32>,
     // Vertices per primitive.
     vertices: u32,
     reserved: u32,
-    // The queries that count, or 0.
+    // The addresses of the queries that count, or 0.
     stream_query: vec2<u32>,
     generated_query: vec2<u32>,
 }
 
 const ENTRY_JOB_SIZE: u32 = 48u;
-// Bytes from the start of the parameters.
+// The offset of `progress` in the parameters, in bytes.
 const PLACE_PROGRESS: u32 = 16u;
 
-// Whether it captures, and not only counts, is whether there is a limit for records.
+// If nothing is captured, and primitives are only counted for queries, no stride is set and `room` is NONE.
 @compute @workgroup_size(MAX_KERNEL_WIDTH)
 fn xfb_place_entries(@builtin(local_invocation_index) local: u32) {
     let parameters = load4(kernel.parameters);
@@ -92,8 +92,9 @@ fn xfb_place_entries(@builtin(local_invocation_index) local: u32) {
     room = workgroupUniformLoad(&start_room);
     next_record = 0u;
     for (var number = 0u; number < parameters.z; number++) {
-        // A driver may load what a round reads once more behind the last round, and drop it: that must be memory,
-        // too. lavapipe (26.2.6) does. It is the last job again, or the parameters where there is none.
+        // A driver may execute the loads of the next iteration after the last one, and drop their results
+        // (lavapipe 26.2.6 does). Their address must be readable: it is that of the last job, or of the
+        // parameters if there is no job.
         let last = max(parameters.z, 1u) - 1u;
         let job = multiply_add(parameters.xy, min(number, last), ENTRY_JOB_SIZE);
         place_job(select(kernel.parameters, job, parameters.z != 0u), local);
@@ -103,7 +104,7 @@ fn xfb_place_entries(@builtin(local_invocation_index) local: u32) {
     }
 }
 
-// Places the entries of a dispatch after those of the dispatches before.
+// Places the entries of a dispatch after the entries of the previous dispatches.
 fn place_job(at: vec2<u32>, local: u32) {
     let batches = load4(at);
     let addresses = load4(add_bytes(at, 16u));
@@ -133,7 +134,7 @@ fn place_job(at: vec2<u32>, local: u32) {
     if local == 0u {
         store4(batches.zw, 0u, vec4<u32>(load3(batches.xy), end));
         store4(batches.zw, 4u, start_position);
-        // If nothing is captured, nothing overflows.
+        // If nothing is captured, nothing overflows: all primitives count as written.
         let counted = select(needed, vec2<u32>(written, 0u), captures);
         add_to_query(queries.xy, vec4<u32>(counted, needed));
         add_to_query(queries.zw, vec4<u32>(needed, 0u, 0u));

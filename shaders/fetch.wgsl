@@ -1,14 +1,14 @@
-// Vertex pulling: extracts elements from memory like fixed-function vertex input, before their
-// conversion.
+// Vertex pulling: loads the elements of attributes like fixed-function vertex input does, before their
+// formats are converted.
 //
-// An element that is not completely within the binding is read as zeros. Its address is that of element 0,
-// which can be read even if the binding has no element: an invocation may execute a load although it has
-// skipped it (see address_or).
+// An element that is not completely within the binding is read as zeros. Its load uses the address of
+// element 0, which is always readable: an invocation may execute a load even if it skipped the branch (see
+// address_or).
 
 const INLINE_ATTRIBUTES: u32 = 1u;
 
-// The slots of the table are numbered as if it contained only descriptors: its first 16 bytes are
-// slot INLINE_ATTRIBUTES, whatever they contain.
+// The descriptor of an attribute. The table is addressed in slots of 16 bytes, numbered from
+// INLINE_ATTRIBUTES on; it may begin with other data.
 fn attribute_descriptor(slot: u32) -> AttributeDescriptor {
     if slot < INLINE_ATTRIBUTES {
         return sysvals.attributes[slot];
@@ -17,7 +17,7 @@ fn attribute_descriptor(slot: u32) -> AttributeDescriptor {
     return AttributeDescriptor(words.xy, words.z, words.w);
 }
 
-// The last readable element begins less than 4 GiB after the first, unless the draw says otherwise.
+// The last readable element begins less than 4 GiB after the first, unless FAR_ATTRIBUTES is set.
 fn element_address(descriptor: AttributeDescriptor, element: u32) -> vec2<u32> {
     let readable = select(element, 0u, is_beyond(descriptor, element));
     if uniformly(may_be_general() && (draw.flags & FAR_ATTRIBUTES) != 0u) {
@@ -26,17 +26,18 @@ fn element_address(descriptor: AttributeDescriptor, element: u32) -> vec2<u32> {
     return add_bytes(descriptor.address, readable * descriptor.stride);
 }
 
-// Whether an element is not completely within the binding. Those of plain captures are.
+// Whether an element is not completely within the binding. In unchecked captures every element is within
+// it.
 fn is_beyond(descriptor: AttributeDescriptor, element: u32) -> bool {
-    return !is_plain() && element >= descriptor.limit;
+    return !is_unchecked() && element >= descriptor.limit;
 }
 
-// The element of an instance, for a binding with that divisor.
+// The element that an instance reads from a binding with this divisor.
 fn divided_instance(instance_index: u32, divisor: u32) -> u32 {
     return base_instance() + (instance_index - base_instance()) / divisor;
 }
 
-// -- Elements that consist of whole dwords. They are aligned to 4 bytes.
+// -- Elements of whole dwords, aligned to 4 bytes.
 
 fn fetch1(slot: u32, element: u32) -> u32 {
     let descriptor = attribute_descriptor(slot);
@@ -74,7 +75,7 @@ fn fetch4(slot: u32, element: u32) -> vec4<u32> {
     return load4_wide(address);
 }
 
-// The dwords after the first four, of elements of 24 and of 32 bytes.
+// The dwords after the first four, for elements of 24 and 32 bytes.
 
 fn fetch2_behind4(slot: u32, element: u32) -> vec2<u32> {
     let descriptor = attribute_descriptor(slot);
@@ -94,11 +95,11 @@ fn fetch4_behind4(slot: u32, element: u32) -> vec4<u32> {
     return load4_wide(add_bytes(address, 16u));
 }
 
-// -- Elements that begin at any byte. The first byte is shifted to the lowest bits. The bits above
-// the element belong to its neighbours. Only dwords that contain a byte of the element are read,
-// because the next dword may be on another page.
+// -- Elements that begin at any byte. They are shifted so that the first byte is in the lowest bits. The
+// bits above the element belong to its neighbours. Only dwords that contain a byte of the element are
+// read, because the next dword may be on another page.
 
-// The address of the dword that contains a byte, and the bit in it at which the byte begins.
+// The address of the dword that contains a byte, and the byte's first bit in this dword.
 fn dword_address(address: vec2<u32>) -> vec2<u32> {
     return vec2<u32>(address.x & 0xfffffffcu, address.y);
 }

@@ -1,5 +1,5 @@
-// Writes counters and query results that the CPU knew during recording, and ends queries. The ends
-// are a dispatch of their own, after everything that the queries count.
+// Writes counters and query results that the CPU computed during recording, and ends queries. Queries
+// end in a separate dispatch, after everything that they count.
 
 struct Operation {
     address: vec2<u32>,
@@ -32,12 +32,12 @@ fn xfb_finish(
     if number >= finish.z {
         return;
     }
-    // A driver may execute the loads behind the return nevertheless (see address_or): they take the
-    // last operation.
+    // A driver may execute the loads after the return anyway (see address_or). They then read the last
+    // operation.
     let at = multiply_add(finish.xy, min(number, finish.z - 1u), OPERATION_SIZE);
     let head = load4(at);
     let values = load4(add_bytes(at, 16u));
-    // Only what is added to has as many dwords to read.
+    // Only the destination of an ADD has 16 bytes to read.
     let sum = select(kernel.parameters, head.xy, head.z == ADD);
     switch head.z {
         case STORE: { store1(head.xy, 0u, values.x); }
@@ -51,7 +51,7 @@ fn xfb_finish(
 
 // -- Queries of this crate, see src/runtime/queries.rs
 
-// The values come first, two 64-bit integers, and then the result.
+// A query has its values first, two 64-bit integers, then its result.
 const QUERY_SIZE: u32 = 48u;
 const QUERY_RESULT: u32 = 16u;
 
@@ -63,13 +63,14 @@ fn add_to_query(query: vec2<u32>, counted: vec4<u32>) {
     }
 }
 
-// Makes a query available: writes its values into its result, each dword next to the number of the end.
-// Each end has a different number, which is never 0.
+// Makes a query available: copies its values to its result, and stores the number of this end beside
+// each dword. Each end has a different number, which is never 0.
 fn end_query(query: vec2<u32>, ends: vec2<u32>) {
     let number = max(1u, load1(ends) + 1u);
     let values = load4(query);
     store1(ends, 0u, number);
-    // Without a number first, for devices that store the two dwords one after the other.
+    // First without the number, for devices that store the two dwords one after the other: a reader
+    // must not see the new number beside an old value.
     store_result_of(query, values, 0u);
     memory_barrier();
     store_result_of(query, values, number);

@@ -1,5 +1,5 @@
-// Conversions of vertex formats with less than 32 bits per component. Each takes a fetched element,
-// and the first bit and the width of each component. These are constants, which a driver can fold
+// Conversions of vertex formats with less than 32 bits per component. Each function takes a fetched
+// element, and the first bit and the width of each component as constants, which a driver can fold
 // after inlining. Each returns the bits of the values that the shader reads.
 //
 // src/vertex_input/decode.rs implements the same in Rust. All conversions are exact: they use

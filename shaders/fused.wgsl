@@ -1,6 +1,6 @@
-// A fused capture: one draw of few workgroups, which also do what kernels do for other captures. Each
-// finds out where the draw is captured and how much of it fits (placing.wgsl, as setup.wgsl does), and
-// one of them writes counters and query results (as finish.wgsl does).
+// A fused capture: one small draw whose workgroups also do the work of kernels. Each workgroup
+// computes where the draw is captured and how much of it fits (placing.wgsl, as setup.wgsl does). One
+// workgroup writes counters and query results (as finish.wgsl does).
 
 // The parameters, at fused_address().
 struct Fused {
@@ -18,14 +18,14 @@ const FUSED_QUERIES: u32 = 128u;
 const FUSED_ARRIVED: u32 = 144u;
 const FUSED_EXPECTED: u32 = 148u;
 
-// Uses the draw in the push constants. It is not clamped yet: `item_count` is its number of
-// vertices or indices, and `instance_count` that of all instances.
+// Loads the draw in the push constants, and clamps it. Before that, `item_count` is its number of
+// vertices or indices, and `instance_count` its number of instances.
 fn use_fused_draw(workgroup: u32, local: u32) {
     use_pushed_draw();
     let progress = load_progress(fused_address());
     let queries = load4(add_bytes(fused_address(), FUSED_QUERIES));
     let positions = start_positions(progress, fused_address());
-    // A constant in a pipeline with one topology.
+    // In a pipeline for one topology this is a constant.
     draw.xfb_topology = draw_topology();
     let vertices = vertices_per_primitive(draw.flags);
     let primitives = primitive_count(draw.xfb_topology, vertices, draw.item_count);
@@ -34,7 +34,7 @@ fn use_fused_draw(workgroup: u32, local: u32) {
     draw = with_invocations(clamped(draw, placed), placed);
     first_bytes = positions;
 
-    // Every invocation of the workgroup reads the counters before one of them writes counters.
+    // Every invocation of the workgroup reads the counters before one of them overwrites them.
     memory_barrier();
     if local == 0u {
         if is_writer(workgroup) {
@@ -45,10 +45,10 @@ fn use_fused_draw(workgroup: u32, local: u32) {
     }
 }
 
-// Whether this workgroup writes counters. Where a capture of several workgroups begins with counters
-// and ends with counters, which may be the same, that is the last one to come here: `expected` is
-// their number, and those that came before have read the counters. Nobody waits, so workgroups need
-// not run at the same time. Otherwise `expected` is 0, and it is the first workgroup.
+// Whether this workgroup writes the counters and queries. If a capture with several workgroups both
+// reads and writes counters, the last workgroup to arrive writes, because all others have read by
+// then; `expected` is the number of workgroups. No workgroup waits, so they need not run at the same
+// time. In other captures `expected` is 0, and workgroup 0 writes.
 fn is_writer(workgroup: u32) -> bool {
     let expected = load1(add_bytes(fused_address(), FUSED_EXPECTED));
     if expected == 0u {
@@ -58,12 +58,12 @@ fn is_writer(workgroup: u32) -> bool {
     if arrive(arrived) + 1u != expected {
         return false;
     }
-    // For the next execution of the command buffer.
+    // Ready for the next execution of the command buffer.
     store1(arrived, 0u, 0u);
     return true;
 }
 
-// The same as add_to_query, for a single invocation.
+// add_to_query, for a single invocation.
 fn count_for_query(query: vec2<u32>, counted: vec4<u32>) {
     let at = address_or(query, fused_address());
     if is_address(query) {

@@ -1,31 +1,31 @@
-// Captures of geometry shaders. The draws of a dispatch are divided into entries: runs of consecutive
-// primitives of one draw. An invocation takes one entry. It shades the vertices of each primitive, and runs
-// the geometry shader for it.
+// Captures of geometry shaders. The draws of a dispatch are divided into entries: runs of consecutive primitives
+// of one draw. Each invocation takes one entry. For each primitive it runs the vertex shader for the vertices,
+// then the geometry shader.
 //
-// What a geometry shader emits is known only when it has run. The same pipeline therefore runs twice: at
-// first it counts the primitives of each entry, and the second time it stores them. In between, kernels
-// compute where those of each entry begin (entries.wgsl). What an entry needs of memory is its count,
-// however much is emitted.
+// How much a geometry shader emits is known only after it has run. The same pipeline therefore runs twice: the
+// first run counts the primitives that each entry emits, the second run stores them. In between, kernels compute
+// where the records of each entry begin (entries.wgsl). Each entry takes memory only for its count, however much
+// is emitted.
 //
-// A vertex is stored when it is emitted, to all primitives of the strip that it may belong to. A strip that
-// turns out to be incomplete is overwritten by the next one of the entry. After the last one nothing is
+// A vertex is stored when it is emitted, to all primitives of the strip that it may belong to. If a strip turns
+// out to be incomplete, the next strip of the entry overwrites it. After the last complete strip nothing is
 // stored, because the number of the entry's primitives is known.
 //
-// Records of neighbouring primitives lie apart from each other. A workgroup that has shared memory for all of its
-// records therefore stages them, as staged.wgsl explains.
+// Neighbouring invocations store records that lie apart. If all records of a workgroup fit into shared memory,
+// they are therefore staged (staged.wgsl).
 //
-// A shader that always emits as much is not counted if the CPU places its draws: an invocation takes one
-// primitive, whose place is known.
+// If a shader always emits the same number of primitives and the CPU places its draws, there is no counting run:
+// each invocation takes one input primitive, whose records are known.
 
-// Where the entries of a dispatch are counted, and placed.
+// Where the entries of a dispatch are counted and placed.
 struct Entries {
-    // Two dwords for each entry: the number of primitives that it emits, and that of the entries before it
-    // in its block.
+    // The address of two dwords for each entry: the number of primitives that it emits, and the sum of these
+    // numbers over the entries before it in its block.
     counts: vec2<u32>,
-    // Two dwords for each block of ENTRIES_PER_BLOCK entries: the primitives that all of them emit, 64 bits;
-    // later the record that the block begins with, 32 bits.
+    // The address of two dwords for each block of ENTRIES_PER_BLOCK entries: the number of primitives that the
+    // block emits (64 bits), later replaced by the block's first record (32 bits).
     blocks: vec2<u32>,
-    // The number of entries in these blocks. Each is an invocation's, although it may have nothing to draw.
+    // The number of entries in these blocks. Each belongs to an invocation, even if that has nothing to draw.
     count: u32,
     reserved: array<u32, 3>,
 }
@@ -36,16 +36,16 @@ const ENTRIES_SIZE: u32 = 32u;
 
 const ENTRIES_PER_BLOCK: u32 = 512u;
 
-// With primitive restart, the vertices of the primitives of an instance. Later primitives are left out.
+// With primitive restart: the limit for vertices of primitives in an instance. Later primitives are ignored.
 const MOST_ASSEMBLED: u32 = 0x40000000u;
 
 var<private> is_counting: bool;
-// The records of the entry.
+// The records that this invocation's entry stores.
 var<private> entry_records: Segment;
-// The primitives that the entry emitted before the current strip, and the vertices of that.
+// The number of primitives that the entry emitted before the current strip, and of vertices in this strip.
 var<private> emitted: u32;
 var<private> strip_length: u32;
-// Whether the workgroup stages its records (staged.wgsl), because there is room for all of them.
+// Whether the workgroup stages its records (staged.wgsl): if there is room for all of them.
 var<private> is_staging: bool;
 
 fn load_entries(at: vec2<u32>) -> Entries {
@@ -53,19 +53,19 @@ fn load_entries(at: vec2<u32>) -> Entries {
     return Entries(addresses.xy, addresses.zw, load1(add_bytes(at, 16u)), array<u32, 3>());
 }
 
-// The records of an entry, which the kernels have placed.
+// The records of an entry, as placed by the kernels.
 fn records_of_entry(entries: Entries, entry: u32) -> Segment {
     let counts = load2(add_bytes(entries.counts, ENTRY_SIZE * entry));
     let first = load1(add_bytes(entries.blocks, ENTRY_BLOCK_SIZE * (entry / ENTRIES_PER_BLOCK)));
-    // At most `limit / vertices` primitives fit. Both counts are clamped to that before they are multiplied,
-    // so that nothing exceeds 32 bits.
+    // At most `limit / vertices` primitives fit. Both counts are clamped to that before the multiplication, so
+    // that nothing exceeds 32 bits.
     let vertices = output_vertices();
     let limit = draw.output_end;
     let begin = min(first + min(counts.y, limit / vertices) * vertices, limit);
     return Segment(begin, min(min(counts.x, limit / vertices) * vertices, limit - begin));
 }
 
-// The records of a workgroup, which are one after the other, if it stores any.
+// The records of a workgroup, which are consecutive. Empty if it stores none.
 fn records_of_workgroup(workgroup: u32, exists: bool, entries: Entries) -> Segment {
     if is_placed() {
         let number = first_invocation(workgroup);
@@ -83,20 +83,20 @@ fn records_of_workgroup(workgroup: u32, exists: bool, entries: Entries) -> Segme
     return Segment(first, last.first + last.count - first);
 }
 
-// Whether the CPU has placed the draw.
+// Whether the CPU has placed the draw, so that there is no counting run.
 fn is_placed() -> bool {
     return always_emitted() != 0u && !has_batch();
 }
 
-// The records of some items of a draw that the CPU has placed. It has no more items than fit, but for a part of
-// the last one.
+// The records of items `first` to `end` of a draw that the CPU has placed. At most the last item does not fit
+// completely.
 fn records_of_items(first: u32, end: u32) -> Segment {
     let each = always_emitted() * geometry_invocations() * output_vertices();
     let begin = min(draw.base_record + first * each, draw.output_end);
     return Segment(begin, min((end - first) * each, draw.output_end - begin));
 }
 
-// The items of an entry.
+// The number of items of an entry.
 fn entry_length() -> u32 {
     return draw.output_count;
 }
@@ -119,7 +119,7 @@ fn emit_vertex() {
     strip_length++;
 }
 
-// The same for a vertex of a stream, where a shader has several. One of them is captured.
+// The same if the shader has several vertex streams. Only one of them is captured.
 fn emit_stream_vertex(stream: u32) {
     if uniformly(stream == captured_stream()) {
         emit_vertex();
@@ -130,12 +130,12 @@ fn captured_stream() -> u32 {
     return (sysvals.draw.flags >> STREAM_SHIFT) & 3u;
 }
 
-// Whether side effects of the shaders happen in this run: where records are stored, and for one stream alone.
+// Whether side effects of the shaders happen in this run: only in storing runs, and only in that for one stream.
 fn has_effects() -> bool {
     return !is_counting && (sysvals.draw.flags & WITHOUT_EFFECTS) == 0u;
 }
 
-// Stores a record of a strip, or stages it.
+// Stores or stages a record of a strip.
 fn capture_record(strip: Segment, record: u32) {
     if record < strip.count {
         if uniformly(is_staging) {
@@ -146,7 +146,7 @@ fn capture_record(strip: Segment, record: u32) {
     }
 }
 
-// The records of vertex `k` of a strip that is emitted.
+// The records of vertex `k` of an emitted strip.
 fn records_of_emitted(k: u32) -> vec3<u32> {
     let vertices = output_vertices();
     if vertices == 3u {
@@ -155,20 +155,20 @@ fn records_of_emitted(k: u32) -> vec3<u32> {
     return select(records_of_line_strip(k), vec3<u32>(k, NONE, NONE), vertices == 1u);
 }
 
-// Called where the geometry shader ends a strip, and after it.
+// Called where the geometry shader ends a strip, and after the shader.
 fn end_primitive() {
     emitted += strip_length - min(strip_length, output_vertices() - 1u);
     strip_length = 0u;
 }
 
-// The same for a strip of a stream.
+// The same if the shader has several vertex streams.
 fn end_stream_primitive(stream: u32) {
     if uniformly(stream == captured_stream()) {
         end_primitive();
     }
 }
 
-// Runs the geometry shader for a primitive.
+// Runs the vertex and the geometry shader for a primitive.
 fn run_primitive(instance: u32, primitive: Primitive) {
     for (var slot = 0u; slot < input_vertices(); slot++) {
         let vertex = index_of_element(element_of_slot(primitive, slot));
@@ -190,11 +190,12 @@ fn xfb_geometry(
     @builtin(local_invocation_index) local: u32,
 ) {
     let workgroup = workgroup_number(workgroup_id, workgroups);
-    // Invocations without a draw have entries, too, and count 0: blocks are added up whole.
+    // An invocation without a draw still has an entry, with count 0: all entries of a block are added up.
     let exists = begin_draw(workgroup, local);
     let entry = workgroup * workgroup_size() + local;
     let number = first_invocation(workgroup) + local;
-    // The primitives of all instances; with primitive restart the indices, which may begin a primitive.
+    // The number of primitives in all instances; with primitive restart that of indices, at which primitives may
+    // begin.
     let items = select(0u, draw.item_count * draw.instance_count, exists & (number < draw.invocations));
     let first = min(number, draw.invocations) * entry_length();
     let end = min(first + entry_length(), items);
@@ -212,7 +213,7 @@ fn xfb_geometry(
     let staged = records_of_workgroup(workgroup, exists, entries);
     is_staging = staged.count != 0u && staged.count <= staged_vertices();
     first_output = staged.first;
-    // From here on the limit is not that of what is stored, but of the primitives that are assembled.
+    // The records are computed. From here on output_end only limits which primitives are assembled.
     draw.output_end = MOST_ASSEMBLED;
     var place = instance_and_lane(min(first, items), draw.item_count);
     for (var item = first; item < end; item++) {
@@ -226,8 +227,9 @@ fn xfb_geometry(
         }
     }
     if uniformly(is_staging) {
-        // A shader that reads what others write may emit less than what was counted. What is not written of shared
-        // memory must not be stored: it may be another program's.
+        // A shader that reads memory which others write may emit less in this run than was counted. The rest of
+        // the staged records is filled, so that no uninitialised shared memory, perhaps of another program, is
+        // stored.
         for (var left = emitted * output_vertices(); left < entry_records.count; left++) {
             stage_record(entry_records.first + left - first_output);
         }
@@ -236,7 +238,7 @@ fn xfb_geometry(
             store_staged(0u, staged.count, unit, LIST_EMITTED);
         }
     }
-    // The last row of workgroups may be longer than what is needed.
+    // The last row of a folded dispatch may have more workgroups than needed.
     if is_counting && entry < entries.count {
         store1(entries.counts, 2u * entry, emitted);
     }

@@ -1,8 +1,7 @@
 // Index buffers.
 
-// Loads index `position` of a buffer with `limit` indices of `size` bytes (1, 2 or 4). Returns 0
-// beyond the end, and has the address of the first index there, which can be read even if there is none
-// (see address_or).
+// Loads index `position` of a buffer with `limit` indices of `size` bytes (1, 2 or 4). Returns 0 beyond the
+// end. Its load then reads the first index, whose address is always readable (see address_or).
 fn load_index(address: vec2<u32>, limit: u32, size: u32, position: u32) -> u32 {
     let readable = select(0u, position, position < limit);
     if position >= limit {
@@ -11,11 +10,11 @@ fn load_index(address: vec2<u32>, limit: u32, size: u32, position: u32) -> u32 {
     return load_bound_index(address, limit, size, readable);
 }
 
-// The same for a position that is within the buffer. The dword that contains the index is loaded. If that
-// dword ends beyond the last index, the buffer may end within it: then only the bytes of the index are loaded,
-// where the device can. Elsewhere the buffer contains the whole dword (IndexBuffer::size).
+// load_index for a position within the buffer. Loads the dword that contains the index. If that dword reaches
+// beyond the last index, the buffer may end within it: then single bytes are loaded, if the device can.
+// Otherwise the buffer is required to contain the whole dword (IndexBuffer::size).
 fn load_bound_index(address: vec2<u32>, limit: u32, size: u32, position: u32) -> u32 {
-    // The size is a power of two, and the product may exceed 32 bits.
+    // `size >> 1` is log2(size). The product may exceed 32 bits.
     let shift = size >> 1u;
     let at = add64(address, vec2<u32>(position << shift, (position >> 16u) >> (16u - shift)));
     let to_dword_end = (4u - (at.x & 3u)) >> shift;
@@ -27,12 +26,12 @@ fn load_bound_index(address: vec2<u32>, limit: u32, size: u32, position: u32) ->
     return (dword >> (8u * (at.x & 3u))) & largest_index(size);
 }
 
-// The largest index with that size.
+// The largest index of `size` bytes.
 fn largest_index(size: u32) -> u32 {
     return 0xffffffffu >> (32u - 8u * size);
 }
 
-// The vertex index of an element, before the base is added.
+// The vertex index of an element, without the base vertex.
 fn index_of_element(element: u32) -> u32 {
     let size = draw.flags & INDEX_SIZE;
     if !may_be_indexed() || size == 0u {

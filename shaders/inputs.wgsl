@@ -1,6 +1,6 @@
-// Recorded draws, for the kernels that read draw arguments on the GPU.
+// Recorded draws, as the kernels read them whose draw arguments are on the GPU.
 
-// Push constants of a kernel.
+// The push constants of a kernel.
 struct Kernel {
     parameters: vec2<u32>,
 }
@@ -11,19 +11,18 @@ const DIRECT: u32 = 0u;
 const INDIRECT: u32 = 1u;
 const BYTE_COUNT: u32 = 2u;
 
-// Draw.flags and Input.flags: a draw with a predicate is discarded if the predicate is not 0,
-// instead of if it is 0.
+// Draw.flags and Input.flags: the draw is discarded if its predicate is not 0, instead of if it is 0.
 const INVERTED: u32 = 32u;
 
-// A recorded draw. An INDIRECT one may consist of several draws.
+// A recorded draw command. INDIRECT commands may have several draws.
 struct Input {
     kind: u32,
     topology: u32,
     flags: u32,
     draw_index: u32,
 
-    // The arguments of a direct draw. BYTE_COUNT uses `instance_count` and `first_instance`, and
-    // `first` and `base_vertex` as its counterOffset and vertexStride.
+    // The arguments of a direct draw. BYTE_COUNT uses `instance_count` and `first_instance` as such,
+    // `first` as counterOffset and `base_vertex` as vertexStride.
     count: u32,
     instance_count: u32,
     first: u32,
@@ -40,23 +39,23 @@ struct Input {
     // The address of the first VkDraw[Indexed]IndirectCommand, or of the counter of BYTE_COUNT.
     arguments: vec2<u32>,
 
-    // The address of a draw count, or 0: a draw exists if its index is below the count.
+    // The address of a draw count, or 0. Draws whose number is not below the count do not exist.
     count_address: vec2<u32>,
     restart_table: vec2<u32>,
 
     stream_query: vec2<u32>,
     generated_query: vec2<u32>,
 
-    // The address of a predicate, or 0: a dword that determines whether the draws are discarded.
+    // The address of a predicate, or 0: a dword that decides whether the draws are discarded.
     predicate: vec2<u32>,
-    // INDIRECT: the most draws, whose indices count up from `draw_index`, and the bytes from one
-    // command to the next.
+    // INDIRECT: the largest number of draws, and the bytes from one command to the next. The draws have
+    // consecutive draw indices from `draw_index` on.
     draw_count: u32,
     stride: u32,
 }
 
 const INPUT_SIZE: u32 = 112u;
-// Bytes from the start of an input to `group`, and to both queries.
+// The offsets of `group` and of both queries in an input, in bytes.
 const INPUT_GROUP: u32 = 36u;
 const INPUT_QUERIES: u32 = 80u;
 
@@ -80,7 +79,7 @@ fn load_input(inputs: vec2<u32>, number: u32) -> Input {
     );
 }
 
-// Returns one of the draws of an input.
+// Draw `index` of an input.
 fn draw_of_input(all: Input, index: u32) -> Input {
     var input = all;
     input.draw_index += index;
@@ -88,11 +87,11 @@ fn draw_of_input(all: Input, index: u32) -> Input {
     return input;
 }
 
-// The most draws of an input. Further draws are ignored.
+// The largest number of draws of an input. Further draws are ignored.
 const MOST_DRAWS: u32 = 0xffffffu;
 
-// The number of draws of an input, at least one: an input without draws counts as one empty draw,
-// so that the draws before and after it find its group and queries.
+// The number of draws of an input. An input without draws counts as one empty draw, so that the draws
+// before and after it find its group and queries.
 fn draws_of_input(input: Input) -> u32 {
     var draws = min(input.draw_count, MOST_DRAWS);
     let count_address = address_or(input.count_address, kernel.parameters);
@@ -114,14 +113,14 @@ fn is_address(address: vec2<u32>) -> bool {
     return (address.x | address.y) != 0u;
 }
 
-// An address, or `readable` if there is none. Every load takes its address from here where there may be
-// none, before the condition that it is behind: a driver may execute the load where the condition is false
-// (lavapipe 26.2.6 does), so it must have an address that can be read.
+// `address`, or `readable` if `address` is 0. A load in a branch must not use an address that may be 0: a
+// driver may execute the load although the branch is not taken (lavapipe 26.2.6 does). The address is
+// therefore made readable before the branch.
 fn address_or(address: vec2<u32>, readable: vec2<u32>) -> vec2<u32> {
     return select(readable, address, is_address(address));
 }
 
-// The arguments of a draw from any source.
+// The arguments of a draw, direct or indirect.
 struct Arguments {
     count: u32, // vertices or indices
     instance_count: u32,
@@ -173,7 +172,7 @@ fn arguments_of(input: Input) -> Arguments {
     if !is_indexed {
         return Arguments(count, instance_count, first, first_instance, input.index_address, 0u);
     }
-    // If the draw begins beyond the last index, its address is that of the first one, which can be read.
+    // If the draw begins beyond the last index, it uses the address of the first index, which is readable.
     let left = input.index_limit - min(first, input.index_limit);
     let skipped = select(0u, first, left != 0u);
     return Arguments(

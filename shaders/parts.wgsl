@@ -1,16 +1,17 @@
-// Inputs with several draws. The setup kernel processes draws in blocks, one draw per invocation.
+// Inputs (recorded draw commands) that have several draws. The setup kernel processes the draws in blocks,
+// one draw per invocation.
 
 fn load_group(inputs: vec2<u32>, number: u32) -> u32 {
     return load1(add_bytes(multiply_add(inputs, number, INPUT_SIZE), INPUT_GROUP));
 }
 
-// The address of a query that an input adds to: STREAM_QUERY or GENERATED_QUERY.
+// The address of the query that an input adds to; `which` is STREAM_QUERY or GENERATED_QUERY.
 fn load_query(number: u32, which: u32) -> vec2<u32> {
     let at = multiply_add(load_setup().inputs, number, INPUT_SIZE);
     return load2(add_bytes(at, INPUT_QUERIES + 8u * which));
 }
 
-// The runs that begin with a draw, as bits.
+// Which runs (see STREAM_QUERY, GENERATED_QUERY, GROUP) begin with a draw, as bits.
 fn starts_of(part: Part) -> u32 {
     if part.index != 0u || part.input == 0u {
         return 0u;
@@ -24,16 +25,16 @@ fn starts_of(part: Part) -> u32 {
         | select(0u, 1u << GROUP, load_group(inputs, part.input) != load_group(inputs, part.input - 1u));
 }
 
-// For each of the inputs that are processed together, the number of its first draw. After the last
-// input, the number of all draws.
+// The number of the first draw of each input that is processed together. After the last input: the number
+// of all draws.
 var<workgroup> first_draws: array<u32, MAX_KERNEL_WIDTH>;
 // The number of all draws of these inputs.
 var<workgroup> all_draws: u32;
-// The first draw of the next block.
+// The number of the first draw of the next block.
 var<workgroup> next_first: u32;
 
-// Counts the draws of the inputs from `first` on, one input per invocation. Each input has at most
-// MOST_DRAWS draws, so that the sum, and the number of the next block's first draw, are below 2^32.
+// Counts the draws of the inputs from `first` on, one input per invocation. An input has at most MOST_DRAWS
+// draws, so the sum, and the first draw of the next block, are below 2^32.
 fn count_draws(first: u32, local: u32) -> u32 {
     let setup = load_setup();
     let width = kernel_width();
@@ -59,8 +60,8 @@ struct Part {
     index: u32,
 }
 
-// Finds the input that a draw belongs to, and its index there: the last input whose first draw is
-// not after it.
+// Finds the input that draw `number` belongs to, and the draw's index in it: it is the last input whose
+// first draw is not after `number`.
 fn part_of(first: u32, number: u32) -> Part {
     if load_setup().has_several == 0u {
         return Part(first + number, 0u);
@@ -85,11 +86,11 @@ fn later_input(low: u32, number: u32, step: u32) -> u32 {
     return low + step;
 }
 
-// The first draw of the block after the one that begins at `first_draw`. `part` is the invocation's
-// draw, and `fits` is whether there is room for another primitive of its input after this block. If
-// there is no room for the input of the block's last draw, and no query counts, then the remaining
-// draws of this input change nothing, and are skipped. Draws of geometry shaders are not: what they emit is
-// not known yet.
+// The number of the first draw of the next block, after the block that begins at `first_draw`. `part` is
+// the invocation's draw. `fits` says whether another primitive of its input fits after this block. If none
+// fits for the input of the block's last draw, and no query counts, the remaining draws of this input
+// change nothing and are skipped. Draws of geometry shaders are never skipped, because it is not known yet
+// what they emit.
 fn next_block(first: u32, first_draw: u32, draw_count: u32, part: Part, fits: bool, local: u32) -> u32 {
     let setup = load_setup();
     let width = kernel_width();
@@ -109,14 +110,14 @@ fn next_block(first: u32, first_draw: u32, draw_count: u32, part: Part, fits: bo
     return workgroupUniformLoad(&next_first);
 }
 
-// -- Draws that are kept. If any input has several draws, these are the draws that write something,
-// and the first draw of each group. Of geometry shaders they are the draws that have primitives.
+// -- Kept draws. If any input has several draws, only those draws are kept that write something, and the
+// first draw of each group. For geometry shaders those are kept that have primitives.
 
-// One bit for each draw of a block.
+// One bit for each draw of the block: whether it is kept.
 var<workgroup> kept: array<atomic<u32>, MAX_KERNEL_WIDTH / 32u>;
 
-// The number of kept draws in the block before the invocation's draw. The barriers in the sums
-// between two blocks separate the bits of one block from those of the next.
+// The number of kept draws in the block before the invocation's draw. The barriers in sum_runs separate
+// this block's bits from those of the next block.
 fn count_kept_before(local: u32, is_kept: bool) -> u32 {
     let word = local / 32u;
     let bit = local % 32u;

@@ -1,15 +1,15 @@
 // Where draws are captured, and how much of them fits. src/counts.rs implements the same in Rust.
 
-// Where a capture begins in its buffers, where these end, and where the position after it is
-// written.
+// Where a capture begins in its buffers, where the buffers end, and where to write the position
+// after the capture.
 struct Progress {
-    // The positions in bytes that an earlier setup wrote, or 0, and where the new ones are written,
-    // or 0.
+    // `state` is the address of positions in bytes that an earlier setup wrote, or 0. `new_state` is
+    // the address to write new positions to, or 0.
     state: vec2<u32>,
     new_state: vec2<u32>,
-    // By buffer: the positions if there is neither a state nor a counter; the size of the bound
-    // range in bytes; the size of a record in bytes, or 0 if nothing is captured; the counters to
-    // begin with and to end with, if any.
+    // For each buffer: the position if there is neither a state nor a counter; the size of the bound
+    // range; the size of a record, or 0 if nothing is captured there (all in bytes); the address of
+    // the counter to begin with, or 0; and the address of the counter to write at the end, or 0.
     positions: vec4<u32>,
     sizes: vec4<u32>,
     strides: vec4<u32>,
@@ -17,12 +17,12 @@ struct Progress {
     new_counters: array<vec2<u32>, 4>,
 }
 
-// The counts of a draw, and its position.
-struct Placed {
-    // Per instance.
+// The counts of a draw, and the number of its first record.
+struct DrawPlacement {
+    // Primitives per instance.
     primitives: u32,
     vertices: u32, // per primitive
-    // Over all instances.
+    // Primitives in all instances; after it the number of those that fit.
     needed: vec2<u32>,
     written: u32,
     base_record: u32,
@@ -45,8 +45,8 @@ fn load_progress(at: vec2<u32>) -> Progress {
     );
 }
 
-// Bytes from the start of each bound range. A counter that is not a multiple of 4 is rounded down.
-// 16 bytes can be read at `readable`.
+// The positions where the capture begins, in bytes from the start of each bound range. A counter
+// that is not a multiple of 4 is rounded down. `readable` is the address of 16 readable bytes.
 fn start_positions(progress: Progress, readable: vec2<u32>) -> vec4<u32> {
     let state = address_or(progress.state, readable);
     if is_address(progress.state) {
@@ -62,7 +62,7 @@ fn start_positions(progress: Progress, readable: vec2<u32>) -> vec4<u32> {
     return positions;
 }
 
-// Writes the positions after `records` records.
+// Writes the positions after `records` more records.
 fn store_positions(progress: Progress, positions: vec4<u32>, records: u32) {
     let new_positions = positions + records * progress.strides;
     if is_address(progress.new_state) {
@@ -87,18 +87,18 @@ fn room_at(progress: Progress, positions: vec4<u32>) -> u32 {
     return least;
 }
 
-// The counts of a draw without its position, if each instance has so many primitives.
-fn needed_by(primitives: u32, flags: u32, instance_count: u32) -> Placed {
-    return Placed(primitives, vertices_per_primitive(flags), product(primitives, instance_count), 0u, 0u);
+// The counts of a draw that is not placed yet and has `primitives` primitives per instance.
+fn needed_by(primitives: u32, flags: u32, instance_count: u32) -> DrawPlacement {
+    return DrawPlacement(primitives, vertices_per_primitive(flags), product(primitives, instance_count), 0u, 0u);
 }
 
-// The number of primitives of a draw that fit into room for so many records.
-fn fitting(placed: Placed, records: u32) -> u32 {
+// The number of primitives of a draw that fit into room for `records` records.
+fn fitting(placed: DrawPlacement, records: u32) -> u32 {
     return min(saturated(placed.needed), records / placed.vertices);
 }
 
-// A draw with all counts clamped, like DrawCounts in src/counts.rs.
-fn clamped(unclamped: Draw, placed: Placed) -> Draw {
+// A draw with all counts clamped to what fits, like DrawCounts in src/counts.rs.
+fn clamped(unclamped: Draw, placed: DrawPlacement) -> Draw {
     var made = unclamped;
     made.output_count = 0u;
     made.output_end = placed.base_record + placed.written * placed.vertices;
@@ -114,8 +114,8 @@ fn clamped(unclamped: Draw, placed: Placed) -> Draw {
     return made;
 }
 
-// A clamped draw with the number of its invocations.
-fn with_invocations(clamped: Draw, placed: Placed) -> Draw {
+// Sets the number of invocations of a clamped draw.
+fn with_invocations(clamped: Draw, placed: DrawPlacement) -> Draw {
     var made = clamped;
     made.invocations = 0u;
     made.reciprocal = 0u;
@@ -127,9 +127,9 @@ fn with_invocations(clamped: Draw, placed: Placed) -> Draw {
     return made;
 }
 
-// The invocations up to the last item that contributes, with `factor` invocations for each item: the
-// last instance may be incomplete. The upper bounds that the CPU computes rely on this.
-fn invocations_of(made: Draw, placed: Placed, factor: u32) -> u32 {
+// The number of invocations up to the last item that contributes, with `factor` invocations per
+// item; the last instance may be incomplete. The upper bounds that the CPU computes rely on this.
+fn invocations_of(made: Draw, placed: DrawPlacement, factor: u32) -> u32 {
     var instances = made.instance_count;
     var last = 0u;
     if (made.flags & RESTART) == 0u {

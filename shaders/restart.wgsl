@@ -76,32 +76,32 @@ fn entry_address(table: vec2<u32>, entry: u32) -> vec2<u32> {
     return add_bytes(table, 16u * entry);
 }
 
-// The run of `length` indices. The bits in `mask` are its restarts.
+// The run of `length` indices whose restarts are the bits in `mask`.
 fn run_of_mask(topology: u32, vertices: u32, mask: u32, length: u32) -> Run {
     if mask == 0u {
         return Run(0u, length, 0u, length);
     }
     let first = firstTrailingBit(mask);
     let last = firstLeadingBit(mask);
-    // The segments that begin and end within the run, as runs of ones.
+    // The segments that begin and end within the run, as sequences of ones.
     let whole = ~mask & ((1u << last) - 1u) & ~((1u << first) - 1u);
     return Run(1u, first, primitives_of_runs(topology, vertices, whole), length - last - 1u);
 }
 
-// The sum of primitive_count over all runs of ones. Each run is a segment with one vertex per bit.
+// The sum of primitive_count over all sequences of ones. Each sequence is a segment with one vertex per bit.
 fn primitives_of_runs(topology: u32, vertices: u32, whole: u32) -> u32 {
     if may_loop() {
-        // In most cases there is no run at all.
+        // In most cases there is no sequence at all.
         var primitives = 0u;
         for (var rest = whole; rest != 0u;) {
             let first = firstTrailingBit(rest);
             primitives += primitive_count(topology, vertices, firstTrailingBit(~(rest >> first)));
-            // Adding 1 at the first bit of a run clears the run.
+            // Adding 1 at the first bit of a sequence clears the sequence.
             rest &= rest + (1u << first);
         }
         return primitives;
     }
-    // Remove the first bits of each run: one for each vertex that consecutive primitives share.
+    // Remove the first bits of each sequence: one for each vertex that consecutive primitives share.
     let overlap = primitive_overlap(topology);
     var runs = whole;
     runs = select(runs, runs & (runs << 1u), overlap >= 1u);
@@ -116,8 +116,8 @@ fn primitives_of_runs(topology: u32, vertices: u32, whole: u32) -> u32 {
         + last_of_steps(runs, step, 3u) + last_of_steps(runs, step, 4u) + last_of_steps(runs, step, 5u);
 }
 
-// For the runs of ones that begin at bit `phase` plus a multiple of `step`: the number of bits that
-// complete a step, counted from the start of their run.
+// For the sequences of ones that begin at bit `phase` plus a multiple of `step`: how many of their bits
+// complete a step, counted from the start of the sequence.
 fn last_of_steps(runs: u32, step: u32, phase: u32) -> u32 {
     if phase >= step {
         return 0u;
@@ -126,7 +126,7 @@ fn last_of_steps(runs: u32, step: u32, phase: u32) -> u32 {
     var bits = select(0x55555555u, 0x49249249u, step == 3u);
     bits = select(bits, 0x11111111u, step == 4u);
     bits = select(bits, 0x41041041u, step == 6u);
-    // Adding 1 at the first bit of a run clears the run, and the carry does not reach the next run.
+    // Adding 1 at the first bit of a sequence clears it, and the carry does not reach the next sequence.
     let starts = runs & ~(runs << 1u) & (bits << phase);
     let begun_there = runs & ~(runs + starts);
     return countOneBits(begun_there & (bits << select(phase - 1u, step - 1u, phase == 0u)));
@@ -136,7 +136,7 @@ fn last_of_steps(runs: u32, step: u32, phase: u32) -> u32 {
 
 // A range of indices, and the address of its table.
 struct RestartRange {
-    // The address of index 0 of the buffer; the range begins at index `first`.
+    // The address of index 0 of the buffer. The range begins at index `first`.
     index_address: vec2<u32>,
     table: vec2<u32>,
     first: u32,
@@ -167,10 +167,10 @@ fn load_restart_range(at: vec2<u32>) -> RestartRange {
 }
 
 var<workgroup> runs: array<Run, MAX_KERNEL_WIDTH>;
-// The restarts of each block, as bits.
+// For each block of the workgroup, the mask of its restarts.
 var<workgroup> restarts: array<atomic<u32>, BLOCKS>;
-// One bit for each block of a workgroup that contains a restart. In the scan, one bit and one first
-// restart for each invocation: MAX_KERNEL_WIDTH is equal to BLOCKS.
+// One bit for each block of a workgroup that contains a restart. The scan uses these variables for one bit
+// and one first restart per invocation: MAX_KERNEL_WIDTH is equal to BLOCKS.
 var<workgroup> marks: array<atomic<u32>, BLOCKS / 32u>;
 
 @compute @workgroup_size(MAX_KERNEL_WIDTH)
@@ -197,9 +197,9 @@ fn xfb_restart(
     let blocks = block_count(range.limit);
     let first_block = (workgroup - range.first_workgroup) * BLOCKS;
 
-    // The last block of the longest ranges begins at 2^32.
+    // Saturated because the last block of the longest ranges begins at 2^32.
     find_restarts(range, saturated(product(first_block, BLOCK)), local);
-    // The blocks of the invocation are contiguous.
+    // Each invocation takes consecutive blocks.
     let width = kernel_width();
     let share = BLOCKS / width;
     var run = Run();
@@ -212,7 +212,7 @@ fn xfb_restart(
     for (var i = 0u; i < share; i++) {
         let number = local * share + i;
         if first_block + number < blocks {
-            // At most 8192 indices, so 14 bits each are enough.
+            // A workgroup has at most 8192 indices, so 14 bits each are enough.
             let packed = before.head | (before.tail << 14u) | (before.restarts << 31u);
             var next = marked_from(number + 1u);
             if next != NONE {
@@ -228,8 +228,8 @@ fn xfb_restart(
         let all = runs[width - 1u];
         var words = vec4<u32>(all.head | (all.restarts << 31u), all.primitives, all.tail, 0u);
         if blocks <= BLOCKS {
-            // If a table has only one workgroup, it is not scanned: nothing is before it or after
-            // it.
+            // A table with only one workgroup is not scanned: no state is before the workgroup, no restart
+            // after it.
             words = vec4<u32>(0u, 0u, 0u, NONE);
         }
         store4(range.table, 4u * state_entry(first_block / BLOCKS), words);
@@ -248,12 +248,12 @@ fn run_of_block(range: RestartRange, vertices: u32, blocks: u32, first_block: u3
     return run_of_mask(range.topology, vertices, mask, BLOCK);
 }
 
-// Finds the restarts among the indices of a workgroup. Neighbouring invocations load neighbouring
-// indices. Indices beyond the range are not restarts.
+// Finds the restarts among the indices of a workgroup. Neighbouring invocations load neighbouring indices.
+// Indices beyond the range are not restarts.
 //
-// All invocations leave a loop together, so that none of them comes to the barrier behind it alone: Mesa's
-// compiler for Mali before v9 (25.0) makes invocations wait for each other where branches join, which is not
-// the case where a loop has a single exit. Those without an index of their own take the last one again.
+// All invocations leave a loop together, so that they reach the barrier after it together. Mesa's compiler
+// for Mali before v9 (25.0) only reconverges invocations where branches join, which a loop with a single
+// exit does not have. Invocations without an index of their own load the last index again.
 fn find_restarts(range: RestartRange, start: u32, local: u32) {
     let count = min(BLOCKS * BLOCK, range.limit - min(range.limit, start));
     let width = kernel_width();
@@ -266,7 +266,7 @@ fn find_restarts(range: RestartRange, start: u32, local: u32) {
     let indices = multiply_add(range.index_address, range.first, size);
     var scanned = 0u;
     if size == 4u {
-        // Sixteen indices per iteration, whose loads do not wait for each other.
+        // Sixteen indices per iteration, so that their loads overlap.
         let at = multiply_add(indices, start, 4u);
         let quads = count / 4u;
         let last = max(quads, 1u) - 1u;
@@ -277,7 +277,7 @@ fn find_restarts(range: RestartRange, start: u32, local: u32) {
             let b = load4_wide(add_bytes(at, 16u * places.y));
             let c = load4_wide(add_bytes(at, 16u * places.z));
             let d = load4_wide(add_bytes(at, 16u * places.w));
-            // The last one may be found several times.
+            // Several invocations may find the last index, so the bits are or-ed.
             add_restarts(range.restart_index, places.x, a);
             add_restarts(range.restart_index, places.y, b);
             add_restarts(range.restart_index, places.z, c);
@@ -300,7 +300,7 @@ fn find_restarts(range: RestartRange, start: u32, local: u32) {
     workgroupBarrier();
 }
 
-// Adds the restarts among four indices of the workgroup.
+// Adds the restarts among the indices 4 * `quad` to 4 * `quad` + 3 of the workgroup.
 fn add_restarts(restart_index: u32, quad: u32, values: vec4<u32>) {
     let found = select(vec4<u32>(), vec4<u32>(1u, 2u, 4u, 8u), values == vec4<u32>(restart_index));
     let bits = found.x | found.y | found.z | found.w;
@@ -319,7 +319,7 @@ fn mark(number: u32) {
     atomicOr(&marks[number / 32u], 1u << (number % 32u));
 }
 
-// The first marked number that is at least `number`, or NONE.
+// The first number from `number` on whose mark is set, or NONE.
 fn marked_from(number: u32) -> u32 {
     var keep = 0xffffffffu << (number % 32u);
     for (var word = number / 32u; word < BLOCKS / 32u; word++) {
@@ -332,8 +332,8 @@ fn marked_from(number: u32) -> u32 {
     return NONE;
 }
 
-// Scans over the runs of a workgroup. Returns the run of everything before the invocation's own
-// run. The last element of `runs` is then the run of the whole workgroup.
+// Scans over the runs of a workgroup. Returns the run of all invocations before this one. The last element
+// of `runs` is then the run of the whole workgroup.
 fn scan_runs(topology: u32, vertices: u32, local: u32, run: Run) -> Run {
     runs[local] = run;
     workgroupBarrier();
@@ -354,8 +354,7 @@ fn scan_runs(topology: u32, vertices: u32, local: u32, run: Run) -> Run {
 
 // -- Scan
 
-// Replaces the runs of a table's workgroups by the states before them and the first restarts after
-// them.
+// Replaces the `Run` of each workgroup in a table by the `State` before it and the first restart after it.
 @compute @workgroup_size(MAX_KERNEL_WIDTH)
 fn xfb_restart_scan(
     @builtin(workgroup_id) workgroup_id: vec3<u32>,
@@ -372,12 +371,12 @@ fn xfb_restart_scan(
     let count = (block_count(range.limit) + BLOCKS - 1u) / BLOCKS;
     let width = kernel_width();
 
-    // The entries of an invocation are contiguous.
+    // Each invocation takes consecutive entries.
     let share = (count + kernel_width() - 1u) / kernel_width();
     let first = min(local * share, count);
     let end = min(first + share, count);
     var run = Run();
-    // Four entries at a time, whose loads do not wait for each other.
+    // Four entries at a time, so that their loads overlap.
     for (var i = first; i < end; i += 4u) {
         let next = load_runs(range.table, i, end - 1u);
         run = join(range.topology, vertices, run, next[0]);
@@ -415,7 +414,8 @@ fn xfb_restart_scan(
     }
 }
 
-// Stores the first restart after a workgroup, and returns the one after the workgroup before it.
+// Stores `next`, the first restart after a workgroup. Returns the first restart after the previous
+// workgroup.
 fn store_next(table: vec2<u32>, workgroup: u32, end: u32, next: u32, run: Run) -> u32 {
     if workgroup >= end {
         return next;
@@ -424,7 +424,7 @@ fn store_next(table: vec2<u32>, workgroup: u32, end: u32, next: u32, run: Run) -
     return select(next, first_restart(workgroup, run), run.restarts != 0u);
 }
 
-// Stores the state before a workgroup, and returns the state after it.
+// Stores `state`, the state before a workgroup. Returns the state after it.
 fn store_state(range: RestartRange, vertices: u32, workgroup: u32, end: u32, state: State, run: Run) -> State {
     if workgroup >= end {
         return state;
@@ -433,7 +433,7 @@ fn store_state(range: RestartRange, vertices: u32, workgroup: u32, end: u32, sta
     return advance(range.topology, vertices, state, run);
 }
 
-// The runs of four workgroups. Those after the last one are empty.
+// The runs of four workgroups. Runs after the last workgroup are empty.
 fn load_runs(table: vec2<u32>, workgroup: u32, last: u32) -> array<Run, 4> {
     return array<Run, 4>(
         load_run_until(table, workgroup, last),
@@ -454,21 +454,21 @@ fn load_run_until(table: vec2<u32>, workgroup: u32, last: u32) -> Run {
     );
 }
 
-// The first restart of a run that begins with a workgroup, if there is one.
+// The position of the first restart in a workgroup's run, or NONE.
 fn first_restart(workgroup: u32, run: Run) -> u32 {
     return workgroup * BLOCKS * BLOCK + run.head;
 }
 
 // -- Access to a table
 
-// A position: the number of its block, and its number in the block, which is below 32 except in the
-// last block.
+// A position in a range: the number of its block, and the number in the block, which is below 32 except in
+// the last block.
 struct Position {
     block: u32,
     number: u32,
 }
 
-// The position `offset` after `first`. Positions beyond 2^32 are in the last block.
+// The position `offset` indices after `first`. Positions from 2^32 on are in the last block.
 fn position_behind(limit: u32, first: u32, offset: u32) -> Position {
     let position = first + offset;
     let last = block_count(limit) - 1u;
@@ -484,15 +484,15 @@ fn load_block(table: vec2<u32>, block: u32) -> vec4<u32> {
 fn state_before(topology: u32, vertices: u32, table: vec2<u32>, entry: vec4<u32>, position: Position) -> State {
     let before = load2_aligned(entry_address(table, state_entry(position.block / BLOCKS)));
     let between = Run(entry.y >> 31u, entry.y & 0x3fffu, entry.z, (entry.y >> 14u) & 0x3fffu);
-    // Before the loop over the mask, which needs registers.
+    // Computed before the loop over the mask, which needs registers.
     let state = advance(topology, vertices, State(before.x, before.y), between);
-    // Only the last block is longer than 32, and it has no restart.
+    // Only the last block has more than 32 positions, and it has no restart.
     let bit = min(position.number, 31u);
     let here = run_of_mask(topology, vertices, entry.x & ((1u << bit) - 1u), position.number);
     return advance(topology, vertices, state, here);
 }
 
-// The first restart at a position or after it, or NONE.
+// The first restart at or after a position, or NONE.
 fn restart_from(table: vec2<u32>, position: Position) -> u32 {
     let entry = load_block(table, position.block);
     let mask = entry.x & (0xffffffffu << min(position.number, 31u));
@@ -507,22 +507,22 @@ fn restart_from(table: vec2<u32>, position: Position) -> u32 {
 
 // -- Draws
 
-// The position of a draw in its table.
+// Where the indices of a draw are in a table.
 struct DrawRestarts {
-    // The position of the draw's first index, and of the end of the range.
+    // The position of the draw's first index, and the end of the range.
     first: u32,
     limit: u32,
     // The number of indices before the draw's first restart, or NONE.
     head: u32,
-    // The difference between the primitives that states after that restart count and the draw's own
-    // primitives, modulo 2^32.
+    // What to subtract, modulo 2^32, from the primitive count of a state after that restart, to get the
+    // count within the draw.
     before: u32,
     table: vec2<u32>,
     reserved: vec2<u32>,
 }
 
-// The table of an indirect draw covers all bound indices; that of another draw covers the indices
-// of the draw. range_of in src/runtime/recorder/plan/restarts.rs implements the same rule.
+// The table of an indirect draw covers all bound indices; the table of any other draw covers only the draw's
+// indices. range_of in src/runtime/recorder/plan/restarts.rs implements the same rule.
 fn restarts_of(input: Input, arguments: Arguments) -> DrawRestarts {
     let table = input.restart_table;
     let limit = min(input.count, arguments.index_limit);
@@ -542,7 +542,7 @@ fn restarts_of(input: Input, arguments: Arguments) -> DrawRestarts {
     return restarts;
 }
 
-// Converts a state of the table to that of the draw before its index `offset`.
+// Converts a state of the table to the state before index `offset` of the draw.
 fn state_in_draw(restarts: DrawRestarts, offset: u32, state: State) -> State {
     if offset <= restarts.head {
         return State(0u, offset);
@@ -550,7 +550,7 @@ fn state_in_draw(restarts: DrawRestarts, offset: u32, state: State) -> State {
     return State(state.primitives - restarts.before, state.open);
 }
 
-// The number of primitives per instance.
+// The number of primitives of one instance of a draw with primitive restart.
 fn restarted_primitive_count(input: Input, count: u32, restarts: DrawRestarts) -> u32 {
     let vertices = vertices_per_primitive(input.flags);
     let end = position_behind(restarts.limit, restarts.first, count);
@@ -564,20 +564,19 @@ fn restarted_primitive_count(input: Input, count: u32, restarts: DrawRestarts) -
 
 // The position of an index in its segment.
 struct Place {
-    exists: bool, // false for a restart, and if nothing is written any more
+    exists: bool, // false for a restart, and where nothing is written any more
     vertex: u32, // the number of the index in its segment
     start: u32, // the number of the segment's first index in the draw
     first_record: u32, // the segment's first record in the instance
-    // The records of the segment's primitives up to those that the vertex can be in; for a restart
-    // of all its primitives.
+    // The number of records of the segment's primitives, up to the last primitive that may contain the
+    // vertex; for a restart, of all its primitives.
     record_count: u32,
 }
 
-// A primitive ends at most 5 vertices after any of its vertices.
+// No primitive ends more than 5 vertices after any of its vertices.
 const REACH: u32 = 5u;
 
-// The place of index `offset` of the draw. If primitive restart is enabled, `item_count` is the
-// number of indices.
+// The place of index `offset` of the draw. With primitive restart `item_count` is the number of indices.
 fn place_of_index(offset: u32) -> Place {
     let topology = draw_topology();
     let vertices = vertices_per_primitive(draw.flags);
@@ -585,7 +584,7 @@ fn place_of_index(offset: u32) -> Place {
     let position = position_behind(draw_restarts.limit, draw_restarts.first, offset);
     let entry = load_block(table, position.block);
 
-    // The number of indices that follow in the segment, up to REACH. Before the state, which needs
+    // The number of following indices in the segment, up to REACH. Computed before the state, which needs
     // registers.
     let last_block = block_count(draw_restarts.limit) - 1u;
     let next_entry = entry_address(table, block_entry(min(position.block + 1u, last_block)));
@@ -602,7 +601,7 @@ fn place_of_index(offset: u32) -> Place {
     let state = state_in_draw(draw_restarts, offset, state_before(topology, vertices, table, entry, position));
     let visible = state.open + behind;
 
-    // Clamped to the limit, which is at most 2^30, so that nothing overflows.
+    // Clamped to the limit, which is at most 2^30, so that no product overflows.
     let limit = output_limit();
     let first_record = min(state.primitives, limit) * vertices;
     let record_count = min(primitive_count(topology, vertices, visible), limit) * vertices;

@@ -1,24 +1,24 @@
-// Captures of draws whose counts the CPU knows, and only their place is not known: they resume from
-// counters. Each draw then has its place among the records of all of them, and all have the same number
-// of vertices per primitive, so that all fit up to one record.
+// Places draws that resume from counters: the CPU knows how many primitives they have, but not where
+// the capture begins. The CPU numbers the records of all draws from 0. All draws have the same number
+// of vertices per primitive, so a single limit of records clamps them all.
 
 struct Resume {
-    // The `Batch`es that the CPU wrote, and where they are written with what it did not know, for as
-    // many dispatches.
+    // The addresses of an array of `Batch` that the CPU wrote, and of an array to write the completed
+    // `Batch`es to. Both have `count` elements, one for each dispatch.
     known: vec2<u32>,
     batches: vec2<u32>,
     count: u32,
     // Vertices per primitive.
     vertices: u32,
-    // The primitives of all draws, 64 bits.
+    // The number of primitives of all draws, 64 bits.
     needed: vec2<u32>,
-    // The queries that count, or 0.
+    // The addresses of the queries that count, or 0.
     stream_query: vec2<u32>,
     generated_query: vec2<u32>,
     progress: Progress,
 }
 
-// Bytes from the start of the parameters.
+// The offset of `progress` in the parameters, in bytes.
 const RESUME_PROGRESS: u32 = 48u;
 // The size of a `Batch`.
 const KNOWN_BATCH_SIZE: u32 = 32u;
@@ -33,7 +33,7 @@ fn xfb_resume(@builtin(local_invocation_index) local: u32) {
     let progress = load_progress(add_bytes(at, RESUME_PROGRESS));
     let positions = start_positions(progress, kernel.parameters);
     let written = min(saturated(b.zw), room_at(progress, positions) / b.y);
-    // Every invocation reads the counters before one of them writes counters.
+    // Every invocation reads the counters before one of them overwrites them.
     storageBarrier();
     for (var i = local; i < b.x; i += RESUME_WIDTH) {
         let head = load4(multiply_add(a.xy, i, KNOWN_BATCH_SIZE));

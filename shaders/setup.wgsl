@@ -1,37 +1,36 @@
-// Counts and clamps draws if their arguments, or their positions in the capture buffers, are only
-// known on the GPU. One workgroup does this for all draws of a setup.
+// Counts and clamps draws whose arguments, or whose positions in the capture buffers, are only known on the GPU.
+// One workgroup processes all draws.
 //
-// Memory is not coherent, here and in all kernels: an invocation must not read what another
-// invocation of the dispatch wrote. Invocations exchange data through shared memory.
+// In all kernels memory is not coherent: an invocation must not read what another invocation of the dispatch
+// wrote. Invocations exchange data through shared memory.
 
 // The parameters of the kernel.
 struct Setup {
-    // The addresses of the `Input`s, and of the resulting `Draw`s.
+    // The addresses of an array of `Input`, and of the array of `Draw` to write.
     inputs: vec2<u32>,
     draws: vec2<u32>,
-    // For each group of consecutive inputs: a dword with the workgroup size of its pipeline; and
-    // the parameters of its dispatch, which the kernel writes (`Batch`, 32 bytes, then the
-    // workgroups, 12 bytes; 48 bytes in all).
+    // For each group of consecutive inputs: `groups` has a dword with the workgroup size of its pipeline.
+    // `batches` has the parameters of its dispatch, which the kernel writes: a `GroupBatch`.
     groups: vec2<u32>,
     batches: vec2<u32>,
     // The size of a draw: DRAW_SIZE, or RESTARTED_DRAW_SIZE if any draw has primitive restart.
     draw_stride: u32,
     input_count: u32,
-    // Whether any input may consist of several draws. If so, `draws` has room only for draws that
-    // write something, and for one draw of each group; of geometry shaders for all draws.
+    // Whether any input may have several draws. If so, `draws` has room only for draws that write something, and
+    // for one draw of each group; for geometry shaders it has room for all draws.
     has_several: u32,
     workgroups_per_axis: u32,
-    // Whether any input has a query.
+    // Whether any input adds to a query.
     has_queries: u32,
-    // For draws of geometry shaders, which share 2^entry_bits entries: a draw whose last entry is shorter than
-    // the others may have one more. And the address of `EntryTables`.
+    // For geometry shaders: all draws together have 2^entry_bits entries, and at most one more per draw, whose
+    // last entry may be shorter than the others. Then the address of `EntryTables`.
     entry_bits: u32,
     entry_tables: vec2<u32>,
     progress: Progress,
 }
 
-// Where the entries of all groups are counted, `counts` and `blocks` of `Entries`, and where the `Entries`
-// of each group are written.
+// The addresses of `counts` and `blocks` (see `Entries`) for all groups, and of the array to write the `Entries`
+// of each group to.
 struct EntryTables {
     counts: vec2<u32>,
     blocks: vec2<u32>,
@@ -46,40 +45,40 @@ struct GroupBatch {
 }
 
 const BATCH_SIZE: u32 = 48u;
-// Bytes from the start of the parameters.
+// The offset of `progress` in the parameters, in bytes.
 const SETUP_PROGRESS: u32 = 64u;
 
-// The most items of a draw with primitive restart: a fan has two invocations for each.
+// The largest number of items of a draw with primitive restart: a fan has two invocations per item.
 const MOST_ITEMS: u32 = 0x7fffffffu;
-// The largest workgroup of a kernel, which the shared memory is declared for.
+// The largest workgroup of a kernel; shared memory is declared for it.
 const MAX_KERNEL_WIDTH: u32 = 256u;
 
-// The sums over runs of draws: primitives for the two queries; for a group its workgroups, and its
-// kept draws. A run ends before a draw with another query or group.
+// The three sums over runs of draws. For the two queries: primitives. For a group: its workgroups, and its kept
+// draws. A run ends before a draw with another query or group.
 const STREAM_QUERY: u32 = 0u;
 const GENERATED_QUERY: u32 = 1u;
 const GROUP: u32 = 2u;
-// A sum without runs.
+// A sum over all draws.
 const NO_RUN: u32 = 3u;
 
-// Where the first draw is placed, and the number of records that fit there, or NONE if nothing is
+// The positions where the capture begins, and the number of records that fit there, or NONE if nothing is
 // captured. Shared because registers are scarce: they would be needed until the end.
 var<workgroup> start_position: vec4<u32>;
 var<workgroup> start_room: u32;
 
-// For the draws after those that are placed: the number of records that fit, and the number of the
-// next record. Uniform over all invocations.
+// After the draws placed so far: the number of records that still fit, and the number of the next record. Uniform
+// over all invocations.
 var<private> room: u32;
 var<private> next_record: u32;
 
-// For the draws after those that are assembled: the number of entries before them. And the items of an entry.
+// After the draws assembled so far: the number of their entries. And the number of items per entry.
 var<private> next_entry: u32;
 var<private> items_per_entry: u32;
 
 @compute @workgroup_size(MAX_KERNEL_WIDTH)
 fn xfb_setup(@builtin(local_invocation_index) local: u32) {
     let width = kernel_width();
-    // One invocation reads and writes the counters.
+    // Only this invocation reads and writes the counters.
     if local == 0u {
         let progress = load_progress(progress_address());
         let positions = start_positions(progress, kernel.parameters);
@@ -105,7 +104,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
             var starts = 0u;
             var made = Draw();
             var restarts = DrawRestarts();
-            var placed = Placed(0u, 1u, vec2<u32>(), 0u, 0u);
+            var placed = DrawPlacement(0u, 1u, vec2<u32>(), 0u, 0u);
             if exists {
                 part = part_of(first, first_draw + local);
                 starts = starts_of(part);
@@ -117,7 +116,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
                 placed = needed_by_input(input, arguments, restarts);
                 made = draw_of(input, arguments);
             }
-            // If nothing is captured, nothing is stored and nothing overflows.
+            // If nothing is captured, nothing is stored and nothing overflows: all primitives count as written.
             if captures {
                 placed = place(local, placed);
             }
@@ -139,9 +138,9 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
                 let entries = select(0u, workgroups * load_workgroup_size(part.input), exists);
                 start_entries(local, is_first, part.input, entries);
             }
-            // The sum over the current run before the draw.
+            // The sums of the current run before this draw.
             var before = vec4<u32>();
-            // A loop, because the code of a sum is long, and compilers inline each call.
+            // A loop, because the code of sum_runs is long, and compilers inline each call.
             for (var which = select(STREAM_QUERY, GROUP, load_setup().has_queries == 0u); which < NO_RUN; which++) {
                 var value = vec4<u32>(workgroups, 0u, select(0u, 1u, is_kept), 0u);
                 if which == STREAM_QUERY {
@@ -177,7 +176,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
         }
     }
 
-    // A draw may read its vertex count from a counter that is written now.
+    // A draw may read its vertex count from a counter that is overwritten now.
     storageBarrier();
     if local == 0u {
         if input_count > 0u {
@@ -210,14 +209,14 @@ fn progress_address() -> vec2<u32> {
     return add_bytes(kernel.parameters, SETUP_PROGRESS);
 }
 
-// The size of the workgroups that capture a draw of an input.
+// The workgroup size of the pipeline that captures an input.
 fn load_workgroup_size(input: u32) -> u32 {
     let setup = load_setup();
     return load1(multiply_add(setup.groups, load_group(setup.inputs, input), 4u));
 }
 
-// The counts of a draw of an input, without its position.
-fn needed_by_input(input: Input, arguments: Arguments, restarts: DrawRestarts) -> Placed {
+// The counts of a draw of an input, not placed yet.
+fn needed_by_input(input: Input, arguments: Arguments, restarts: DrawRestarts) -> DrawPlacement {
     let vertices = vertices_per_primitive(input.flags);
     var primitives = primitive_count(input.topology, vertices, arguments.count);
     if may_restart() && (input.flags & RESTART) != 0u {
@@ -228,8 +227,8 @@ fn needed_by_input(input: Input, arguments: Arguments, restarts: DrawRestarts) -
 
 // -- Placing: each draw is placed after the draws before it, and clamped to what fits
 
-// The result of a round over a block of draws: it places all draws up to the first one that does
-// not fit completely.
+// One round over a block of draws: places all draws up to and including the first one that does not fit
+// completely.
 struct Round {
     end: u32, // the number after that of the last placed draw
     records: u32,
@@ -239,15 +238,15 @@ var<workgroup> round: Round;
 
 // Places one draw per invocation.
 //
-// If a draw does not fit completely, less than one of its primitives is left: at most 2 records.
-// Later draws may have smaller primitives, and are placed in a new round. Each further round needs
-// at least one record, so all blocks together take at most 3 rounds more than there are blocks.
-fn place(local: u32, unplaced: Placed) -> Placed {
+// After a draw that does not fit completely, there is room for less than one of its primitives: at most 2
+// records. Later draws may have smaller primitives, and are placed in a new round. Each further round needs at
+// least one record, so all blocks together take at most 3 rounds more than there are blocks.
+fn place(local: u32, unplaced: DrawPlacement) -> DrawPlacement {
     let width = kernel_width();
     var placed = unplaced;
     var first = 0u;
     while first < width {
-        // The records of the draw if it were the first in this round.
+        // The number of records of the draw if it were the first in this round.
         var records = 0u;
         if local >= first {
             records = fitting(placed, room) * placed.vertices;
@@ -269,7 +268,7 @@ fn place(local: u32, unplaced: Placed) -> Placed {
     return placed;
 }
 
-// A draw whose counts are not clamped yet: `item_count` is its number of vertices or indices.
+// A draw that is not clamped yet: `item_count` is its number of vertices or indices.
 fn draw_of(input: Input, arguments: Arguments) -> Draw {
     return Draw(
         input.topology,
@@ -291,11 +290,11 @@ fn draw_of(input: Input, arguments: Arguments) -> Draw {
 }
 
 // The draw with all counts clamped.
-fn placed_draw(unclamped: Draw, placed: Placed) -> Draw {
+fn placed_draw(unclamped: Draw, placed: DrawPlacement) -> Draw {
     var made = clamped(unclamped, placed);
     if may_restart() && (made.flags & RESTART) != 0u && placed.written != 0u {
-        // Beyond the index buffer all indices are 0, and form a segment with at least one primitive
-        // per six indices.
+        // Beyond the index buffer all indices are 0, so they form a segment with at least one primitive per six
+        // indices.
         let primitives = min(placed.primitives, placed.written);
         let beyond = 6u * (min(primitives, MOST_ITEMS / 6u - 1u) + 1u);
         let reached = made.index_limit + min(beyond, 0xffffffffu - made.index_limit);
@@ -304,8 +303,8 @@ fn placed_draw(unclamped: Draw, placed: Placed) -> Draw {
     return with_invocations(made, placed);
 }
 
-// A draw of a geometry shader that is not placed yet: its items are primitives, or with primitive restart
-// indices, which may begin one. What is beyond MOST_ITEMS is left out.
+// A draw of a geometry shader, not placed yet. Its items are primitives, or with primitive restart indices, at
+// which primitives may begin. Items beyond MOST_ITEMS are ignored.
 fn assembled_draw(unclamped: Draw, primitives: u32) -> Draw {
     var made = unclamped;
     made.item_count = min(select(primitives, unclamped.item_count, (made.flags & RESTART) != 0u), MOST_ITEMS);
@@ -321,8 +320,8 @@ fn assembled_draw(unclamped: Draw, primitives: u32) -> Draw {
     return made;
 }
 
-// The items of an entry, so that 2^entry_bits entries are enough for all draws, beside one for each draw whose
-// last entry is shorter.
+// The number of items per entry, chosen so that all draws need at most 2^entry_bits entries, and one more for
+// each draw whose last entry is shorter.
 fn length_of_entries(input_count: u32, local: u32) -> u32 {
     let width = kernel_width();
     var all = vec2<u32>();
@@ -347,17 +346,17 @@ fn length_of_entries(input_count: u32, local: u32) -> u32 {
             all = add64(all, sum_runs(local, false, vec4<u32>(items, 0u, 0u, 0u), NO_RUN).last.xy);
         }
     }
-    // A draw has less than 2^31 items, and there are at most 2^16 draws.
+    // A draw has less than 2^31 items, and there are at most 2^16 draws, so the sum is below 2^47.
     let bits = load_setup().entry_bits;
     let rounded = add64(all, vec2<u32>((1u << bits) - 1u, 0u));
     return max(1u, (rounded.x >> bits) | ((rounded.y << 1u) << (31u - bits)));
 }
 
-// Says where the entries of a group are, if its first draw is that of the invocation. `entries` are those of
-// the invocation's draw.
+// If the invocation's draw is the first one of a group, writes where the entries of this group are. `entries` is
+// the number of entries of the invocation's draw.
 //
-// Each group begins with a block of its own. It skips as many whole blocks as the entries before it fill, and
-// one more for each group before it, whose last block may not be full.
+// Each group begins with a new block: after as many whole blocks as the entries before it fill, and one more for
+// each group before it, whose last block may not be full.
 fn start_entries(local: u32, is_first: bool, input: u32, entries: u32) {
     let sum = sum_runs(local, false, vec4<u32>(entries, 0u, 0u, 0u), NO_RUN);
     if is_first {
@@ -372,8 +371,8 @@ fn start_entries(local: u32, is_first: bool, input: u32, entries: u32) {
     next_entry += sum.last.x;
 }
 
-// Stores the number of entries of a group, whole blocks. Returns the number of workgroups that write all of them:
-// those without a draw write that nothing is emitted.
+// Stores the number of entries of a group, rounded up to whole blocks. Returns the number of workgroups that
+// writes all of these entries: workgroups without a draw write count 0.
 fn fill_entries(input: u32, workgroups: u32) -> u32 {
     let setup = load_setup();
     let size = load_workgroup_size(input);
@@ -388,9 +387,9 @@ fn workgroups_of(made: Draw, size: u32) -> u32 {
     return made.invocations / size + select(1u, 0u, made.invocations % size == 0u);
 }
 
-// Writes the parameters for the dispatch of the group that ends with an input: its draws, which end
-// before draw `end`, the positions, and its VkDispatchIndirectCommand, whose workgroups are folded
-// over two axes as in src/runtime/fold.rs. `sums` contains the numbers of workgroups and of draws.
+// Writes the parameters for the dispatch of the group that ends with this input: its draws, which end before draw
+// `end`; the positions; and its VkDispatchIndirectCommand, folded over two axes as in src/runtime/fold.rs. `sums`
+// contains the numbers of workgroups and of draws.
 fn store_group(input: u32, sums: vec4<u32>, end: u32) {
     let setup = load_setup();
     let batch = multiply_add(setup.batches, load_group(setup.inputs, input), BATCH_SIZE);

@@ -1,15 +1,15 @@
-// Draws in memory that the invocations of a workgroup load together: each loads a part, and all read
-// them from shared memory. llvmpipe loads what all lanes need once for each lane, but for what is at a
-// constant place in shared memory and not in a branch. Its invocations come to the barriers behind the loops at
-// different times, which Mesa's compiler for Mali before v9 does not care for (see find_restarts).
+// Loads of a draw from memory, shared by a workgroup: each invocation loads a part into shared memory, then all
+// read it there. llvmpipe repeats a load for each lane even if all lanes load the same, except from a constant
+// place in shared memory outside of branches. The loops here may reach their barrier at different times, which
+// Mesa's compiler for Mali before v9 does not support (see find_restarts): only llvmpipe takes this path.
 
-// The draw of a workgroup, with its `DrawRestarts` if it has some, and behind them its batch, in pairs
-// of dwords.
+// In pairs of dwords: the draw of a workgroup, its `DrawRestarts` if it has some, and from SHARED_BATCH on its
+// batch.
 var<workgroup> shared_pairs: array<vec2<u32>, SHARED_PAIRS>;
 const SHARED_BATCH: u32 = 12u;
 const SHARED_PAIRS: u32 = 16u;
 
-// The same as use_listed_draw.
+// Does what use_listed_draw does.
 fn use_listed_draw_together(workgroup: u32, local: u32) {
     let has_batch = has_batch();
     let pairs = select(DRAW_SIZE / 8u, SHARED_PAIRS, has_batch);
@@ -21,7 +21,7 @@ fn use_listed_draw_together(workgroup: u32, local: u32) {
     use_shared_batch(has_batch);
 }
 
-// The same as use_draw_of, or as use_pushed_draw if there is no batch.
+// Does what use_draw_of does, or use_pushed_draw if there is no batch.
 fn use_draw_together(workgroup: u32, local: u32) {
     let has_batch = has_batch();
     for (var i = select(SHARED_PAIRS, local, has_batch); i < SHARED_PAIRS; i += workgroup_size()) {
@@ -56,9 +56,9 @@ fn use_draw_together(workgroup: u32, local: u32) {
     }
 }
 
-// Loads one pair of dwords of a draw of `size` bytes, or of the batch behind it. Pairs between the end of a
-// shorter draw and the batch are never read: the last pair of the draw is loaded for them. By descriptors
-// draw and batch are in one buffer, because listed draws have a batch by addresses only.
+// Loads one pair of dwords: from a draw of `size` bytes, or from the batch. Pairs between the end of a shorter
+// draw and the batch are never read; for them the last pair of the draw is loaded. With descriptors both are in
+// one buffer, because listed draws have a batch only with device addresses.
 fn share_pair(i: u32, at: vec2<u32>, size: u32, has_batch: bool) {
     let of_draw = add_bytes(at, 8u * min(i, size / 8u - 1u));
     let of_batch = add_bytes(batch_address(), 8u * (i - SHARED_BATCH));

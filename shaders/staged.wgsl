@@ -1,26 +1,26 @@
 // The compute backend with staging: a workgroup collects its vertices in shared memory, so that
 // neighbouring invocations store neighbouring bytes, in whole sectors of memory.
 //
-// Each invocation stages its vertex once, and lists the records that it is written to. Then the
+// Each invocation stages its vertex once, and lists the records that the vertex is written to. Then the
 // workgroup copies all these records: neighbouring invocations copy neighbouring units of a record, and
-// records of neighbouring vertices, which are near each other.
+// then of the next record in the list.
 
-// The first record of the workgroup, where its invocations write consecutive records.
+// The first record of the workgroup, if its invocations write consecutive records.
 var<private> first_output: u32;
 
-// How records are listed: LIST_FAN, or the most records of a vertex. It is computed once and handed on,
-// because it depends on the draw in pipelines for all topologies.
+// How records are listed: LIST_FAN, or the largest number of records of a vertex. It is computed once and
+// passed on, because in pipelines for all topologies it depends on the draw.
 fn listing() -> u32 {
     return select(most_records_of_item(), LIST_FAN, is_tri_fan());
 }
 
-// Three records for each two vertices: two of a rim vertex, one of the hub next to it.
+// Three records per two vertices: two for a rim vertex, one for the hub.
 const LIST_FAN: u32 = 4u;
 
-// What geometry shaders emit is staged as one record after the other.
+// Consecutive records of geometry shaders: record n is the n-th staged vertex.
 const LIST_EMITTED: u32 = 0u;
 
-// The number of records that are listed for so many vertices, an even number of them in a fan.
+// The number of records that are listed for `vertices` vertices, which are an even number in a fan.
 fn listed_for(vertices: u32, listing: u32) -> u32 {
     return min(listing, 3u) * (vertices >> (listing >> 2u));
 }
@@ -36,26 +36,26 @@ fn vertex_of_listed(number: u32, listing: u32) -> u32 {
     return select(number >> (listing >> 1u), by_thirds, listing > 2u);
 }
 
-// Whether the invocations write one record each, one after the other, so that nothing has to be listed.
+// Whether each invocation writes one record, and all of them are consecutive. Then no list is needed.
 fn is_consecutive(listing: u32) -> bool {
     return listing == 1u && !is_restarted();
 }
 
-// Whether one draw with indices is larger than the caches. Its invocations wait for memory, and the
-// barriers of staging add to that: an NVIDIA H200 captures a grid of 16 Mi indices and 32 bytes at 0.96 of
-// the speed of a copy, and staged at 0.90. One of 256 Ki indices is faster staged.
+// Whether a single indexed draw is larger than the caches. Its invocations wait for memory, and the
+// barriers of staging add to that: an NVIDIA H200 captures a grid of 16 Mi indices, 32 bytes each, at 0.96
+// of the speed of a copy, but with staging at 0.90. A grid of 256 Ki indices is faster with staging.
 fn is_beyond_caches() -> bool {
     let is_single = !may_be_general() && !is_batched() && !may_restart();
     return may_be_indexed() && is_single && uniformly(draw.item_count > CACHED_ITEMS);
 }
 
-// Items of 32 bytes that fit into the caches of the largest GPUs, with what they are made from.
+// The number of 32-byte items that fit into the caches of the largest GPUs, together with their inputs.
 const CACHED_ITEMS: u32 = 0x200000u;
 
 // The number of a listed record, or NONE.
 fn listed_record(number: u32, listing: u32) -> u32 {
     if listing == LIST_EMITTED {
-        // All of them are captured.
+        // All records of geometry shaders are captured.
         return first_output + number;
     }
     if is_consecutive(listing) {
@@ -77,15 +77,15 @@ fn xfb_compute_staged(
     }
     let work = begin_work(workgroup, local);
     shade_work(work);
-    if is_fused() || is_plain() {
-        // These captures are small: their shader compiles faster without staging.
+    if is_fused() || is_unchecked() {
+        // These captures are small, and the shader compiles faster without staging.
         if work.exists {
             emit_all(work.segment, records_of(work));
         }
         return;
     }
     let listing = listing();
-    // One unit is contiguous in the buffer without staging.
+    // Records of one unit are contiguous in the buffer even without staging.
     if listing == 1u && (staged_units() == 1u || (staged_units() == 2u && is_beyond_caches())) {
         if work.exists {
             emit(work.segment, records_of(work).x);
@@ -113,7 +113,8 @@ fn xfb_compute_staged(
 
 fn list_records(work: Work, local: u32, listing: u32) {
     let records = records_of(work);
-    // Beyond the draw, too: a workgroup has an even number of invocations.
+    // Every second invocation, also beyond the end of the draw: a workgroup has an even number of
+    // invocations.
     let is_hub = (listing == LIST_FAN) & (local % 2u == 1u);
     let number = select(listing * local, 3u * (local / 2u) + select(0u, 2u, is_hub), listing == LIST_FAN);
     list_record(work, number, records.x);

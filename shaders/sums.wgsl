@@ -1,23 +1,23 @@
-// Sums over runs of consecutive inputs: a scan over the invocations of the setup kernel, block by
+// Sums over runs of consecutive inputs: a scan by the invocations of the setup kernel, block after
 // block.
 
-// Each is two 64-bit integers.
+// Both are two 64-bit integers.
 struct Sum {
-    // The sum over the run of the previous input, up to and including that input.
+    // The sum over the run of the previous input, including that input.
     before: vec4<u32>,
-    // The sum over the last run of the block, which the next block continues.
+    // The sum over the last run of the block, which may continue in the next block.
     last: vec4<u32>,
 }
 
-// Each step reads one half and writes the other. Together with `has_start` it is 10 KiB; every
-// device has 16 KiB.
+// Two halves: each step reads one and writes the other. Together with `has_start` they take 10 KiB;
+// every device has 16 KiB.
 var<workgroup> sums: array<vec4<u32>, 2u * MAX_KERNEL_WIDTH>;
-// 1 if a run starts within the summed values. Not bool, because NVIDIA's driver 580.159.04 loses
-// bools in shared memory.
+// Whether a run starts within the summed values, as 0 or 1. Not bool, because NVIDIA's driver
+// 580.159.04 loses bools in shared memory.
 var<workgroup> has_start: array<u32, 2u * MAX_KERNEL_WIDTH>;
 
-// An invocation's state of a scan: the sum of its value and the values before it that were added so
-// far, at most back to the start of its run; and the half of `sums` that contains the sums of all
+// The state of a scan in one invocation: the sum of its own value and of those before it, as far as
+// they were added, but not before the start of its run; and the half of `sums` with the sums of all
 // invocations.
 struct Scan {
     sum: vec4<u32>,
@@ -25,15 +25,14 @@ struct Scan {
     half: u32,
 }
 
-// For each kind of run the sum over the current one so far, for the first invocation only; 0 for
-// NO_RUN.
+// For each kind of run, the sum over the current run at the end of the last block. Only the first
+// invocation uses it; 0 for NO_RUN.
 var<workgroup> ends: array<vec4<u32>, 4>;
 
-// `starts` is whether the invocation's input is the first of a run of kind `run`.
+// `starts` says whether the invocation's input is the first of a run of kind `run`.
 //
-// The steps are unrolled, as in part_of. With loops, a batch of many draws would need more
-// iterations than llvmpipe allows per kernel, 65,535 over all loops: it would then leave the loops,
-// and the sums would be wrong.
+// The steps are unrolled, as in part_of: llvmpipe leaves loops after 65,535 iterations in all per
+// kernel, which a batch of many draws would exceed, and the sums would be wrong.
 fn sum_runs(local: u32, starts: bool, value: vec4<u32>, run: u32) -> Sum {
     var scan = Scan(value, starts, 0u);
     if local == 0u && !starts {
@@ -56,7 +55,7 @@ fn sum_runs(local: u32, starts: bool, value: vec4<u32>, run: u32) -> Sum {
     return Sum(before, last);
 }
 
-// Adds up four sums over `step` values each.
+// Joins the sums over `step` values into sums over four times as many.
 fn join_sums(local: u32, narrow: Scan, step: u32) -> Scan {
     let width = kernel_width();
     if step >= width {

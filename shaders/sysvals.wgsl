@@ -6,7 +6,7 @@ struct AttributeDescriptor {
     stride: u32,
 }
 
-// One draw of a capture, clamped to the room in the capture buffers.
+// One draw of a capture, clamped to what fits into the capture buffers.
 struct Draw {
     xfb_topology: u32,
     flags: u32,
@@ -25,9 +25,9 @@ struct Draw {
     reciprocal: u32,
 }
 
-// Push constants. What `source` is the address of, and what `draw` contains if the draws are listed, depends on
-// where the draws of the dispatch come from: see batch_address, fused_address, restart_table_address,
-// listed_draws_address, listed_draw_count and entries_address.
+// Push constants. The meaning of `source`, and of `draw` if the draws are listed, depends on where the draws of
+// the dispatch come from: see batch_address, fused_address, restart_table_address, listed_draws_address,
+// listed_draw_count and entries_address.
 struct Sysvals {
     draw: Draw,
     xfb_address: array<vec2<u32>, 4>,
@@ -36,10 +36,10 @@ struct Sysvals {
     attributes: array<AttributeDescriptor, 1>,
 }
 
-// The draws that one dispatch captures, if it is not only the one in the push constants.
+// The draws that one dispatch captures, if they are not in the push constants.
 struct Batch {
     draws: vec2<u32>,
-    // And RESTARTED_BATCH if each draw is followed by its `DrawRestarts`.
+    // The number of draws, plus RESTARTED_BATCH if each draw is followed by its `DrawRestarts`.
     draw_count: u32,
     // The number of records that fit, counted like base_record.
     record_limit: u32,
@@ -57,28 +57,27 @@ const RESTART: u32 = 8u;
 const LAST_VERTEX: u32 = 16u; // the last vertex of a primitive is the provoking one
 const FAR_ATTRIBUTES: u32 = 64u; // an attribute may have elements 4 GiB behind the first one
 const HAS_BATCH: u32 = 128u; // in the push constants: the draws are in a batch
-const COUNTING: u32 = 1024u; // in the push constants: what a geometry shader emits is counted, and not stored
-const STREAM_SHIFT: u32 = 11u; // in the push constants: two bits with the vertex stream that is captured
-const WITHOUT_EFFECTS: u32 = 8192u; // in the push constants: side effects happen in the run for another stream
+const COUNTING: u32 = 1024u; // in the push constants: a geometry shader's primitives are counted, not stored
+const STREAM_SHIFT: u32 = 11u; // in the push constants: two bits, the vertex stream that is captured
+const WITHOUT_EFFECTS: u32 = 8192u; // in the push constants: side effects happen in the run for another vertex stream
 const VERTICES_PER_PRIMITIVE_SHIFT: u32 = 8u;
 
 var<immediate> sysvals: Sysvals;
 
-// The draw of this invocation, and the offset in bytes in each buffer that its base_record counts
-// from.
+// The draw of this invocation, and for each buffer the offset in bytes at which record 0 begins.
 var<private> draw: Draw;
 var<private> first_bytes: vec4<u32>;
-// With primitive restart: the position of the draw in its table.
+// With primitive restart: where the draw's indices are in the table of restarts.
 var<private> draw_restarts: DrawRestarts;
 
-// Uses the draw in the push constants.
+// Loads the draw in the push constants.
 fn use_pushed_draw() {
     draw = sysvals.draw;
     first_bytes = vec4<u32>();
 }
 
-// The address of the draw that a workgroup belongs to: of the last one whose first workgroup is not
-// after it. `head` is the beginning of the batch.
+// The address of the draw that a workgroup belongs to: the last draw whose first workgroup is not after it.
+// `head` is the beginning of the batch.
 fn find_draw(head: vec4<u32>, workgroup: u32) -> vec2<u32> {
     let stride = select(DRAW_SIZE, RESTARTED_DRAW_SIZE, head.z >= RESTARTED_BATCH);
     var low = 0u;
@@ -95,9 +94,8 @@ fn find_draw(head: vec4<u32>, workgroup: u32) -> vec2<u32> {
     return multiply_add(head.xy, low, stride);
 }
 
-// Draws that a kernel placed: the address of their batch. Draws that the CPU listed: that of a batch that only
-// says where they are captured, if has_batch(). Without a batch there are bytes that can be read (see
-// address_or).
+// Draws that a kernel placed: the address of their batch. Draws that the CPU listed: the address of a batch
+// that only says where they are captured, if has_batch(); otherwise some readable address (see address_or).
 fn batch_address() -> vec2<u32> {
     return sysvals.source;
 }
@@ -107,7 +105,7 @@ fn fused_address() -> vec2<u32> {
     return sysvals.source;
 }
 
-// One draw with primitive restart that the CPU placed: the address of the table of its restarts.
+// A single draw with primitive restart that the CPU placed: the address of its table of restarts.
 fn restart_table_address() -> vec2<u32> {
     return sysvals.source;
 }
@@ -117,7 +115,7 @@ fn listed_draws_address() -> vec2<u32> {
     return sysvals.draw.index_address;
 }
 
-// The number of these draws.
+// The number of draws that the CPU listed.
 fn listed_draw_count() -> u32 {
     return sysvals.draw.item_count;
 }
@@ -131,20 +129,20 @@ fn has_batch() -> bool {
     return (sysvals.draw.flags & HAS_BATCH) != 0u;
 }
 
-// The beginning of the batch. Without one, that of a batch whose only draw is at the same address.
+// The beginning of the batch. If there is no batch: of a batch with one draw at the same address.
 fn load_batch_head() -> vec4<u32> {
     let head = load4_aligned(batch_address());
     return select(vec4<u32>(batch_address(), 1u, NONE), head, has_batch());
 }
 
-// Uses the draw of the batch that a workgroup belongs to.
+// Loads the draw that a workgroup belongs to from a batch.
 fn use_draw_of(workgroup: u32) {
     let head = load_batch_head();
     first_bytes = load4_aligned(add_bytes(batch_address(), 16u));
     let at = find_draw(head, workgroup);
     draw = draw_at(at);
     limit_records(head.w);
-    // These are loaded without waiting for the flags of the draw.
+    // Loaded without waiting for the flags of the draw.
     let are_restarted = head.z >= RESTARTED_BATCH;
     let restarts = add_bytes(at, select(0u, DRAW_SIZE, are_restarted));
     if may_restart() & are_restarted {
@@ -159,8 +157,8 @@ fn limit_records(record_limit: u32) {
     draw.output_end = max(min(draw.output_end, record_limit), draw.base_record);
 }
 
-// The address of a workgroup's draw if the CPU lists them. Behind the draws follows the number of the draw of
-// each workgroup, 16 bits each.
+// The address of a workgroup's draw among listed draws. After the draws follows a list with 16 bits for each
+// workgroup: the number of its draw.
 fn listed_draw(workgroup: u32) -> vec2<u32> {
     let draws = listed_draws_address();
     let list = add_bytes(draws, listed_draw_count() * DRAW_SIZE);
@@ -168,8 +166,7 @@ fn listed_draw(workgroup: u32) -> vec2<u32> {
     return multiply_add(draws, (pair >> (16u * (workgroup & 1u))) & 0xffffu, DRAW_SIZE);
 }
 
-// Uses the listed draw of a workgroup. If there is a batch, it only says where the capture begins, and
-// how much fits.
+// Loads the listed draw of a workgroup. A batch only says where the capture begins, and how much fits.
 fn use_listed_draw(workgroup: u32) {
     draw = draw_at(listed_draw(workgroup));
     first_bytes = vec4<u32>();
@@ -179,7 +176,7 @@ fn use_listed_draw(workgroup: u32) {
     }
 }
 
-// Uses a draw with primitive restart that is in the push constants. The range of its table is that of the draw.
+// Loads a draw with primitive restart from the push constants. Its table covers exactly the draw's indices.
 fn use_known_restarts() {
     use_pushed_draw();
     draw_restarts = DrawRestarts(0u, draw.item_count, 0u, 0u, restart_table_address(), vec2<u32>());
@@ -203,15 +200,15 @@ fn draw_of_words(a: vec4<u32>, b: vec4<u32>, c: vec4<u32>, d: vec4<u32>) -> Draw
     );
 }
 
-// Uses the draw of sysvals in memory. The linker calls it if the push constants contain only their
-// address.
+// Loads the draw of sysvals in memory. The linker inserts the call if the push constants contain only the
+// address of sysvals.
 fn use_draw_at(at: vec2<u32>) {
     draw = draw_at(at);
     first_bytes = vec4<u32>();
 }
 
-// Whether primitive restart is enabled for the draw, as it is for all draws of a pipeline for single
-// draws with primitive restart.
+// Whether primitive restart is enabled for the draw. In a pipeline for single draws with primitive restart it
+// always is.
 fn is_restarted() -> bool {
     return may_restart() && (!may_be_general() || (draw.flags & RESTART) != 0u);
 }
@@ -228,8 +225,8 @@ fn xfb_address(buffer: u32) -> vec2<u32> {
     return sysvals.xfb_address[buffer];
 }
 
-// The address of a record in a buffer with records of `stride` bytes. No product and no sum exceeds 32
-// bits, because capture buffers end below 4 GiB.
+// The address of a record of `stride` bytes in a buffer. Nothing exceeds 32 bits, because capture buffers end
+// below 4 GiB.
 fn record_address(buffer: u32, record: u32, stride: u32) -> vec2<u32> {
     return add_bytes(xfb_address(buffer), first_bytes[buffer] + record * stride);
 }
@@ -239,7 +236,7 @@ fn xfb_is_bound(buffer: u32) -> bool {
     return (address.x | address.y) != 0u;
 }
 
-// The address of data that is not in the sysvals.
+// The address of the table, which holds data that the sysvals have no room for.
 fn table_address() -> vec2<u32> {
     return sysvals.table;
 }

@@ -1,6 +1,5 @@
-// The vertex backend: the vertex shader stores what it has just computed. It may run more than once
-// for a vertex, and for vertices that do not exist. The stores are therefore idempotent and
-// conditional.
+// The vertex backend: the vertex shader itself stores its outputs. It may run more than once for a
+// vertex, and for vertices that do not exist. The stores are therefore idempotent and conditional.
 
 fn xfb_vertex(vertex_index: u32, instance_index: u32) {
     use_pushed_draw();

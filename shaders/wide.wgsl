@@ -1,6 +1,6 @@
-// Accesses that are as wide as their alignment allows. If only an alignment of 4 bytes is declared,
-// a GPU splits a vector into dwords. The alignment depends on the bound buffers and on where a
-// capture resumes, so it is tested at run time. These functions are only called if the alignment is
+// Accesses that are as wide as the alignment allows. If only an alignment of 4 bytes is declared, a
+// GPU splits a vector into dwords. The alignment depends on the bound buffers and on where a
+// capture resumes, so it is tested at run time. Call these functions only where the alignment is
 // the same for all records or elements, so that all invocations take the same branch.
 
 // The values of wide_loads() and wide_stores().

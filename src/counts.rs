@@ -17,8 +17,7 @@ use crate::topology::{PrimitiveTopology, Shape};
 pub const MAX_BUFFER_SIZE: u64 = u32::MAX as u64 - 3;
 
 impl PrimitiveTopology {
-    /// The number of primitives of one instance with `vertex_count` vertices, without incomplete
-    /// ones.
+    /// The number of complete primitives of one instance with `vertex_count` vertices.
     pub const fn primitive_count(self, vertex_count: u32) -> u64 {
         let n = vertex_count as u64;
         match self {
@@ -123,9 +122,9 @@ impl DrawCounts {
         Self::of(primitives, vertices, instance_count, buffers, items)
     }
 
-    /// The same for a geometry shader that emits `each` primitives of `vertices` vertices for each primitive that it
-    /// takes. These are the items. Of strips of triangles with adjacency one more is an item than what is written
-    /// needs, if there is another: the last one of a strip has other vertices.
+    /// The counts for a geometry shader that emits `each` primitives of `vertices` vertices for each input
+    /// primitive. Items are input primitives. For triangle strips with adjacency, there is one item more than the
+    /// written records need, if there is another primitive: the last triangle of a strip has different vertices.
     pub(crate) fn emitted(
         topology: PrimitiveTopology,
         vertex_count: u32,
@@ -181,7 +180,7 @@ impl DrawCounts {
     }
 }
 
-/// Clamped counts fit into 32 bits, see the module documentation.
+/// Clamped counts fit into 32 bits, see the head of this file.
 fn narrow(count: u64) -> u32 {
     debug_assert!(u32::try_from(count).is_ok());
     u32::try_from(count).unwrap_or(u32::MAX)
@@ -251,7 +250,7 @@ mod tests {
             |topology, count| DrawCounts::emitted(topology, count, 1, [2, 2], [buffer]).item_count;
         assert_eq!(items(PrimitiveTopology::TriangleList, 12), 3);
         assert_eq!(items(PrimitiveTopology::TriangleStrip, 12), 3);
-        // The third of four triangles is not the last one, although nothing of the fourth fits.
+        // The third of four triangles is not the last one, although no record of the fourth fits.
         assert_eq!(items(PrimitiveTopology::TriangleStripWithAdjacency, 12), 4);
         assert_eq!(items(PrimitiveTopology::TriangleStripWithAdjacency, 10), 3);
     }

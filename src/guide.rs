@@ -1,13 +1,14 @@
-//! Pages about captures as a whole, beside the documentation of each item.
+//! Pages about captures as a whole, in addition to the documentation of each item.
 //!
 //! * [`embedding`]: from an existing device of ash to the buffer with the captured vertices, step by step.
 //! * [`wgpu`]: the same with wgpu, whose adapter, buffers and encoders stay.
 //! * [`engines`]: which handles VMA, vulkano, SDL_gpu and bgfx give, and which flags their buffers take.
-//! * [`synchronization`]: what the application orders, what captures order themselves, and which state of a command
-//!   buffer recording changes.
-//! * [`resource_plans`]: how shaders reach buffers, by device addresses or by descriptors, and what each plan demands.
+//! * [`synchronization`]: what the application must synchronize, what captures synchronize themselves, and which
+//!   command buffer state recording changes.
+//! * [`resource_plans`]: how shaders access buffers, by device addresses or by descriptors, and what each plan
+//!   requires.
 //! * [`limits`]: what this crate does not do.
-//! * [`errors`]: what errors mean, and their cures.
+//! * [`errors`]: the meanings of errors, and how to avoid them.
 //!
 //! The examples on these pages are tests of this crate. Those that need a device are only compiled; those with wgpu are parts
 //! of a program in the repository that is run.

@@ -90,21 +90,21 @@
 //! * *backend*: how a draw is captured, see [`Backend`] (`lower/{native,vertex,compute}.rs`).
 //! * *built-in*: an input that is not an attribute, such as `VertexIndex`. A compute capture sets it
 //!   from the sysvals (`lower/inputs.rs`).
-//! * *capture*: the draws between a Begin and an End, and what is bound for each of them
+//! * *capture*: the draws between a Begin and an End, and the state that is bound for each of them
 //!   (`runtime/recorder/`).
 //! * *capture buffer*: a transform feedback buffer (`runtime/parameters.rs`).
 //! * *capture list*: what to capture from a shader without transform feedback decorations
 //!   (`capture/list.rs`).
 //! * *captured output*: a scalar, a vector or a matrix column that is captured. It is a part of an
 //!   *output*, which is a variable in the storage class `Output` (`capture/mod.rs`).
-//! * *collect*: to check what is bound and drawn and keep it as values, to be recorded later
+//! * *collect*: to check bindings and draws, and keep them as values to be recorded later
 //!   (`runtime/recorder/collect/`).
 //! * *counter*: one dword in a counter buffer: the offset in bytes in a capture buffer at which the
 //!   next record is written (`runtime/parameters.rs`).
 //! * *counts*: how many primitives a draw generates, and how many of them fit (`counts.rs`,
 //!   `shaders/counts.wgsl`).
-//! * *direct*: a recording is direct if the CPU knows how much each draw captures, and where.
-//!   Otherwise the setup kernel computes that (`runtime/recorder/plan/{direct,setup}.rs`).
+//! * *direct*: a recording is direct if the CPU knows how much each draw captures, and where. Otherwise the setup
+//!   kernel computes that (`runtime/recorder/plan/{direct,setup}.rs`).
 //! * *decomposition*: which vertices of a draw each primitive captures, and in which order. The CPU
 //!   has it in `topology.rs`, the GPU in `shaders/decompose.wgsl`; the two change together.
 //! * *fused*: a capture of one small draw whose workgroups also do what kernels do for other
@@ -119,21 +119,19 @@
 //! * *layout*: which captured output is at which offset in which capture buffer. Descriptor set
 //!   layouts and pipeline layouts are always called by their full names (`capture/`).
 //! * *lower*: to rewrite a shader for a backend (`lower/`).
-//! * *plan*: what is recorded of a capture, as a value without Vulkan handles
-//!   (`runtime/recorder/plan/`).
+//! * *plan*: the steps and the memory of a recording, as a value without Vulkan handles (`runtime/recorder/plan/`).
 //! * *play*: to record the commands of a capture that was collected (`runtime/recorder/play/`).
 //! * *record*, a: the bytes of one captured vertex in one capture buffer; their number is the
 //!   stride. Records are numbered within an instance, a draw or a capture (`topology.rs`,
 //!   `lower/store.rs`).
 //! * *record*, to: to put commands into a command buffer, as in Vulkan. Commands that are recorded
 //!   together are a *recording* (`runtime/recorder/`).
-//! * *resource plan*: whether shaders of this crate reach memory by device addresses or, under the
-//!   *descriptor plan*, by descriptors. It also defines what an *address* is (`lower/resources.rs`,
-//!   `runtime/descriptors.rs`).
+//! * *resource plan*: whether shaders of this crate access memory by device addresses or, under the *descriptor
+//!   plan*, by descriptors. It also defines what an *address* is (`lower/resources.rs`, `runtime/descriptors.rs`).
 //! * *restart*: an index that ends a primitive, see primitive restart
 //!   (`runtime/recorder/plan/restarts.rs`, `shaders/restart.wgsl`).
-//! * *query*: a transform feedback or primitives generated query that captures by compute count for
-//!   (`runtime/queries.rs`). `runtime/extensions/query.rs` queries what a device supports.
+//! * *query*: a transform feedback or primitives generated query to which compute captures add
+//!   (`runtime/queries.rs`). `runtime/extensions/query.rs` queries the capabilities of a device.
 //! * *shader library*: the functions in `shaders/*.wgsl`, which are linked into the rewritten
 //!   shader (`lower/library.rs`). `lower/functions.rs` lists those that generated code calls.
 //! * *slot*: the number of an output in Mesa (`gl_varying_slot`), as opposed to its *location* in
@@ -150,8 +148,8 @@
 //!   (`runtime/variants.rs`).
 //! * *varying*: a captured output as OpenGL lists it: a whole matrix, an array, or a named member
 //!   of a block (`capture/program_interface.rs`).
-//! * *workaround*: what is done differently because of a driver's fault (`runtime/workarounds.rs`).
-//!   What is only faster on some devices is a *tuning* (`runtime/tunings.rs`).
+//! * *workaround*: a setting that differs because of a driver's fault (`runtime/workarounds.rs`). A setting that is
+//!   only faster on some devices is a *tuning* (`runtime/tunings.rs`).
 //!
 //! # Features
 //!
@@ -178,7 +176,7 @@ pub mod topology;
 pub mod translators;
 pub mod vertex_input;
 
-// The types that every capture needs. The others stay in their modules.
+// The types that every capture needs. Other types stay in their modules.
 #[doc(no_inline)]
 pub use lower::{Backend, Shader};
 #[doc(no_inline)]

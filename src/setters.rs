@@ -1,11 +1,11 @@
 //! The setters of descriptions.
 
-/// Writes setters, each with the name of the member that it sets; `member?` sets one that is an `Option`
-/// to `Some`. A member that is not public has its documentation there.
+/// Writes setters, each with the name of the member that it sets; `member?` wraps the value of an
+/// `Option` member in `Some`. A member that is not public is documented at its setter.
 ///
-/// A structure that describes something has public members, a constructor that takes those without a
-/// default, and a setter for each of the others. It is `#[non_exhaustive]`: a later version may have
-/// more members, which callers of today leave at their defaults.
+/// A structure for a description has public members, a constructor that takes the members without a
+/// default, and a setter for each other member. It is `#[non_exhaustive]`: a later version may have more
+/// members, with defaults, so that today's callers still compile.
 macro_rules! setters {
     () => {};
     ($(#[$doc:meta])+ $member:ident: $type:ty, $($rest:tt)*) => {

@@ -242,8 +242,7 @@ impl PrimitiveTopology {
         }
     }
 
-    /// The number of vertices of a primitive that a geometry shader takes: 1, 2 or 3, with adjacency 4
-    /// or 6.
+    /// The number of vertices of a geometry shader's input primitive: 1, 2 or 3, with adjacency 4 or 6.
     pub const fn input_vertices(self) -> u32 {
         match self {
             Self::LineListWithAdjacency | Self::LineStripWithAdjacency => 4,
@@ -252,10 +251,10 @@ impl PrimitiveTopology {
         }
     }
 
-    /// The vertex that a geometry shader takes as vertex `slot` of primitive `primitive`, of `primitives` in the
-    /// instance ([primitive
+    /// The vertex of the instance that is vertex `slot` of a geometry shader's input primitive ([primitive
     /// topologies](https://docs.vulkan.org/spec/latest/chapters/drawing.html#drawing-primitive-topologies)).
-    /// Without adjacency it is the vertex that would be captured there.
+    /// `primitive` is its number, `primitives` the number of primitives in the instance. Without adjacency the
+    /// result is the vertex that transform feedback would capture there.
     pub const fn assemble(
         self,
         provoking: ProvokingVertex,

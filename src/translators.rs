@@ -1,4 +1,5 @@
-//! What translators to Vulkan need beside captures. Nothing else of the crate uses it.
+//! Passes for translators from other graphics APIs to Vulkan, in addition to captures. No other module of this crate
+//! uses them.
 //!
 //! | module | what it does |
 //! |---|---|

@@ -221,7 +221,7 @@ impl<'a> Report<'a> {
                 batched: ids.batched,
                 wide_loads: ids.wide_loads,
                 wide_stores: ids.wide_stores,
-                plain: ids.plain,
+                plain: ids.unchecked,
                 workgroup_size: ids.workgroup_size,
             }),
             geometry: lowered.geometry().map(super::Primitives::from),

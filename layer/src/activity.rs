@@ -7,14 +7,14 @@ use std::sync::Arc;
 use ash::vk;
 use vkxfb::runtime::{Capabilities, RuntimeError, TransformFeedbackSupport};
 
-use crate::means::Means;
+use crate::capture_support::CaptureSupport;
 use crate::settings::Settings;
 
 /// Whether the layer is active on a physical device.
 #[derive(Debug, Clone)]
 pub(crate) enum Activity {
     /// The layer gives programs the extension.
-    Active(Cause, Arc<Means>),
+    Active(Cause, Arc<CaptureSupport>),
     /// Programs see the driver as it is.
     Dormant(Reason),
 }
@@ -37,12 +37,12 @@ pub(crate) enum Reason {
     DriverHasIt(Lacks),
     /// The device lacks something that captures need, which the text names.
     Incapable(String),
-    /// The driver could not be asked.
+    /// The driver failed to report its capabilities.
     Unknown(vk::Result),
 }
 
-/// What the driver's own extension lacks, by Vulkan's names. Empty if the extension is complete, or
-/// not there.
+/// What the driver's own extension lacks, by Vulkan's names. Empty if the extension is complete or
+/// does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Lacks(Vec<&'static str>);
 
@@ -97,8 +97,8 @@ impl fmt::Display for Activity {
 }
 
 impl Activity {
-    /// Decides from what the driver answered when it was asked for the capabilities, and, if that
-    /// failed, whether it lists the extension.
+    /// Decides from the capabilities that the driver reported or, if it failed to report them, from
+    /// whether it lists the extension.
     pub(crate) fn decide(
         asked: Result<Capabilities, RuntimeError>,
         lists_it: impl FnOnce() -> Result<bool, vk::Result>,
@@ -137,8 +137,8 @@ impl Activity {
         if crate::test_switches::hides_addresses() {
             capabilities.buffer_device_address = None;
         }
-        match Means::new(capabilities) {
-            Ok(means) => Self::Active(cause, Arc::new(means)),
+        match CaptureSupport::new(capabilities) {
+            Ok(support) => Self::Active(cause, Arc::new(support)),
             Err(unavailable) => Self::Dormant(Reason::Incapable(unavailable.reasons.join("; "))),
         }
     }

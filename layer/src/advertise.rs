@@ -1,5 +1,5 @@
-//! What programs see of transform feedback: the extensions, features, properties and formats of a
-//! physical device.
+//! What programs see of transform feedback on a physical device: extensions, features, properties
+//! and formats.
 
 pub(crate) mod formats;
 
@@ -9,11 +9,11 @@ use std::ffi::CStr;
 use ash::{ext, vk};
 
 use crate::activity::{Activity, Reason};
+use crate::capture_support::CaptureSupport;
 use crate::chain;
 use crate::features::put_features;
 use crate::guard::guard;
 use crate::instance::InstanceData;
-use crate::means::Means;
 use crate::withheld::KNOWN_EXTENSIONS;
 
 /// The extension that the layer gives.
@@ -28,18 +28,18 @@ const NAME: &CStr = ext::transform_feedback::NAME;
 const HIDDEN: [&CStr; 1] = [ext::shader_module_identifier::NAME];
 
 /// Whether programs see an extension of the driver where the layer is active.
-fn is_shown(name: &CStr, means: &Means) -> bool {
+fn is_shown(name: &CStr, support: &CaptureSupport) -> bool {
     // VK_EXT_buffer_device_address must not be enabled together with the bufferDeviceAddress
     // feature that captures use (VUID-VkDeviceCreateInfo-pNext-04748 and
     // VUID-VkDeviceCreateInfo-ppEnabledExtensionNames-03328). Programs can use that feature
     // instead.
     let excluded =
-        name == ext::buffer_device_address::NAME && means.required.address_source().is_some();
+        name == ext::buffer_device_address::NAME && support.required.address_source().is_some();
     // VK_EXT_primitives_generated_query is shown if the driver has it.
     KNOWN_EXTENSIONS.binary_search(&name).is_ok() && !HIDDEN.contains(&name) && !excluded
 }
 
-/// Returns the extensions that programs see, from those that the next in the chain has.
+/// Returns the extensions that programs see, from the extensions of the next in the chain.
 pub(crate) fn extensions(
     found: Vec<vk::ExtensionProperties>,
     instance: &InstanceData,
@@ -64,19 +64,19 @@ fn shown(
         found.retain(|extension| extension.extension_name_as_c_str().is_ok_and(keep));
     };
     match activity {
-        // Tests withhold passes and use the driver's own extension.
+        // Tests that withhold passes use the driver's own extension.
         Activity::Active(..) if withholds => {
             keep(&|name| KNOWN_EXTENSIONS.binary_search(&name).is_ok());
         }
-        Activity::Active(_, means) => {
-            keep(&|name| name != NAME && is_shown(name, means));
+        Activity::Active(_, support) => {
+            keep(&|name| name != NAME && is_shown(name, support));
             let extension = vk::ExtensionProperties::default()
                 .spec_version(ext::transform_feedback::SPEC_VERSION);
             // This fails only if the name is too long.
             found.extend(extension.extension_name(NAME));
         }
         Activity::Dormant(Reason::DriverHasIt(_)) => {}
-        // If the extension is listed, the loader added it from the manifest.
+        // If the extension is listed, the loader added it from the manifest, so it is removed.
         Activity::Dormant(_) => keep(&|name| name != NAME),
     }
     found
@@ -86,8 +86,8 @@ fn shown(
 ///
 /// # Safety
 /// The chain is valid, and may be written.
-unsafe fn put_properties(chain: *mut vk::BaseOutStructure<'_>, means: &Means) {
-    let has_provoking = means.capabilities.has_extension(ext::provoking_vertex::NAME);
+unsafe fn put_properties(chain: *mut vk::BaseOutStructure<'_>, support: &CaptureSupport) {
+    let has_provoking = support.capabilities.has_extension(ext::provoking_vertex::NAME);
     // SAFETY: the caller's contract; the type of a structure is what its sType says.
     unsafe {
         for structure in chain::structures(chain.cast_const().cast()) {
@@ -97,7 +97,7 @@ unsafe fn put_properties(chain: *mut vk::BaseOutStructure<'_>, means: &Means) {
                         .cast::<vk::PhysicalDeviceTransformFeedbackPropertiesEXT<'_>>()
                         .as_mut();
                     let p_next = properties.p_next;
-                    *properties = means.properties();
+                    *properties = support.properties();
                     properties.p_next = p_next;
                 }
                 // Whether modes may be mixed depends on rasterization, so the driver's value stays.
@@ -116,7 +116,7 @@ unsafe fn put_properties(chain: *mut vk::BaseOutStructure<'_>, means: &Means) {
     }
 }
 
-/// Has the next in the chain answer a query. Where the layer gives transform feedback, it then
+/// Forwards a query to the next in the chain. If the layer gives transform feedback, it then
 /// changes the answer.
 ///
 /// # Safety
@@ -127,7 +127,7 @@ unsafe fn ask<F>(
     device: vk::PhysicalDevice,
     next: impl Fn(&InstanceData) -> Option<F>,
     call: impl FnOnce(F),
-    put: impl FnOnce(&Means),
+    put: impl FnOnce(&CaptureSupport),
 ) {
     guard(name, (), || {
         // SAFETY: the caller's contract.
@@ -139,13 +139,13 @@ unsafe fn ask<F>(
         };
         call(next);
         // SAFETY: the caller's contract.
-        if let Some(means) = instance.means(&unsafe { instance.activity(device) }) {
-            put(means);
+        if let Some(support) = instance.capture_support(&unsafe { instance.activity(device) }) {
+            put(support);
         }
     });
 }
 
-/// A command that asks for features or properties, by one of its names.
+/// A command that queries features or properties, under one of its names.
 macro_rules! asks {
     ($function:ident $name:literal $next:ident $put:ident $ty:ty) => {
         #[doc = concat!("`", $name, "`")]
@@ -160,9 +160,9 @@ macro_rules! asks {
                     device,
                     |instance| instance.optional.$next,
                     |next| next(device, answer),
-                    |means| {
+                    |support| {
                         if let Some(answer) = answer.as_ref() {
-                            $put(answer.p_next.cast(), means);
+                            $put(answer.p_next.cast(), support);
                         }
                     },
                 );

@@ -1,6 +1,6 @@
 //! Walks `pNext` chains. No other module does.
 //!
-//! The layer reads the chains of a program and never writes to them: to change what the next in the
+//! The layer reads the chains of a program and never writes to them. To change what the next in the
 //! chain sees, it makes a copy. The loader's own structures are an exception, as the loader's
 //! interface requires: each layer advances the link for the layer below.
 
@@ -60,8 +60,8 @@ pub(crate) unsafe fn all_of<'a, T: vk::TaggedStructure + 'a>(
     }
 }
 
-/// This layer's link in the loader's chain, and the pointer in the chain that selects the link of
-/// the layer that is called.
+/// This layer's link in the loader's chain, and the loader's pointer to the link of the layer that
+/// is called next.
 #[derive(Debug)]
 pub(crate) struct OwnLink<L> {
     /// The member of the loader's structure that points to the current link.
@@ -95,8 +95,9 @@ impl<L: Link> OwnLink<L> {
         unsafe { self.link.as_ref() }
     }
 
-    /// Makes the loader's structure point to the link of the layer below. To be called before every
-    /// call of the next in the chain, because the layers below advance the pointer themselves.
+    /// Makes the loader's structure point to the link of the layer below. Must be called before
+    /// every call of the next in the chain, because the layers below advance the pointer
+    /// themselves.
     pub(crate) fn advance(&mut self) {
         // SAFETY: the loader's structure lives until the call returns, and the loader's interface
         // allows the layer that is called to write to it.

@@ -1,5 +1,5 @@
-//! The command buffers of all devices, by handle, and how the hooks of recorded commands get to
-//! their state.
+//! The command buffers of all devices, by handle. Hooks for recorded commands find their state
+//! here.
 
 mod recorded;
 mod table;
@@ -9,7 +9,7 @@ use std::sync::{Arc, Once};
 use ash::vk;
 
 use self::recorded::Of;
-pub(crate) use self::recorded::{Recorded, Straight};
+pub(crate) use self::recorded::{Recorded, UnobservedRoute};
 use crate::emulation::captures::{Captures, Hoisted};
 use crate::translate::{Arena, OUT_OF_MEMORY};
 use crate::withheld::{Commands, Functions};
@@ -54,7 +54,8 @@ unsafe fn find<'a>(handle: vk::CommandBuffer) -> Option<&'a mut Recorded> {
     found
 }
 
-/// Calls `command` with the state of a command buffer. If it panics, recording has failed.
+/// Calls `command` with the state of a command buffer. If it panics, recording of the command
+/// buffer has failed.
 ///
 /// # Safety
 /// The application synchronizes access to the command buffer.
@@ -66,7 +67,7 @@ pub(crate) unsafe fn with(handle: vk::CommandBuffer, command: impl FnOnce(&mut R
     }
 }
 
-/// As [`with`], for a command whose arguments are translated. If there is no memory for them,
+/// Like [`with`], for a command whose arguments are translated. If there is no memory for them,
 /// recording has failed.
 ///
 /// # Safety
@@ -83,9 +84,10 @@ pub(crate) unsafe fn with_arguments(
     }
 }
 
-/// Has the captures of a command buffer `observe` a command, where transform feedback is emulated,
-/// and then records it by `command`. A later command may have to end what it begins, so it is
-/// recorded even if the captures fail: each of the two is called under a guard of its own.
+/// Lets the captures of a command buffer `observe` a command, if transform feedback is emulated,
+/// and then records the command by `command`. The command is recorded even if the captures fail,
+/// because a later command may end what it begins. Each of the two closures therefore has its own
+/// guard.
 ///
 /// # Safety
 /// As [`with`].
@@ -103,7 +105,8 @@ pub(crate) unsafe fn observe<R>(
     }
 }
 
-/// Changes state that captures use, and returns where the command goes.
+/// Changes state that captures use, and returns whether the command goes to the driver or is
+/// withheld.
 ///
 /// # Safety
 /// As [`with`].
@@ -118,17 +121,19 @@ pub(crate) unsafe fn track<'a>(
     Some(recorded.commands())
 }
 
-/// Returns where a command goes that captures need not see. `None` if the caller must look at the
-/// state of the command buffer.
+/// Returns where a command goes that captures need not observe. `None` if the caller must look at
+/// the state of the command buffer.
 ///
 /// # Safety
 /// As [`with`].
 #[inline]
-pub(crate) unsafe fn straight<'a>(handle: vk::CommandBuffer) -> Option<Straight<'a>> {
+pub(crate) unsafe fn unobserved_route<'a>(
+    handle: vk::CommandBuffer,
+) -> Option<UnobservedRoute<'a>> {
     let found = table::find_recent(handle);
     // SAFETY: the caller's contract; the state lives until the application frees the command
     // buffer, and a slot with a handle that is not null, as Vulkan requires, is not free.
-    unsafe { found.as_ref()?.as_ref().unwrap_unchecked() }.straight()
+    unsafe { found.as_ref()?.as_ref().unwrap_unchecked() }.unobserved_route()
 }
 
 /// Logs, once per process, that commands are lost.
@@ -142,8 +147,8 @@ fn unknown() {
     });
 }
 
-/// Recording begins, and everything that was recorded before is dropped. `info` says what a
-/// secondary command buffer inherits.
+/// Recording begins, and everything recorded before is dropped. `info` contains what a secondary
+/// command buffer inherits.
 ///
 /// # Safety
 /// As [`with`], and `info` is valid, for a secondary command buffer with its inheritance info.
@@ -152,8 +157,8 @@ pub(crate) unsafe fn reset(handle: vk::CommandBuffer, info: &vk::CommandBufferBe
     unsafe { with(handle, |found| found.begin(info)) };
 }
 
-/// A command buffer is reset. If `releases`, it frees its memory, otherwise it keeps it for the
-/// next recording.
+/// A command buffer is reset. If `releases` is true it frees its memory, otherwise it keeps it for
+/// the next recording.
 ///
 /// # Safety
 /// As [`with`], and the command buffer is not pending execution.
@@ -171,7 +176,7 @@ pub(crate) unsafe fn pool_reset(device: &Arc<Functions>, pool: vk::CommandPool, 
     unsafe { table::for_each_of(device, pool, |found| found.reset(releases)) };
 }
 
-/// A command could not be recorded: `vkEndCommandBuffer` returns the error.
+/// A command could not be recorded: `vkEndCommandBuffer` will return the error.
 ///
 /// # Safety
 /// As [`with`].
@@ -180,7 +185,7 @@ pub(crate) unsafe fn fail(handle: vk::CommandBuffer, error: vk::Result) {
     unsafe { with(handle, |found| found.fail(error)) };
 }
 
-/// Returns what a secondary command buffer captures, for the command buffers that execute it.
+/// Returns the captures of a secondary command buffer, for the command buffers that execute it.
 /// Several threads may call this at the same time.
 ///
 /// # Safety

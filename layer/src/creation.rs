@@ -1,5 +1,5 @@
-//! What the next in the chain creates a device with, where a program asks for something that the
-//! layer gives.
+//! The create info with which the next in the chain creates a device, if a program requests what
+//! the layer gives.
 
 use std::ffi::{CStr, c_char};
 
@@ -15,7 +15,7 @@ type TransformFeedback = vk::PhysicalDeviceTransformFeedbackFeaturesEXT<'static>
 type ProvokingVertex = vk::PhysicalDeviceProvokingVertexFeaturesEXT<'static>;
 type PrimitivesGenerated = vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT<'static>;
 
-/// What a program requests of its device.
+/// The program's requests for its device.
 pub(crate) struct Wishes<'a> {
     info: &'a vk::DeviceCreateInfo<'a>,
     /// The extensions that the program enables.
@@ -39,7 +39,7 @@ impl<'a> Wishes<'a> {
         self.extensions.contains(&ext::transform_feedback::NAME)
     }
 
-    /// Whether the driver may see all of it, so that the create info need not be changed.
+    /// Whether the driver may see all of the create info, so that it need not be changed.
     fn is_the_drivers(&self) -> bool {
         // SAFETY: the contract of [`Self::new`].
         let (features, mut provoking) = unsafe {
@@ -55,19 +55,19 @@ impl<'a> Wishes<'a> {
     }
 }
 
-/// The `VkDeviceCreateInfo` that the layer passes on in place of the program's, which it does not
-/// change.
+/// The `VkDeviceCreateInfo` that the layer passes on instead of the program's, which stays
+/// unchanged.
 pub(crate) struct Creation<'a> {
     info: vk::DeviceCreateInfo<'a>,
     extensions: Vec<*const c_char>,
-    /// In place of `pEnabledFeatures`.
+    /// Replaces `pEnabledFeatures`, if present.
     features: Option<Box<vk::PhysicalDeviceFeatures>>,
-    /// In place of `pNext`.
+    /// Replaces `pNext`, if present.
     chain: Option<Chain>,
 }
 
 impl<'a> Creation<'a> {
-    /// Removes what the layer gives, and adds what captures require.
+    /// Removes the features that the layer gives, and adds those that captures require.
     ///
     /// # Errors
     /// [`Error::Behind`] if a structure that has to be changed cannot be copied.
@@ -86,18 +86,17 @@ impl<'a> Creation<'a> {
         // SAFETY: the caller's contract.
         let mut chain = unsafe { Chain::copy(info.p_next) };
         let mut extensions = wishes.extensions.clone();
-        // If the driver has VK_EXT_primitives_generated_query, it has VK_EXT_transform_feedback,
-        // too, on which that depends. Then the driver's extension stays enabled, without its
-        // feature.
+        // A driver with VK_EXT_primitives_generated_query also has VK_EXT_transform_feedback, on
+        // which it depends. The driver's extension then stays enabled, without its feature.
         let is_depended_on = extensions.contains(&ext::primitives_generated_query::NAME);
         extensions.retain(|name| *name != ext::transform_feedback::NAME || is_depended_on);
         chain.remove::<TransformFeedback>()?;
-        // The feature is of transform feedback, which the driver does not have.
+        // This feature belongs to transform feedback, which the driver does not have.
         chain.set::<ProvokingVertex>(
             |features| &mut features.transform_feedback_preserves_provoking_vertex,
             false,
         )?;
-        // The layer counts what is emitted to other streams than 0.
+        // The layer counts primitives of streams other than 0.
         chain.set::<PrimitivesGenerated>(
             |features| &mut features.primitives_generated_query_with_non_zero_streams,
             false,

@@ -28,9 +28,9 @@ pub(crate) struct DeviceData {
     pub(crate) get_device_proc_addr: vk::PFN_vkGetDeviceProcAddr,
     /// The `vkDestroyDevice` of the next in the chain.
     destroy_device: vk::PFN_vkDestroyDevice,
-    /// Whether the layer gives transform feedback on this device if a program enables it.
+    /// Whether the layer gives transform feedback on this device, if a program enables it.
     pub(crate) gives: bool,
-    /// Present where passes may be withheld.
+    /// Present if passes may be withheld.
     pub(crate) recording: Option<Recording>,
 }
 
@@ -55,12 +55,12 @@ impl DeviceData {
         }
     }
 
-    /// The translation; `None` where transform feedback is not emulated.
+    /// The translation; `None` if transform feedback is not emulated.
     pub(crate) fn translation(&self) -> Option<&Translation> {
         self.recording.as_ref()?.translation.as_ref()
     }
 
-    /// Finds the state of the device of a handle, which is a device, a queue or a command buffer.
+    /// Finds the device state for a handle of a device, a queue or a command buffer.
     ///
     /// # Safety
     /// As [`Key::of`].
@@ -110,14 +110,14 @@ unsafe fn create(
     let wishes = unsafe { Wishes::new(create_info) };
     // SAFETY: the caller's contract.
     unsafe { check_extensions(&instance, &activity, physical_device, &wishes) }?;
-    let means = instance.means(&activity);
-    if let Some(means) = means {
+    let support = instance.capture_support(&activity);
+    if let Some(support) = support {
         // SAFETY: the caller's contract.
-        unsafe { check_features(create_info.p_next, means) }?;
+        unsafe { check_features(create_info.p_next, support) }?;
     }
-    // Without the feature, too: the commands of the extension exist then, and queries of an index
-    // need no feature.
-    let emulated = means.filter(|_| wishes.has_extension());
+    // Even without the feature: the commands of the extension then exist, and indexed queries need
+    // no feature.
+    let emulated = support.filter(|_| wishes.has_extension());
 
     // SAFETY: the caller's contract; the link does not leave this call.
     let mut own = unsafe { chain::device_link(create_info.p_next) }?;
@@ -125,9 +125,11 @@ unsafe fn create(
     let get_device_proc_addr = own.link().next_get_device_proc_addr;
     // Before the chain is copied, because the copy contains the pointer to the link.
     own.advance();
-    let mut creation = match means {
-        // SAFETY: the caller's contract.
-        Some(_) => Some(unsafe { Creation::new(&wishes, emulated.map(|means| &means.required)) }?),
+    let mut creation = match support {
+        Some(_) => {
+            // SAFETY: the caller's contract.
+            Some(unsafe { Creation::new(&wishes, emulated.map(|support| &support.required)) }?)
+        }
         None => None,
     };
     let below = creation.as_mut().map(Creation::info);
@@ -152,16 +154,16 @@ unsafe fn create(
     let records = emulated.is_some() || instance.withholds(&activity);
     // SAFETY: the next in the chain created the device, and the function is its own.
     let mut recording = records.then(|| unsafe { Recording::load(created, get_device_proc_addr) });
-    if let (Some(means), Some(recording)) = (emulated, &mut recording) {
-        // SAFETY: as above, and the device has what the means require.
+    if let (Some(support), Some(recording)) = (emulated, &mut recording) {
+        // SAFETY: as above, and the device has what the capture support requires.
         unsafe {
             recording
-                .emulate(&instance, physical_device, created, get_device_proc_addr, means)
+                .emulate(&instance, physical_device, created, get_device_proc_addr, support)
                 .inspect_err(|_| {
-                    // No one else has the handle.
-                    destroy_device(created, allocator);
-                    *device = vk::Device::null();
-                })?;
+                // No one else has the handle.
+                destroy_device(created, allocator);
+                *device = vk::Device::null();
+            })?;
         }
     }
     match (&activity, recording.as_ref().and_then(|recording| recording.emulation.as_ref())) {
@@ -173,7 +175,7 @@ unsafe fn create(
         (Activity::Active(..), None) => tracing::info!("device created, without captures"),
         (Activity::Dormant(_), None) => tracing::debug!("device created"),
     }
-    let gives = means.is_some();
+    let gives = support.is_some();
     let data = DeviceData { get_device_proc_addr, destroy_device, gives, recording };
     DEVICES.insert(key, Arc::new(data));
     Ok(())
@@ -204,7 +206,8 @@ unsafe fn check_extensions(
             wishes.extensions.iter().find(|name| !is_shown(name)).copied()
         }
         Activity::Dormant(Reason::DriverHasIt(_)) => None,
-        // The driver could not be asked, so whether the layer is active is not known.
+        // The driver failed to report its capabilities, so it is not known whether the layer is
+        // active.
         Activity::Dormant(Reason::Unknown(result)) if wishes.has_extension() => {
             return Err(Error::Below(*result));
         }

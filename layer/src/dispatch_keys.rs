@@ -5,9 +5,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use ash::vk::Handle;
 
-/// The word that a dispatchable object begins with: the pointer to the loader's table. An instance
-/// shares it with its physical devices, and a device with its queues and command buffers. No two
-/// live instances or devices have the same.
+/// The first word of a dispatchable object: the pointer to the loader's table. An instance shares
+/// it with its physical devices, and a device with its queues and command buffers. No two live
+/// instances or devices have the same key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key(usize);
 
@@ -25,7 +25,7 @@ impl Key {
     }
 }
 
-/// The state of each object of a kind, from its creation to its destruction.
+/// The state of each instance, or of each device, from its creation to its destruction.
 ///
 /// Values are shared: a removed value lives on while another thread still uses it. No method
 /// returns with the lock held.
@@ -46,7 +46,7 @@ impl<T> Registry<T> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
     }
 
-    /// To be called before the object itself is destroyed: after that another object may get its
+    /// Must be called before the object itself is destroyed: after that another object may get its
     /// key.
     pub(crate) fn remove(&self, key: Key) -> Option<Arc<T>> {
         self.0.write().unwrap_or_else(PoisonError::into_inner).remove(&key)

@@ -1,4 +1,5 @@
-//! Captures by compute: the objects that they use on a device, and the captures of command buffers.
+//! Emulation by compute captures: the objects that captures use on a device, and the captures of
+//! command buffers.
 
 pub(crate) mod captures;
 mod descriptor_pools;
@@ -21,15 +22,15 @@ use self::layouts::SetLayout;
 use self::memory::Memory;
 use self::objects::Objects;
 use self::queries::Queries;
+use crate::capture_support::CaptureSupport;
 use crate::error::{Error, FAILED};
 use crate::instance::InstanceData;
-use crate::means::Means;
 use crate::withheld::{Functions, Templates};
 
 /// The objects of a device whose transform feedback is emulated.
 pub(crate) struct Emulation {
-    /// The context of all captures. [`Context::capabilities`] says what the device can do, with the
-    /// version of Vulkan in effect, [`Context::enabled`] which features were enabled for captures,
+    /// The context of all captures. [`Context::capabilities`] has the device's capabilities for the
+    /// effective Vulkan version, [`Context::enabled`] the features that were enabled for captures,
     /// and [`Context::resource_plan`] how captures access memory.
     context: Context,
     kernels: Kernels,
@@ -43,11 +44,10 @@ pub(crate) struct Emulation {
 
 impl Emulation {
     /// # Errors
-    /// A Vulkan command fails, or the device lacks a command that it must have with what was
-    /// enabled.
+    /// A Vulkan command fails, or the device lacks a command that its enabled features include.
     ///
     /// # Safety
-    /// The next in the chain created the device with what the means require, and the function is
+    /// The next in the chain created the device with what the capture support requires, and the function is
     /// its own. The device outlives the emulation, which must be [closed](Self::close) before the
     /// device is destroyed.
     pub(crate) unsafe fn load(
@@ -55,12 +55,12 @@ impl Emulation {
         physical_device: vk::PhysicalDevice,
         device: vk::Device,
         get_device_proc_addr: vk::PFN_vkGetDeviceProcAddr,
-        means: &Means,
+        support: &CaptureSupport,
         functions: Arc<Functions>,
         templates: Arc<Templates>,
     ) -> Result<Self, Error> {
         let next = &instance.next;
-        // Commands of the device come from the next in its own chain.
+        // The functions of the device come from the next in the device's chain.
         let fp_v1_0 = ash::InstanceFnV1_0 { get_device_proc_addr, ..next.fp_v1_0().clone() };
         let next = ash::Instance::from_parts_1_3(
             next.handle(),
@@ -71,7 +71,7 @@ impl Emulation {
         // SAFETY: the caller's contract; each function is of the type that its name says.
         unsafe {
             let table = ash::Device::load(next.fp_v1_0(), device);
-            let (capabilities, required) = (means.capabilities.clone(), means.required.clone());
+            let (capabilities, required) = (support.capabilities.clone(), support.required.clone());
             let mut context = Context::new(&next, &table, capabilities, required)?;
             context.set_optimizes_shaders(instance.settings.optimize_shaders);
             let addresses = context.has_addresses();
@@ -113,7 +113,7 @@ impl Emulation {
         unsafe { Queries::new(&self.context, &self.memory, kind, count) }
     }
 
-    /// What captures are made with.
+    /// The context with which captures are created.
     pub(crate) const fn context(&self) -> &Context {
         &self.context
     }

@@ -6,7 +6,7 @@ use vkxfb::runtime::RuntimeError;
 /// Why a command fails.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Error {
-    /// A pointer is null that must not be.
+    /// A pointer is null that must not be null.
     #[error("{0} is null")]
     Null(&'static str),
     /// The chain has no link for the layer: the caller is not a loader.
@@ -39,7 +39,7 @@ pub(crate) enum Error {
     Below(vk::Result),
 }
 
-/// What a command returns for errors of the layer that have no result of their own.
+/// The result of a command for errors of the layer that have no result of their own.
 pub(crate) const FAILED: vk::Result = vk::Result::ERROR_INITIALIZATION_FAILED;
 
 impl From<RuntimeError> for Error {

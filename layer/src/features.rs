@@ -5,24 +5,27 @@ use std::ptr::NonNull;
 
 use ash::{ext, vk};
 
+use crate::capture_support::CaptureSupport;
 use crate::chain;
 use crate::error::Error;
-use crate::means::Means;
 
 /// A feature of a structure in a chain.
 struct Feature {
     /// The name that Vulkan gives it.
     name: &'static str,
-    /// Where the structure has it.
+    /// The address of the member in the structure.
     place: *mut vk::Bool32,
-    /// What programs get to know.
+    /// The value that programs see.
     reported: bool,
-    /// Whether programs may enable it all the same.
+    /// Whether programs may enable it even if it is not reported.
     is_tolerated: bool,
 }
 
 /// Returns the features of a structure whose values are the layer's.
-fn features_of(structure: NonNull<vk::BaseInStructure<'_>>, means: &Means) -> Vec<Feature> {
+fn features_of(
+    structure: NonNull<vk::BaseInStructure<'_>>,
+    support: &CaptureSupport,
+) -> Vec<Feature> {
     use vk::StructureType as Type;
     macro_rules! feature {
         ($name:literal $ty:ident $member:ident $reported:expr) => {{
@@ -44,28 +47,28 @@ fn features_of(structure: NonNull<vk::BaseInStructure<'_>>, means: &Means) -> Ve
                 is_tolerated: true,
                 ..feature!(
                     "geometryStreams"
-                    PhysicalDeviceTransformFeedbackFeaturesEXT geometry_streams means.has_streams()
+                    PhysicalDeviceTransformFeedbackFeaturesEXT geometry_streams support.has_streams()
                 )
             },
         ],
-        // The layer counts what is emitted to other streams than 0.
+        // The layer counts primitives of streams other than 0.
         Type::PHYSICAL_DEVICE_PRIMITIVES_GENERATED_QUERY_FEATURES_EXT
-            if means.capabilities.has_extension(ext::primitives_generated_query::NAME) =>
+            if support.capabilities.has_extension(ext::primitives_generated_query::NAME) =>
         {
             vec![feature!(
                 "primitivesGeneratedQueryWithNonZeroStreams"
                 PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT
-                primitives_generated_query_with_non_zero_streams means.has_streams()
+                primitives_generated_query_with_non_zero_streams support.has_streams()
             )]
         }
-        // Captures in a secondary command buffer would not know the inherited condition.
+        // Captures in a secondary command buffer would not know the inherited predicate.
         Type::PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT => vec![feature!(
             "inheritedConditionalRendering"
             PhysicalDeviceConditionalRenderingFeaturesEXT inherited_conditional_rendering false
         )],
         // Captures use the order of vertices that the specification defines for each mode.
         Type::PHYSICAL_DEVICE_PROVOKING_VERTEX_FEATURES_EXT
-            if means.capabilities.has_extension(ext::provoking_vertex::NAME) =>
+            if support.capabilities.has_extension(ext::provoking_vertex::NAME) =>
         {
             vec![feature!(
                 "transformFeedbackPreservesProvokingVertex"
@@ -81,10 +84,10 @@ fn features_of(structure: NonNull<vk::BaseInStructure<'_>>, means: &Means) -> Ve
 ///
 /// # Safety
 /// The chain is valid, and may be written.
-pub(crate) unsafe fn put_features(chain: *mut vk::BaseOutStructure<'_>, means: &Means) {
+pub(crate) unsafe fn put_features(chain: *mut vk::BaseOutStructure<'_>, support: &CaptureSupport) {
     // SAFETY: the caller's contract.
     for structure in unsafe { chain::structures(chain.cast_const().cast()) } {
-        for feature in features_of(structure, means) {
+        for feature in features_of(structure, support) {
             // SAFETY: the caller's contract.
             unsafe { feature.place.write(feature.reported.into()) };
         }
@@ -92,18 +95,21 @@ pub(crate) unsafe fn put_features(chain: *mut vk::BaseOutStructure<'_>, means: &
 }
 
 /// Checks that a program enables [only features that it may
-/// enable](https://docs.vulkan.org/refpages/latest/refpages/source/vkCreateDevice.html), of those
-/// whose values are the layer's.
+/// enable](https://docs.vulkan.org/refpages/latest/refpages/source/vkCreateDevice.html), among
+/// those whose values come from the layer.
 ///
 /// # Errors
 /// [`Error::Feature`]
 ///
 /// # Safety
 /// The chain is that of a valid `VkDeviceCreateInfo`.
-pub(crate) unsafe fn check_features(chain: *const c_void, means: &Means) -> Result<(), Error> {
+pub(crate) unsafe fn check_features(
+    chain: *const c_void,
+    support: &CaptureSupport,
+) -> Result<(), Error> {
     // SAFETY: the caller's contract.
     let all = unsafe { chain::structures(chain) };
-    let mut refused = all.flat_map(|structure| features_of(structure, means)).filter(|feature| {
+    let mut refused = all.flat_map(|structure| features_of(structure, support)).filter(|feature| {
         // SAFETY: the caller's contract.
         let is_enabled = unsafe { feature.place.read() } != vk::FALSE;
         is_enabled && !feature.reported && !feature.is_tolerated
@@ -114,12 +120,12 @@ pub(crate) unsafe fn check_features(chain: *const c_void, means: &Means) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::means::tests::capabilities;
+    use crate::capture_support::tests::capabilities;
 
-    /// What is reported may be enabled, and what is not reported may not.
+    /// Reported features may be enabled, and no others.
     #[test]
     fn what_is_reported_can_be_enabled() {
-        let means = Means::new(capabilities()).unwrap();
+        let support = CaptureSupport::new(capabilities()).unwrap();
         let mut feedback = vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default()
             .transform_feedback(true)
             .geometry_streams(true);
@@ -131,13 +137,13 @@ mod tests {
         unsafe {
             let first = (&raw const conditional).cast();
             let refused = Error::Feature("inheritedConditionalRendering");
-            assert_eq!(check_features(first, &means), Err(refused));
+            assert_eq!(check_features(first, &support), Err(refused));
             // As DXVK does.
-            assert_eq!(check_features((&raw const feedback).cast(), &means), Ok(()));
+            assert_eq!(check_features((&raw const feedback).cast(), &support), Ok(()));
             provoking.p_next = (&raw mut feedback).cast();
             conditional.p_next = (&raw mut provoking).cast();
-            put_features((&raw mut conditional).cast(), &means);
-            assert_eq!(check_features((&raw const conditional).cast(), &means), Ok(()));
+            put_features((&raw mut conditional).cast(), &support);
+            assert_eq!(check_features((&raw const conditional).cast(), &support), Ok(()));
         }
         assert_eq!(conditional.conditional_rendering, vk::TRUE);
         assert_eq!(provoking.transform_feedback_preserves_provoking_vertex, vk::TRUE);

@@ -4,12 +4,12 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Calls `command`, and returns `otherwise` if it panics. No guard is called under another, but for functions that
-/// the runtime calls by pointer. A command that captures observe has two, one after the other: it is recorded even
-/// if they panic. What goes straight to the driver needs none.
+/// Calls `command`, and returns `otherwise` if it panics. No guard is called within another one, except for
+/// functions that the runtime calls by pointer. A command that captures observe has two, one after the other: it
+/// is recorded even if the captures panic. Commands that go directly to the driver need none.
 ///
-/// A value that `command` was changing may be left in between. The layer holds no lock while it
-/// calls code that could panic, and it ignores that a lock is poisoned.
+/// After a panic, a value that `command` was changing may be inconsistent. The layer holds no lock while it calls
+/// code that could panic, and it ignores poisoned locks.
 #[inline]
 pub(crate) fn guard<R>(name: &'static str, otherwise: R, command: impl FnOnce() -> R) -> R {
     match catch_unwind(AssertUnwindSafe(command)) {

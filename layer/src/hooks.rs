@@ -1,19 +1,20 @@
 //! The commands that the layer intercepts, and the functions that hand them out.
 //!
-//! Commands of instances and physical devices are in the table below. Those of devices are in the
-//! files of this folder, each with a table of its own: `plain` has commands that are recorded as they
-//! are, `observed` those that captures have to see, `dependencies` those whose stages and accesses
-//! are translated, `objects` what creates and destroys objects, `queries` what concerns query pools,
-//! and `recording` what concerns command buffers as a whole. `entry` has what they share.
+//! Commands of instances and physical devices are in the table below. Commands of devices are in the
+//! files of this folder, each with a table of its own: `unobserved` has commands that captures need not
+//! observe, `observed` commands that captures must observe, `dependencies` commands whose stages and
+//! accesses are translated, `objects` commands that create and destroy objects, `queries` commands
+//! for query pools, and `recording` commands for command buffers as a whole. `entry` has what these
+//! files share.
 
 mod dependencies;
 mod entry;
 mod external;
 mod objects;
 mod observed;
-mod plain;
 mod queries;
 mod recording;
+mod unobserved;
 
 use std::ffi::{CStr, c_char};
 
@@ -64,8 +65,8 @@ struct Hook {
     is_there: fn(&InstanceData) -> bool,
 }
 
-/// The hooks for the other commands: `Level name => function as type`, and `if` the function of the
-/// next in the chain without which the command does not exist.
+/// The hooks for the other commands: `Level name => function as type`, followed by `if` and a
+/// function of the next in the chain, if the command exists only if that function does.
 macro_rules! instance_hooks {
     ($($level:ident $name:literal => $function:path as $ty:ty $(, if $next:ident)?;)*) => {
         impl Hook {
@@ -223,7 +224,7 @@ unsafe fn command_of(
     if data.recording.is_none() {
         return Some(next);
     }
-    match emulated().or_else(|| recording::hook(command)).or_else(|| plain::hook(command)) {
+    match emulated().or_else(|| recording::hook(command)).or_else(|| unobserved::hook(command)) {
         None if !is_known(command) => {
             // Inside of a withheld pass, the command would be recorded before the pass.
             tracing::warn!(
@@ -236,8 +237,8 @@ unsafe fn command_of(
     }
 }
 
-/// Whether a command is not recorded into command buffers, or the layer knows where it may be
-/// recorded.
+/// Whether a command is either not recorded into command buffers, or known to the layer as to where
+/// it may be recorded.
 fn is_known(command: &CStr) -> bool {
     !command.to_bytes().starts_with(b"vkCmd") || KNOWN_COMMANDS.binary_search(&command).is_ok()
 }

@@ -9,12 +9,12 @@ use ash::{ext, khr, vk};
 use vkxfb::runtime::{Capabilities, RequiredFeatures, RuntimeError};
 
 use crate::activity::{Activity, Reason};
+use crate::capture_support::CaptureSupport;
 use crate::chain::{self, OwnLink};
 use crate::dispatch_keys::{Key, Registry};
 use crate::error::Error;
 use crate::guard::guard;
 use crate::interface::{LayerInstanceLink, PFN_GetPhysicalDeviceProcAddr};
-use crate::means::Means;
 use crate::next::next;
 use crate::settings::{Settings, Sources};
 use crate::{identity, log};
@@ -34,7 +34,7 @@ pub(crate) struct InstanceData {
     pub(crate) get_instance_proc_addr: vk::PFN_vkGetInstanceProcAddr,
     /// The `vk_layerGetPhysicalDeviceProcAddr` of the next in the chain that has one.
     pub(crate) get_physical_device_proc_addr: Option<PFN_GetPhysicalDeviceProcAddr>,
-    /// The version of Vulkan that the program requests.
+    /// The Vulkan version that the program requests.
     api_version: u32,
     /// Commands that not every instance has.
     pub(crate) optional: Optional,
@@ -68,7 +68,7 @@ next! {
 }
 
 impl InstanceData {
-    /// Finds the state of the instance of a handle, which is an instance or a physical device.
+    /// Finds the instance state for a handle of an instance or a physical device.
     ///
     /// # Safety
     /// As [`Key::of`].
@@ -83,11 +83,15 @@ impl InstanceData {
         self.settings.withhold_passes && matches!(activity, Activity::Active(..))
     }
 
-    /// Returns the means by which the layer gives transform feedback to programs. `None` where the
-    /// layer is dormant, or where a test withholds passes to exercise the driver's own captures.
-    pub(crate) const fn means<'a>(&self, activity: &'a Activity) -> Option<&'a Arc<Means>> {
+    /// Returns the capture support with which the layer gives transform feedback to programs.
+    /// `None` if the layer is dormant, or if a test withholds passes to exercise the driver's own
+    /// captures.
+    pub(crate) const fn capture_support<'a>(
+        &self,
+        activity: &'a Activity,
+    ) -> Option<&'a Arc<CaptureSupport>> {
         match activity {
-            Activity::Active(_, means) if !self.settings.withhold_passes => Some(means),
+            Activity::Active(_, support) if !self.settings.withhold_passes => Some(support),
             _ => None,
         }
     }
@@ -118,8 +122,8 @@ impl InstanceData {
         }
     }
 
-    /// Returns whether the layer is active on a physical device. The first call decides and logs
-    /// that.
+    /// Returns whether the layer is active on a physical device. The first call decides, and logs
+    /// the decision.
     ///
     /// # Safety
     /// The physical device belongs to the instance, which is live.
@@ -128,8 +132,8 @@ impl InstanceData {
         if let Some(activity) = known().get(&device) {
             return activity.clone();
         }
-        // Without the lock, because this calls the next in the chain. Two threads at the same time
-        // decide the same.
+        // Without the lock, because this calls the next in the chain. If two threads decide at the
+        // same time, they decide the same.
         // SAFETY: the caller's contract.
         let asked = unsafe { self.capabilities(device) };
         // SAFETY: the caller's contract.
@@ -139,7 +143,7 @@ impl InstanceData {
         let properties = unsafe { self.next.get_physical_device_properties(device) };
         let name = properties.device_name_as_c_str().unwrap_or_default().to_string_lossy();
         match &activity {
-            // The driver may answer if it is asked again.
+            // The driver may succeed if it is asked again.
             Activity::Dormant(Reason::Unknown(_)) => tracing::warn!(device = %name, "{activity}"),
             _ => {
                 if known().insert(device, activity.clone()).is_none() {
@@ -161,7 +165,7 @@ impl InstanceData {
         Ok(listed.iter().any(|extension| extension.extension_name_as_c_str() == Ok(name)))
     }
 
-    /// Queries what a physical device can do.
+    /// Queries the capabilities of a physical device.
     ///
     /// # Errors
     /// As [`Capabilities::query`].
@@ -182,9 +186,9 @@ impl InstanceData {
 }
 
 /// `vkGetInstanceProcAddr` for the runtime, which asks for the commands of
-/// `VK_KHR_get_physical_device_properties2`. Returns those of the next in the chain that were
-/// fetched earlier: if the loader were asked now, it might return this layer's own. If the instance
-/// has the commands only under their Vulkan 1.1 names, the runtime gets those.
+/// `VK_KHR_get_physical_device_properties2`. Returns the commands of the next in the chain that
+/// were fetched earlier: the loader might now return this layer's own. If the instance has the
+/// commands only under their Vulkan 1.1 names, the runtime gets those.
 unsafe extern "system" fn fetched(
     instance: vk::Instance,
     name: *const c_char,
@@ -269,7 +273,7 @@ unsafe fn create(
     Ok(())
 }
 
-/// Has the next in the chain create the instance, with the extensions that the layer needs.
+/// Calls the next in the chain to create the instance, with the extensions that the layer needs.
 ///
 /// # Safety
 /// `vkCreateInstance`'s contract.

@@ -17,38 +17,39 @@
 //!
 //! # Rooms
 //!
-//! The modules stand in rooms, one above the other. A module uses those of lower rooms, and of its
-//! own room those that are named before it (the test `rooms`). From the lowest up:
+//! The modules are in *rooms*, one above the other. A module uses only modules of lower rooms, and
+//! those that are listed before it in its own room (the test `rooms` checks this). From the lowest to
+//! the highest:
 //!
-//! 1. *What all need.* `dispatch_keys` finds the state of an object by its dispatch key: the word
-//!    that a dispatchable object begins with, and that it shares with its child objects. `error` has
-//!    the errors of commands; `guard` turns a panic into a Vulkan error at every entry point;
-//!    `identity` says who the layer is; [`interface`] has the structures that the loader and its
+//! 1. *What all modules need.* `dispatch_keys` finds the state of an object by its dispatch key: the
+//!    first word of a dispatchable object, which it shares with its child objects. `error` has the
+//!    errors of commands; `guard` turns a panic into a Vulkan error at every entry point; `identity`
+//!    has the layer's name and versions; [`interface`] has the structures that the loader and its
 //!    layers exchange; `log` has the log; `next` fetches functions of the next in the chain; `chain`
 //!    walks `pNext` chains; `settings` reads the user's settings; `test_switches` is not shipped. None
-//!    of them knows an instance.
+//!    of them uses an instance.
 //! 2. *Arguments.* `translate` replaces arguments that belong to the extension, such as access masks
-//!    and buffer usages, for a driver that does not have it. `withheld` stores the commands of a pass
-//!    that is withheld; its tables are generated from the registry of Vulkan. Neither knows where
-//!    commands come from, or what captures are.
-//! 3. *Physical devices.* `means` says what captures need of one, and `features` what programs get
-//!    to know of its features. `activity` decides, once for each, whether the layer is active.
-//!    `instance` has the state of instances, and the commands that create and destroy them. There,
+//!    and buffer usages, for a driver that does not have it. `withheld` stores the commands of a
+//!    withheld pass; its tables are generated from the registry of Vulkan. Neither uses hooks or
+//!    captures.
+//! 3. *Physical devices.* `capture_support` has what captures require of a physical device, and `features` the
+//!    features that programs see. `activity` decides once for each physical device whether the layer
+//!    is active. `instance` has the state of instances, and the commands that create and destroy them.
 //!    `advertise` changes what programs see, and `properties` has the commands that enumerate layers,
-//!    extensions and tools. `creation` says what the driver's device is created with.
-//! 4. `emulation` has what captures use on a device, and the captures of a command buffer. It does
-//!    not know how commands get there: it is told of them.
-//! 5. `command_buffers` has the state of each command buffer: what is withheld in it, and what it
-//!    captures. It knows no device.
-//! 6. *Devices.* `recording` has what is kept for a device where passes may be withheld, and `device`
-//!    the state of all devices, and the commands that create and destroy them.
-//! 7. `hooks` has the table of the commands that the layer intercepts, and the functions that
-//!    programs call in place of the driver's. Other commands go straight to the next in the chain:
-//!    once the device is created, a dormant layer costs nothing.
+//!    extensions and tools. `creation` makes the create info for the driver's device.
+//! 4. `emulation` has the objects that captures use on a device, and the captures of a command buffer.
+//!    It does not use hooks: they call it.
+//! 5. `command_buffers` has the state of each command buffer: its withheld commands, and its captures.
+//!    It uses no device state.
+//! 6. *Devices.* `recording` has the data that is kept for a device on which passes may be withheld,
+//!    and `device` the state of all devices, and the commands that create and destroy them.
+//! 7. `hooks` has the table of the commands that the layer intercepts, and the functions that programs
+//!    call instead of the driver's. Other commands go directly to the next in the chain: after the
+//!    creation of the device, a dormant layer costs nothing.
 //!
-//! In these places files of one folder use each other: the methods of a command buffer's captures are
-//! in several files of `emulation/captures`; copies of structures are copied with what they point
-//! to (`withheld/memory` and `withheld/structures`); and the sources of settings use the types of
+//! Files of one folder use each other only here: the methods of a command buffer's captures are in
+//! several files of `emulation/captures`; copies of structures include what they point to
+//! (`withheld/memory` and `withheld/structures`); and the sources of settings use the types of
 //! `settings`.
 //!
 //! The layer never wraps handles: programs see those of the driver.
@@ -64,15 +65,15 @@
 //! * *program*: the application, or a layer above, which looks the same to this layer.
 //! * *hook*: a function of the layer that replaces a command (`hooks`).
 //! * *pass*: a render pass instance, from its beginning to its end.
-//! * *withheld*: a pass is withheld if its commands are stored and go to the driver only when it
-//!   ends, so that captures can be recorded before it (`withheld`). `commands`, `structures` and
+//! * *withheld*: a pass is withheld if its commands are stored and go to the driver only when it ends,
+//!   so that captures can be recorded before it (`withheld`). `commands`, `structures` and
 //!   `extensions` are generated from the registry of Vulkan by `layer/tests/registry`; `by_hand` has
 //!   the commands whose arguments the registry does not describe completely. A pass is *settled* if
-//!   it is found out, before it ends, that it need not be withheld further (`command_buffers`). That
-//!   is tried once it is *long* (`withheld`).
+//!   the layer finds out, before the pass ends, that it need not be withheld further
+//!   (`command_buffers`). The layer tries that once the pass is *long* (`withheld`).
 //! * *hoisted*: captures, and computations of draw arguments, are hoisted if they are recorded
 //!   outside of the pass that they belong to, before or after it (`emulation/captures`).
-//! * *around*: the barriers that are recorded around hoisted captures, because the dependencies of
+//! * *capture barriers*: barriers before and after hoisted captures, because the dependencies of
 //!   the render pass cannot include them (`translate/passes`).
 //! * *to disturb*: to overwrite state that the program has set or bound. It is *restored* after
 //!   captures (`emulation/state`).
@@ -85,14 +86,15 @@
 //! Later the loader of Debian 12 returns commands of the top of the chain, and the layer would call
 //! itself. Device commands can be fetched at any time.
 //!
-//! Each function that a program calls has one guard: those of commands that are recorded have it in
-//! `command_buffers`, those of other commands of devices in `hooks/entry`.
+//! Each function that a program calls has one guard: in `command_buffers` for commands that are
+//! recorded, in `hooks/entry` for other commands of devices.
 //!
 //! Only the functions below are exported. The loader gets pointers to private functions that do the
 //! same, because the dynamic linker may resolve the exported names to the symbols of the loader.
 
 mod activity;
 mod advertise;
+mod capture_support;
 mod chain;
 mod command_buffers;
 mod creation;
@@ -107,7 +109,6 @@ mod identity;
 mod instance;
 pub mod interface;
 mod log;
-mod means;
 mod next;
 mod properties;
 mod recording;

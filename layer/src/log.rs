@@ -10,7 +10,7 @@ pub(crate) fn is_filter(text: &str) -> bool {
 }
 
 /// Starts the log of this library; only the first call in a process has an effect. This library has
-/// its own copy of the globals of `tracing`, so a program in Rust keeps its own subscriber.
+/// its own copy of the globals of `tracing`, so that a program in Rust keeps its own subscriber.
 pub(crate) fn start(filter: &str) {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
@@ -22,7 +22,7 @@ pub(crate) fn start(filter: &str) {
             // If standard error is closed, errors of the log cannot be reported.
             .log_internal_errors(false)
             .finish();
-        // This fails only if there is a subscriber already, which is then used.
+        // This fails only if there is a subscriber already, which is then kept.
         let _ = tracing::subscriber::set_global_default(subscriber);
     });
 }

@@ -1,7 +1,7 @@
 //! Functions of the next in the chain.
 
-/// A struct of functions, by name: `name PFN_type [names of the command];`. A command that the next
-/// in the chain does not have is `None`.
+/// Declares a struct of functions by their names: `name PFN_type [names of the command];`. A
+/// command that the next in the chain does not have is `None`.
 macro_rules! next {
     ($(#[$doc:meta])* struct $Next:ident {
         $($name:ident $pfn:ident [$first:literal $(, $alias:literal)*];)*

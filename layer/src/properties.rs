@@ -11,7 +11,7 @@ use crate::identity;
 use crate::instance::InstanceData;
 
 /// Vulkan's idiom of two calls. If `items` is null, writes the number of items to `count`.
-/// Otherwise writes items up to the number in `count`. `put` writes one item.
+/// Otherwise writes as many items as `count` allows. `put` writes one item.
 ///
 /// # Safety
 /// `count` can be written; `items` is null or has room for `count` items.
@@ -88,7 +88,7 @@ pub(crate) unsafe extern "system" fn enumerate_instance_layer_properties(
     })
 }
 
-/// `vkEnumerateDeviceLayerProperties`, which Vulkan deprecates: likewise.
+/// `vkEnumerateDeviceLayerProperties`, which is deprecated in Vulkan: also returns only this layer.
 pub(crate) unsafe extern "system" fn enumerate_device_layer_properties(
     _physical_device: vk::PhysicalDevice,
     count: *mut u32,

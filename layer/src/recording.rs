@@ -1,24 +1,24 @@
-//! What the layer keeps for a device where passes may be withheld.
+//! The data that the layer keeps for a device on which passes may be withheld.
 
 use std::sync::Arc;
 
 use ash::vk;
 
+use crate::capture_support::CaptureSupport;
 use crate::emulation::Emulation;
 use crate::error::Error;
 use crate::instance::InstanceData;
-use crate::means::Means;
 use crate::next::next;
 use crate::translate::{Translation, Usages};
 use crate::withheld::{Functions, Templates};
 
-/// The state of a device that its commands use.
+/// The device state that hooks use.
 pub(crate) struct Recording {
     pub(crate) functions: Arc<Functions>,
     pub(crate) templates: Arc<Templates>,
-    /// Present where transform feedback is emulated.
+    /// Present if transform feedback is emulated.
     pub(crate) translation: Option<Translation>,
-    /// Present where transform feedback is emulated.
+    /// Present if transform feedback is emulated.
     pub(crate) emulation: Option<Arc<Emulation>>,
     pub(crate) next: Next,
 }
@@ -73,7 +73,7 @@ impl Recording {
         Self { functions, templates: Arc::default(), translation: None, emulation: None, next }
     }
 
-    /// Has transform feedback emulated on the device from here on.
+    /// Enables emulation of transform feedback on the device.
     ///
     /// # Errors
     /// As [`Emulation::load`].
@@ -86,12 +86,12 @@ impl Recording {
         physical_device: vk::PhysicalDevice,
         device: vk::Device,
         get: vk::PFN_vkGetDeviceProcAddr,
-        means: &Means,
+        support: &CaptureSupport,
     ) -> Result<(), Error> {
         let (functions, templates) = (Arc::clone(&self.functions), Arc::clone(&self.templates));
         // SAFETY: the caller's contract.
         let emulation = unsafe {
-            Emulation::load(instance, physical_device, device, get, means, functions, templates)
+            Emulation::load(instance, physical_device, device, get, support, functions, templates)
         }?;
         self.translation = Some(Translation::new(Usages::emulating(emulation.context().enabled())));
         self.emulation = Some(Arc::new(emulation));

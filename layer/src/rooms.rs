@@ -1,28 +1,28 @@
-//! Holds the modules of the layer to their order.
+//! Checks the order of the layer's modules.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The rooms that the head of `lib.rs` describes, with their modules. A module uses only those
-/// before it, within its room as well.
+/// The rooms that the head of `lib.rs` describes, with their modules. A module uses only modules
+/// that are listed before it, also within its room.
 const ROOMS: [&str; 7] = [
     "dispatch_keys error guard identity interface log next chain settings test_switches",
     "translate withheld",
-    "means features activity instance advertise properties creation",
+    "capture_support features activity instance advertise properties creation",
     "emulation",
     "command_buffers",
     "recording device",
     "hooks",
 ];
 
-/// Returns the Rust files in a directory and those below, without tests.
+/// Returns the Rust files in a directory and its subdirectories, without tests.
 fn files(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
     let shipped = entries.filter(|path| path.file_stem() != Some("tests".as_ref()));
     shipped.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
-/// Returns the modules of the crate that a text names.
+/// Returns the modules of the crate that are named in a text.
 fn used(text: &str) -> impl Iterator<Item = &str> {
     text.split("crate::").skip(1).flat_map(|after| {
         let names = match after.strip_prefix('{') {

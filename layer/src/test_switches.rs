@@ -1,9 +1,9 @@
-//! Switches for tests, by variables of the environment. They bring about what a program cannot
-//! have from outside: a driver without addresses, a barrier that is missing, passes that are long at
-//! their first command.
+//! Switches for tests, controlled by environment variables. They cause situations that a program cannot
+//! create: a driver without addresses, a missing barrier, passes that are long from their first command
+//! on.
 //!
-//! The feature `test-switches` compiles them. Only the dev-dependency of this package on itself enables
-//! it, so what is built for tests and benchmarks has them, and what is shipped does not.
+//! The feature `test-switches` compiles them. Only this package's dev-dependency on itself enables it,
+//! so builds for tests and benchmarks have the switches, and shipped builds do not.
 
 use std::sync::LazyLock;
 
@@ -20,14 +20,14 @@ pub(crate) fn hides_addresses() -> bool {
     read("VKXFB_HIDE_ADDRESSES").is_some()
 }
 
-/// `VKXFB_LONG_PASS`: at how many commands a pass is long.
+/// `VKXFB_LONG_PASS`: the number of commands from which a pass is long.
 pub(crate) fn long_pass() -> Option<usize> {
     static COMMANDS: LazyLock<Option<usize>> =
         LazyLock::new(|| read("VKXFB_LONG_PASS")?.parse().ok());
     *COMMANDS
 }
 
-/// `VKXFB_OMIT_TRANSLATION`: where stages and accesses of captures are left out, to check that this is
+/// `VKXFB_OMIT_TRANSLATION`: which stages and accesses of captures are omitted, to check that this is
 /// noticed: one of the names of `translate::Kind`.
 pub(crate) fn omitted() -> Option<&'static str> {
     static KIND: LazyLock<Option<String>> = LazyLock::new(|| read("VKXFB_OMIT_TRANSLATION"));

@@ -55,7 +55,7 @@ pub(super) struct Walk<'a> {
     outputs: &'a mut Vec<CapturedOutput>,
     varyings: &'a mut Vec<Varying>,
     steps: u32,
-    /// Bytes from the start of the record: what begins where a record cannot is refused with its end.
+    /// Bytes from the start of the record. An error for a value beyond the record states its end.
     offset: u64,
     /// The location of the next value.
     location: Option<u32>,
@@ -77,16 +77,16 @@ impl<'a> Walk<'a> {
     pub(super) fn capture(&mut self, ty: Id, value: &CapturedValue) -> Result<(), CaptureError> {
         let start = self.offset;
         self.visit(ty, value, 0)?;
-        // What has no parts has a place, too.
+        // A value without parts must have a valid offset too.
         self.fit(start, 0, value).map(|_| ())
     }
 
-    /// The end of the last value: bytes from the start of the record, in which it lies.
+    /// The end of the last value, in bytes from the start of the record. It lies within the record.
     pub(super) fn offset(&self) -> u32 {
         self.offset as u32
     }
 
-    /// Checks that so many bytes from `start` on lie within the record. Returns the start.
+    /// Checks that `size` bytes from `start` on lie within the record. Returns the start.
     fn fit(&self, start: u64, size: u32, value: &CapturedValue) -> Result<u32, CaptureError> {
         let end = start + u64::from(size);
         match u32::try_from(start) {
@@ -252,7 +252,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The parts that a value of a variable is stored as, from offset 0 on; empty if it cannot be
+/// The parts in which a value of a variable is stored, from offset 0 on; empty if it cannot be
 /// captured.
 pub(crate) fn pieces_of(
     declarations: &Declarations,
@@ -281,7 +281,7 @@ pub(super) fn size_of(
     Ok((size, outputs.iter().any(|output| output.bits == 64)))
 }
 
-/// The parts that a value is stored as from offset 0 on, and the end of the last one.
+/// The parts in which a value is stored, from offset 0 on, and the end of the last part.
 fn captured_alone(
     declarations: &Declarations,
     variable: Id,

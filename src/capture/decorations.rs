@@ -5,7 +5,7 @@
 //! An output variable or a member of an output block is captured if it has an `Offset`. `XfbBuffer`
 //! and `XfbStride` alone capture nothing: glslang adds them to `gl_PerVertex` of every module that
 //! uses transform feedback. The execution mode `Xfb` without any `Offset` is legal, and captures
-//! nothing: no buffer is written, and of queries only those of generated primitives count.
+//! nothing: no buffer is written, and only queries for generated primitives count.
 
 use spirv::{Decoration, ExecutionMode, StorageClass};
 
@@ -108,8 +108,8 @@ impl Layout {
         }
     }
 
-    /// Adds the captured members of a block, or of each block of an array: element k is captured to
-    /// the buffer k after the first one.
+    /// Adds the captured members of a block, or of each block of an array: element k of the array
+    /// is captured to the first buffer's number plus k.
     fn add_block(
         &mut self,
         declarations: &Declarations,

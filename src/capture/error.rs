@@ -6,8 +6,8 @@ use super::{CapturedOutput, MAX_XFB_BUFFERS, MAX_XFB_STRIDE};
 use crate::spirv::Id;
 use crate::spirv::declarations::Declarations;
 
-/// What to capture is invalid or not supported. `output` is the name and the id of a variable or
-/// member.
+/// A layout or capture list that is invalid, or whose captures are not supported. `output` is the
+/// name and the id of a variable or member.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages name the fields")]
 #[non_exhaustive]
@@ -105,7 +105,7 @@ pub(super) fn label(output: &CapturedOutput) -> String {
     labelled(output.name.as_deref(), output.variable, &output.path)
 }
 
-/// The same for a value in a variable.
+/// The name of a value in a variable, in messages.
 pub(super) fn labelled(name: Option<&str>, variable: Id, path: &[u32]) -> String {
     let path: String = path.iter().map(|member| format!("[{member}]")).collect();
     match name {

@@ -1,5 +1,5 @@
-//! The inputs and outputs that an entry point declares, with their types and with the selectors
-//! that a capture list can name them by.
+//! The inputs and outputs that an entry point declares, with their types and the selectors by which a capture list
+//! can name them.
 
 use rustc_hash::FxHashMap;
 use spirv::{BuiltIn, Decoration, StorageClass};
@@ -11,10 +11,10 @@ use crate::spirv::declarations::{Declarations, Variable};
 use crate::spirv::entry_point::EntryPoint;
 use crate::spirv::types::{block_type, locations_of};
 
-/// The most elements of an array of blocks that are examined; a malicious module may have 2^32.
+/// The largest number of elements of an array of blocks that are examined; a malicious module may have 2^32.
 const MAX_BLOCKS: u32 = 64;
 
-/// The most outputs that an error lists.
+/// The largest number of outputs that an error lists.
 const MAX_LISTED: usize = 24;
 
 /// A variable of an entry point's interface, or a member of a block in the interface.
@@ -53,8 +53,8 @@ impl InterfaceVariable {
         self.built_in.map(name)
     }
 
-    /// Where it is, in words: its [`selector`](Self::selector); "location 0, component 1" where none names the whole
-    /// of it, as of an array that shares its locations; "no location".
+    /// The place of the variable in words: its [`selector`](Self::selector); or, if no selector names the whole
+    /// variable, as for an array that shares its locations, "location 0, component 1"; or "no location".
     pub fn place(&self) -> String {
         let Self { selector, location, component, .. } = self;
         match (selector.clone().or_else(|| self.built_in_name()), location) {

@@ -124,8 +124,7 @@ impl std::fmt::Display for Selector {
 }
 
 impl Layout {
-    /// Makes the layout of what a list captures from `entry`'s outputs. The module's decorations
-    /// are ignored.
+    /// Makes the layout of the outputs of `entry` that a list captures. The module's decorations are ignored.
     ///
     /// # Errors
     /// [`CaptureError`]: an output does not exist, strides or offsets exceed their limits, or

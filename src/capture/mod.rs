@@ -1,4 +1,4 @@
-//! What a shader captures: which components of which outputs are written to which offset in which
+//! The captures of a shader: which components of which outputs are written to which offset in which
 //! buffer.
 //!
 //! All backends store captures according to a [`Layout`], and the probe checks them against it. It
@@ -38,13 +38,13 @@ pub(crate) use written::Written;
 
 use crate::spirv::{Id, NumericClass};
 
-/// The most capture buffers of a shader.
+/// The largest number of capture buffers of a shader.
 pub const MAX_XFB_BUFFERS: usize = 4;
 
 /// The vertex streams of a geometry shader.
 pub const MAX_STREAMS: u32 = 4;
 
-/// The most bytes of a vertex's record in one buffer.
+/// The largest number of bytes of a vertex's record in one buffer.
 pub const MAX_XFB_STRIDE: u32 = 2048;
 
 /// Checks the stride of a buffer that an output is captured to.
@@ -135,7 +135,7 @@ impl Layout {
         self.strides.iter().enumerate().filter_map(|(buffer, stride)| Some((buffer, (*stride)?)))
     }
 
-    /// Logs what is captured.
+    /// Logs the captured outputs.
     pub(crate) fn trace(&self, entry_point: &str) {
         tracing::debug!(entry_point, outputs = self.outputs.len(), strides = ?self.strides, "layout");
         for output in &self.outputs {

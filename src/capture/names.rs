@@ -178,7 +178,7 @@ impl Outputs<'_> {
         self.named(output.variable, output.path.clone(), output.type_id)
     }
 
-    /// Makes a value with the location and component of its first part.
+    /// Makes a value, with the location and component of its first part.
     fn named(&self, variable: Id, path: Vec<u32>, ty: Id) -> Named {
         let leaves = self.leaves.iter().map(|leaf| &leaf.output);
         let mut within =

@@ -29,7 +29,7 @@ impl Layout {
         self.buffers().map(|(buffer, _)| self.streams[buffer]).collect()
     }
 
-    /// What of the layout is of a vertex stream.
+    /// The part of the layout that captures a vertex stream.
     pub fn of_stream(mut self, stream: u32) -> Self {
         let streams = self.streams;
         let is_of_it = |buffer: u32| streams.get(buffer as usize) == Some(&stream);

@@ -25,7 +25,8 @@ pub const NAGA_THREAD: &str = "vkxfb-naga";
 /// that become larger by macros.
 const STACK_SIZE: usize = 64 << 20;
 
-/// The most levels of nested brackets, operators and branches in a source, and of nested blocks in a module.
+/// The largest number of levels of nested brackets, operators and branches in a source, and of nested
+/// blocks in a module.
 pub const MAX_NESTING: usize = 1000;
 
 /// Runs a closure that uses naga.
@@ -47,7 +48,7 @@ fn said(panic: &(dyn Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "panic".to_owned())
 }
 
-/// Refuses a source with more than [`MAX_NESTING`] levels.
+/// Returns an error for a source with more than [`MAX_NESTING`] levels.
 pub(super) fn check_nesting(tokens: &Tokens<'_>) -> Result<(), FrontendError> {
     let (mut code, mut directive) = (Nesting::default(), Nesting::default());
     for (index, token) in tokens.list().iter().enumerate() {

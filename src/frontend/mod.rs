@@ -122,15 +122,15 @@ pub enum FrontendError {
         /// Its `@id`, or its name if it has none.
         key: String,
     },
-    /// A value for an `override` constant that the source does not have.
+    /// A value was given for an `override` constant that the source does not have.
     #[error("the source has no override constant '{key}'; it has: {found}")]
     NoOverride {
         /// The `@id` or the name that was given.
         key: String,
-        /// Those that the source has.
+        /// The constants that the source has.
         found: String,
     },
-    /// A value that the type of an `override` constant does not have.
+    /// A value was given that the type of its `override` constant cannot represent.
     #[error("the override constant '{key}' cannot be {value}")]
     OverrideValue {
         /// Its `@id`, or its name if it has none.
@@ -184,8 +184,8 @@ pub fn output_names<'a>(
         })
 }
 
-/// Validates a module and writes one of its vertex shaders with everything that it uses. `values` are
-/// those of `override` constants; `explain` converts errors of the validator.
+/// Validates a module, and writes one of its vertex shaders with everything that it uses. `values`
+/// are the values of `override` constants; `explain` converts errors of the validator.
 fn compile(
     mut module: Module,
     entry_point: Option<&str>,
@@ -217,7 +217,7 @@ fn validate(
     validator.validate(module).map_err(|error| explain(&error))
 }
 
-/// Refuses types at which naga's writer panics.
+/// Rejects types for which naga's writer panics.
 fn check_types(module: &Module) -> Result<(), FrontendError> {
     let is_external =
         |inner: &TypeInner| matches!(inner, TypeInner::Image { class: ImageClass::External, .. });

@@ -11,7 +11,7 @@ use super::{FrontendError, messages};
 #[derive(Debug)]
 pub(super) struct Overrides(PipelineConstants);
 
-/// What names a constant: its `@id`, or its name if it has none.
+/// The key of a constant: its `@id`, or its name if it has none.
 fn key(constant: &Override) -> Option<String> {
     constant.id.map(|id| id.to_string()).or_else(|| constant.name.clone())
 }
@@ -34,7 +34,7 @@ impl Overrides {
         Ok(Self(values.iter().map(|(key, value)| ((*key).to_owned(), *value)).collect()))
     }
 
-    /// Forgets values of constants that the shader does not use, which the module no longer has.
+    /// Removes values of constants that the shader does not use, which the module no longer has.
     pub(super) fn keep_those_of(&mut self, module: &Module) {
         let keys: Vec<String> = keys(module).collect();
         self.0.retain(|key, _| keys.contains(key));
@@ -44,8 +44,9 @@ impl Overrides {
         &self.0
     }
 
-    /// Converts an error of `process_overrides`, which does not say the constant of a wrong value: it
-    /// is one that fails while the others have a value that every type has.
+    /// Converts an error of `process_overrides`. Such an error does not name the constant with the
+    /// wrong value. To find it, each constant is processed while the others have a value that is
+    /// valid for every type.
     pub(super) fn explain(
         &self,
         module: &Module,

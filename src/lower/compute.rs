@@ -1,13 +1,13 @@
-//! Turns a vertex shader into a compute shader that pulls its vertices; or a vertex shader and the
-//! geometry shader that follows it.
+//! Turns a vertex shader, or a vertex shader together with its geometry shader, into a compute shader that pulls its
+//! vertices.
 //!
-//! Variables in `Input`, `Output` and `PushConstant` become `Private`, and lose their interface
-//! decorations. The new entry point is `xfb_compute` of `shaders/compute.wgsl`, or that of
-//! `shaders/staged.wgsl`: it sets the inputs, calls the original entry point, and stores the outputs. With
-//! a geometry shader it is `xfb_geometry` of `shaders/geometry.wgsl`: it shades the vertices of each
-//! primitive, and calls the geometry shader, which stores a vertex when it emits one. The shader's own descriptors are
-//! unchanged: their set layouts must be visible to the compute stage. A [`ResourcePlan`] with
-//! descriptors adds a set after them.
+//! Variables in `Input`, `Output` and `PushConstant` become `Private`, and lose their interface decorations. The new
+//! entry point is one of the shader library's: `xfb_compute` (`shaders/compute.wgsl`) or `xfb_compute_staged`
+//! (`shaders/staged.wgsl`) sets the inputs, calls the original entry point, and stores the outputs. With a geometry
+//! shader it is `xfb_geometry` (`shaders/geometry.wgsl`), which calls the vertex shader for the vertices of each
+//! primitive, then the geometry shader, which stores each vertex that it emits. The shader's own descriptors are
+//! unchanged: their set layouts must be visible to the compute stage. A [`ResourcePlan`] with descriptors adds a set
+//! after them.
 //!
 //! Inputs and outputs with 8-bit and 16-bit components are represented by 32-bit components. The
 //! same applies to push constants if the module has no arithmetic capability for their type. If a
@@ -52,10 +52,9 @@ use crate::vertex_input::VertexInput;
 pub struct Options<'a> {
     /// The vertex input state of the graphics pipeline.
     pub vertex_input: &'a VertexInput,
-    /// The vertex shader of the graphics pipeline, if the shader to lower is a geometry shader. Only the
-    /// geometry shader captures: the decorations and the mode for transform feedback that the vertex
-    /// shader may have, and its [`captures`](field@Shader::captures), are ignored, because the last stage
-    /// before rasterization is what is captured.
+    /// The vertex shader of the graphics pipeline, if the shader to lower is a geometry shader. Its transform feedback
+    /// decorations and execution mode, and its [`captures`](field@Shader::captures), are ignored: only the last stage
+    /// before rasterization is captured.
     pub vertex_shader: Option<&'a Shader<'a>>,
     /// The target device.
     pub target: Target,
@@ -85,15 +84,14 @@ pub struct Target {
     pub workgroup_sizes: WorkgroupSizes,
     /// How shaders reach memory.
     pub resources: ResourcePlan,
-    /// The most bytes of shared memory in which a workgroup collects records before it stores them,
-    /// so that neighbouring invocations store neighbouring bytes. At most
-    /// `maxComputeSharedMemorySize`; 0 disables staging. A shader may use less, so that more
-    /// workgroups run concurrently.
+    /// The largest number of bytes of shared memory in which a workgroup collects records before it stores them, so
+    /// that neighbouring invocations store neighbouring bytes. At most `maxComputeSharedMemorySize`; 0 disables
+    /// staging. A shader may use less, so that more workgroups run concurrently.
     ///
-    /// Records with more than four gaps are never staged, nor are those of modules with the memory
-    /// model `Vulkan`, nor any of a vertex shader if one of the workgroup sizes is odd. Of what a geometry
-    /// shader emits, a workgroup's records are staged if there is room for all of them. It uses as many bytes as a
-    /// workgroup of [`others`](WorkgroupSizes::others) may emit, or none if there is no room for a primitive of each
+    /// Records are never staged if they have more than four gaps or if the module has the memory model `Vulkan`; nor,
+    /// without a geometry shader, if one of the workgroup sizes is odd. With a geometry shader, a workgroup stages its
+    /// records only if there is room for all of them. The shared memory then holds what a workgroup of
+    /// [`others`](WorkgroupSizes::others) invocations may emit; there is none if it has not room for one primitive per
     /// invocation.
     pub staging: u32,
     /// Whether two dwords that are aligned to 8 bytes are accessed as one 64-bit integer, for devices
@@ -102,9 +100,9 @@ pub struct Target {
     /// Whether the last index of an index buffer may be loaded by bytes, so that the buffer may end within a
     /// dword. The device must have `storageBuffer8BitAccess` and `shaderInt8` enabled.
     pub byte_loads: bool,
-    /// Whether the invocations of a workgroup load the parameters of their draw together, where they
-    /// are in memory, and pass them on through shared memory: for devices on which each invocation
-    /// loads separately what all of them load. Not in modules with the memory model `Vulkan`.
+    /// Whether the invocations of a workgroup load the parameters of their draw from memory together, and share them
+    /// through shared memory: for devices on which each invocation repeats a load that is the same for all. Not in
+    /// modules with the memory model `Vulkan`.
     pub shared_draws: bool,
 }
 
@@ -135,7 +133,7 @@ impl Default for Target {
 /// The default workgroup size, for devices without measurements.
 pub const DEFAULT_WORKGROUP_SIZE: u32 = 64;
 
-/// Bytes of shared memory for a draw that a workgroup loads together (`shaders/shared.wgsl`).
+/// Bytes of shared memory for a draw whose parameters a workgroup loads together (`shaders/shared.wgsl`).
 const SHARED_DRAW_BYTES: u32 = (size_of::<RestartedDraw>() + size_of::<Batch>()) as u32;
 
 /// Invocations per workgroup. Every device supports up to 128.
@@ -143,11 +141,11 @@ const SHARED_DRAW_BYTES: u32 = (size_of::<RestartedDraw>() + size_of::<Batch>())
 #[non_exhaustive]
 #[must_use]
 pub struct WorkgroupSizes {
-    /// For several small draws in one dispatch, of which each has workgroups of its own.
+    /// For several small draws in one dispatch. Each draw has workgroups of its own.
     pub batched: u32,
     /// For draws with primitive restart.
     pub restarted: u32,
-    /// For all others.
+    /// For all other draws.
     pub others: u32,
 }
 
@@ -260,7 +258,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
         return Err(LowerError::WorkgroupSize);
     }
     let mut stages = Stages::of(shader, options)?;
-    // Of the captured stage alone, before it is joined with what the vertex shader hands to it.
+    // Declarations of the captured stage alone, before the outputs of the vertex shader are copied to its inputs.
     let declarations = Declarations::of(&stages.module);
     let layout = shader.layout(&stages.module, &declarations, stages.captured())?;
     let entry = stages.join();
@@ -295,7 +293,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     let mut linker = Linker::new(&mut module, library()?);
     let default = workgroup_sizes.others;
     let size = declare_workgroup_size(&mut linker.builder, spec_ids.workgroup_size, default);
-    // As for staging, another memory model would need other barriers.
+    // As for staging: another memory model would need other barriers.
     let shares_draws =
         options.target.shared_draws && linker.builder.module.has_memory_model(MemoryModel::GLSL450);
     let shares_draws = shares_draws && geometry.is_none();
@@ -426,8 +424,8 @@ fn strip_interface(module: &mut Module, declarations: &Declarations) {
     for extension in INTERFACE_EXTENSIONS {
         module.remove_extension(extension);
     }
-    // The built-in decorations of other entry points too: a module has one WorkgroupSize, and the
-    // capabilities of ClipDistance and similar built-ins are removed.
+    // The decorations are removed from other entry points too: a module has one WorkgroupSize, and the capabilities of
+    // ClipDistance and similar built-ins are removed.
     module.retain(Section::Annotations, |i| {
         interface::decoration_of(i) != Some(Decoration::BuiltIn as u32)
     });

@@ -1,14 +1,14 @@
 //! Access to memory through arrays of storage buffers.
 //!
-//! An address consists of a byte offset and the number of a buffer in the upper 32 bits, counted
-//! from 1, so that address 0 is not in any buffer. Accesses begin at any multiple of 4 bytes, which
-//! arrays of vectors do not support, so they are single dwords. Only captures have accesses of two or
-//! four dwords that are aligned: further views of the same buffers, as arrays of vectors or of 64-bit
-//! integers, are for them. One as an array of bytes is for the last bytes of index buffers.
+//! An address consists of a byte offset and, in the upper 32 bits, the number of a buffer. Buffers
+//! are counted from 1, so that address 0 is not in any buffer. Accesses begin at any multiple of 4
+//! bytes, which arrays of vectors do not support, so they are single dwords. Captures also have
+//! aligned accesses of two or four dwords, through further views of the same buffers as arrays of
+//! vectors or of 64-bit integers. A view as an array of bytes loads the last bytes of index buffers.
 //!
 //! | | loads | stores |
 //! |---|---|---|
-//! | captures | binding 0, binding 1 for what they also write | binding 1 |
+//! | captures | binding 0, binding 1 for buffers that they also write | binding 1 |
 //! | kernels | binding 1 for buffer numbers within it, binding 0 for higher ones | binding 1 |
 //!
 //! Binding 0 is `NonWritable`.
@@ -21,7 +21,7 @@ use super::resources::{Access, Source, User, byte, ulongs, widen_byte};
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::{Id, Module, Section};
 
-/// Declares what accesses through storage buffers need.
+/// Declares the capabilities and extensions for accesses through storage buffers.
 pub(super) fn declare(module: &mut Module) {
     module.add_capability(Capability::StorageBufferArrayDynamicIndexing);
     if module.version() < (1, 3) {
@@ -46,7 +46,7 @@ struct Array {
     binding: u32,
     count: u32,
     is_read_only: bool,
-    /// The views that were declared already, by the base 2 logarithm of an element's size.
+    /// The views that are declared so far, by the base 2 logarithm of an element's size.
     views: [Option<View>; VECTOR.ilog2() as usize + 1],
 }
 
@@ -62,7 +62,7 @@ struct View {
     is_converted: bool,
 }
 
-/// The sizes of elements in bytes: of a pair, and of a vector of four dwords.
+/// The sizes of elements in bytes: a byte, a pair of dwords, a vector of four dwords.
 const BYTE: u32 = 1;
 const DWORD: u32 = 4;
 const PAIR: u32 = 8;
@@ -89,7 +89,7 @@ impl Descriptors {
         }
     }
 
-    /// The size of the elements of the view for an access of so many dwords.
+    /// The size of the elements of the view for an access of `components` dwords.
     const fn element_size(&self, components: u32, is_aligned: bool) -> u32 {
         match (components * DWORD, self.int64) {
             (VECTOR, _) if is_aligned => VECTOR,
@@ -127,7 +127,7 @@ impl Descriptors {
                     None => self.load_from_either(builder, code, address, components),
                 })
             }
-            // What is only read is in binding 0, for captures and for kernels.
+            // Buffers that are only read are in binding 0, for captures and for kernels.
             Access::LoadByte { address } => {
                 let array = self.reads.view(builder, set, BYTE, int64);
                 let buffer = buffer_index(builder, code, address);
@@ -166,7 +166,7 @@ impl Descriptors {
         }
     }
 
-    /// The views of dwords: of what is written, and of what is only read.
+    /// The views of dwords: of the buffers that are written, and of the buffers that are only read.
     fn views_of_dwords(&mut self, builder: &mut Builder<'_>) -> [View; 2] {
         let (set, int64) = (self.set, self.int64);
         [&mut self.writes, &mut self.reads].map(|array| array.view(builder, set, DWORD, int64))
@@ -221,9 +221,9 @@ impl Descriptors {
     }
 }
 
-/// One branch for each buffer of an array, by the buffer's number: a tree of selections, because
-/// Mesa evaluates the conditions of all cases of a switch one after the other, and before them those
-/// that the default case needs. Returns the value, and the block that it comes from unless that is
+/// One branch for each buffer of an array, by the buffer's number. They are a tree of selections,
+/// because for a switch Mesa evaluates the conditions of all cases one after the other, and those of
+/// the default case before them. Returns the value, and the block that it comes from unless that is
 /// the current one.
 fn for_each_buffer<T>(
     builder: &mut Builder<'_>,
@@ -247,9 +247,9 @@ fn for_each_buffer<T>(
     (join(builder, code, values), Some(merge))
 }
 
-/// A selection between two arms, of which `value` makes the code: with the block that the value
-/// comes from, unless that is the arm's first one. Returns the values with their blocks, and the
-/// block behind the selection, which is the current one then.
+/// A selection between two arms. `value` generates the code of an arm, and returns its value with the
+/// block that the value comes from, unless that is the arm's first block. Returns the values with
+/// their blocks; the current block is then the merge block.
 fn select<A, T>(
     builder: &mut Builder<'_>,
     code: &mut Code,
@@ -320,14 +320,14 @@ impl Array {
     }
 }
 
-/// The value behind a selection.
+/// The phi of the values of two arms, in the merge block.
 fn join(builder: &mut Builder<'_>, code: &mut Code, components: u32, values: [(Id, Id); 2]) -> Id {
     let ty = builder.uvec(components);
     let operands = values.map(|(value, block)| [value.0, block.0]);
     code.value(builder, Op::Phi, ty, operands.as_flattened())
 }
 
-/// The address that many bytes after another one, in the same buffer.
+/// `address` plus `bytes`, in the same buffer.
 fn add_bytes(builder: &mut Builder<'_>, code: &mut Code, address: Id, bytes: Id) -> Id {
     let (uint, uvec2) = (builder.uint(), builder.uvec(2));
     let offset = code.extract(builder, address, 0);
@@ -368,8 +368,8 @@ fn element(
     };
     let pointer = builder.pointer(StorageClass::StorageBuffer, buffers.element);
     let member = builder.constant(0);
-    // One chain, although Mesa loads the descriptor for each: with a chain of a chain, Debian's
-    // validation layer takes the store for a load.
+    // A single access chain, although Mesa loads the descriptor for each: with a chain of a chain,
+    // Debian's validation layer mistakes the store for a load.
     let chain = [buffers.variable.0, buffer.0, member.0, index.0];
     code.value(builder, Op::AccessChain, pointer, &chain)
 }

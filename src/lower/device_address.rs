@@ -9,10 +9,10 @@ use super::resources::{Access, Source, byte, ulongs, widen_byte};
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::{Id, Module, Section};
 
-/// The alignment in bytes that every access of dwords has, whatever its width.
+/// The alignment in bytes that every access to dwords has at least.
 const DWORD: u32 = 4;
 
-/// Declares what accesses through device addresses need.
+/// Declares the capabilities and extensions for accesses through device addresses.
 pub(super) fn declare(module: &mut Module) {
     module.add_capability(Capability::PhysicalStorageBufferAddresses);
     module.add_extension("SPV_KHR_physical_storage_buffer");
@@ -30,8 +30,7 @@ pub(super) fn declare(module: &mut Module) {
 pub(super) struct DeviceAddress {
     /// Whether aligned accesses move pairs of dwords as 64-bit integers.
     int64: bool,
-    /// The type of a pointer to a structure with one runtime array of dwords, if it was declared
-    /// already.
+    /// The type of a pointer to a structure with one runtime array of dwords, once it is declared.
     dwords: Option<Id>,
 }
 
@@ -72,7 +71,7 @@ impl DeviceAddress {
         }
     }
 
-    /// How so many dwords are accessed.
+    /// The type of an access to `components` dwords.
     fn shape(&self, builder: &mut Builder<'_>, components: u32, aligned: bool) -> Shape {
         let alignment = if aligned { 4 * components } else { DWORD };
         let is_converted = self.int64 && aligned && components.is_multiple_of(2);
@@ -116,7 +115,7 @@ struct Shape {
     ty: Id,
     /// Whether the type differs from the vector of dwords that it stands for.
     is_converted: bool,
-    /// Bytes.
+    /// In bytes.
     alignment: u32,
 }
 
@@ -138,14 +137,14 @@ fn load(
     code.value(builder, Op::Bitcast, dwords, &[value.0])
 }
 
-/// Increments the dword at an address, and returns the value before.
+/// Increments the dword at an address, and returns its previous value.
 pub(super) fn arrive(builder: &mut Builder<'_>, address: Id) -> Code {
     let mut code = Code::default();
     let uint = builder.uint();
     let pointer_type = builder.pointer(StorageClass::PhysicalStorageBuffer, uint);
     let pointer = code.value(builder, Op::Bitcast, pointer_type, &[address.0]);
-    // The scope of the whole device needs a capability of its own in the Vulkan memory model. The
-    // workgroups of a dispatch are in one queue family.
+    // QueueFamily is enough, because the workgroups of a dispatch are in one queue family. In the
+    // Vulkan memory model Device scope would need another capability.
     let scope = match builder.module.has_memory_model(MemoryModel::Vulkan) {
         true => Scope::QueueFamily,
         false => Scope::Device,
@@ -158,7 +157,7 @@ pub(super) fn arrive(builder: &mut Builder<'_>, address: Id) -> Code {
     code
 }
 
-/// address + a * b.
+/// `address + a * b`
 fn multiply_add(builder: &mut Builder<'_>, code: &mut Code, address: Id, [a, b]: [Id; 2]) -> Id {
     let uint = builder.uint();
     let pair = builder.declare(Op::TypeStruct, &[uint.0, uint.0]);

@@ -7,20 +7,22 @@ use crate::spirv::declarations::Declarations;
 use crate::spirv::static_use::StaticUse;
 use crate::spirv::{Id, Instruction, Module, Section, ids_of, result_of};
 
-/// What a shader does beyond its outputs, by which it shows how often it runs, and together with what.
+/// The side effects of a shader. They make it visible how often the shader runs, and which invocations run
+/// together.
 ///
-/// [`vkxfb::guide::limits`](crate::guide::limits#how-often-a-vertex-is-shaded) says how often that is.
+/// [`vkxfb::guide::limits`](crate::guide::limits#how-often-a-vertex-is-shaded) says how often a vertex is
+/// shaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Effects {
-    /// It writes storage buffers or images, or uses atomic operations. If the application draws with it
-    /// in addition to a compute capture, that happens for both.
+    /// The shader writes storage buffers or images, or uses atomic operations. If the application also draws
+    /// with the shader in addition to a compute capture, the side effects happen twice.
     pub side_effects: bool,
-    /// It uses what an atomic operation returns. If the application draws with it in addition to a
-    /// compute capture, the two find different values, so that what is captured may differ from what is
-    /// drawn.
+    /// The shader uses the results of atomic operations. If the application also draws with the shader in
+    /// addition to a compute capture, the two runs get different results, so the captured vertices may differ
+    /// from the drawn ones.
     pub atomic_results: bool,
-    /// Its module has subgroup operations. A compute capture groups other invocations, and in another
+    /// The module has subgroup operations. A compute capture groups invocations differently, and in another
     /// order, than a draw does.
     pub subgroup_operations: bool,
 }
@@ -41,7 +43,7 @@ impl Effects {
         effects
     }
 
-    /// Adds what another stage of a pipeline does.
+    /// Adds the effects of another stage of the pipeline.
     pub const fn unite(&mut self, other: Self) {
         let Self { side_effects, atomic_results, subgroup_operations } = other;
         self.side_effects |= side_effects;
@@ -49,14 +51,14 @@ impl Effects {
         self.subgroup_operations |= subgroup_operations;
     }
 
-    /// Whether an invocation without a vertex would show.
+    /// Whether the effects would show an invocation that has no vertex.
     pub(super) const fn show_invocations(self) -> bool {
         self.side_effects || self.subgroup_operations
     }
 }
 
-/// Calls `found` for each instruction of the functions that an entry point uses which changes memory that others
-/// see, with its number in the section of functions.
+/// Calls `found` for each side effect of the functions that an entry point uses: each instruction that changes
+/// memory visible to others. Passes the instruction with its number in the section of functions.
 pub(super) fn for_each_side_effect(
     module: &Module,
     declarations: &Declarations,
@@ -74,7 +76,7 @@ pub(super) fn for_each_side_effect(
         if !is_used {
             continue;
         }
-        // Most shaders have neither, so this avoids many lookups.
+        // Most shaders have neither, so this test avoids many lookups.
         if !types.is_empty()
             && let (Some(ty), Some(id)) = result_of(i)
             && types.contains(&ty)
@@ -93,7 +95,7 @@ pub(super) fn for_each_side_effect(
     }
 }
 
-/// Whether an instruction takes one of these results. A loop may take one before the instruction that makes it.
+/// Whether any instruction uses one of these results. In a loop the use may come before the definition.
 fn uses_any(module: &Module, results: &FxHashSet<Id>) -> bool {
     module.section(Section::Functions).any(|i| {
         let made = result_of(i).1;
@@ -101,7 +103,7 @@ fn uses_any(module: &Module, results: &FxHashSet<Id>) -> bool {
     })
 }
 
-/// The storage classes of memory that others see.
+/// The storage classes of memory that is visible to other invocations.
 const SHARED: [StorageClass; 4] = [
     StorageClass::StorageBuffer,
     StorageClass::Uniform,

@@ -49,10 +49,10 @@ pub enum LowerError {
          shaders are"
     )]
     Stage(ExecutionModel),
-    /// Stages cannot become one module.
+    /// The modules of two stages cannot be merged.
     #[error(transparent)]
     Merge(#[from] MergeError),
-    /// With a vertex shader before it, the shader to capture is a geometry shader.
+    /// A vertex shader was given, so the shader to capture must be a geometry shader, and it is not.
     #[error(
         "{stage:?} '{entry_point}' follows a vertex shader; only geometry shaders are captured so"
     )]
@@ -62,31 +62,33 @@ pub enum LowerError {
         /// The entry point.
         entry_point: String,
     },
-    /// A geometry shader without an execution mode that every one has.
+    /// A geometry shader lacks an execution mode that every geometry shader must have.
     #[error("geometry shader '{entry_point}' does not declare the {what}")]
     GeometryModes {
         /// The entry point.
         entry_point: String,
-        /// What is missing.
+        /// The missing execution mode.
         what: &'static str,
     },
-    /// A geometry shader emits to a vertex stream that does not exist, or one that is not a constant.
+    /// A geometry shader emits to a vertex stream that does not exist or is not a constant.
     #[error(
         "geometry shader '{entry_point}' emits to vertex stream {stream}; the streams are 0 to 3"
     )]
     Stream {
         /// The entry point.
         entry_point: String,
-        /// The stream, or the id of what is not a constant.
+        /// The stream, or the id of the value that is not a constant.
         stream: String,
     },
-    /// The stages ask for contradictory floating-point behaviour, which is that of a whole shader.
+    /// Two stages have execution modes for floating-point numbers that contradict each other in one
+    /// shader.
     #[error("a stage has the execution mode {mode:?}, and the one before it has the opposite")]
     FloatControls {
         /// The mode of the later stage.
         mode: ExecutionMode,
     },
-    /// What a stage passes on, or takes, has a type that does not consist of 32-bit or 64-bit numbers.
+    /// An output or input between two stages has a type that does not consist of 32-bit or 64-bit
+    /// numbers.
     #[error("{variable} is {ty}, which cannot be passed from stage to stage")]
     PassedType {
         /// The variable's name or id.

@@ -50,29 +50,29 @@ const WITHOUT_LAYOUT: [StorageClass; 3] =
 pub(super) fn remove(module: &mut Module) {
     let declarations = Declarations::without_annotations(module);
     let laid_out = composites(&declarations, &WITH_LAYOUT);
-    let plain = composites(&declarations, &WITHOUT_LAYOUT);
+    let without_layout = composites(&declarations, &WITHOUT_LAYOUT);
     let is_layout = |i: Instruction<'_>| {
         decoration_of(i)
             .is_some_and(|d| LAYOUT_DECORATIONS.iter().any(|layout| *layout as u32 == d))
     };
-    let is_plain = |ty: Id| plain.contains(&ty) && !laid_out.contains(&ty);
-    module.retain(Section::Annotations, |i| !(is_layout(i) && is_plain(i.id(0))));
+    let has_no_layout = |ty: Id| without_layout.contains(&ty) && !laid_out.contains(&ty);
+    module.retain(Section::Annotations, |i| !(is_layout(i) && has_no_layout(i.id(0))));
     // Earlier versions allow both kinds of variables to share a type. OpCopyLogical requires 1.4.
     if module.version() < (1, 5) {
         return;
     }
     let decorated: FxHashSet<Id> = module
         .section(Section::Annotations)
-        .filter(|i| is_layout(*i) && plain.contains(&i.id(0)))
+        .filter(|i| is_layout(*i) && without_layout.contains(&i.id(0)))
         .map(|i| i.id(0))
         .collect();
     if !decorated.is_empty() {
-        Split::new(module, &declarations, &plain, &decorated).rewrite(module);
+        Split::new(module, &declarations, &without_layout, &decorated).rewrite(module);
     }
 }
 
-/// The structures and arrays that pointers into these storage classes point to, without those
-/// behind further pointers.
+/// The structures and arrays that pointers into these storage classes point to, but not those
+/// behind pointers within them.
 fn composites(declarations: &Declarations, storages: &[StorageClass]) -> FxHashSet<Id> {
     let mut composites = FxHashSet::default();
     let mut open: Vec<Id> = declarations.pointees(storages).collect();
@@ -100,12 +100,12 @@ fn parts(declarations: &Declarations, ty: Id) -> &[Id] {
 struct Split {
     /// By the original type: the copy without layout.
     copies: FxHashMap<Id, Id>,
-    /// By pointer type that now points to a copy: the type that it pointed to before.
+    /// For each pointer type that now points to a copy: the type that it pointed to before.
     pointer_types: FxHashMap<Id, Id>,
-    /// The same by pointer.
+    /// For each pointer: the type that it pointed to before.
     pointers: FxHashMap<Id, Id>,
-    /// By the constant that a variable is initialised with, or a part of that constant: the
-    /// constant of the copied type.
+    /// For each constant that initialises a variable, and its parts: the constant of the copied
+    /// type.
     constants: FxHashMap<Id, Id>,
 }
 
@@ -113,7 +113,7 @@ impl Split {
     fn new(
         module: &mut Module,
         declarations: &Declarations,
-        plain: &FxHashSet<Id>,
+        without_layout: &FxHashSet<Id>,
         decorated: &FxHashSet<Id>,
     ) -> Self {
         let mut this = Self {
@@ -128,7 +128,7 @@ impl Split {
             let (Some(op), Some(id)) = (i.op(), result_of(i).1) else { continue };
             if op == Op::TypePointer {
                 types.push((id, Some(i.operand(1)), i.id(2)));
-            } else if plain.contains(&id) {
+            } else if without_layout.contains(&id) {
                 types.push((id, None, id));
             }
         }
@@ -141,8 +141,8 @@ impl Split {
                 }
                 continue;
             };
-            let is_plain = WITHOUT_LAYOUT.iter().any(|plain| *plain as u32 == storage);
-            if is_plain && this.copies.contains_key(&pointee) {
+            let has_no_layout = WITHOUT_LAYOUT.iter().any(|class| *class as u32 == storage);
+            if has_no_layout && this.copies.contains_key(&pointee) {
                 this.pointer_types.insert(id, pointee);
             }
         }

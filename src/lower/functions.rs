@@ -15,7 +15,7 @@ macro_rules! names {
 
         #[allow(dead_code, reason = "of what is called only the tests need a list")]
         impl $enum {
-            /// All of them.
+            /// All functions.
             const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             /// Finds a function by its name.
@@ -183,7 +183,7 @@ names! {
         InputVertices "input_vertices",
         IsBatched "is_batched",
         IsFused "is_fused",
-        IsPlain "is_plain",
+        IsUnchecked "is_unchecked",
         KernelWidth "kernel_width",
         MayBeGeneral "may_be_general",
         MayBeIndexed "may_be_indexed",

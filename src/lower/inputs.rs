@@ -1,7 +1,7 @@
 //! The inputs of a vertex shader that was turned into a compute shader: the body of `set_inputs`.
 //!
-//! Every input variable has become `Private`, and is set before the shader runs: built-ins from the
-//! sysvals, attributes by vertex pulling, and built-ins that compute shaders have too from these.
+//! Every input variable has become `Private`, and is set before the shader runs: attributes by vertex
+//! pulling, most built-ins from the sysvals. Built-ins that compute shaders also have are copied.
 
 mod attribute;
 pub(super) mod parts;
@@ -25,7 +25,7 @@ pub(super) struct Inputs<'a> {
     declarations: &'a Declarations,
     vertex_input: &'a VertexInput,
     variables: Vec<Variable>,
-    /// The size of the data before the attribute descriptors in the table, in descriptors.
+    /// The number of table slots before the first attribute descriptor.
     first_in_table: u32,
     /// The attribute of each descriptor slot.
     pub(super) attributes: Vec<LoweredAttribute>,
@@ -40,13 +40,12 @@ struct Indices {
     instance: Id,
 }
 
-/// Built-ins that are arguments of the function that sets the inputs.
+/// Built-ins that are parameters of the function that sets the inputs.
 type Given = [(BuiltIn, Id); 2];
 
 impl<'a> Inputs<'a> {
     /// The inputs as the vertex shader declared them. Variables that are not in its interface are
-    /// ignored. `first_in_table` is the size of the data before the attribute descriptors in the
-    /// table, in descriptors.
+    /// ignored. `first_in_table` is the number of table slots before the first attribute descriptor.
     pub(super) fn new(
         declarations: &'a Declarations,
         entry: &EntryPoint,
@@ -67,7 +66,7 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// Those inputs of a geometry shader that it takes for each run, and not for each vertex: they are
+    /// The inputs of a geometry shader that have one value per run, not per vertex. They are
     /// built-ins.
     pub(super) fn of_geometry(
         declarations: &'a Declarations,
@@ -185,7 +184,7 @@ impl<'a> Inputs<'a> {
         })
     }
 
-    /// A value of a type, which takes the next parts.
+    /// A value of a type, made from the next parts.
     fn value<'v>(
         &mut self,
         linker: &mut Linker<'_, '_>,

@@ -15,7 +15,7 @@ pub(crate) fn built_in(declarations: &Declarations, variable: Id) -> Option<u32>
     declarations.decoration_value(variable, Decoration::BuiltIn)
 }
 
-/// The input variable of the entry point with that built-in.
+/// The entry point's input variable for a built-in.
 pub(crate) fn find_built_in(
     declarations: &Declarations,
     entry: &EntryPoint,
@@ -61,7 +61,7 @@ pub(crate) fn remove_push_constants(
 pub(crate) fn make_private(module: &mut Module, storages: &[StorageClass]) {
     let is_in = |storage: u32| storages.iter().any(|s| *s as u32 == storage);
     module.edit(Section::Declarations, |op, operands| {
-        // The operand that is the storage class.
+        // The index of the operand with the storage class.
         let at = match op {
             Op::TypePointer => 1,
             Op::Variable => 2,
@@ -194,8 +194,8 @@ pub(crate) fn set_entry_point(
     Ok(())
 }
 
-/// The structure types of other variables and pointers. The decorations of their members do not
-/// apply to `variable` alone.
+/// The structure types of all variables and pointers except `variable`. Decorations of their
+/// members apply to these, too.
 pub(crate) fn structures_of_others(
     declarations: &Declarations,
     variable: &Variable,

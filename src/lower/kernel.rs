@@ -24,18 +24,19 @@ pub enum Kernel {
     /// `shaders/setup.wgsl`: computes counts and clamps them if only the GPU knows them, without
     /// primitive restart.
     Setup,
-    /// The same with primitive restart, which needs more registers even if no draw restarts.
+    /// [`Setup`](Self::Setup) with primitive restart, which needs more registers even if no draw restarts.
     RestartedSetup,
-    /// The same, with primitive restart, for draws of geometry shaders: they are counted first, and are not placed.
+    /// [`RestartedSetup`](Self::RestartedSetup) for draws of geometry shaders, which are counted and not placed yet.
     Assemble,
-    /// `shaders/resume.wgsl`: finds out where a capture resumes, and how much fits.
+    /// `shaders/resume.wgsl`: finds out where a capture resumes, and how many primitives fit.
     Resume,
     /// `shaders/restart.wgsl`: finds the restarts of an index buffer.
     Restart,
     /// `shaders/restart.wgsl`: prefix sums over the parts of an index buffer, one part per
     /// workgroup.
     RestartScan,
-    /// `shaders/entries.wgsl`: adds up what the entries of a geometry capture emit, one block of entries per workgroup.
+    /// `shaders/entries.wgsl`: adds up the primitives that the entries of a geometry capture emit, one block of entries
+    /// per workgroup.
     EntrySums,
     /// `shaders/entries.wgsl`: places these blocks, and clamps them to what fits.
     PlaceEntries,
@@ -48,8 +49,8 @@ pub enum Kernel {
     DrawArguments,
 }
 
-/// The largest workgroup size. Larger ones are not faster, and devices of the floor do not support
-/// them.
+/// The largest workgroup size of kernels. Larger workgroups are not faster, and the least capable devices do not
+/// support them.
 pub const MAX_WORKGROUP_SIZE: u32 = 256;
 
 /// The workgroup size that every device supports: the minimum in Vulkan 1.0 of
@@ -137,9 +138,9 @@ const EMPTY: [u32; 10] = [
 pub struct Target {
     /// How the kernel reaches memory.
     pub resources: ResourcePlan,
-    /// The invocations per workgroup that the device supports, at least [`MIN_WORKGROUP_SIZE`].
+    /// The device's limit of invocations per workgroup, at least [`MIN_WORKGROUP_SIZE`].
     pub max_invocations: u32,
-    /// As [`byte_loads`](super::compute::Target::byte_loads) of captures.
+    /// As for captures: [`byte_loads`](super::compute::Target::byte_loads).
     pub byte_loads: bool,
 }
 
@@ -170,7 +171,7 @@ pub fn lower(kernel: Kernel, target: &Target) -> Result<Vec<u32>, LowerError> {
     for_pipeline(kernel, target, true)
 }
 
-/// The same, where the optimizer may be [off](crate::runtime::Context::set_optimizes_shaders).
+/// [`lower`], where the optimizer may be [off](crate::runtime::Context::set_optimizes_shaders).
 pub(crate) fn for_pipeline(
     kernel: Kernel,
     target: &Target,
@@ -179,7 +180,7 @@ pub(crate) fn for_pipeline(
     let Target { resources, max_invocations, byte_loads } = *target;
     let mut module = Module::parse(&EMPTY)?;
     let set = resources.descriptor_set(&Declarations::of(&module))?.unwrap_or_default();
-    // The other kernels read no indices.
+    // Only this kernel reads indices.
     let widths = Widths { int64: false, bytes: byte_loads && kernel == Kernel::Restart };
     let memory = Memory::declare(&mut module, resources, set, User::Kernel, widths);
     let mut linker = Linker::new(&mut module, library()?);
@@ -227,7 +228,7 @@ impl Define for KernelStubs {
             StubName::KernelWidth => builder.constant(self.width),
             StubName::MayLoadBytes => builder.constant_bool(self.memory.loads_bytes()),
             StubName::MayRestart => builder.constant_bool(self.kernel != Kernel::Setup),
-            // Each invocation places many draws.
+            // In these kernels each invocation processes many draws.
             StubName::MayLoop => builder
                 .constant_bool(!matches!(self.kernel, Kernel::RestartedSetup | Kernel::Assemble)),
             StubName::Assembles => builder.constant_bool(self.kernel == Kernel::Assemble),
@@ -240,7 +241,7 @@ impl Define for KernelStubs {
             | StubName::IsFused
             | StubName::MayBeGeneral
             | StubName::MayBeIndexed
-            | StubName::IsPlain
+            | StubName::IsUnchecked
             | StubName::MemoryBarrier
             | StubName::OutputVertices
             | StubName::PassVertex

@@ -27,8 +27,8 @@ static LIBRARY: LazyLock<Result<Library, ParseError>> = LazyLock::new(|| {
     Ok(Library::new(module))
 });
 
-/// Asks drivers not to flatten the selections whose condition is a call of `uniformly`, which WGSL has
-/// no word for.
+/// Asks drivers not to flatten selections whose condition is a call of `uniformly`: WGSL cannot
+/// express that.
 fn mark_uniform_branches(module: &mut Module) {
     let name = |i: &Instruction<'_>| i.operands().get(1..).and_then(read_string);
     let is_marker = |i: &Instruction<'_>| {
@@ -75,11 +75,11 @@ pub(super) struct CaptureStubs<'a> {
     pub(super) undefined: &'a Undefined,
     /// Compute only: the push constants that are set before the shader runs.
     pub(super) push_constants: &'a PushConstants,
-    /// The `SpecId`s of the constants for cases that may occur.
+    /// The `SpecId`s of the constants that specialise the shader.
     pub(super) spec_ids: SpecIds,
-    /// Compute only: what `set_inputs` sets and `shade` calls.
+    /// Compute only: the shader that `set_inputs` and `shade` are generated for.
     pub(super) shading: Option<Shading<'a>>,
-    /// The geometry shader that follows.
+    /// The geometry shader after the vertex shader.
     pub(super) geometry: Option<Geometry<'a>>,
 }
 
@@ -89,7 +89,7 @@ pub(super) struct Shading<'a> {
     pub(super) function: Id,
     /// The inputs of the shader.
     pub(super) inputs: Inputs<'a>,
-    /// The constant of invocations per workgroup.
+    /// The specialisation constant with the number of invocations per workgroup.
     pub(super) workgroup_size: Id,
     /// The shared memory in which records are collected, if any.
     pub(super) staging: Option<Staging>,
@@ -162,7 +162,7 @@ impl Define for CaptureStubs<'_> {
             (StubName::MayBeIndexed, _) => may_occur(linker, self.spec_ids.indexed),
             (StubName::IsBatched, _) => is_chosen(linker, self.spec_ids.batched),
             (StubName::IsFused, _) => is_chosen(linker, self.spec_ids.fused),
-            (StubName::IsPlain, _) => is_chosen(linker, self.spec_ids.plain),
+            (StubName::IsUnchecked, _) => is_chosen(linker, self.spec_ids.unchecked),
             (StubName::MemoryBarrier, _) => memory_barrier(linker),
             (StubName::Arrive, _) => {
                 let [address] = stub.parameters()?;
@@ -180,7 +180,8 @@ impl Define for CaptureStubs<'_> {
                 | StubName::WorkgroupSize,
                 None,
             ) => return Ok(None),
-            // Only kernels have a width; the others are of geometry shaders, or are what they say.
+            // The width exists only in kernels. The other stubs are for geometry shaders, or their
+            // bodies in WGSL are right.
             (
                 StubName::Assembles
                 | StubName::AlwaysEmitted
@@ -199,7 +200,7 @@ impl Define for CaptureStubs<'_> {
     }
 }
 
-/// The body of a stub whose answer is fixed when the shader is lowered.
+/// The body of a stub whose result is known when the shader is lowered.
 fn fixed(linker: &mut Linker<'_, '_>, value: bool) -> Code {
     Code::returning(linker.builder.constant_bool(value))
 }
@@ -222,8 +223,8 @@ fn wide_accesses(linker: &mut Linker<'_, '_>, spec_id: u32) -> Code {
     spec_constant(linker, Op::SpecConstant, uint, &default, spec_id)
 }
 
-/// A barrier between the invocations of a workgroup, for all buffers. naga's barrier for storage
-/// buffers orders them for the whole device.
+/// A barrier between the invocations of a workgroup, for all buffers. naga's storageBarrier has the
+/// scope of the whole device.
 fn memory_barrier(linker: &mut Linker<'_, '_>) -> Code {
     let builder = &mut linker.builder;
     let semantics = MemorySemantics::ACQUIRE_RELEASE | MemorySemantics::UNIFORM_MEMORY;
@@ -261,8 +262,8 @@ pub(super) fn declare_spec_constant(
     id
 }
 
-/// `SpecId`s that the application does not use. The application's constants have been replaced, but
-/// it may set their values again in a pipeline of its own.
+/// `SpecId`s that the application does not use. Its specialisation constants have become constants,
+/// but its own pipelines may still set them.
 pub(super) fn free_spec_ids(used: &BTreeSet<u32>) -> SpecIds {
     let mut free = (0..).filter(|id| !used.contains(id));
     let mut next = || free.next().unwrap_or(u32::MAX);
@@ -275,7 +276,7 @@ pub(super) fn free_spec_ids(used: &BTreeSet<u32>) -> SpecIds {
         wide_loads: next(),
         wide_stores: next(),
         fused: next(),
-        plain: next(),
+        unchecked: next(),
         workgroup_size: next(),
     }
 }

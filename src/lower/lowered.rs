@@ -28,7 +28,7 @@ pub struct Lowered {
     pub entry_point: String,
     /// The layout of the captured outputs.
     pub layout: Layout,
-    /// What the shader does beyond its outputs.
+    /// The side effects of the shader.
     pub effects: Effects,
     /// The numbers of the descriptor sets that the shader itself uses, ascending. A pipeline needs
     /// their layouts. [`reflect::resource_interface`](super::reflect::resource_interface) returns
@@ -66,7 +66,7 @@ pub enum LoweredKind {
 pub struct LoweredNative {
     /// The [vertex shader](super::native::Options::vertex_shader) before a geometry shader.
     pub vertex_shader: Option<LoweredStage>,
-    /// What the geometry shader declares, if one is captured behind a vertex shader.
+    /// The input and output primitives of the geometry shader, if one is captured together with a vertex shader.
     pub geometry: Option<LoweredGeometry>,
 }
 
@@ -84,7 +84,7 @@ pub struct LoweredStage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoweredVertex {
-    /// The `SpecId`s of the constants for cases that may occur.
+    /// The `SpecId`s of the constants that specialise the shader.
     pub spec_ids: SpecIds,
     /// Where the generated code reads its [`Sysvals`](crate::sysval::Sysvals).
     pub sysvals: SysvalsPlace,
@@ -95,17 +95,17 @@ pub struct LoweredVertex {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct LoweredCompute {
-    /// The `SpecId`s of the constants for cases that may occur.
+    /// The `SpecId`s of the constants that specialise the shader.
     pub spec_ids: SpecIds,
     /// How the generated code reaches memory.
     pub resources: ResourcePlan,
-    /// The number of the descriptor set of the [plan](Self::resources) in [`Lowered::words`]: that after
-    /// all sets of the module. A [`Pipeline`](crate::runtime::Pipeline) moves the set behind its set
-    /// layouts, as [`Lowered::move_descriptor_set`] does. `None` if there are no descriptors.
+    /// The number that the descriptor set of the [plan](Self::resources) has in [`Lowered::words`]: one more than
+    /// the module's last set. A [`Pipeline`](crate::runtime::Pipeline) moves it after its set layouts, as
+    /// [`Lowered::move_descriptor_set`] does. `None` if there are no descriptors.
     pub descriptor_set: Option<u32>,
     /// The vertex input state that the shader was lowered for.
     pub vertex_input: VertexInput,
-    /// What the geometry shader declares, if one is captured.
+    /// The input and output primitives of the geometry shader, if one is captured.
     pub geometry: Option<LoweredGeometry>,
     /// The attributes in the order of the descriptor slots of the sysvals.
     pub attributes: Vec<LoweredAttribute>,
@@ -114,7 +114,7 @@ pub struct LoweredCompute {
     pub workgroup_sizes: WorkgroupSizes,
     /// Bytes of shared memory per workgroup of the largest size.
     pub shared_memory: u32,
-    /// Whether workgroups collect records in shared memory, where they do so.
+    /// Whether workgroups collect records in shared memory, except in pipelines that gain nothing from it.
     pub is_staged: bool,
     /// Whether index buffers may [end within a dword](super::compute::Target::byte_loads).
     pub byte_loads: bool,
@@ -133,8 +133,8 @@ pub struct LoweredAttribute {
     pub input_rate: InputRate,
 }
 
-/// The `SpecId`s of constants that a pipeline can set: most to remove code for cases that cannot
-/// occur, which by default are all decided at run time.
+/// The `SpecId`s of constants that a pipeline can set, mostly to remove code for cases that cannot occur. By
+/// default the shader decides all cases at run time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SpecIds {
@@ -153,26 +153,26 @@ pub struct SpecIds {
     /// A boolean, by default false: the dispatch is a [fused](crate::sysval::setup::Fused) capture. Compute
     /// only.
     pub fused: u32,
-    /// The [`WideAccesses`] that are loads; the default is [`Tested`](WideAccesses::Tested).
+    /// The [`WideAccesses`] of loads; the default is [`Tested`](WideAccesses::Tested).
     pub wide_loads: u32,
-    /// The same for stores.
+    /// The [`WideAccesses`] of stores.
     pub wide_stores: u32,
-    /// A boolean, by default false: the dispatch has one draw of one instance without indices, whose elements
-    /// all exist. Compute only.
-    pub plain: u32,
+    /// A boolean, by default false: the dispatch has one draw of one instance without indices, and the CPU has
+    /// checked that all its elements exist. Compute only.
+    pub unchecked: u32,
     /// Invocations per workgroup; by default [`WorkgroupSizes::others`]. Compute only.
     pub workgroup_size: u32,
 }
 
-/// How a shader accesses vectors of which either all or none are aligned to their size. If only an
-/// alignment of 4 bytes is declared, many devices split a vector into dwords; by descriptors each
-/// dword has an access of its own.
+/// How a shader accesses vectors, if either all or none of them are aligned to their size. With a declared
+/// alignment of only 4 bytes many devices split a vector into dwords; with descriptors each dword has an access of
+/// its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum WideAccesses {
     /// Declares nothing.
     Narrow = 0,
-    /// Declares the alignment where the address has it.
+    /// Tests the address, and declares the alignment if the address has it.
     Tested = 1,
     /// Declares the alignment: the runtime knows that all addresses have it.
     Aligned = 2,
@@ -201,8 +201,8 @@ impl Lowered {
         }
     }
 
-    /// The vertex shader before a geometry shader, where both remain stages of a graphics pipeline: on the
-    /// native backend.
+    /// The vertex shader before a geometry shader, if both remain stages of a graphics pipeline, as on the native
+    /// backend.
     pub const fn vertex_shader(&self) -> Option<&LoweredStage> {
         match &self.kind {
             LoweredKind::Native(native) => native.vertex_shader.as_ref(),
@@ -210,7 +210,7 @@ impl Lowered {
         }
     }
 
-    /// What the geometry shader declares, if one is captured together with the vertex shader before it.
+    /// The input and output primitives of the geometry shader, if one is captured together with its vertex shader.
     pub const fn geometry(&self) -> Option<LoweredGeometry> {
         match &self.kind {
             LoweredKind::Native(native) => native.geometry,
@@ -219,7 +219,7 @@ impl Lowered {
         }
     }
 
-    /// The `SpecId`s of the constants for cases that may occur; `None` on the native backend.
+    /// The `SpecId`s of the constants that specialise the shader; `None` on the native backend.
     pub const fn spec_ids(&self) -> Option<SpecIds> {
         match &self.kind {
             LoweredKind::Native(_) => None,
@@ -238,13 +238,13 @@ impl Lowered {
         }
     }
 
-    /// Gives the [descriptor set of the plan](LoweredCompute::descriptor_set) another number, for an
-    /// application that makes pipelines from the words itself, with more set layouts than the shader
-    /// uses. Does nothing if there are no descriptors.
+    /// Gives the [descriptor set of the plan](LoweredCompute::descriptor_set) another number. For an application
+    /// that creates pipelines from the words itself, with more set layouts than the shader uses. Does nothing if
+    /// there are no descriptors.
     ///
     /// # Errors
-    /// [`LowerError::DescriptorSet`] if the module uses that set or a later one; [`LowerError::Parse`]
-    /// for words that lowering did not make.
+    /// [`LowerError::DescriptorSet`] if the module uses that set or a later one; [`LowerError::Parse`] for words
+    /// that are not those of a lowered module.
     pub fn move_descriptor_set(&mut self, set: u32) -> Result<(), LowerError> {
         let LoweredKind::Compute(LoweredCompute { descriptor_set: Some(number), .. }) =
             &mut self.kind

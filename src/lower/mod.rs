@@ -1,5 +1,4 @@
-//! Rewrites a shader for a backend: takes SPIR-V words, and returns the new words with a report of
-//! what they need.
+//! Rewrites a shader for a backend: takes SPIR-V words, and returns the new words and a report of what they require.
 //!
 //! * [`native`] keeps the shader's own decorations, or decorates it as a capture list says.
 //!   [`split_blocks`](crate::translators::split_blocks) may be called before it: it splits structures
@@ -70,7 +69,7 @@ use crate::spirv::entry_point::{
 use crate::spirv::specialization::{SpecializationConstant, specialize};
 use crate::spirv::static_use::StaticUse;
 
-/// The most input locations. Devices have 16 to 64; without a limit an array could use 2^32.
+/// The largest number of input locations. Devices have 16 to 64; without a limit an array could use 2^32.
 pub const MAX_INPUT_LOCATIONS: u32 = 256;
 
 /// A shader to lower, and what to capture from it.
@@ -131,7 +130,7 @@ pub enum Captures<'a> {
     Decorations,
     /// By a list. Decorations are ignored.
     List(&'a CaptureList),
-    /// Nothing, of a shader whose primitives are only counted. Decorations are ignored.
+    /// Nothing: the primitives are only counted. Decorations are ignored.
     Nothing,
 }
 
@@ -163,7 +162,7 @@ impl<'a> Shader<'a> {
         Ok(self.specialized()?.0)
     }
 
-    /// The same, and the `SpecId`s that the application's pipelines may still set, without effect.
+    /// [`module`](Self::module), and the `SpecId`s that the application's pipelines may still set, without effect.
     fn specialized(&self) -> Result<(Module, BTreeSet<u32>), LowerError> {
         let mut module = Module::parse(self.words)?;
         let mut spec_ids = specialize(&mut module, self.specialization)?;
@@ -190,7 +189,7 @@ impl<'a> Shader<'a> {
         Ok(Effects::of(&module, &Declarations::of(&module), &used))
     }
 
-    /// The same for backends that support only vertex shaders.
+    /// [`find`](Self::find) for backends that support only vertex shaders.
     fn vertex_shader(&self, module: &Module) -> Result<EntryPoint, LowerError> {
         let entry = match self.find(module) {
             Err(_) if self.stage.is_none() => find_vertex_shader(module, self.entry_point)?,
@@ -202,8 +201,8 @@ impl<'a> Shader<'a> {
         }
     }
 
-    /// Finds a geometry shader that follows a vertex shader. Without a stage it is not the first one of the module that
-    /// can be captured, which may be another vertex shader.
+    /// Finds a geometry shader that follows a vertex shader. Without a stage this is the module's geometry shader, not
+    /// the first shader that can be captured, which may be a vertex shader.
     ///
     /// # Errors
     /// [`EntryPointError`], [`LowerError::NotGeometry`].
@@ -233,7 +232,7 @@ impl<'a> Shader<'a> {
     }
 }
 
-/// The way to capture.
+/// How a draw is captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Backend {
     /// `VK_EXT_transform_feedback` of the driver.

@@ -1,11 +1,11 @@
 //! Capture by `VK_EXT_transform_feedback` of the driver, as the shader's decorations or a capture
 //! list say.
 //!
-//! A driver captures decorated variables and members of blocks: always as a whole, tightly packed
-//! from their `Offset` on. A capture list assigns single dwords to offsets. To implement a list,
+//! A driver captures decorated variables and members of blocks: always as a whole, tightly packed from their
+//! `Offset` on. A capture list assigns single dwords to offsets. Lowering implements a list as follows:
 //!
 //! - captures are merged. If they cover a whole variable in the order in which a driver would
-//!   capture it, that variable is decorated: it is *inlined*, without any cost;
+//!   capture it, that variable is decorated. It is *inlined*, without any cost;
 //! - the remaining dwords that are contiguous in a record become additional outputs of type `uint`
 //!   or vectors of up to four. A new entry point writes them after it calls the shader. These are
 //!   the *explicit* outputs. They take locations, and devices have few of them.
@@ -61,9 +61,9 @@ pub const MIN_OUTPUT_COMPONENTS: u32 = 64;
 #[non_exhaustive]
 #[must_use]
 pub struct Options<'a> {
-    /// The vertex shader of the graphics pipeline, if the shader to lower is a geometry shader of which a
-    /// [`Pipeline`](crate::runtime::Pipeline) is made. What it captures itself is removed: the specification
-    /// lets only the last of these stages capture.
+    /// The vertex shader of the graphics pipeline, if a [`Pipeline`](crate::runtime::Pipeline) is to be
+    /// created from a geometry shader. Its own captures are removed: the specification allows captures only in
+    /// the last of these stages.
     pub vertex_shader: Option<&'a Shader<'a>>,
     /// [`EmitOptions::max_output_components`]; for a vertex shader
     /// [`runtime::Limits`](crate::runtime::Limits) contains it. Only a list can exceed it.
@@ -71,7 +71,7 @@ pub struct Options<'a> {
 }
 
 impl Options<'_> {
-    /// For a device with the minimum limits, without a shader before the one that is captured.
+    /// Options for a device with the minimum limits, without a vertex shader before the captured shader.
     pub const fn new() -> Self {
         Self { vertex_shader: None, max_output_components: MIN_OUTPUT_COMPONENTS }
     }
@@ -98,8 +98,8 @@ pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
     lower_with(shader, &Options::new())
 }
 
-/// Calls [`lower_with`] with that [limit](Options::max_output_components), and no shader before the
-/// one that is captured.
+/// Calls [`lower_with`] with this [limit](Options::max_output_components), and no vertex shader before the
+/// captured one.
 ///
 /// # Errors
 /// As [`lower_with`].
@@ -114,8 +114,8 @@ pub fn lower_within(
 /// specialisation constants are replaced. For a capture list the shader is decorated as by
 /// [`emit`].
 ///
-/// A geometry shader is lowered together with the [vertex shader](Options::vertex_shader) before it,
-/// if a [`Pipeline`](crate::runtime::Pipeline) is made of it: both stay modules of their own.
+/// With a [vertex shader](Options::vertex_shader), a geometry shader is lowered for a
+/// [`Pipeline`](crate::runtime::Pipeline): both shaders stay modules of their own.
 ///
 /// # Errors
 /// [`LowerError`]: a module is invalid, or has no such shader; what to capture does not match it;
@@ -147,7 +147,7 @@ fn lower_alone(shader: &Shader<'_>, max_output_components: u32) -> Result<Lowere
 }
 
 impl Lowered {
-    /// Adds the vertex shader before a geometry shader, and what it uses.
+    /// Adds the vertex shader before a geometry shader, and the resources that it uses.
     fn behind(
         mut self,
         vertex: &Shader<'_>,
@@ -175,7 +175,7 @@ impl Lowered {
     }
 }
 
-/// The smallest range that contains both; an empty one is in any.
+/// The smallest range that contains both. An empty range is contained in every range.
 fn hull(a: Range<u32>, b: Range<u32>) -> Range<u32> {
     match (a.is_empty(), b.is_empty()) {
         (true, _) => b,
@@ -184,7 +184,7 @@ fn hull(a: Range<u32>, b: Range<u32>) -> Range<u32> {
     }
 }
 
-/// Returns the module of a shader, and the entry point, whose stage must be one that is captured.
+/// Returns the module of a shader, and its entry point, whose stage must be one that can be captured.
 fn captured_shader(shader: &Shader<'_>) -> Result<(Module, EntryPoint), LowerError> {
     let module = shader.module()?;
     let entry = shader.find(&module)?;
@@ -211,8 +211,8 @@ impl Report {
         let used = StaticUse::of(module, entry.function);
         let mut undefined = Undefined::of(module, declarations, entry, &layout.outputs);
         if entry.model == ExecutionModel::Geometry {
-            // A vertex needs the outputs of its stream alone, and leaves all of them undefined: neither
-            // is followed.
+            // The analysis does not follow geometry shaders: a vertex needs only the outputs of its stream,
+            // and emitting it leaves all outputs undefined.
             undefined.outputs.clear();
         }
         Ok(Self {
@@ -244,7 +244,7 @@ impl Report {
 #[non_exhaustive]
 #[must_use]
 pub struct EmitOptions<'a> {
-    /// The stage, as in [`Shader::stage`].
+    /// The stage, see [`Shader::stage`].
     pub stage: Option<ExecutionModel>,
     /// The name of the entry point; `None` selects the only one of the stage.
     pub entry_point: Option<&'a str>,
@@ -259,7 +259,7 @@ pub struct EmitOptions<'a> {
 }
 
 impl<'a> EmitOptions<'a> {
-    /// The only shader, for a device with the minimum limits.
+    /// Options for the only shader of a module, on a device with the minimum limits.
     pub const fn new(list: &'a CaptureList) -> Self {
         Self {
             stage: None,
@@ -278,7 +278,7 @@ impl<'a> EmitOptions<'a> {
     }
 }
 
-/// A module that was decorated as a capture list says.
+/// A module that was decorated for a capture list.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Emitted {

@@ -32,7 +32,7 @@ use crate::spirv::static_use::StaticUse;
 use crate::spirv::{Id, Module, Section, ids_of, result_of};
 use crate::sysval::AttributeDescriptor;
 
-/// The most bytes of push constants of a shader. No device supports more.
+/// The largest number of bytes of push constants of a shader. No device supports more.
 pub(super) const MAX_PUSH_CONSTANTS: u32 = 4096;
 
 /// [`Lowered::push_constants`](super::Lowered::push_constants) begins and ends at a multiple of
@@ -42,10 +42,10 @@ const GRANULE: u32 = size_of::<AttributeDescriptor>() as u32;
 /// The push constants that an entry point reads.
 #[derive(Debug, Default)]
 pub(super) struct PushConstants {
-    /// Whether a block is in use. It is possible that nothing in it is read.
+    /// Whether the entry point uses a push constant block, even if it reads nothing in it.
     is_used: bool,
-    /// Whether a part of it has a type without arithmetic capability, which only push constants may
-    /// have.
+    /// Whether a part of the block has a type without arithmetic capability, which is only valid in
+    /// push constants.
     is_only_moved: bool,
     /// The types of variables, by the types in the block that they replace.
     wide: WideTypes,
@@ -88,7 +88,7 @@ impl PushConstants {
         Ok(Self { is_used: true, is_only_moved, wide: WideTypes::default(), reads, range })
     }
 
-    /// The storage class of the block if it must be widened before it becomes `Private`.
+    /// The storage class of push constants if they must be widened before they become `Private`.
     pub(super) const fn to_widen(&self) -> &[StorageClass] {
         match self.is_only_moved {
             true => &[StorageClass::PushConstant],
@@ -96,7 +96,7 @@ impl PushConstants {
         }
     }
 
-    /// Stores how the module was widened. Returns its declarations.
+    /// Keeps the types of the widened module. Returns its declarations.
     pub(super) fn widened(&mut self, widened: Option<Widened>) -> Option<Declarations> {
         let Widened { declarations, types } = widened?;
         if self.is_only_moved {
@@ -112,7 +112,8 @@ impl PushConstants {
         }
     }
 
-    /// The size of the data before the attribute descriptors in the table, in descriptors.
+    /// The size of the push constants in the table, in slots of the size of an attribute
+    /// descriptor.
     pub(super) const fn granules(&self) -> u32 {
         (self.range.end - self.range.start) / GRANULE
     }
@@ -176,7 +177,7 @@ impl PushConstants {
     }
 }
 
-/// Whether another entry point uses the same push constants, so that they must not be changed.
+/// Whether another entry point uses the same push constants, so that lowering must not change them.
 pub(super) fn are_shared(module: &Module, entry: &EntryPoint) -> bool {
     let variables: Vec<Id> = module
         .section(Section::Declarations)
@@ -201,7 +202,7 @@ pub(super) fn block_range(
     block_bytes(declarations, used).map(granular)
 }
 
-/// The bytes of these blocks without rounding; `0..0` without a block.
+/// The bytes of these blocks, not rounded; `0..0` without a block.
 pub(super) fn block_bytes(
     declarations: &Declarations,
     used: &StaticUse,
@@ -246,7 +247,7 @@ const fn granular(bytes: Range<u32>) -> Range<u32> {
 }
 
 /// The parts of its variables that the entry point reads, as paths of constant indices. A path ends
-/// before the first index that is not constant. No result contains another one.
+/// before the first index that is not constant. No path contains another one.
 pub(super) fn read_places<'d>(
     module: &Module,
     declarations: &'d Declarations,
@@ -296,8 +297,8 @@ pub(super) fn read_places<'d>(
     outermost
 }
 
-/// The loads of 1, 2 or 4 dwords that cover a set of dwords: the first dword and the size. Each
-/// load is aligned to its size.
+/// The loads of 1, 2 or 4 dwords that cover a set of dwords: for each load the first dword and the
+/// number of dwords. Each load is aligned to its size.
 fn loads(dwords: &BTreeSet<u32>) -> Vec<(u32, u32)> {
     let mut quads: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
     for dword in dwords {

@@ -1,5 +1,5 @@
-//! Lists what a vertex shader reads, and what a geometry shader takes and emits, for applications that must
-//! provide it without knowing the shader.
+//! Lists the inputs of a vertex shader, and the primitives of a geometry shader, for applications that must
+//! provide them without knowing the shader.
 
 mod resources;
 
@@ -62,7 +62,7 @@ impl VertexReads {
     }
 }
 
-/// Reads the interface of a vertex shader. What it captures does not matter.
+/// Reads the interface of a vertex shader. Its captures do not matter.
 ///
 /// The attributes include inputs that the shader declares but does not use, because graphics
 /// pipelines may require attributes for them too, unless the type or the location of an unused
@@ -102,8 +102,7 @@ pub fn vertex_reads(shader: &Shader<'_>) -> Result<VertexReads, LowerError> {
     })
 }
 
-/// What a geometry shader declares: the primitives that it takes and emits. `None` for a shader of another
-/// stage.
+/// The input and output primitives that a geometry shader declares. `None` for a shader of another stage.
 ///
 /// # Errors
 /// [`LowerError`]: the module is invalid, it has no such shader, or a geometry shader does not declare its

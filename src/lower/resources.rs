@@ -55,7 +55,7 @@ impl std::fmt::Display for ResourcePlan {
 }
 
 impl ResourcePlan {
-    /// The most storage buffers of a descriptor plan. Code is generated for each of them.
+    /// The largest number of storage buffers of a descriptor plan. Code is generated for each buffer.
     pub const MAX_STORAGE_BUFFERS: u32 = 24;
 
     /// Checks the numbers of buffers. Returns the number of the first descriptor set after all sets of
@@ -103,7 +103,8 @@ pub(super) fn move_descriptor_set(module: &mut Module, from: u32, to: u32) {
     });
 }
 
-/// Checks that all sets of a module but one, that of a plan, come before the set `to`.
+/// Checks that all sets of a module come before the set `to`, except `but`, which is the set of a
+/// plan.
 pub(super) fn check_sets_before(module: &Module, but: u32, to: u32) -> Result<(), LowerError> {
     let declarations = Declarations::of(module);
     let in_the_way = descriptor_sets(&declarations).find(|(_, used)| *used != but && *used >= to);
@@ -119,13 +120,13 @@ pub(super) fn check_sets_before(module: &Module, but: u32, to: u32) -> Result<()
 /// The kind of shader that accesses memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum User {
-    /// A capture. It does not read what it writes, except by [`Source::Written`].
+    /// A capture. It does not read the buffers that it writes, except with [`Source::Written`].
     Capture,
     /// A kernel.
     Kernel,
 }
 
-/// The accesses that are no dwords.
+/// Which accesses other than dwords the device supports.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Widths {
     /// [`Target::int64_accesses`](super::compute::Target::int64_accesses).
@@ -148,7 +149,8 @@ enum Plan {
 }
 
 impl Memory {
-    /// Declares what accesses under the plan need. Descriptors are in the set with that number.
+    /// Declares the variables, types and capabilities for accesses under the plan. Descriptors are in
+    /// set `set`.
     pub(super) fn declare(
         module: &mut Module,
         plan: ResourcePlan,
@@ -161,7 +163,8 @@ impl Memory {
         }
         if widths.bytes {
             module.add_capability(Capability::StorageBuffer8BitAccess);
-            // An address is cast to a pointer to a byte, which is more than a conversion of widths.
+            // The address is cast to a pointer to a byte, for which a capability that only converts
+            // widths is not enough.
             module.add_capability(Capability::Int8);
             if module.version() < (1, 5) {
                 module.add_extension("SPV_KHR_8bit_storage");
@@ -185,8 +188,8 @@ impl Memory {
         self.widths.bytes
     }
 
-    /// The body of the stub `arrive`. By descriptors it keeps the one that it has: captures only read
-    /// what is uploaded, and the counts of arrivals are there.
+    /// The body of the stub `arrive`. With descriptors it keeps its body in WGSL: it would have to
+    /// write the upload part of the arena, which captures only read.
     pub(super) fn arrive(&self, builder: &mut Builder<'_>, address: Id) -> Option<Code> {
         match self.plan {
             Plan::DeviceAddress(_) => Some(device_address::arrive(builder, address)),
@@ -194,7 +197,8 @@ impl Memory {
         }
     }
 
-    /// The body of a stub. The one that loads single bytes keeps its own where that is not possible.
+    /// The body of a stub. The stub that loads single bytes keeps its body in WGSL if the device
+    /// cannot do that.
     pub(super) fn define(
         &mut self,
         builder: &mut Builder<'_>,
@@ -240,14 +244,14 @@ pub(super) fn byte(builder: &mut Builder<'_>) -> Id {
     builder.declare(Op::TypeInt, &[8, 0])
 }
 
-/// What a load reads.
+/// The buffers that a load reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
     /// One buffer for all invocations.
     Uniform,
-    /// The same, at an address that is a multiple of the size.
+    /// One buffer for all invocations, at an address that is a multiple of the access's size.
     Aligned,
-    /// The same, in a buffer that the shader also writes.
+    /// One buffer for all invocations, which the shader also writes.
     Written,
     /// Invocations may read different buffers.
     Any,
@@ -258,13 +262,13 @@ pub(super) enum Source {
 pub(super) enum Access {
     /// Loads the dwords at an address.
     Load { address: Id, components: u32, source: Source },
-    /// Loads the byte at an address, of a buffer that is only read, and extends it to a dword.
+    /// Loads the byte at an address, from a buffer that is only read, and extends it to a dword.
     LoadByte { address: Id },
-    /// Stores dwords at `address` plus `index` dwords.
+    /// Stores dwords at `address` + 4 * `index`.
     Store { address: Id, index: Id, value: Id, components: u32, any: bool, aligned: bool },
-    /// Computes `address` plus `bytes`.
+    /// Computes `address` + `bytes`.
     AddBytes { address: Id, bytes: Id },
-    /// Computes `address` plus `a` * `b` bytes.
+    /// Computes `address` + `a` * `b`.
     MultiplyAdd { address: Id, a: Id, b: Id },
 }
 

@@ -10,14 +10,13 @@ use crate::spirv::optimize::optimize;
 use crate::spirv::specialization::{SpecializationConstant, specialize};
 
 impl Lowered {
-    /// The module for a pipeline with these values of specialisation constants. All functions are
-    /// inlined, and what the values exclude is removed, together with names and other entry points.
-    /// The pipeline needs no specialisation then.
+    /// The module for a pipeline with these values of specialisation constants. All functions are inlined; code that
+    /// the values exclude, names and other entry points are removed. The pipeline needs no `VkSpecializationInfo` then.
     ///
-    /// Drivers compile it in a fraction of the time that the general module takes. What it computes
-    /// is the same. [`Pipeline`](crate::runtime::Pipeline) does so for every Vulkan pipeline of the
-    /// vertex and the compute backend. The descriptor set of the plan is where it was lowered to: for a pipeline layout
-    /// with more sets, call [`move_descriptor_set`](Self::move_descriptor_set) before.
+    /// Drivers compile this module in a fraction of the time that the general module takes, with the same results.
+    /// [`Pipeline`](crate::runtime::Pipeline) does so for every Vulkan pipeline of the vertex and compute backends. The
+    /// descriptor set of the plan keeps its number: for a pipeline layout with more sets, call
+    /// [`move_descriptor_set`](Self::move_descriptor_set) first.
     ///
     /// ```
     /// # use vkxfb::capture::CaptureList;
@@ -44,7 +43,7 @@ impl Lowered {
     /// ```
     ///
     /// # Errors
-    /// [`LowerError::Parse`] and [`LowerError::EntryPoint`] for words that lowering did not make;
+    /// [`LowerError::Parse`] and [`LowerError::EntryPoint`] for words that are not those of a lowered module;
     /// [`LowerError::Specialization`].
     pub fn specialized(
         &self,
@@ -53,9 +52,9 @@ impl Lowered {
         self.for_pipeline(constants, None, true)
     }
 
-    /// The same, where the set of the plan is after `set_count` sets of the application, and where the
-    /// optimizer may be [off](crate::runtime::Context::set_optimizes_shaders): the constants then have
-    /// their values, and all else is as it was lowered.
+    /// [`specialized`](Self::specialized), with the set of the plan after `set_count` sets of the application. If the
+    /// optimizer is [off](crate::runtime::Context::set_optimizes_shaders), only the specialisation constants are
+    /// replaced.
     #[tracing::instrument(name = "specialize", level = "debug", skip_all)]
     pub(crate) fn for_pipeline(
         &self,
@@ -66,8 +65,8 @@ impl Lowered {
         let mut module = Module::parse(&self.words)?;
         specialize(&mut module, constants)?;
         let lowered = self.compute().and_then(|compute| compute.descriptor_set);
-        // No set that the shader uses is in the way: all of them are among the set layouts, which was checked, and lowering
-        // removes variables that nothing uses.
+        // No other set has this number: the sets that the shader uses are among the set layouts, as was checked, and
+        // lowering removes unused variables.
         if let (Some(from), Some(to)) = (lowered, set_count) {
             move_descriptor_set(&mut module, from, to);
         }

@@ -15,17 +15,17 @@ use crate::spirv::emit::{Builder, Code};
 use crate::spirv::link::{LinkError, Linker, Stub};
 use crate::spirv::{Id, Section};
 
-/// The most records per invocation: a vertex of a strip is in up to three primitives.
+/// The largest number of records per invocation: a vertex of a strip is in up to three primitives.
 const RECORDS_PER_ITEM: u32 = 3;
 
-/// Size of the memory that vertices are staged in, in bytes; larger if it has to be for `VERTICES`
-/// vertices. With more memory, fewer workgroups run concurrently; with less, each has more rounds. On
-/// an NVIDIA H200 triangle strips are within 4 % for 16 to 64 vertices of 64 bytes, and for 4 to 32
-/// of 256 bytes.
+/// The size in bytes of the shared memory for vertices; it is larger if `VERTICES` vertices need more. With more
+/// memory, fewer workgroups run concurrently; with less, a workgroup needs more rounds. On an NVIDIA H200, 16 to
+/// 64 vertices of 64 bytes are within 4 % of each other for triangle strips, and so are 4 to 32 vertices of 256
+/// bytes.
 const BYTES: u32 = 2560;
 const VERTICES: u32 = 16;
 
-/// The most gaps in a record. Each gap costs one comparison per copied unit.
+/// The largest number of gaps in a record. Each gap costs one comparison per copied unit.
 const MAX_GAPS: usize = 4;
 
 /// Records of at least this many units are padded to an odd number of units, so that the stores of
@@ -36,10 +36,10 @@ const PADDED_UNITS: u32 = 4;
 /// The shared memory of a workgroup.
 #[derive(Debug)]
 pub(super) struct Staging {
-    /// The number of vertices that it has room for.
+    /// The number of vertices that fit.
     vertices: u32,
     bytes: u32,
-    /// `shared uint listed[workgroup size * RECORDS_PER_ITEM]`; none for what geometry shaders emit, which is in
+    /// `shared uint listed[workgroup size * RECORDS_PER_ITEM]`; none with geometry shaders, whose records are in
     /// order.
     listed: Option<Id>,
     buffers: [Option<StagedBuffer>; MAX_XFB_BUFFERS],
@@ -69,8 +69,8 @@ struct Shape {
 }
 
 impl Staging {
-    /// Declares the shared memory for records of a layout and workgroups of a number of invocations
-    /// that is a constant. Returns `None` if they cannot be staged.
+    /// Declares the shared memory for records of a layout, and for workgroups whose number of invocations is a
+    /// constant. Returns `None` if the records cannot be staged.
     pub(super) fn declare(
         builder: &mut Builder<'_>,
         layout: &Layout,
@@ -83,12 +83,12 @@ impl Staging {
         let listed_bytes = largest.saturating_mul(RECORDS_PER_ITEM).checked_mul(4)?;
         let most_bytes = target.staging.checked_sub(listed_bytes)?;
         let bytes = most_bytes.min(BYTES.max(record.saturating_mul(VERTICES)));
-        // An even number, because a fan has two for each rim vertex.
+        // An even number, because a fan has two invocations per rim vertex.
         let room = sizes.others.min(bytes.checked_div(record)?) & !1;
         if room == 0 || !sizes.staged().iter().all(|size| size.is_multiple_of(2)) {
             return None;
         }
-        // As few rounds as there is room for, of the same size.
+        // As few rounds as possible, all with the same number of vertices.
         let rounds = sizes.others.div_ceil(room);
         let vertices = sizes.others.div_ceil(rounds).next_multiple_of(2);
         let listed = {
@@ -110,12 +110,11 @@ impl Staging {
         })
     }
 
-    /// Declares the shared memory for what a geometry shader emits. Returns `None` if it cannot be staged.
+    /// Declares the shared memory for the records of a geometry shader. Returns `None` if they cannot be staged.
     ///
     /// There is no second round, because a vertex is emitted only once: a workgroup stages all of its records or
-    /// none. If there is not even room for a primitive of each invocation, shared memory would only keep other
-    /// workgroups from running. The workgroups of draws with primitive restart may be larger: they are staged if
-    /// they emit no more.
+    /// none. If not even one primitive per invocation fits, shared memory would only keep other workgroups from
+    /// running. Draws with primitive restart may have larger workgroups, which are staged if their records fit.
     pub(super) fn of_emitted(
         builder: &mut Builder<'_>,
         layout: &Layout,
@@ -216,8 +215,8 @@ impl Staging {
             let builder = &mut linker.builder;
             let (uint, bool_type) = (builder.uint(), builder.bool());
             let units = builder.constant(shape.units);
-            // A buffer with the most units per record has a unit for every invocation; the others
-            // may have fewer.
+            // Every invocation has a unit of the buffer with the most units per record; other buffers may have
+            // fewer units.
             let merge = (shape.units < self.most_units()).then(|| {
                 let end = code.value(builder, Op::IMul, uint, &[count.0, units.0]);
                 let exists = code.value(builder, Op::ULessThan, bool_type, &[unit.0, end.0]);
@@ -278,14 +277,14 @@ impl Staging {
     }
 }
 
-/// The layout of the records of each buffer, and the bytes that they take together. Returns `None` if they
-/// cannot be staged.
+/// The layouts of the buffers' records, and the bytes of all of them together. Returns `None` if they cannot be
+/// staged.
 fn shapes(
     builder: &Builder<'_>,
     layout: &Layout,
     target: &Target,
 ) -> Option<([Option<Shape>; MAX_XFB_BUFFERS], u32)> {
-    // This memory model would need availability and visibility operations for shared memory.
+    // The memory model `Vulkan` would need availability and visibility operations for shared memory.
     if !builder.module.has_memory_model(MemoryModel::GLSL450) {
         return None;
     }
@@ -316,7 +315,7 @@ impl Shape {
             end = first + output.dwords();
         }
         divided |= captured;
-        // Accesses by descriptors are always single dwords.
+        // Accesses through descriptors are always single dwords.
         let widest = match resources {
             ResourcePlan::DeviceAddress => 4,
             ResourcePlan::Descriptors { .. } => 1,
@@ -333,7 +332,7 @@ impl Shape {
         4 * self.unit * self.pitch
     }
 
-    /// The dword of a record that its unit `nth` is copied to.
+    /// The dword of a record that unit `nth` of it is copied to.
     fn dword(&self, builder: &mut Builder<'_>, code: &mut Code, nth: Id) -> Id {
         let (uint, bool_type) = (builder.uint(), builder.bool());
         let (width, none) = (builder.constant(self.unit), builder.constant(0));

@@ -11,7 +11,7 @@ use crate::spirv::declarations::Declarations;
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::link::{LinkError, Linker};
 
-/// Dwords of outputs that are contiguous in a record: one store.
+/// Contiguous dwords of outputs in a record, which one store writes.
 #[derive(Debug, PartialEq, Eq)]
 struct Chunk {
     /// Dword in the record.
@@ -55,19 +55,19 @@ pub(super) struct StoredVector {
     pub(super) value: Id,
 }
 
-/// A store at `index` dwords after an address.
+/// A store at a number of dwords, `index`, after an address.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Store {
     pub(super) index: Id,
     pub(super) value: Id,
     pub(super) dwords: u32,
-    /// Whether it is aligned to its size if the address is, whatever the index.
+    /// Whether the store is aligned to its size whenever the address is, for any index.
     pub(super) may_be_aligned: bool,
 }
 
-/// Generates stores after an address. Whether that is aligned is tested once for all of them, of
-/// `tested`, which is aligned like it: it is the same for all records, so that all invocations take
-/// the same branch.
+/// Generates stores after an address. Their alignment is tested once, with `tested`: an address
+/// with the same alignment that is the same for all records, so that all invocations take the same
+/// branch.
 pub(super) fn store_tested(
     linker: &mut Linker<'_, '_>,
     code: &mut Code,
@@ -94,7 +94,8 @@ pub(super) fn store_tested(
     Ok(())
 }
 
-/// The dwords of the widest store that depends on alignment. Three dwords are never stored at once.
+/// The number of dwords of the widest store that depends on alignment. Three dwords are never
+/// stored at once.
 fn widest(stores: &[Store]) -> Option<u32> {
     let wide = stores.iter().filter(|store| store.may_be_aligned && matches!(store.dwords, 2 | 4));
     wide.map(|store| store.dwords).max()
@@ -302,7 +303,7 @@ impl Loaded {
 /// A `u32`, or a vector of `u32`.
 #[derive(Debug, Clone, Copy)]
 struct Piece {
-    /// The first dword of the output that it contains.
+    /// The number of the first dword within the output.
     first: u32,
     dwords: u32,
     bits: Id,

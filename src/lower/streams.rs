@@ -1,9 +1,10 @@
-//! Leaves one vertex stream of a geometry shader, for a driver that rasterizes it and has no other.
+//! Reduces a geometry shader to one vertex stream, for a driver that rasterizes this stream and does not support
+//! others.
 //!
-//! `GeometryStreams` is a feature of `VK_EXT_transform_feedback`. A driver without the extension gets a module that emits
-//! to one stream, without naming it. Instructions that emit to other streams are removed. So are the outputs of other
-//! streams that the shader only writes, since they may be in the same locations. Outputs that it also reads stay, and
-//! are no longer those of a stream; built-in outputs always stay.
+//! `GeometryStreams` is a feature of `VK_EXT_transform_feedback`. A driver without the extension gets a module that
+//! emits to a single stream, without the instructions and decorations for streams. Instructions that emit to other
+//! streams are removed. Outputs of other streams that the shader only writes are removed too, because their locations
+//! may overlap. Outputs that it also reads stay, without the decoration `Stream`; built-in outputs always stay.
 
 use std::borrow::Cow;
 
@@ -19,12 +20,12 @@ use crate::spirv::entry_point::{
 use crate::spirv::types::{has_built_in_members, structure_of};
 use crate::spirv::{Id, Instruction, Module, ParseError, Section, ids_of};
 
-/// Leaves one vertex stream in the geometry shaders of a module: the stream that is rasterized
+/// Reduces the geometry shaders of a module to one vertex stream: the stream that is rasterized
 /// ([`VkPipelineRasterizationStateStreamCreateInfoEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineRasterizationStateStreamCreateInfoEXT.html)).
-/// If there are no streams, and `stream` is 0, the words are returned unchanged and borrowed.
+/// If the module does not use streams, and `stream` is 0, the words are returned unchanged and borrowed.
 ///
-/// Transform feedback decorations of other streams are not valid afterwards:
-/// [`strip_xfb`](super::strip::strip_xfb) comes first.
+/// Call [`strip_xfb`](super::strip::strip_xfb) first: transform feedback decorations of the other streams would be
+/// invalid afterwards.
 ///
 /// # Errors
 /// The words are not a SPIR-V module.
@@ -63,7 +64,7 @@ pub fn strip_streams(words: &[u32], stream: u32) -> Result<Cow<'_, [u32]>, Parse
     });
     module.retain(Section::Annotations, |i| !is_stream(i));
     module.remove_capability(Capability::GeometryStreams);
-    // It was implied.
+    // GeometryStreams implied this capability.
     module.add_capability(Capability::Geometry);
     Ok(Cow::Owned(module.words()))
 }
@@ -72,7 +73,7 @@ fn is_stream(i: Instruction<'_>) -> bool {
     decoration_of(i) == Some(Decoration::Stream as u32)
 }
 
-/// Removes the outputs of other streams that are only written.
+/// Removes outputs of other streams that the shader only writes.
 fn remove_outputs(module: &mut Module, declarations: &Declarations, stream: u32) {
     let all = geometry_interface(module);
     let is_other = |variable: &&Variable| {
@@ -81,7 +82,7 @@ fn remove_outputs(module: &mut Module, declarations: &Declarations, stream: u32)
             && stream_of_variable(declarations, variable).is_some_and(|of| of != stream)
     };
     let outputs = declarations.variables(StorageClass::Output).filter(is_other);
-    // The variable that each pointer is of.
+    // For each pointer, the variable that it points into.
     let mut roots: FxHashMap<Id, Id> = outputs.map(|variable| (variable.id, variable.id)).collect();
     let mut kept: FxHashSet<Id> = FxHashSet::default();
     for i in module.section(Section::Functions) {
@@ -111,7 +112,7 @@ fn remove_outputs(module: &mut Module, declarations: &Declarations, stream: u32)
     remove_from_interfaces(module, &removed);
 }
 
-/// The variables that geometry shaders alone declare as their interface.
+/// The variables that are in the interface of geometry shaders only.
 fn geometry_interface(module: &Module) -> FxHashSet<Id> {
     let (mut geometry, mut others) = (FxHashSet::default(), FxHashSet::default());
     for (_, entry) in entry_points(module) {

@@ -1,5 +1,5 @@
-//! Removes transform feedback from a module, for a driver that must not capture because something
-//! else does.
+//! Removes transform feedback from a module, for a driver that must not capture because another
+//! backend does.
 //!
 //! The pass removes everything that enables capture in the driver, for every entry point and stage:
 //! the execution mode `Xfb`; the capability `TransformFeedback`, which must not be given to a
@@ -41,7 +41,7 @@ pub fn strip_xfb(words: &[u32]) -> Result<Cow<'_, [u32]>, ParseError> {
     Ok(Cow::Owned(module.words()))
 }
 
-/// Whether the module has the capability, or anything that requires it.
+/// Whether the module has the capability or an instruction that requires it.
 fn has_xfb(module: &Module) -> bool {
     let is_capability = |operand| operand == Capability::TransformFeedback as u32;
     module.section(Section::Capabilities).any(|i| is_capability(i.operand(0)))
@@ -49,7 +49,7 @@ fn has_xfb(module: &Module) -> bool {
         || module.section(Section::Annotations).any(|i| decoration_of(i).is_some_and(is_of_buffer))
 }
 
-/// The same for a module that is being rewritten.
+/// [`strip_xfb`] for a module that is being rewritten.
 pub(super) fn strip(module: &mut Module, declarations: &Declarations) {
     strip_decorations(module, declarations, &[StorageClass::Output], &[Decoration::Offset]);
     // Also decorations of structures that no variable uses any more: they are invalid without the

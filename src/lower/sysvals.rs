@@ -40,7 +40,7 @@ impl Default for SysvalsPlace {
 }
 
 impl SysvalsPlace {
-    /// The default, as a constant.
+    /// [`default`](Self::default), as a constant.
     pub(super) const FIRST: Self = Self::PushConstants { offset: 0 };
 
     /// The offset must be a multiple of this.
@@ -75,14 +75,14 @@ impl SysvalsPlace {
 /// Generates the bodies of the functions that read sysvals.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum SysvalsSource {
-    /// The functions of the library are unchanged.
+    /// From push constants: the functions of the library are unchanged.
     PushConstants,
-    /// The sysvals are read through the address in this variable.
+    /// From memory, at the address in this variable.
     Memory(Id),
 }
 
 impl SysvalsSource {
-    /// Declares what access to the sysvals needs.
+    /// Declares the types and variables that reading the sysvals requires.
     pub(super) fn declare(builder: &mut Builder<'_>, place: SysvalsPlace) -> Self {
         let SysvalsPlace::Memory { offset } = place else { return Self::PushConstants };
         let address = builder.uvec(2);
@@ -177,8 +177,8 @@ fn move_block(module: &mut Module, block: Id, offset: u32) {
     });
 }
 
-/// Removes a block that is not read. naga declares a pointer to it in each function that calls a
-/// function which may read it.
+/// Removes a block that is not read. naga declares a pointer to it in each function that may read
+/// it, and in each caller of such a function.
 fn remove_block(module: &mut Module, variable: Id) {
     module.retain(Section::Functions, |i| !(i.is(Op::AccessChain) && i.id(2) == variable));
     module.retain(Section::Declarations, |i| !(i.is(Op::Variable) && i.id(1) == variable));

@@ -26,9 +26,9 @@ pub(super) struct Undefined {
     pub(super) outputs: Vec<usize>,
     /// `Private` variables that may be read before they are written, with their types.
     private: Vec<(Id, Id)>,
-    /// The same for variables of functions.
+    /// Variables of functions that may be read before they are written.
     locals: FxHashSet<Id>,
-    /// Whether there are other undefined values: of variables, or by `OpUndef`.
+    /// Whether there are other undefined values: of variables, or from `OpUndef`.
     pub(super) has_values: bool,
 }
 

@@ -33,7 +33,7 @@ use crate::spirv::static_use::StaticUse;
 /// uniform across vertices, and all devices with stores from the vertex stage have addresses.
 pub(super) const RESOURCES: ResourcePlan = ResourcePlan::DeviceAddress;
 
-/// The most primitives that an instance of a triangle fan may write on this backend.
+/// The largest number of primitives that an instance of a triangle fan may write on this backend.
 ///
 /// The first vertex of a fan is a vertex of all its primitives. The one invocation that computes it
 /// stores it into all of them, one after the other. An NVIDIA H200 takes 3.3 microseconds per

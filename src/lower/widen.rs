@@ -21,15 +21,15 @@ use crate::spirv::declarations::{Declarations, Type};
 use crate::spirv::emit::Code;
 use crate::spirv::{Id, Instruction, Module, Section, result_of};
 
-/// Capabilities that allow all 16-bit types, if only for some storage classes.
+/// Capabilities that allow 16-bit types, even if only in some storage classes.
 const MEMORY_16: [Capability; 3] = [
     Capability::StorageBuffer16BitAccess,
     Capability::UniformAndStorageBuffer16BitAccess,
     Capability::StoragePushConstant16,
 ];
 
-/// The most values in all that composites are split into: an interface has a few hundred
-/// components.
+/// The largest number of values that all composites together are split into: an interface has a few
+/// hundred components.
 const MAX_PARTS: usize = 1 << 14;
 
 /// The storage classes of inputs and outputs.
@@ -94,7 +94,7 @@ pub(super) fn has_capability(module: &Module, which: Capability) -> bool {
     module.section(Section::Capabilities).any(|i| i.operand(0) == which as u32)
 }
 
-/// Whether the module has 16-bit types that only the capability for the interface allows.
+/// Whether the module has 16-bit types that no capability allows except that for the interface.
 fn needs_capability(module: &Module) -> bool {
     let has = |which| has_capability(module, which);
     let is_16 = |op| {
@@ -112,8 +112,8 @@ struct Pointer {
     narrow: Id,
     /// The type that it points to now.
     wide: Id,
-    /// Whether composites of the narrow type cannot be constructed, because a part of it has no
-    /// arithmetic capability.
+    /// Whether values of the narrow type can only be moved, not constructed, because a part of it
+    /// has no arithmetic capability.
     is_only_moved: bool,
     /// Declarations of arrays and structures that must precede it.
     clones: Code,
@@ -129,13 +129,13 @@ struct Types<'a> {
     /// Declared scalars, vectors and matrices, which must not be declared twice, by opcode and
     /// operands.
     known: FxHashMap<Vec<u32>, Id>,
-    /// Those of them that must be declared before all others.
+    /// The types in `known` that must be declared before all others.
     hoisted: FxHashSet<Id>,
     hoisted_code: Code,
     wide: WideTypes,
-    /// Narrow types that contain a type without arithmetic capability.
+    /// Narrow types that can only be moved, because a part has no arithmetic capability.
     only_moved: FxHashSet<Id>,
-    /// Structures, and the structures that were made from them.
+    /// Structures, and their wide counterparts.
     structures: FxHashMap<Id, Id>,
 }
 
@@ -336,7 +336,7 @@ impl<'a> Rewriter<'a> {
                     self.code.push(Op::Load, &[to.narrow.0, value.0, i.operand(1)]);
                     return self.store(to, i.id(0), value, &[]);
                 }
-                // Either both pointers are widened, or none.
+                // Both pointers are widened, or neither is.
                 _ => {}
             },
             _ => {}
@@ -371,8 +371,8 @@ impl<'a> Rewriter<'a> {
         Ok(())
     }
 
-    /// Converts a value to a width; `narrow` is its narrow type. Returns `None` if it has too many
-    /// parts.
+    /// Converts a value to another width; `narrow` is the value's narrow type. Returns `None` if it
+    /// has too many parts.
     fn convert(&mut self, to: Width, narrow: Id, value: Id, result: Id) -> Option<()> {
         let target = self.of_width(to, narrow);
         if let Some(op) = conversion(self.declarations, narrow) {

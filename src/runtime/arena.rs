@@ -4,13 +4,11 @@
 //! not return any: a command buffer may be executed many times, so the memory must stay valid until
 //! the command buffer is reset. The application then calls [`Arena::reset`].
 //!
-//! It has two parts: *upload* is written by the host during recording and read by the device, which
-//! counts in it, too, and leaves it as it was;
-//! *scratch* is written and read only by the device, at each execution. Under the descriptor plan
-//! the arena also has descriptor sets. Each part is a list of blocks. A
-//! [recording](super::Capture::play) reserves all the memory that it needs before it records the
-//! first command, from one block of each part. If no block has enough room, a
-//! [growing](Arena::growing) arena allocates a new one.
+//! It has two parts. The host writes *upload* memory during recording, and the device reads it; fused captures also
+//! count in it, and reset their counts. Only the device writes and reads *scratch* memory, at each execution. Under the
+//! descriptor plan the arena also has descriptor sets. Each part is a list of blocks. A
+//! [recording](super::Capture::play) reserves all the memory that it needs before it records the first command, from
+//! one block of each part. If no block has enough room, a [growing](Arena::growing) arena allocates a new one.
 
 mod part;
 mod ring;
@@ -35,7 +33,7 @@ use self::part::{Kind, Level};
 pub(super) use self::part::{Part, Suballocation, aligned};
 pub use self::ring::ArenaRing;
 
-/// Alignment of everything in an arena, in bytes: that of a `vec4`.
+/// Alignment of all suballocations, in bytes: that of a `vec4`.
 pub(super) const ALIGNMENT: u64 = 16;
 
 /// The number of descriptor sets that an arena grows by.
@@ -60,8 +58,9 @@ const SETS_GROWTH: u32 = 16;
 /// as `draw_count` draws, but all draws of a capture together need scratch for no more draws than
 /// records fit in its smallest capture buffer, plus one per dispatch.
 ///
-/// With a geometry shader that emits to several vertex streams a capture counts once for each stream
-/// ([`Pipeline::stream_count`]), and so does each of its draws. A stream that is only queried counts as a capture.
+/// With a geometry shader that emits to several vertex streams, a capture counts once for each stream
+/// ([`Pipeline::stream_count`]), and so does each of its draws. A stream that only a query uses also counts as a
+/// capture.
 ///
 /// Under the descriptor plan, a capture takes one descriptor set, and one more if it needs kernels.
 /// Each [`flush`](super::Recorder::flush) takes as many again, unless the draws after it reach the
@@ -79,13 +78,13 @@ pub struct ArenaDesc {
 }
 
 impl ArenaDesc {
-    /// The most upload memory in bytes that a draw takes.
+    /// The largest amount of upload memory that a draw takes, in bytes.
     pub const UPLOAD_PER_DRAW: u64 = 208;
-    /// The most scratch memory in bytes that a draw takes.
+    /// The largest amount of scratch memory that a draw takes, in bytes.
     pub const SCRATCH_PER_DRAW: u64 = 144;
-    /// The most upload memory in bytes that a capture takes.
+    /// The largest amount of upload memory that a capture takes, in bytes.
     pub const UPLOAD_PER_SETUP: u64 = 512;
-    /// The most scratch memory in bytes that a capture takes.
+    /// The largest amount of scratch memory that a capture takes, in bytes.
     pub const SCRATCH_PER_SETUP: u64 = 64;
 
     /// Scratch memory in bytes for the restarts of a draw with `index_count` indices within the
@@ -102,10 +101,9 @@ impl ArenaDesc {
         Self { upload, scratch, descriptor_sets: 0 }
     }
 
-    /// An arena for `captures` captures and `draws` draws in all, of shaders that have at most
-    /// [`INLINE_ATTRIBUTES`](crate::sysval::INLINE_ATTRIBUTES) attributes and read no push
-    /// constants, without primitive restart. [`with_pipeline`](Self::with_pipeline) adds what other
-    /// shaders need. Saturates.
+    /// An arena for `captures` captures and `draws` draws in all, without primitive restart, for shaders that have at
+    /// most [`INLINE_ATTRIBUTES`](crate::sysval::INLINE_ATTRIBUTES) attributes and read no push constants.
+    /// [`with_pipeline`](Self::with_pipeline) adds memory for other shaders. Saturates.
     pub const fn for_draws(captures: u64, draws: u64) -> Self {
         const fn size(captures: u64, per_setup: u64, draws: u64, per_draw: u64) -> u64 {
             captures.saturating_mul(per_setup).saturating_add(draws.saturating_mul(per_draw))
@@ -135,18 +133,15 @@ impl ArenaDesc {
         self
     }
 
-    /// Adds the memory for `draws` draws of a pipeline with a geometry shader, beside that of
-    /// [`for_draws`](Self::for_draws); nothing for another pipeline or backend. `primitives` are those of all
-    /// draws with all their instances, or with primitive restart as many as there are indices. The memory does not
-    /// depend on what the shader emits: it is 16 to 32 bytes for each primitive, up to about 128 MiB, and some for each draw.
+    /// Adds the memory for `draws` draws of a pipeline with a geometry shader, which [`for_draws`](Self::for_draws)
+    /// does not include. Adds nothing for other pipelines and backends. `primitives` is the number of input primitives
+    /// of all draws and instances; with primitive restart it is the number of indices. The memory does not depend on
+    /// what the shader emits: it is 16 to 32 bytes per primitive, up to about 128 MiB, and a little per draw. All
+    /// vertex streams are included.
     ///
-    /// Draws of which only the GPU knows how many primitives they have take another call, with `u64::MAX`: that is
-    /// 8 MiB.
+    /// For draws whose number of primitives only the GPU knows, call it again with `u64::MAX`, which adds 8 MiB.
     ///
-    /// Vertex streams are taken into account.
-    ///
-    /// The captures are in one command buffer, and share most of this memory. For each further command buffer it is
-    /// called again.
+    /// The captures of one command buffer share most of this memory. Call it again for each further command buffer.
     pub fn with_geometry(mut self, pipeline: &Pipeline, draws: u64, primitives: u64) -> Self {
         if pipeline.geometry().is_none() || pipeline.backend() != Backend::Compute {
             return self;
@@ -154,13 +149,13 @@ impl ArenaDesc {
         let (sizes, streams) = (pipeline.workgroup_sizes(), u64::from(pipeline.stream_count()));
         let each = || sizes.each().into_iter().map(|(size, _)| u64::from(size).max(1));
         let (least, most) = (each().min().unwrap_or(1), each().max().unwrap_or(1));
-        // Each draw has an entry more and fills up a workgroup, and perhaps a block in a dispatch of its own.
+        // Each draw has at most one entry more, and its last workgroup and last block may not be full.
         let block = u64::from(ENTRIES_PER_BLOCK);
         let blocks = draws.saturating_mul(most.div_ceil(block) + 1);
         let blocks = blocks.saturating_add(most_entries(primitives).div_ceil(block));
-        // Captures that take more than those before them take a block twice as large at least.
+        // A capture that takes more than the previous ones takes a block of at least twice the size.
         let shared = blocks.checked_next_power_of_two().unwrap_or(u64::MAX).saturating_mul(2);
-        // Each capture of a stream has a list of its own, if the CPU knows the draws.
+        // If the CPU knows the draws, each capture of a stream has its own list of them.
         let known = if primitives == u64::MAX { 0 } else { primitives };
         let listed = blocks.saturating_add(known.min(draws.saturating_mul(MAX_ENTRIES)) / block);
         let lists = listed.saturating_mul(block.div_ceil(least) + 1).saturating_mul(LISTED_BYTES);
@@ -180,9 +175,8 @@ impl ArenaDesc {
     }
 }
 
-// The most that a draw takes by way of the setup kernel: its input, its group and the range of its
-// restarts, and the resulting draw in a group of its own; and the most that the CPU writes for one
-// which it places itself.
+// The largest memory of a draw that the setup kernel places: its input, its group, the range of its restarts, and the
+// resulting draw in a group of its own. And that of a draw that the CPU places.
 const _: () = {
     use super::recorder::SMALL;
     use crate::sysval::{Batch, DrawSysvals};
@@ -195,7 +189,7 @@ const _: () = {
     assert!(size_of::<RestartedDraw>() as u64 + BATCH_SIZE <= ArenaDesc::SCRATCH_PER_DRAW);
 };
 
-/// Two bump allocators over buffers that shaders reach, and the descriptor sets for these buffers.
+/// Two bump allocators over buffers that shaders access, and the descriptor sets for these buffers.
 #[derive(Debug)]
 pub struct Arena {
     upload: Part,
@@ -207,10 +201,10 @@ pub struct Arena {
     context: ContextId,
 }
 
-/// An [`Arena`], and the allocator that it may grow by.
+/// An [`Arena`], and the allocator with which it may grow.
 ///
-/// `&mut Arena` converts to an access that does not grow; [`Arena::growing`] returns one that does. A
-/// reference to an access converts to another one, so that one serves several recordings.
+/// `&mut Arena` converts to an access that does not grow; [`Arena::growing`] returns one that does. A reference to an
+/// access converts to another access, so one access can be used for several recordings.
 pub struct ArenaAccess<'a> {
     arena: &'a mut Arena,
     allocator: Option<&'a mut (dyn MemoryAllocator + Send + Sync + 'a)>,
@@ -333,7 +327,7 @@ impl Arena {
         self.rewind(Mark { reused: None, upload, scratch, sets: 0 });
     }
 
-    /// Memory of the current block that recordings into `cmd` take again, if it has so many bytes.
+    /// Memory in the current block that earlier recordings into `cmd` took, and that has at least `size` bytes.
     fn reused(&self, cmd: vk::CommandBuffer, size: u64) -> Option<Suballocation> {
         let block = self.scratch.window().buffer;
         let fits = |reused: &Reused| {
@@ -405,13 +399,13 @@ impl ArenaAccess<'_> {
         }
     }
 
-    /// Returns what was taken since `mark`. No recorded command may use it.
+    /// Returns the memory that was taken since `mark`. No recorded command may use it.
     pub(super) fn rewind(&mut self, mark: Mark) {
         self.arena.rewind(mark);
     }
 
-    /// Makes sure that `upload` and `scratch` bytes, counted as [`aligned`] does, can be taken from
-    /// one block of each part.
+    /// Ensures that `upload` and `scratch` bytes, counted as [`aligned`] does, can be taken from one block of each
+    /// part.
     ///
     /// # Errors
     /// [`RuntimeError::ArenaFull`]; [`RuntimeError::NoAddress`] if shaders cannot reach the arena;
@@ -442,9 +436,9 @@ impl ArenaAccess<'_> {
         &mut self.arena.scratch
     }
 
-    /// The bytes to reserve for `scratch` bytes of which `reused` are [taken again](Self::take_reused).
+    /// The bytes to reserve for `scratch` bytes of which `reused` bytes are [taken again](Self::take_reused).
     pub(super) fn without_reused(&self, cmd: vk::CommandBuffer, scratch: u64, reused: u64) -> u64 {
-        // It can be taken again only while memory comes from the same block.
+        // Memory can be taken again only while other memory comes from the same block.
         let others = scratch.saturating_sub(aligned(reused));
         match self.arena.reused(cmd, reused) {
             Some(_) if others <= self.arena.scratch.left() => others,
@@ -452,8 +446,8 @@ impl ArenaAccess<'_> {
         }
     }
 
-    /// Takes scratch memory that every recording into `cmd` may take again. It is part of the block that other
-    /// scratch memory is taken from. The recording orders its accesses after earlier ones.
+    /// Takes scratch memory that later recordings into `cmd` may take again. It is in the same block as other scratch
+    /// memory. The recording orders its accesses after earlier ones.
     ///
     /// # Errors
     /// [`RuntimeError::ArenaFull`], unless the memory is reserved.

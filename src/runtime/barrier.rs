@@ -1,5 +1,5 @@
-//! The barriers of the runtime, named by their places, and the scopes of commands that consume
-//! captures.
+//! The barriers of the runtime, named by their places, and the synchronization scopes of commands
+//! that consume captures.
 
 #![forbid(unsafe_code)]
 
@@ -18,34 +18,35 @@ pub enum Barrier {
     BeforeSetup,
     /// From the restart kernel to the scan over the restarts that it found.
     RestartToScan,
-    /// From the kernels of primitive restart to the setup kernel, and to a capture that needs nothing
-    /// from that.
+    /// From the kernels of primitive restart to the setup kernel, and to captures that need no setup
+    /// kernel.
     RestartToSetup,
     /// From the setup kernel to the captures.
     SetupToCapture,
-    /// Before geometry shaders that count: orders them as [`Self::BeforeSetup`] orders kernels.
+    /// Before the counting run of geometry shaders: orders it as [`Self::BeforeSetup`] orders
+    /// kernels.
     BeforeCounting,
-    /// From what geometry shaders count to the sums over it.
+    /// From the counting run of geometry shaders to the kernel that adds up the counts.
     CountsToSums,
-    /// From these sums to the kernel that places them.
+    /// From this kernel to the kernel that places the records.
     SumsToPlace,
-    /// From that kernel to the captures.
+    /// From the placing kernel to the captures.
     PlaceToCapture,
-    /// Before counters and query results that the CPU knows are written.
+    /// Before the kernel that writes counters and query results that the CPU computed.
     BeforeFinish,
     /// Before a fused capture: orders it as [`Self::BeforeSetup`] orders kernels.
     BeforeFused,
     /// Before a capture without counters and queries that is [played in
-    /// order](super::Capture::play_in_order), if it touches what earlier ones touched.
+    /// order](super::Capture::play_in_order), if it accesses memory that earlier captures accessed.
     BetweenCaptures,
     /// Before the positions that an earlier flush wrote are copied to the current block of scratch
-    /// memory, where descriptors reach them.
+    /// memory, which descriptors cover.
     BeforeMove,
     /// After that copy.
     AfterMove,
-    /// From the values of queries to the ends that write them into results.
+    /// From the values of queries to the kernel that writes them to results.
     ValuesToEnds,
-    /// From the ends of queries to a host that waits for results.
+    /// From that kernel to a host that waits for results.
     EndsToHost,
     /// Before a kernel that is recorded independently of a capture.
     BeforeJob,
@@ -53,8 +54,8 @@ pub enum Barrier {
     ResultsToTransfer,
     /// After `VkDrawIndirectCommand`s are written for draws of captured vertices.
     ArgumentsToDraw,
-    /// Around captures and kernels, if a descriptor may also cover bytes that other commands
-    /// access, because descriptors are few or ranges are close to each other.
+    /// Around captures and kernels, if a descriptor also covers bytes that other commands may access,
+    /// because there are few descriptors or ranges are close together.
     Scarce,
 }
 
@@ -84,7 +85,7 @@ impl Barrier {
                 let earlier = Stage::COMPUTE_SHADER | Stage::DRAW_INDIRECT | Stage::TRANSFER;
                 ((earlier, Access::SHADER_WRITE), indirect_captures)
             }
-            // Nothing that is written there is an argument of an indirect dispatch.
+            // Nothing written there is an argument of an indirect dispatch.
             Self::BeforeFused => {
                 let earlier = Stage::COMPUTE_SHADER | Stage::TRANSFER;
                 ((earlier, Access::SHADER_WRITE), captures)
@@ -102,8 +103,8 @@ impl Barrier {
             // If descriptors are few, the window of a counter may overlap a capture buffer.
             Self::SetupToCapture | Self::PlaceToCapture => (write, indirect_captures),
             Self::BeforeMove => (
-                // The copy of an earlier execution of the command buffer may still be read, or be
-                // reading.
+                // The copy of an earlier execution of the command buffer may still be running, or its
+                // result may still be read.
                 (Stage::COMPUTE_SHADER | Stage::TRANSFER, Access::SHADER_WRITE),
                 (Stage::TRANSFER, Access::TRANSFER_READ | Access::TRANSFER_WRITE),
             ),

@@ -18,7 +18,7 @@ use super::tunings::TuningEffect;
 use crate::lower::Backend;
 use crate::lower::compute::WorkgroupSizes;
 
-/// Device extensions of the floor, see [`Capabilities::restrict_to_floor`].
+/// The extensions of the least capable supported device, see [`Capabilities::restrict_to_floor`].
 const FLOOR_EXTENSIONS: [&CStr; 8] = [
     khr::buffer_device_address::NAME,
     khr::device_group::NAME,
@@ -61,27 +61,26 @@ pub struct Limits {
     pub max_vertex_output_components: u32,
     /// `nonCoherentAtomSize` in bytes.
     pub non_coherent_atom: u64,
-    /// The most storage buffers in a descriptor set for one stage: the minimum of
-    /// `maxPerStageDescriptorStorageBuffers`, `maxDescriptorSetStorageBuffers` and
-    /// `maxPerStageResources`.
+    /// The largest number of storage buffers in a descriptor set for one stage: the minimum of
+    /// `maxPerStageDescriptorStorageBuffers`, `maxDescriptorSetStorageBuffers` and `maxPerStageResources`.
     pub max_storage_buffers: u32,
     /// `maxStorageBufferRange` in bytes.
     pub max_storage_buffer_range: u64,
     /// `minStorageBufferOffsetAlignment` in bytes.
     pub min_storage_buffer_offset_alignment: u64,
-    /// `maxDrawIndirectCount`: the most draws of one indirect command.
+    /// `maxDrawIndirectCount`: the largest number of draws of one indirect command.
     pub max_draw_indirect_count: u32,
 }
 
 impl Limits {
-    /// The most invocations of a one-dimensional workgroup.
+    /// The largest number of invocations of a one-dimensional workgroup.
     pub const fn workgroup_invocations(&self) -> u32 {
         let [x, ..] = self.max_workgroup_size;
         if x < self.max_workgroup_invocations { x } else { self.max_workgroup_invocations }
     }
 }
 
-/// The result of all queries of a physical device; by default of one that can do nothing.
+/// The results of all queries of a physical device. The default is a device without any capability.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Capabilities {
@@ -134,7 +133,7 @@ pub struct Capabilities {
     /// `VK_KHR_shader_float16_int8`). The compute backend does not need them, but with them it reads index
     /// buffers of any size.
     pub byte_loads: bool,
-    /// The feature `vulkanMemoryModelDeviceScope`, which barriers and atomics of captures need where the application
+    /// The feature `vulkanMemoryModelDeviceScope`, which barriers and atomics of captures need if the application
     /// enables `vulkanMemoryModel`.
     pub memory_model_device_scope: bool,
     /// The feature `shaderFloat64`. No generated shader needs it; an application's own may.
@@ -151,7 +150,7 @@ pub struct Capabilities {
     pub synchronization2: bool,
     /// Limits.
     pub limits: Limits,
-    /// Whether this is what a device was created with ([`restrict`](Self::restrict)): the physical
+    /// Whether these are the capabilities that a device was created with ([`restrict`](Self::restrict)): the physical
     /// device may have more.
     pub restricted: bool,
 }
@@ -175,10 +174,10 @@ impl Capabilities {
         }
     }
 
-    /// Whether captures by address test at run time whether accesses are aligned to their size, and then
-    /// declare that to the device. Most GPUs split a vector access that is only aligned to 4 bytes: an
-    /// NVIDIA H200 captures three times as fast with the declaration. A
-    /// [tuning](TuningEffect::NarrowAccesses) disables it for devices that do not gain from it. What needs no test is always declared.
+    /// Whether captures with device addresses test at run time whether accesses are aligned to their size, and then
+    /// declare the alignment to the device. Most GPUs split a vector access that is only aligned to 4 bytes: an NVIDIA
+    /// H200 captures three times as fast with the declaration. A [tuning](TuningEffect::NarrowAccesses) disables it for
+    /// devices that do not gain from it. Accesses that are always aligned are declared as such without a test.
     pub fn wide_accesses(&self) -> bool {
         !self.identity().gains_from(TuningEffect::NarrowAccesses)
     }
@@ -210,7 +209,7 @@ impl Capabilities {
         }
     }
 
-    /// Invocations per workgroup: 64, and another number for draws that gain from it.
+    /// Invocations per workgroup: 64, except for draws that are faster with another number.
     ///
     /// Draws with primitive restart have [128 on some devices](TuningEffect::LargeRestartedWorkgroups): an
     /// NVIDIA H200 then captures them at 0.90 of the speed of a copy, and at 0.84 with 64 invocations.
@@ -273,13 +272,12 @@ impl Capabilities {
         self.extensions.contains(name)
     }
 
-    /// Removes everything beyond the floor: the "bifrost" profile.
+    /// Removes everything beyond the *floor*, the least capable device that is supported: the "bifrost" profile.
     ///
-    /// The floor is what the open driver of a Mali-G52 has: Vulkan 1.0 with
-    /// `VK_KHR_buffer_device_address`, push descriptors, dynamic rendering and synchronization2 as
-    /// extensions and `shaderInt64`; 65535 workgroups per axis, 256 invocations per workgroup, 128
-    /// bytes of push constants, 4 descriptor sets; no vertex stores, no geometry shader, no transform
-    /// feedback, no choice of provoking vertex, no `shaderFloat64`, no loads of single bytes.
+    /// The floor is the open driver of a Mali-G52: Vulkan 1.0 with `VK_KHR_buffer_device_address`, push descriptors,
+    /// dynamic rendering and synchronization2 as extensions and `shaderInt64`; 65535 workgroups per axis, 256
+    /// invocations per workgroup, 128 bytes of push constants, 4 descriptor sets; no vertex stores, no geometry shader,
+    /// no transform feedback, no choice of provoking vertex, no `shaderFloat64`, no loads of single bytes.
     ///
     /// Nothing is added: what the device lacks, it still lacks afterwards.
     pub fn restrict_to_floor(&mut self) {

@@ -1,4 +1,4 @@
-//! Checks of values that apply to many inputs. `what` names the input in the error.
+//! Checks that apply to many values. `what` names the value in the error.
 
 #![forbid(unsafe_code)]
 
@@ -41,7 +41,7 @@ pub fn check_limit(
     }
 }
 
-/// Refuses `VK_WHOLE_SIZE`: captures need the size of a bound range in bytes.
+/// Returns an error for `VK_WHOLE_SIZE`: captures need the size of a bound range in bytes.
 pub(super) fn not_whole_size(
     what: impl FnOnce() -> String,
     size: vk::DeviceSize,

@@ -7,7 +7,7 @@ use crate::lower::Backend;
 use crate::lower::vertex::MAX_FAN_VERTICES;
 use crate::setters::setters;
 
-/// What the application will ask of the captures of a pipeline; by default nothing of this.
+/// What an application will use in captures of a pipeline. By default it uses none of this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 #[must_use]
@@ -37,7 +37,7 @@ pub struct CaptureNeeds {
     pub counters: bool,
     /// Queries of a [`QueryPool`](super::QueryPool) of this crate.
     pub queries: bool,
-    /// A geometry shader behind the vertex shader.
+    /// A geometry shader after the vertex shader.
     pub geometry_shader: bool,
     /// A geometry shader that emits to several vertex streams.
     pub geometry_streams: bool,
@@ -68,7 +68,7 @@ impl CaptureNeeds {
 }
 
 impl Backend {
-    /// The first need that the backend does not meet, in words, or `None` if it meets all.
+    /// The first need that the backend does not meet, in words, or `None` if it meets all of them.
     ///
     /// The vertex backend captures direct draws without indices of the application's own pipeline,
     /// into buffers that are written from their start. Triangle fans have [a
@@ -102,14 +102,13 @@ impl Backend {
 }
 
 impl RequiredFeatures {
-    /// The backend that captures on a device with these features, or `None` if none meets the
-    /// needs. It is the compute backend, which was the fastest in all measurements, unless the
-    /// shader has side effects. The native backend and the vertex backend run the shader only once,
-    /// so they are preferred for such shaders if they meet the needs; the vertex backend is not where
-    /// the device shades vertices that do not exist
-    /// ([`WorkaroundEffect::SpeculativeVertices`](super::WorkaroundEffect::SpeculativeVertices)).
-    /// Geometry shaders are captured natively if [`geometry_shader`](Self::geometry_shader) is enabled, and what they
-    /// emit to several vertex streams if [`geometry_streams`](Self::geometry_streams) is.
+    /// The backend that captures on a device with these features, or `None` if no backend meets the needs. It is the
+    /// compute backend, which was the fastest in all measurements, unless the shader has side effects. Such shaders
+    /// should run only once, as on the native and vertex backends, so these are preferred if they meet the needs. The
+    /// vertex backend is not preferred on devices that shade vertices that do not exist
+    /// ([`WorkaroundEffect::SpeculativeVertices`](super::WorkaroundEffect::SpeculativeVertices)). Geometry shaders
+    /// are captured natively if [`geometry_shader`](Self::geometry_shader) is enabled; if they emit to several vertex
+    /// streams, also [`geometry_streams`](Self::geometry_streams) must be enabled.
     pub fn choose(&self, needs: &CaptureNeeds) -> Option<Backend> {
         let can_run = |backend: &&Backend| {
             let has_stage = self.geometry_shader || !needs.geometry_shader;

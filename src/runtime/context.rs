@@ -18,7 +18,7 @@ use super::{Capabilities, RequiredFeatures, RuntimeError, required_features};
 use crate::counts::MAX_BUFFER_SIZE;
 use crate::lower::{Backend, ResourcePlan, compute};
 
-/// The number of workgroups per axis that Vulkan guarantees.
+/// The number of workgroups per axis that every device supports.
 const WORKGROUPS_EVERYWHERE: u32 = 65535;
 
 /// Identifies a context and thereby its device. A `VkDevice` handle would not do: the
@@ -209,7 +209,7 @@ impl Context {
         self.shared.id
     }
 
-    /// Checks that an object with that id was made with this context or a clone of it.
+    /// Checks that an object with this context id was made with this context or a clone of it.
     ///
     /// # Errors
     /// [`RuntimeError::OtherContext`].
@@ -238,7 +238,7 @@ impl Context {
         Arc::make_mut(&mut self.shared).debug_utils = Some(Arc::new(functions));
     }
 
-    /// What the device was created with.
+    /// The features that the device was created with.
     pub fn enabled(&self) -> &RequiredFeatures {
         &self.shared.enabled
     }
@@ -248,8 +248,8 @@ impl Context {
         self.shared.addresses.is_some()
     }
 
-    /// The flags that memory of buffers must be allocated with whose usages include those of this
-    /// context, for `VkMemoryAllocateFlagsInfo`: `DEVICE_ADDRESS`, or none.
+    /// Flags for `VkMemoryAllocateFlagsInfo` when memory is allocated for buffers with the usages of this
+    /// context: `DEVICE_ADDRESS`, or none.
     pub fn memory_allocate_flags(&self) -> vk::MemoryAllocateFlags {
         match self.has_addresses() {
             true => vk::MemoryAllocateFlags::DEVICE_ADDRESS,
@@ -272,8 +272,8 @@ impl Context {
         })
     }
 
-    /// How compute captures reach memory. Of [`compute_target`](Self::compute_target), this is the
-    /// part that a pipeline must match.
+    /// How compute captures access memory. Of [`compute_target`](Self::compute_target), a pipeline must match
+    /// only this part.
     ///
     /// # Errors
     /// As [`compute_target`](Self::compute_target).
@@ -298,8 +298,8 @@ impl Context {
         self.shared.table.as_ref()
     }
 
-    /// Whether shaders test at run time whether accesses are aligned to their size, in the pipelines
-    /// for one large draw.
+    /// Whether shaders in pipelines for one large draw test at run time whether accesses are aligned to their
+    /// size.
     pub(super) fn tests_alignment(&self) -> bool {
         self.shared.table.is_none() && self.capabilities().wide_accesses()
     }
@@ -346,26 +346,26 @@ impl Context {
         self.shared.max_workgroups_per_axis
     }
 
-    /// The most workgroups of a draw that shares a dispatch with other draws: [`SMALL`]. A larger draw
-    /// has a dispatch of its own, and the pipelines of its topology.
+    /// The largest number of workgroups of a draw that shares a dispatch with other draws: [`SMALL`]. A
+    /// larger draw has its own dispatch, and pipelines for its topology.
     pub(super) fn max_shared_workgroups(&self) -> u32 {
         self.shared.max_shared_workgroups
     }
 
-    /// The most entries of a dispatch of geometry shaders: [`MAX_ENTRIES`].
+    /// The largest number of entries of a dispatch of geometry shaders: [`MAX_ENTRIES`].
     pub(super) fn max_entries(&self) -> u64 {
         self.shared.max_entries
     }
 
-    /// Whether shaders are [optimized](crate::lower::Lowered::specialized) before the driver compiles
-    /// them: true.
+    /// Whether shaders are [optimized](crate::lower::Lowered::specialized) before the driver compiles them.
+    /// The default is true.
     pub fn optimizes_shaders(&self) -> bool {
         self.shared.optimizes_shaders
     }
 
-    /// Sets whether shaders are optimized, for all pipelines and [`Kernels`](super::Kernels) that are made
-    /// from then on. What they capture is the same. Without it drivers take longer to compile them, and some
-    /// make slower code of them. It is for whoever suspects the optimizer, to rule it out.
+    /// Sets whether shaders are optimized, for all pipelines and [`Kernels`](super::Kernels) that are created
+    /// afterwards. They capture the same without it, but drivers take longer to compile them, and some
+    /// generate slower code. Use it to rule out a fault of the optimizer.
     pub fn set_optimizes_shaders(&mut self, optimizes: bool) {
         Arc::make_mut(&mut self.shared).optimizes_shaders = optimizes;
     }
@@ -410,7 +410,7 @@ impl Context {
         })
     }
 
-    /// The usage that a capture buffer needs for that backend.
+    /// The usage that a capture buffer needs for a backend.
     pub fn capture_buffer_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
         match backend {
             Backend::Native => vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT,
@@ -418,7 +418,7 @@ impl Context {
         }
     }
 
-    /// The usage that a vertex buffer needs for that backend.
+    /// The usage that a vertex buffer needs for a backend.
     pub fn vertex_buffer_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
         match backend {
             Backend::Native | Backend::Vertex => vk::BufferUsageFlags::VERTEX_BUFFER,
@@ -426,7 +426,7 @@ impl Context {
         }
     }
 
-    /// The usage that an index buffer needs for that backend.
+    /// The usage that an index buffer needs for a backend.
     pub fn index_buffer_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
         match backend {
             Backend::Native | Backend::Vertex => vk::BufferUsageFlags::INDEX_BUFFER,
@@ -434,8 +434,7 @@ impl Context {
         }
     }
 
-    /// The usage that a buffer of indirect arguments, draw counts or predicates needs for that
-    /// backend.
+    /// The usage that a buffer of indirect arguments, draw counts or predicates needs for a backend.
     pub fn indirect_buffer_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
         match backend {
             Backend::Native | Backend::Vertex => vk::BufferUsageFlags::INDIRECT_BUFFER,
@@ -443,8 +442,8 @@ impl Context {
         }
     }
 
-    /// The usage that a counter buffer needs for that backend, including for draws that read their
-    /// vertex count from the counter.
+    /// The usage that a counter buffer needs for a backend, including for draws that read their vertex count
+    /// from the counter.
     pub fn counter_buffer_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
         use vk::BufferUsageFlags as Usage;
         match backend {
@@ -463,15 +462,14 @@ impl Context {
         self.shader_usage(Backend::Compute)
     }
 
-    /// The usage that the buffer needs into which
-    /// [`Kernels::write_draw_commands`](super::Kernels::write_draw_commands) writes.
+    /// The usage that a buffer needs as the destination of
+    /// [`Kernels::write_draw_commands`](super::Kernels::write_draw_commands).
     pub fn draw_command_usage(&self) -> vk::BufferUsageFlags {
         self.shader_usage(Backend::Compute) | vk::BufferUsageFlags::INDIRECT_BUFFER
     }
 
-    /// The stages and accesses with which that backend reads index buffers, indirect arguments,
-    /// predicates and counters that the GPU wrote. That includes the counters that a capture
-    /// resumes from.
+    /// The stages and accesses with which a backend reads index buffers, indirect arguments, predicates and
+    /// counters that the GPU wrote, including the counters that a capture resumes from.
     pub const fn argument_scope(backend: Backend) -> (vk::PipelineStageFlags, vk::AccessFlags) {
         use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
         let stages = Stage::DRAW_INDIRECT.as_raw() | Stage::VERTEX_INPUT.as_raw();
@@ -488,7 +486,7 @@ impl Context {
         }
     }
 
-    /// The stage and accesses with which that backend writes its capture buffers and counters.
+    /// The stage and accesses with which a backend writes its capture buffers and counters.
     ///
     /// Before a capture the application must make earlier writes to them available and visible to
     /// this scope, and order earlier reads before it, as before `vkCmdBeginTransformFeedbackEXT`.

@@ -1,4 +1,4 @@
-//! A device and its context in one step, for an application that has no other use for the steps between.
+//! Creates a device and its context in one step, for applications that do not need the single steps.
 
 use ash::vk;
 
@@ -6,9 +6,9 @@ use super::{Capabilities, Context, CreateInfoAdditions, RuntimeError, required_f
 use crate::lower::Backend;
 
 impl Context {
-    /// Creates a device with all that captures need beside what `info` contains, and its context:
-    /// [`Capabilities::query`], [`required_features`], [`RequiredFeatures::add_to`],
-    /// `vkCreateDevice` and [`new`](Self::new). The application destroys the device.
+    /// Creates a device with `info` and everything that captures require, and its context:
+    /// [`Capabilities::query`], [`required_features`], [`RequiredFeatures::add_to`], `vkCreateDevice`
+    /// and [`new`](Self::new). The application destroys the device.
     ///
     /// `instance_api_version` is the `apiVersion` that the instance was created with.
     ///

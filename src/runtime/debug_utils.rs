@@ -19,7 +19,7 @@ impl Context {
         self.set_debug_utils_functions(functions);
     }
 
-    /// Names an object. A failure leaves the object without a name.
+    /// Names an object. On failure the object stays without a name.
     pub(super) fn name<T: vk::Handle>(&self, object: T, name: &str) {
         let Some(functions) = self.debug_utils() else { return };
         let Ok(name) = CString::new(name) else { return };

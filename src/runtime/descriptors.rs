@@ -1,5 +1,4 @@
-//! The descriptor plan: which storage buffers a recording reaches, and the descriptor sets for
-//! them.
+//! The descriptor plan: the storage buffers that a recording accesses, and the descriptor sets for them.
 //!
 //! A [`Table`] assigns descriptors to windows, which are ranges of buffers. The address of a byte
 //! in a window has the number of the window, counted from 1, in its upper 32 bits, and the offset
@@ -12,8 +11,8 @@
 //! | binding 0, the others | [`Purpose::Read`] | [`Purpose::Read`] | [`Purpose::Read`] |
 //! | binding 1 | [`Purpose::Capture`] | [`Purpose::State`], then [`Purpose::Capture`] | [`Purpose::State`] |
 //!
-//! So a set names no kind of buffer that its user does not access. That matters because
-//! synchronization validation takes every named range as accessed.
+//! A set therefore contains no kind of buffer that its user does not access. Otherwise synchronization
+//! validation would report accesses that do not happen, because it takes every range in a set as accessed.
 //!
 //! Windows are assigned when draws are recorded ([`Table::assign`]), because only then all ranges
 //! are known. Until then addresses are provisional: they contain the number of a range in place of
@@ -44,8 +43,8 @@ use super::recorder::BufferRange;
 use super::{ArenaAccess, Context, RuntimeError};
 use crate::lower::ResourcePlan;
 
-/// The fewest storage buffers that suffice: both parts of the arena, one capture buffer, and one
-/// more.
+/// The smallest number of storage buffers that suffices: both parts of the arena, one capture buffer, and
+/// one more.
 pub(super) const MIN_STORAGE_BUFFERS: u32 = 4;
 
 /// Windows begin at multiples of the largest access, also on devices with a smaller alignment: an
@@ -84,7 +83,7 @@ pub(super) struct TableLimits {
     pub(super) alignment: u64,
 }
 
-/// The buffers that a recording reaches.
+/// The buffers that a recording accesses, and the windows that are assigned to them.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     upload: Window,
@@ -99,12 +98,12 @@ pub(super) struct Table {
     spans: [Vec<Window>; 3],
     /// The assigned windows by [`Purpose`]; the window of the arena is the first.
     windows: [Vec<Window>; 3],
-    /// Whether windows also cover bytes that no range contains.
+    /// Whether windows also cover bytes outside of all ranges.
     hold_more: bool,
 }
 
-/// The sets that were made last, by [`User`], with their contents: draws that reach the same
-/// windows share a set.
+/// The last descriptor sets by [`User`], with their contents: draws that access the same windows share a
+/// set.
 #[derive(Debug, Default)]
 pub(super) struct LastSets {
     sets: [Option<(vk::DescriptorSet, Bindings)>; 4],
@@ -128,7 +127,7 @@ type Bindings = [Vec<Window>; 2];
 /// window.
 const PROVISIONAL: u32 = 1 << 31;
 
-/// The address of a byte in a window.
+/// The address of a byte at `offset` in a window.
 const fn address(window: u32, offset: u64) -> u64 {
     (window as u64 + 1) << 32 | offset
 }
@@ -181,7 +180,7 @@ impl TableLimits {
 }
 
 impl Table {
-    /// Forgets all buffers.
+    /// Removes all buffers, for a new recording.
     pub(super) fn restart(&mut self) {
         let Self { mut ranges, mut numbers, mut used, .. } = std::mem::take(self);
         ranges.clear();
@@ -207,7 +206,8 @@ impl Table {
         what: fmt::Arguments<'_>,
         (buffer, offset, size): BufferRange,
     ) -> Result<u64, RuntimeError> {
-        // Nothing is accessed there. The address must not be 0, which means that nothing is bound.
+        // Nothing is accessed in an empty range. Its address must still not be 0, which means that nothing
+        // is bound.
         if size == 0 {
             return Ok(limits.first_address(purpose));
         }
@@ -303,8 +303,8 @@ impl Table {
         range.map_or(address, |start| start + (address & u64::from(u32::MAX)))
     }
 
-    /// Whether windows that captures write overlap windows that they read. If so, synchronization
-    /// validation takes one capture as accessing what another one writes.
+    /// Whether windows that captures write overlap windows that captures read. Then synchronization
+    /// validation assumes that captures read what other captures write.
     pub(super) fn captures_overlap(&self) -> bool {
         let [read, _, captured] = &self.windows;
         captured.iter().any(|window| read.iter().any(|other| window.overlaps(other)))
@@ -315,14 +315,14 @@ impl Table {
         self.hold_more || self.captures_overlap()
     }
 
-    /// Whether a set for fused captures can contain everything.
+    /// Whether a set for fused captures has room for all windows.
     pub(super) fn fits_fused(&self, limits: &TableLimits) -> bool {
         let [_, state, captured] = &self.windows;
         !self.is_scarce() && state.len() + captured.len() <= limits.writes as usize
     }
 
-    /// The address for fused captures that corresponds to an address for captures, in a window of
-    /// [`Purpose::Capture`].
+    /// The address for fused captures of a byte in a window of [`Purpose::Capture`], from its address for
+    /// other captures.
     pub(super) fn behind_state(&self, address: u64) -> u64 {
         let [_, state, _] = &self.windows;
         address + ((state.len() as u64) << 32)
@@ -335,7 +335,7 @@ impl Table {
         match user {
             User::Kernels => [[of(Purpose::State), of(Purpose::Read)].concat(), of(Purpose::State)],
             User::CapturesBySetup | User::DirectCaptures | User::FusedCaptures => {
-                // Scratch memory. Only captures by setup read it as such: otherwise upload memory
+                // Scratch memory. Captures that a setup kernel placed read it; for the others upload memory
                 // takes its place.
                 let first = match user {
                     User::CapturesBySetup => self.scratch,
@@ -402,16 +402,16 @@ impl LastSets {
         Ok(set)
     }
 
-    /// Forgets the sets, because the arena was reset.
+    /// Removes the sets, because the arena was reset.
     pub(super) fn clear(&mut self) {
         *self = Self::default();
     }
 }
 
-/// The commands that a descriptor set is for.
+/// The commands that use a descriptor set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum User {
-    /// Captures whose draws a setup kernel wrote into the scratch memory.
+    /// Captures whose draws the setup kernel wrote to the scratch memory.
     CapturesBySetup,
     /// Captures of direct draws.
     DirectCaptures,
@@ -420,8 +420,8 @@ pub(super) enum User {
     Kernels,
 }
 
-/// Returns the number of the span that contains `window`. Extends a span or adds one if necessary,
-/// up to `most` spans.
+/// The number of the span that contains `window`. Extends a span or adds one if necessary, up to `most`
+/// spans.
 fn span(spans: &mut Vec<Window>, most: usize, max_range: u64, window: Window) -> Option<usize> {
     let holds =
         |span: &Window| span.buffer == window.buffer && span.union(window).size() <= max_range;

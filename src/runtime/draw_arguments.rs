@@ -119,15 +119,15 @@ impl Kernels {
         }
     }
 
-    /// As [`write_draw_commands`](Self::write_draw_commands), for draws that are not known yet: they
-    /// are [added](LateDraws::push) until the command buffer is submitted. So a render pass can be
-    /// recorded in which draws need arguments that must be computed before the pass.
+    /// Like [`write_draw_commands`](Self::write_draw_commands), for draws that are not known yet: they
+    /// can be [added](LateDraws::push) until the command buffer is submitted. This allows recording a
+    /// render pass whose draws need arguments that must be computed before the pass.
     ///
     /// The function takes 16 bytes of upload memory from `arena`.
     ///
     /// # Errors
-    /// Those of `write_draw_commands` that do not come from a draw; [`RuntimeError::FeatureNotEnabled`]
-    /// under the descriptor plan, where the buffers must be known.
+    /// Those errors of `write_draw_commands` that do not concern a single draw;
+    /// [`RuntimeError::FeatureNotEnabled`] under the descriptor plan, where all buffers must be known.
     ///
     /// # Safety
     /// As `write_draw_commands`.
@@ -159,8 +159,7 @@ impl Kernels {
 /// The workgroups of a kernel whose draws are added later.
 const LATE_WORKGROUPS: u64 = 16;
 
-/// The draws that a list has room for when the first is added. The room doubles where it is too
-/// small.
+/// The number of draws that the first allocation has room for. The room doubles whenever it is full.
 const FIRST_LATE_DRAWS: usize = 16;
 
 /// Draws that are added to a kernel after it was recorded
@@ -170,21 +169,21 @@ pub struct LateDraws {
     /// A [`DrawArguments`] in upload memory.
     parameters: Suballocation,
     draws: Vec<CountedDraw>,
-    /// Upload memory for draws, and how many it holds.
+    /// Upload memory for draws, and the number of draws that fit.
     memory: Option<(Suballocation, usize)>,
 }
 
 impl LateDraws {
-    /// Adds a draw: the kernel writes the command at the offset of `commands`, whose stride is
-    /// ignored. The function takes 32 bytes of upload memory per draw, and as much again where
-    /// memory must be replaced by more of it.
+    /// Adds a draw: the kernel writes its command at the offset of `commands`; the stride of `commands`
+    /// is ignored. The function takes 32 bytes of upload memory per draw, and again as much whenever
+    /// the memory is replaced by a larger one.
     ///
     /// # Errors
-    /// Those of [`Kernels::write_draw_commands`] that come from a draw, and
-    /// [`RuntimeError::ArenaFull`]. The draw is not added in case of an error.
+    /// Those errors of [`Kernels::write_draw_commands`] that concern a single draw, and
+    /// [`RuntimeError::ArenaFull`]. In case of an error the draw is not added.
     ///
     /// # Safety
-    /// As `write_draw_commands`, of which `ctx` and `arena` were the arguments; the arena was not
+    /// As `write_draw_commands`, which was called with the same `ctx` and `arena`; the arena was not
     /// reset since. The command buffer is not pending execution.
     pub unsafe fn push<'a>(
         &mut self,

@@ -19,7 +19,7 @@ pub enum RuntimeError {
     Vulkan {
         /// The command.
         call: &'static str,
-        /// What it returned.
+        /// Its result.
         result: vk::Result,
     },
     /// An instance below Vulkan 1.1 without `VK_KHR_get_physical_device_properties2`.
@@ -33,8 +33,7 @@ pub enum RuntimeError {
         /// Version of the instance or of the device, whichever is lower.
         api_version: u32,
     },
-    /// The device was created without something that [`RequiredFeatures`](super::RequiredFeatures)
-    /// asked for.
+    /// The device was created without a feature of [`RequiredFeatures`](super::RequiredFeatures).
     #[error("the device has no {function}: was it created with {needs} enabled?")]
     MissingFunction {
         /// The command that could not be loaded.
@@ -48,7 +47,7 @@ pub enum RuntimeError {
     /// A feature that the pipeline needs was not enabled.
     #[error("{what} needs the feature {feature}, which the device was created without")]
     FeatureNotEnabled {
-        /// What needs it.
+        /// What requires the feature.
         what: String,
         /// The feature.
         feature: &'static str,
@@ -56,7 +55,7 @@ pub enum RuntimeError {
     /// A property of the device says that it does not support the command.
     #[error("{what} needs {property}, which the device does not have")]
     MissingProperty {
-        /// What needs it.
+        /// What requires the property.
         what: String,
         /// The property.
         property: &'static str,
@@ -185,7 +184,7 @@ pub enum RuntimeError {
     /// which do not tell sizes.
     #[error("the size of {what} is VK_WHOLE_SIZE: captures need it in bytes")]
     WholeSize {
-        /// Which range.
+        /// The name of the range.
         what: String,
     },
     /// A range ends in the middle of a dword, and the buffer does not contain the rest of the
@@ -196,7 +195,7 @@ pub enum RuntimeError {
          dwords, so the buffer needs a size that is a multiple of 4 bytes"
     )]
     PartialDword {
-        /// Which range.
+        /// The name of the range.
         what: String,
         /// The end of the range in the buffer, in bytes.
         end: u64,
@@ -231,7 +230,7 @@ pub enum RuntimeError {
     /// The stride is too small: results or indirect commands would overlap.
     #[error("the stride of {what} is {stride} bytes: each takes {size}")]
     SmallStride {
-        /// What has the stride.
+        /// The name of the array that has the stride.
         what: &'static str,
         /// The stride in bytes.
         stride: u64,
@@ -244,9 +243,8 @@ pub enum RuntimeError {
         /// The name of the buffer.
         what: String,
     },
-    /// A capture reaches more buffers than it has descriptors for. All buffers count that were
-    /// bound since [`Recorder::begin`](super::Recorder::begin), also those that no draw uses or
-    /// that were flushed.
+    /// A capture accesses more buffers than it has descriptors for. All buffers that were bound since
+    /// [`Recorder::begin`](super::Recorder::begin) count, even if no draw uses them or they were flushed.
     #[error(
         "no descriptor is left for {what}: of the {storage_buffers} descriptors of a capture, {max} are \
          for buffers with the same use (RequiredFeatures::storage_buffers, within \
@@ -288,8 +286,7 @@ pub enum RuntimeError {
         /// Number of the set.
         set: u32,
     },
-    /// Kernels disturb a descriptor set that the application bound itself and that the captures
-    /// read.
+    /// Kernels disturb a descriptor set that the application bound itself and that the shader reads.
     #[error(
         "what is recorded before the draws disturbs descriptor set {set}, which the shader reads: \
          bind it with Recorder::bind_descriptor_sets"
@@ -298,8 +295,8 @@ pub enum RuntimeError {
         /// Number of the set.
         set: u32,
     },
-    /// Descriptor sets are bound at numbers that the pipeline has no set layout of the application
-    /// for.
+    /// Descriptor sets are bound at set numbers for which the pipeline has no set layout of the
+    /// application.
     #[error(
         "{count} descriptor sets are bound from number {first} on: the pipeline has {sets} set layouts of the \
          application"
@@ -320,7 +317,7 @@ pub enum RuntimeError {
         /// The limit.
         max: usize,
     },
-    /// More counters than a shader can use capture buffers.
+    /// More counters than a shader can have capture buffers.
     #[error("{count} counters are given: a shader has at most {max} capture buffers")]
     TooManyCounters {
         /// Length of the slice.
@@ -358,7 +355,7 @@ pub enum RuntimeError {
         /// Bytes of the data.
         data_size: usize,
     },
-    /// The capture was not begun, or was cleared since.
+    /// The capture was not begun, or was cleared after that.
     #[error("the capture was not begun")]
     NotBegun,
     /// The [`Recorder`](super::Recorder) of the capture was dropped without
@@ -384,7 +381,7 @@ pub enum RuntimeError {
         /// Number of the query.
         query: u32,
     },
-    /// The pipeline's record strides differ from those that the capture was begun with.
+    /// The pipeline's record strides differ from those at the begin of the capture.
     #[error(
         "the capture was begun with records of {} in buffer {buffer}, and the pipeline has {}",
         bytes(.begun),
@@ -396,10 +393,11 @@ pub enum RuntimeError {
         /// `XfbStride` in bytes of the pipeline that the capture was begun with, or `None` if that
         /// pipeline does not write to the buffer.
         begun: Option<u32>,
-        /// The same of the new pipeline.
+        /// `XfbStride` of the new pipeline.
         pipeline: Option<u32>,
     },
-    /// The pipeline captures another vertex stream to a buffer than the capture was begun with.
+    /// The pipeline captures a different vertex stream to a buffer than the pipeline at the begin of the
+    /// capture.
     #[error(
         "the capture was begun with vertex stream {begun} in buffer {buffer}, and the pipeline captures stream {pipeline}"
     )]
@@ -408,7 +406,7 @@ pub enum RuntimeError {
         buffer: usize,
         /// The vertex stream of the pipeline that the capture was begun with.
         begun: u32,
-        /// The same of the new pipeline.
+        /// The vertex stream of the new pipeline.
         pipeline: u32,
     },
     /// A query was begun for a vertex stream that does not exist.
@@ -453,7 +451,7 @@ pub enum RuntimeError {
         /// Whether [`Arena::reset`](super::Arena::reset) was ever called.
         was_reset: bool,
     },
-    /// The backend cannot capture this, or leaves it to Vulkan.
+    /// The backend does not support the operation, or leaves it to Vulkan.
     #[error("the {backend} backend does not do {what}")]
     Unsupported {
         /// The backend.
@@ -461,10 +459,10 @@ pub enum RuntimeError {
         /// The unsupported operation.
         what: &'static str,
     },
-    /// The topology of a draw has other primitives than the geometry shader takes.
+    /// The topology of a draw does not match the input primitives of the geometry shader.
     #[error("the geometry shader takes {input:?}, and the draw has topology {topology}")]
     GeometryInput {
-        /// What the shader takes.
+        /// The input primitives of the shader.
         input: GeometryInput,
         /// The topology of the draw.
         topology: PrimitiveTopology,
@@ -474,19 +472,19 @@ pub enum RuntimeError {
         "a draw with a geometry shader has {primitives} primitives with all its instances; at most {max} are supported"
     )]
     TooManyPrimitives {
-        /// The primitives of the draw.
+        /// The number of primitives of the draw.
         primitives: u64,
-        /// The most.
+        /// The largest supported number.
         max: u64,
     },
-    /// An indirect command draws too often with a geometry shader.
+    /// An indirect command may have too many draws for a geometry shader.
     #[error(
         "an indirect command may be {draws} draws with a geometry shader; at most {max} are supported"
     )]
     TooManyDraws {
-        /// The most draws that it may be.
+        /// The largest number of draws that the command may have.
         draws: u64,
-        /// The most.
+        /// The largest supported number.
         max: u64,
     },
     /// Primitive restart was enabled with a pipeline that was created without it.
@@ -497,7 +495,7 @@ pub enum RuntimeError {
     /// An indexed draw was recorded while no index buffer was bound.
     #[error("an indexed draw, and no index buffer is bound")]
     NoIndexBuffer,
-    /// A query was begun while another one of the same kind was active.
+    /// A query was begun while another query of the same kind was active.
     #[error("a query of that kind is active: it has to end before another begins")]
     QueryActive,
     /// Conditional rendering was begun while it was active.
@@ -506,7 +504,7 @@ pub enum RuntimeError {
     /// Conditional rendering was ended while it was not active.
     #[error("conditional rendering is not active")]
     NoConditionalRendering,
-    /// A query was ended while none of its kind was active.
+    /// A query was ended while no query of its kind was active.
     #[error("no query of that kind is active")]
     NoQuery,
     /// A compute capture was begun with the kernels of a device that was not created for the
@@ -516,11 +514,11 @@ pub enum RuntimeError {
     /// Queries are out of the range of their pool.
     #[error("{count} queries from number {first} on: the pool has {queries}")]
     QueryRange {
-        /// The first.
+        /// The first query.
         first: u32,
-        /// How many.
+        /// The number of queries.
         count: u32,
-        /// How many the pool has.
+        /// The number of queries in the pool.
         queries: u32,
     },
     /// Commands for `vkCmdDrawIndirect` were requested on a device where that command does not
@@ -541,7 +539,7 @@ pub enum RuntimeError {
     ResultsTooLong {
         /// Bytes from the first result to the end of the last.
         needed: u64,
-        /// Bytes that were given.
+        /// The length of the caller's memory in bytes.
         len: usize,
     },
     /// A query did not become available in time.
@@ -549,7 +547,7 @@ pub enum RuntimeError {
     QueryTimeout {
         /// Number of the query.
         query: u32,
-        /// The time that was waited for this query and those before it.
+        /// The time that the call waited for this query and the previous ones.
         timeout: Duration,
     },
     /// The lowered shader is inconsistent.
@@ -597,7 +595,7 @@ impl RuntimeError {
     }
 }
 
-/// For messages: how to give a full arena more room.
+/// For messages: advice on how to give a full arena more room.
 const fn room_for(needed: u64, capacity: u64, was_reset: bool) -> &'static str {
     match (needed > capacity, was_reset) {
         (true, _) => "it has to be made larger, or to grow (Arena::growing)",

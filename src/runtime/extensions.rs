@@ -1,5 +1,5 @@
-//! All `pNext` chains and extension function tables of the runtime are in this module, because
-//! `ash` changes their spelling between releases.
+//! All `pNext` chains and extension function tables of the runtime are in this module, because `ash` changes how they
+//! are spelled between releases.
 //!
 //! This file builds the chains that the runtime passes to Vulkan. `chain` reads and changes chains
 //! of an application, `query` builds the chains of queries, and `functions` loads commands.
@@ -18,7 +18,7 @@ pub(super) use self::functions::{AddressFn, DrawIndirectCountFn, TransformFeedba
 pub(super) use self::query::query;
 use crate::topology::ProvokingVertex;
 
-/// What provides the feature `bufferDeviceAddress`.
+/// Where the feature `bufferDeviceAddress` comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AddressSource {
     /// Vulkan 1.2.
@@ -83,8 +83,8 @@ pub struct VertexDivisorSupport {
     pub max: u32,
 }
 
-/// What a `VkDeviceCreateInfo` points to after [`RequiredFeatures::add_to`](super::RequiredFeatures::add_to): the
-/// extensions, and the structures of features that its own chain does not contain.
+/// Data that a `VkDeviceCreateInfo` points to after [`RequiredFeatures::add_to`](super::RequiredFeatures::add_to):
+/// the extensions, and the feature structures that its own chain does not contain.
 #[derive(Default)]
 pub struct CreateInfoAdditions {
     names: Vec<*const c_char>,
@@ -92,7 +92,7 @@ pub struct CreateInfoAdditions {
     structures: Box<Structures>,
 }
 
-// SAFETY: as ash's structures, it holds pointers and follows none.
+// SAFETY: like ash's structures, it holds pointers but does not dereference them.
 unsafe impl Send for CreateInfoAdditions {}
 // SAFETY: as above.
 unsafe impl Sync for CreateInfoAdditions {}
@@ -116,8 +116,8 @@ struct Structures {
 }
 
 impl CreateInfoAdditions {
-    /// `info` with those extensions and features enabled: in the structures of its chain that have them, otherwise in
-    /// structures before them.
+    /// Returns `info` with these extensions and features enabled: in structures of its chain if these contain them,
+    /// otherwise in structures that are put before its chain.
     ///
     /// # Safety
     /// `info` is valid, and the structures of its chain may be written.
@@ -147,8 +147,8 @@ impl CreateInfoAdditions {
         }
         macro_rules! chain {
             ($($structure:ident)*) => {
-                // What is missing is made anew: a structure that an earlier call chained points into that
-                // chain. The others may still be part of this one.
+                // Missing structures are created anew: the structure of an earlier call points into that call's
+                // chain. The other structures may still be part of this chain.
                 $(if missing.iter().any(|feature| feature.is_in(structures.$structure.s_type)) {
                     structures.$structure = Default::default();
                     info = info.push_next(&mut structures.$structure);

@@ -12,15 +12,14 @@ use crate::lower::{Backend, ResourcePlan};
 /// A member of `VkPhysicalDeviceFeatures`.
 type CoreFeature = fn(&mut vk::PhysicalDeviceFeatures) -> &mut vk::Bool32;
 
-/// The extensions and features for a set of backends: those that the backends require, and those
-/// that they can make use of.
+/// The extensions and features for a set of backends: the required ones, and optional ones.
 ///
-/// The required ones follow from the backends. The public fields are the optional ones: each is set
-/// if the device has the feature, and the application may clear it.
+/// The required ones follow from the backends. The public fields are the optional ones: each is set if the device has
+/// the feature, and the application may clear it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequiredFeatures {
     backends: Vec<Backend>,
-    /// Which of the address functions to load, if a backend needs addresses.
+    /// Which of the address functions to load, if a backend uses device addresses.
     address_source: Option<AddressSource>,
     descriptors: bool,
     below_1_1: bool,
@@ -43,7 +42,7 @@ pub struct RequiredFeatures {
     /// `geometryShader`: for adjacency topologies on the native and vertex backends, and geometry shaders
     /// on the native backend. The compute backend does not need it.
     pub geometry_shader: bool,
-    /// `geometryStreams`: for geometry shaders on the native backend that emit to other vertex streams than 0. The
+    /// `geometryStreams`: for geometry shaders on the native backend that emit to vertex streams other than 0. The
     /// compute backend does not need it.
     pub geometry_streams: bool,
     /// `shaderDrawParameters`: for shaders that use `BaseVertex`, `BaseInstance` or `DrawIndex` on
@@ -63,10 +62,9 @@ pub struct RequiredFeatures {
     /// `drawIndirectCount` of Vulkan 1.2 itself, on a device without the extension, must set this
     /// field.
     pub draw_indirect_count: bool,
-    /// `shaderInt64`: for [`Capabilities::int64_accesses`] of the compute backend, which does not
-    /// need it.
+    /// `shaderInt64`: for [`Capabilities::int64_accesses`] of the compute backend. The backend also works without it.
     pub shader_int64: bool,
-    /// `storageBuffer8BitAccess` and `shaderInt8`: for index buffers that end within a dword. Without them
+    /// `storageBuffer8BitAccess` and `shaderInt8`: for index buffers that end within a dword. Without these features
     /// the compute backend reads the whole dword, which the buffer then has to contain.
     pub byte_loads: bool,
     /// The number of storage buffers that a compute capture can reach under the descriptor plan, 4
@@ -142,12 +140,12 @@ impl RequiredFeatures {
         &self.backends
     }
 
-    /// Whether `backend` is one of the backends.
+    /// Whether `backend` is included.
     pub fn has(&self, backend: Backend) -> bool {
         self.backends.contains(&backend)
     }
 
-    /// What provides `bufferDeviceAddress`, or `None` if it is not enabled.
+    /// Where `bufferDeviceAddress` comes from, or `None` if it is not enabled.
     pub const fn address_source(&self) -> Option<AddressSource> {
         self.address_source
     }
@@ -157,8 +155,7 @@ impl RequiredFeatures {
         self.descriptors
     }
 
-    /// The instance extensions that the device extensions depend on. They are needed for an
-    /// instance below Vulkan 1.1.
+    /// The instance extensions that the device extensions depend on, for an instance below Vulkan 1.1.
     pub fn instance_extensions(api_version: u32) -> &'static [&'static CStr] {
         if api_version >= vk::API_VERSION_1_1 {
             return &[];
@@ -216,13 +213,14 @@ impl RequiredFeatures {
         features
     }
 
-    /// The names in Vulkan of the features to enable, for an application that builds its `pNext`
-    /// chain itself. For example `bufferDeviceAddress`, which is a member of
-    /// `VkPhysicalDeviceVulkan12Features` and of `VkPhysicalDeviceBufferDeviceAddressFeatures`.
-    /// [`add_to`](Self::add_to) does all of that for the application.
+    /// The Vulkan names of the features to enable, for an application that builds its `pNext` chain itself. For example
+    /// `bufferDeviceAddress`, which is a member of `VkPhysicalDeviceVulkan12Features` and of
+    /// `VkPhysicalDeviceBufferDeviceAddressFeatures`. With [`add_to`](Self::add_to) an application does not need this
+    /// list.
     ///
-    /// An application that enables `vulkanMemoryModel` also enables `vulkanMemoryModelDeviceScope`, which is not in the
-    /// list: [VUID-RuntimeSpirv-vulkanMemoryModel-06265](https://docs.vulkan.org/spec/latest/appendices/spirvenv.html#VUID-RuntimeSpirv-vulkanMemoryModel-06265)
+    /// The list does not contain `vulkanMemoryModelDeviceScope`. An application that enables `vulkanMemoryModel` must
+    /// also enable it:
+    /// [VUID-RuntimeSpirv-vulkanMemoryModel-06265](https://docs.vulkan.org/spec/latest/appendices/spirvenv.html#VUID-RuntimeSpirv-vulkanMemoryModel-06265)
     /// forbids the scope `Device` of captures without it.
     pub fn features(&self) -> Vec<&'static str> {
         let core = self.needed_core_features().map(|(name, _)| name);
@@ -266,8 +264,7 @@ impl RequiredFeatures {
         features.into_iter().filter(|(needed, _)| *needed).map(|(_, feature)| feature).collect()
     }
 
-    /// Extends `info`, with which the application creates its device, by the required extensions
-    /// and features.
+    /// Adds the required extensions and features to `info`, with which the application creates its device.
     ///
     /// `info` contains the application's own queues, extensions, features and `pNext` chain. The
     /// required extensions are added to its extensions. A required feature is set in the structure
@@ -310,8 +307,8 @@ impl RequiredFeatures {
         all.sort_unstable();
         all.dedup();
         let mut chained = self.chained_features();
-        // Captures and kernels have barriers and atomics of the scope Device. A device with the Vulkan memory model allows
-        // them with a feature of its own alone, in modules of any memory model (VUID-RuntimeSpirv-vulkanMemoryModel-06265).
+        // Captures and kernels have barriers and atomics with the scope Device. If the Vulkan memory model is enabled,
+        // this scope needs another feature, in modules of any memory model (VUID-RuntimeSpirv-vulkanMemoryModel-06265).
         // SAFETY: the caller's contract.
         let has_memory_model = unsafe { ChainedFeature::VulkanMemoryModel.is_enabled(info.p_next) };
         if self.memory_model_device_scope && has_memory_model {
@@ -322,7 +319,7 @@ impl RequiredFeatures {
         unsafe { additions.add_to(info, &all, &core, &chained) }
     }
 
-    /// Calls `f`, which is to create the device, with what [`add_to`](Self::add_to) makes of `info`.
+    /// Calls `f`, which creates the device, with the result of [`add_to`](Self::add_to) for `info`.
     ///
     /// ```no_run
     /// # use ash::vk;
@@ -437,8 +434,8 @@ mod tests {
         assert!(!required.extensions().contains(&khr::draw_indirect_count::NAME));
     }
 
-    /// What a device would be created with: extensions, core features, and the types of the
-    /// structures in the chain.
+    /// What a device would be created with: the extensions, the core features, and the types of the structures in the
+    /// chain.
     fn created(
         required: &RequiredFeatures,
         info: vk::DeviceCreateInfo<'_>,
@@ -522,8 +519,8 @@ mod tests {
         assert_eq!(all, [vk::TRUE; 7]);
     }
 
-    /// A structure that ash does not have. A chain must not have the structures of extensions beside
-    /// it.
+    /// ash does not have this structure. A chain with it must not contain the structures of the extensions that it
+    /// replaces.
     #[test]
     fn features_of_vulkan_1_4_are_set_in_its_structure() {
         #[repr(C)]
@@ -549,7 +546,7 @@ mod tests {
         assert_eq!(set, [11, 12]);
     }
 
-    /// With the Vulkan memory model the scope Device is a feature of its own.
+    /// With the Vulkan memory model, the scope Device needs a feature of its own.
     #[test]
     fn the_memory_model_of_the_application_gets_the_scope_of_the_device() {
         let scope = |caps: &Capabilities, model: bool| {

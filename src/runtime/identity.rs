@@ -1,5 +1,5 @@
-//! Which device and which driver it is. Only [workarounds](super::workarounds) and [tunings](super::tunings)
-//! depend on that.
+//! Identifies a device and its driver. Only [workarounds](super::workarounds) and [tunings](super::tunings)
+//! depend on it.
 
 #![forbid(unsafe_code)]
 

@@ -22,7 +22,7 @@ pub(super) struct Placing<'j, 'a> {
 }
 
 impl Placing<'_, '_> {
-    /// Translates an address to the one that shaders use.
+    /// Translates an address to the address that shaders use.
     pub(super) fn resolve(&self, address: Address) -> Address {
         resolve(self.ctx, self.table, address)
     }
@@ -85,10 +85,10 @@ impl<'a> Job<'a> {
         unsafe { address(self.ctx, &mut self.table, purpose, what, range) }.map(split)
     }
 
-    /// Records the kernel between two barriers: one orders it after all earlier captures, kernels
-    /// and transfers, `behind` comes after it. `place` writes what the kernel reads, at most
-    /// `upload` bytes, and returns the memory of the parameters, as the function does. `reached` are
-    /// all addresses that the kernel accesses.
+    /// Records the kernel between two barriers: the first orders the kernel after all earlier
+    /// captures, kernels and transfers, the second is `behind`. `place` writes the kernel's data, at
+    /// most `upload` bytes, and returns the memory of its parameters, which this function also
+    /// returns. `reached` are all addresses that the kernel accesses.
     ///
     /// # Errors
     /// [`RuntimeError::DispatchTooLarge`], and those of [`Kernels::prepare`] and

@@ -12,11 +12,11 @@ use super::{Context, RuntimeError};
 use crate::lower::Backend;
 use crate::lower::kernel::{self, KERNEL_CONSTANTS_SIZE, Kernel};
 
-/// The pipelines of the [kernels](Kernel). A device without the compute backend has none, because
-/// the other backends need none.
+/// The pipelines of the [kernels](Kernel). Only the compute backend uses kernels, so there are no
+/// pipelines on a device without it.
 ///
-/// Each is created when a recording first needs it, which takes as long as the driver's compiler
-/// does, or by [`prepare`](Self::prepare). Clones share the pipelines.
+/// Each pipeline is created by [`prepare`](Self::prepare) or when a recording first needs it, and
+/// then the recording waits for the driver's compiler. Clones share the pipelines.
 #[derive(Debug, Clone)]
 pub struct Kernels {
     pipelines: Option<Arc<Pipelines>>,
@@ -31,8 +31,8 @@ pub(super) struct Pipelines {
 }
 
 impl Kernels {
-    /// Creates the layout of the pipelines; nothing if the device was not created for the compute
-    /// backend.
+    /// Creates the layout of the pipelines, or nothing if the device was not created for the
+    /// compute backend.
     ///
     /// # Errors
     /// A failed command, or [`RuntimeError::Limit`].
@@ -53,8 +53,8 @@ impl Kernels {
     }
 
     /// Creates the pipelines of kernels that do not exist yet, so that no recording waits for a
-    /// compiler. Any thread may do so while others record. Recording passes no pipeline cache: only
-    /// what is prepared goes through one.
+    /// compiler. Any thread may do so while others record. Only this function uses a pipeline
+    /// cache, recording does not.
     ///
     /// ```
     /// # use ash::vk;

@@ -6,8 +6,8 @@ use ash::vk;
 
 use super::RuntimeError;
 
-/// A pipeline that may not exist yet. Any thread may create it: others that need it meanwhile wait,
-/// and afterwards nobody takes a lock.
+/// A pipeline that may not exist yet. Any thread may create it while the others that need it wait.
+/// Once it exists, nobody takes a lock.
 #[derive(Debug, Default)]
 pub(super) struct LazyPipeline {
     made: OnceLock<vk::Pipeline>,
@@ -19,7 +19,7 @@ impl LazyPipeline {
     /// Returns the pipeline, and creates it if it does not exist.
     ///
     /// # Errors
-    /// That of `make`. It is not stored: the next call tries again.
+    /// The error of `make`. It is not stored: the next call tries again.
     pub(super) fn get_or_make(
         &self,
         make: impl FnOnce() -> Result<vk::Pipeline, RuntimeError>,
@@ -27,7 +27,7 @@ impl LazyPipeline {
         if let Some(made) = self.made.get() {
             return Ok(*made);
         }
-        // A panic leaves no pipeline behind.
+        // If creation panicked, there is no pipeline, and the next call tries again.
         let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(made) = self.made.get() {
             return Ok(*made);

@@ -45,7 +45,7 @@ pub struct AllocationRequest<'a> {
 }
 
 impl<'a> AllocationRequest<'a> {
-    /// A request without a device address, for whoever tests an allocator.
+    /// A request without a device address, for tests of an allocator.
     pub const fn new(
         name: &'a str,
         requirements: vk::MemoryRequirements,
@@ -72,7 +72,7 @@ pub struct Allocation {
     pub mapped: Option<NonNull<u8>>,
     /// Whether the memory type is `HOST_COHERENT`.
     pub coherent: bool,
-    /// Whatever the allocator needs to free it.
+    /// Data that the allocator needs to free the memory.
     pub backing: Box<dyn Any + Send + Sync>,
 }
 
@@ -284,7 +284,7 @@ impl Buffer {
         // Shaders load parameters 16 bytes at a time.
         requirements.alignment = requirements.alignment.max(ALIGNMENT);
         if desc.location == MemoryLocation::Readback {
-            // Invalidation applies to whole atoms, which must belong to this buffer alone.
+            // Invalidation covers whole atoms, which must belong to this buffer alone.
             let atom = ctx.capabilities().limits.non_coherent_atom.max(1);
             requirements.alignment = requirements.alignment.max(atom);
             let size = requirements.size;

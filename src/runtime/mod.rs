@@ -10,40 +10,39 @@
 //!
 //! * [`Capabilities`] contains the result of all queries of a physical device. [`Unavailable`]
 //!   lists the reasons why a backend is not available.
-//! * [`RequiredFeatures`] is what the application enables when it creates its device. The device,
-//!   its queues and its memory stay the application's.
+//! * [`RequiredFeatures`] is what the application must enable when it creates its device. The application owns the
+//!   device, its queues and its memory.
 //! * [`Context`] holds the entry points of the device that captures call.
 //! * [`Pipeline`] is one lowered shader as a Vulkan pipeline with its layout.
-//! * [`Variants`] creates capture pipelines on first use, from what an application passes to its
-//!   graphics pipelines. [`vulkan`] reads Vulkan's own structures, makes set layouts visible to the
-//!   compute stage, and checks pipeline layouts against shaders.
-//! * [`Recorder`] records what `vkCmdBeginTransformFeedbackEXT` .. `vkCmdEndTransformFeedbackEXT`
-//!   would contain. If the CPU knows all vertex counts and counters, it computes while recording
-//!   where each draw writes ([`DrawCounts`](crate::counts::DrawCounts)), and the GPU only runs the
-//!   shader and stores the records. Otherwise one dispatch of a setup kernel computes that for all
-//!   draws. Draws of one capture need no barriers between them, because they write disjoint ranges.
+//! * [`Variants`] creates capture pipelines on first use, from the parameters of the application's graphics pipelines.
+//!   [`vulkan`] reads Vulkan's own structures, makes set layouts visible to the compute stage, and checks pipeline
+//!   layouts against shaders.
+//! * [`Recorder`] takes the place of `vkCmdBeginTransformFeedbackEXT`, the draws and `vkCmdEndTransformFeedbackEXT`. If
+//!   the CPU knows all vertex counts and counters, it computes during recording where each draw writes
+//!   ([`DrawCounts`](crate::counts::DrawCounts)), and the GPU only runs the shader and stores the records. Otherwise
+//!   one dispatch of a setup kernel computes that for all draws. The draws of a capture need no barriers between them,
+//!   because they write disjoint ranges.
 //! * [`Kernels`] are the pipelines of the setup kernel and the other kernels, one set per device.
 //! * [`QueryPool`] contains queries, like `VkQueryPool`.
-//! * [`Capture`] is what a recorder of the compute backend collects: the bound state, and the
-//!   draws. It borrows nothing, can be kept, and can be played into command buffers any number of
-//!   times.
+//! * [`Capture`] is what a recorder of the compute backend collects: the bound state, and the draws. It borrows
+//!   nothing, can be kept, and can be played into command buffers any number of times.
 //! * [`Arena`] contains the data of a recording that does not fit into push constants, and the
 //!   scratch memory of the kernels. [`ArenaRing`] has one arena for each frame in flight.
 //!
 //! # What the runtime never does
 //!
-//! It does not submit, wait or allocate device memory behind the caller's back: recording only records, except that the
-//! Vulkan pipelines that a draw is the first to need are created there, unless they were prepared
-//! ([`Pipeline::prepare`], [`Kernels::prepare`]). Memory comes from an [`Arena`] made ahead through a
-//! [`MemoryAllocator`], or from that allocator where the caller lets it [grow](Arena::growing), and every object has an
-//! explicit `destroy`. Barriers towards the application's own commands are recorded when it asks for them
-//! ([`Context::capture_barrier`]). Those between the kernels and the captures, and the state of the command buffer that
-//! is disturbed, are listed in [synchronization](crate::guide::synchronization).
+//! The runtime does not submit, wait or allocate device memory by itself. Recording only records commands, with one
+//! exception: it creates Vulkan pipelines that do not exist yet, unless they were prepared ([`Pipeline::prepare`],
+//! [`Kernels::prepare`]). Memory comes from an [`Arena`] that was created before through a [`MemoryAllocator`]; the
+//! arena allocates more only if the caller lets it [grow](Arena::growing). Every object has an explicit `destroy`. The
+//! application asks for barriers between captures and its own commands ([`Context::capture_barrier`]). The barriers
+//! between kernels and captures, and the command buffer state that captures disturb, are listed in
+//! [synchronization](crate::guide::synchronization).
 //!
 //! # Resources
 //!
-//! Captures by compute reach buffers by device addresses, or by descriptors where the device has none: see
-//! [resource plans](crate::guide::resource_plans).
+//! Compute captures access buffers by device addresses, or by descriptors if the device has no addresses: see [resource
+//! plans](crate::guide::resource_plans).
 
 mod arena;
 pub(crate) mod barrier;

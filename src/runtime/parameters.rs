@@ -13,8 +13,8 @@ pub struct CaptureBuffer {
     pub buffer: vk::Buffer,
     /// Bytes from the start of the buffer, a multiple of 4.
     pub offset: u64,
-    /// Bytes, at most [`MAX_BUFFER_SIZE`](crate::counts::MAX_BUFFER_SIZE). `VK_WHOLE_SIZE` is
-    /// refused, because a handle does not tell the size of its buffer.
+    /// Bytes, at most [`MAX_BUFFER_SIZE`](crate::counts::MAX_BUFFER_SIZE). `VK_WHOLE_SIZE` is an error,
+    /// because the runtime cannot query the size of a buffer.
     pub size: u64,
 }
 
@@ -124,7 +124,7 @@ impl IndexType {
     }
 }
 
-// The size fits into the bits of the flags that have it.
+// The size of an index fits into its bits of the flags.
 const _: () = {
     let mut number = 0;
     while number < IndexType::ALL.len() {
@@ -137,14 +137,14 @@ const _: () = {
 /// [`vkCmdBindIndexBuffer2`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBindIndexBuffer2.html).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexBuffer {
-    /// A buffer with the usage [`Context::index_buffer_usage`](super::Context::index_buffer_usage).
-    /// The compute backend also takes null: then every index is 0.
+    /// A buffer with the usage [`Context::index_buffer_usage`](super::Context::index_buffer_usage). The
+    /// compute backend also accepts null: then every index is 0.
     pub buffer: vk::Buffer,
     /// Bytes from the start of the buffer, a multiple of the size of an index.
     pub offset: u64,
-    /// Bytes. `VK_WHOLE_SIZE` is refused. On the compute backend indices beyond the range are 0, and
-    /// without [`byte_loads`](super::RequiredFeatures::byte_loads) shaders read whole dwords: then the
-    /// buffer must contain the range rounded up to the next multiple of 4 bytes
+    /// Bytes. `VK_WHOLE_SIZE` is an error. On the compute backend indices beyond the range are 0. Without
+    /// [`byte_loads`](super::RequiredFeatures::byte_loads) its shaders read whole dwords: then the buffer
+    /// must contain the range rounded up to the next multiple of 4 bytes
     /// ([`RuntimeError::PartialDword`](super::RuntimeError::PartialDword)). On the native backend the
     /// rules of the device apply, and the range ends at the end of the buffer.
     pub size: u64,

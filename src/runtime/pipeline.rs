@@ -73,21 +73,21 @@ pub struct PipelineDesc<'a> {
     /// Whether the largest index restarts primitives. On the compute backend draws can disable it,
     /// but cannot enable it if the pipeline was created without it.
     pub primitive_restart: bool,
-    /// Vertex input state. On the compute backend `None` is the one that the shader was lowered for. In
-    /// another one, the attributes that the shader reads must have the same formats and input rates;
-    /// bindings, offsets and strides may differ. Native and vertex backends: required. Strides must be
+    /// Vertex input state. On the compute backend, `None` stands for the state that the shader was lowered for; in any
+    /// other state the attributes that the shader reads must have the same formats and input rates, while bindings,
+    /// offsets and strides may differ. On the native and vertex backends the state is required. Strides must be
     /// multiples of the [`alignment`](crate::vertex_input::VertexFormat::alignment) of each attribute.
     pub vertex_input: Option<&'a VertexInput>,
-    /// The application's descriptor set layouts. They must include those of all sets that the
-    /// shader uses ([`Lowered::descriptor_sets`]). Each binding that the shader uses must be visible
-    /// to the stages that run: compute, or vertex and, natively, geometry:
-    /// [`SetLayoutInfo`](super::vulkan::SetLayoutInfo) creates such set layouts, and
-    /// [`PipelineLayoutDesc::check`](super::vulkan::PipelineLayoutDesc::check) reports mismatches.
+    /// The application's descriptor set layouts. They must include the layouts of all sets that the shader uses
+    /// ([`Lowered::descriptor_sets`]). Each binding that the shader uses must be visible to the stages that run:
+    /// compute, or vertex and, on the native backend, geometry. [`SetLayoutInfo`](super::vulkan::SetLayoutInfo) creates
+    /// such set layouts, and [`PipelineLayoutDesc::check`](super::vulkan::PipelineLayoutDesc::check) reports
+    /// mismatches.
     pub set_layouts: &'a [vk::DescriptorSetLayout],
-    /// Whether each draw chooses its topology, as with `VK_DYNAMIC_STATE_PRIMITIVE_TOPOLOGY`. If
-    /// not, specialisation constants restrict the shader to `topology`. If so, there are pipelines
-    /// for each topology, and dispatches that mix topologies are slower: by up to a quarter on an
-    /// NVIDIA H200, by up to half on llvmpipe. Pipelines of the native and the vertex backend always have one topology.
+    /// Whether each draw chooses its topology, as with `VK_DYNAMIC_STATE_PRIMITIVE_TOPOLOGY`. If not, specialisation
+    /// constants restrict the shader to `topology`. If so, there are pipelines for each topology, and dispatches that
+    /// mix topologies are slower: by up to a quarter on an NVIDIA H200, by up to half on llvmpipe. Pipelines of the
+    /// native and vertex backends always have a single topology.
     pub dynamic_topology: bool,
     /// Native and vertex backends: a render pass that is compatible with the draws' render pass
     /// instance; the pipeline is for subpass 0. Ignored by the compute backend. If it is null, the
@@ -95,18 +95,18 @@ pub struct PipelineDesc<'a> {
     /// rendering](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineRenderingCreateInfo.html)
     /// without attachments, which needs the feature `dynamicRendering`.
     pub render_pass: vk::RenderPass,
-    /// The draws for which [`Pipeline::new`] creates Vulkan pipelines, on the compute backend. Those for
-    /// other draws are created when a draw first needs them.
+    /// The draws for which [`Pipeline::new`] creates Vulkan pipelines, on the compute backend. Other Vulkan pipelines
+    /// are created when a draw first needs them.
     pub prepared: &'a [ExpectedDraws],
-    /// The pipeline cache for what [`Pipeline::new`] creates, or null.
+    /// The pipeline cache that [`Pipeline::new`] uses, or null.
     pub cache: vk::PipelineCache,
 }
 
 impl<'a> PipelineDesc<'a> {
-    /// Describes a pipeline for draws of every topology, with the first vertex as the provoking
-    /// one, without primitive restart, descriptor sets, render pass, expected draws and pipeline cache, on the compute
-    /// backend with the vertex input state that the shader was lowered for. On the native and the vertex backend the
-    /// topology is the triangle list, and [`vertex_input`](Self::vertex_input) has to be called.
+    /// Describes a pipeline for draws of every topology, with the first vertex as the provoking vertex, without
+    /// primitive restart, descriptor sets, render pass, expected draws and pipeline cache. On the compute backend it
+    /// has the vertex input state that the shader was lowered for. On the native and vertex backends its topology is
+    /// the triangle list, and [`vertex_input`](Self::vertex_input) must be called.
     pub const fn new(shader: &'a Lowered) -> Self {
         Self {
             shader,
@@ -141,7 +141,7 @@ impl<'a> PipelineDesc<'a> {
         vertex_input?: &'a VertexInput,
     }
 
-    /// The vertex input state, which was given here or when the shader was lowered.
+    /// The vertex input state, from this description or from lowering.
     fn described_vertex_input(&self) -> Result<&'a VertexInput, RuntimeError> {
         match (self.vertex_input, self.shader.compute()) {
             (Some(input), _) => Ok(input),
@@ -166,11 +166,11 @@ impl<'a> PipelineDesc<'a> {
         push_constant_range(self.shader)
     }
 
-    /// The values of specialisation constants for a pipeline of the vertex backend.
-    /// [`Pipeline::new`] creates its pipeline with them, and the application should create its own
-    /// with them ([`Pipeline::from_raw`]). Without them the shader makes all decisions at run time.
-    /// On the compute backend they are those for any draws without primitive restart, and whoever makes the pipeline
-    /// first [moves the descriptor set](Lowered::move_descriptor_set) of the shader behind those of its layout.
+    /// The values of specialisation constants for a pipeline of the vertex backend. [`Pipeline::new`] creates its
+    /// pipeline with them, and so should an application that creates the pipeline itself ([`Pipeline::from_raw`]).
+    /// Without them the shader makes all decisions at run time. On the compute backend the values are for any draws
+    /// without primitive restart; before such a pipeline is created, the shader's [descriptor set must be
+    /// moved](Lowered::move_descriptor_set) after the sets of its layout.
     pub fn specialization(&self, ctx: &Context) -> PipelineSpecialization {
         let topology = (!self.dynamic_topology).then_some(self.topology);
         let key = Key { topology: topology.map(PrimitiveTopology::xfb_topology), ..Key::ANY };
@@ -180,9 +180,9 @@ impl<'a> PipelineDesc<'a> {
 
 /// A pipeline with its layout. Clones refer to the same pipeline.
 ///
-/// On the compute backend it consists of several Vulkan pipelines, for draws of different kinds. Each
-/// is created when a draw is first recorded that needs it, which takes as long as the driver's
-/// compiler does: milliseconds. [`prepare`](Self::prepare) creates it ahead, in any thread.
+/// On the compute backend it consists of several Vulkan pipelines, for draws of different kinds. Each is created by
+/// [`prepare`](Self::prepare), in any thread, or when a draw that needs it is first recorded. That takes as long as the
+/// driver's compiler: milliseconds.
 #[derive(Debug, Clone)]
 pub struct Pipeline {
     shared: Arc<Shared>,
@@ -210,13 +210,13 @@ struct Shared {
     fixed_topology: Option<PrimitiveTopology>,
     provoking_vertex: ProvokingVertex,
     primitive_restart: bool,
-    /// The attributes that a capture needs vertex buffers for: on the compute backend those that
-    /// the shader reads, in slot order; on the others all attributes of the vertex input state.
+    /// The attributes for which a capture needs vertex buffers: on the compute backend those that the shader reads, in
+    /// slot order; on the other backends all attributes of the vertex input state.
     attributes: Vec<PulledAttribute>,
     workgroup_sizes: WorkgroupSizes,
     geometry: Option<LoweredGeometry>,
     stream_count: u32,
-    /// The stages of the push constants.
+    /// The stages that read the push constants.
     stages: vk::ShaderStageFlags,
     is_staged: bool,
     byte_loads: bool,
@@ -285,12 +285,12 @@ impl Pipeline {
         Ok(pipeline)
     }
 
-    /// Creates the Vulkan pipelines that these draws may need and that do not exist yet, so that no
-    /// recording waits for a compiler. Any thread may do so while others record with the pipeline.
-    /// Does nothing on the native and the vertex backend.
+    /// Creates the Vulkan pipelines that these draws may need and that do not exist yet, so that no recording waits for
+    /// a compiler. Any thread may do so while others record with the pipeline. Does nothing on the native and vertex
+    /// backends.
     ///
-    /// Recording passes no pipeline cache, because an application may destroy its own at any time:
-    /// only what is prepared goes through a cache.
+    /// Only this function uses a pipeline cache. Recording does not, because an application may destroy its cache at
+    /// any time.
     ///
     /// ```
     /// # use ash::vk;
@@ -334,7 +334,7 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Returns the `VkPipeline` that a key stands for, and creates it if it does not exist.
+    /// Returns the `VkPipeline` for a key, and creates it if it does not exist.
     ///
     /// # Errors
     /// As [`prepare`](Self::prepare).
@@ -438,7 +438,7 @@ impl Pipeline {
         Ok(Self::of(ctx, desc, objects, attributes))
     }
 
-    /// Makes a pipeline from a [checked](check) description; `attributes` need vertex buffers.
+    /// Makes a pipeline from a [checked](check) description. Captures need vertex buffers for `attributes`.
     fn of(
         ctx: &Context,
         desc: &PipelineDesc<'_>,
@@ -483,8 +483,8 @@ impl Pipeline {
         self.shared.context
     }
 
-    /// The `VkPipeline` of the native or the vertex backend; a null handle on the compute backend,
-    /// whose Vulkan pipelines are created later.
+    /// The `VkPipeline` of the native or vertex backend; a null handle on the compute backend, whose Vulkan pipelines
+    /// are created later.
     pub fn raw(&self) -> vk::Pipeline {
         match self.shared.objects.raw {
             Raw::Graphics(raw) | Raw::Foreign(raw) => raw,
@@ -492,7 +492,7 @@ impl Pipeline {
         }
     }
 
-    /// Whether two are clones of each other.
+    /// Whether both are clones of the same pipeline.
     pub(super) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
@@ -525,8 +525,8 @@ impl Pipeline {
         !self.layout().outputs.is_empty()
     }
 
-    /// The number of vertex streams up to the last one that the shader emits to or captures, 1 to 4: 1 without a
-    /// geometry shader.
+    /// The number of vertex streams: one more than the last stream that the shader emits to or captures, 1 to 4.
+    /// Without a geometry shader it is 1.
     pub fn stream_count(&self) -> u32 {
         self.shared.stream_count
     }
@@ -546,8 +546,8 @@ impl Pipeline {
         self.shared.primitive_restart
     }
 
-    /// Bytes of upload memory in the [`Arena`](super::Arena) that the attributes take, once per
-    /// capture with this pipeline and once more each time vertex buffers are bound.
+    /// Bytes of upload memory that the attributes take in the [`Arena`](super::Arena): once per capture with this
+    /// pipeline, and once more each time vertex buffers are bound.
     pub fn attribute_bytes(&self) -> u64 {
         let beyond = match self.shared.backend {
             Backend::Native | Backend::Vertex => 0,
@@ -572,12 +572,12 @@ impl Pipeline {
         &self.shared.attributes
     }
 
-    /// What the geometry shader declares, if one is captured.
+    /// The input and output primitives of the geometry shader, if one is captured.
     pub(super) fn geometry(&self) -> Option<LoweredGeometry> {
         self.shared.geometry
     }
 
-    /// The stages of the push constants.
+    /// The stages that read the push constants.
     pub(super) fn stages(&self) -> vk::ShaderStageFlags {
         self.shared.stages
     }
@@ -592,7 +592,7 @@ impl Pipeline {
         self.shared.byte_loads
     }
 
-    /// Whether workgroups collect records in shared memory, where they do so.
+    /// Whether workgroups collect records in shared memory, except in pipelines that gain nothing from it.
     pub(super) fn is_staged(&self) -> bool {
         self.shared.is_staged
     }

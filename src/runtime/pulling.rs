@@ -1,5 +1,5 @@
-//! Vertex buffers: what attributes read from them, and the attribute descriptors that compute
-//! captures pull attributes by.
+//! Vertex buffers: the attributes that are read from them, and the attribute descriptors with which
+//! compute captures pull attributes.
 
 #![forbid(unsafe_code)]
 
@@ -11,7 +11,7 @@ use crate::lower::{Backend, LoweredAttribute};
 use crate::sysval::AttributeDescriptor;
 use crate::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexInput};
 
-/// An attribute that a compute capture reads: where it is in the elements of a binding.
+/// An attribute that a compute capture reads, and its position in the elements of a binding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PulledAttribute {
     pub(super) location: u32,
@@ -27,9 +27,9 @@ pub(super) struct PulledAttribute {
     pub(super) input_rate: InputRate,
 }
 
-/// Finds the attributes that a shader was lowered to pull in a valid vertex input state, in the
-/// order of `lowered`. It is an error if the format or input rate differs from the one that the
-/// shader was lowered for.
+/// The attributes that a shader was lowered to pull, as a valid vertex input state describes them,
+/// in the order of `lowered`. It is an error if a format or input rate differs from the one that
+/// the shader was lowered for.
 pub(super) fn resolve(
     input: &VertexInput,
     lowered: &[LoweredAttribute],
@@ -101,7 +101,7 @@ impl PulledAttribute {
     }
 }
 
-/// Checks the buffers by themselves: no binding has two buffers, and no size is `VK_WHOLE_SIZE`.
+/// Checks the buffers on their own: no binding has two buffers, and no size is `VK_WHOLE_SIZE`.
 pub(super) fn check_bound(buffers: &[VertexBuffer]) -> Result<(), RuntimeError> {
     for (i, buffer) in buffers.iter().enumerate() {
         let binding = buffer.binding;
@@ -151,8 +151,8 @@ pub(super) fn descriptors(
         }
         let address = address_of(buffer)?;
         let what = || format!("the address of vertex binding {}", a.binding);
-        // Shaders load dwords, so larger alignments that Vulkan requires of a format are not
-        // needed.
+        // Shaders load dwords, so an alignment of 4 is enough, even if Vulkan requires more for the
+        // format.
         let alignment = a.alignment.min(4);
         multiple_of(alignment, what, address.wrapping_add(a.offset.into()))?;
         let stride = buffer.stride.unwrap_or(a.stride);
@@ -197,7 +197,7 @@ pub(super) mod tests {
         }
     }
 
-    /// The same with a different attribute in binding 5.
+    /// [`input`] with a different attribute in binding 5.
     pub(crate) fn with(format: VertexFormat, stride: u32) -> VertexInput {
         let mut input = input();
         input.bindings[1].stride = stride;
@@ -205,7 +205,7 @@ pub(super) mod tests {
         input
     }
 
-    /// The attributes that a shader which reads `locations` is lowered for.
+    /// The attributes of a shader that was lowered to read `locations`.
     fn lowered(input: &VertexInput, locations: &[u32]) -> Vec<LoweredAttribute> {
         let of = |&location: &u32| {
             let (attribute, binding) = described(input, location).unwrap();

@@ -3,23 +3,23 @@
 //!
 //! # Results that the host may read at any time
 //! The host may [read results](QueryPool::results) while submissions execute, without a fence. No
-//! barrier promises in which order a host sees what a running submission writes: on an NVIDIA H200,
-//! what two fills had cleared reached it in the other order now and then. So the end of a query
-//! writes each dword of its values next to a number that is different for each end, both by one
-//! store. If the host reads the same number everywhere, before and after it reads the dwords, all
-//! belong to that end.
+//! barrier guarantees in which order a host sees the writes of a running submission: on an NVIDIA
+//! H200 the host sometimes saw the writes of two fills in the wrong order. So the end of a query
+//! writes each dword of its values together with a number, in one store; each end has a different
+//! number. If the host reads the same number everywhere, before and after it reads the dwords, all
+//! dwords belong to that end.
 //!
-//! Vulkan does not promise either that a store of 8 aligned bytes reaches the host as a whole; GPUs
-//! keep that. Where it is two stores, by descriptors and on llvmpipe, the number is stored after
+//! Vulkan also does not guarantee that a store of 8 aligned bytes reaches the host as a whole, but on
+//! GPUs it does. With descriptors and on llvmpipe it is two stores: there, the number is stored after
 //! the dword and after a barrier.
 //!
 //! # Memory
 //! ```text
-//! queries[count]    a Query: values, which kernels add to, and the result
-//! ends[count]       a dword: the number of the last end; no reset changes it
+//! queries[count]    a Query: its values, to which kernels add, and its result
+//! ends[count]       a dword: the number of the query's last end, which no reset changes
 //! ```
-//! The memory is coherent: flushing writes of the host would flush whole atoms, and overwrite what
-//! the device wrote into other queries.
+//! The memory is coherent: if it were not, flushing writes of the host would flush whole atoms, and
+//! overwrite what the device wrote to neighbouring queries.
 
 mod results;
 
@@ -91,7 +91,7 @@ const QUERY: u64 = size_of::<Query>() as u64;
 /// Bytes of the number of an end.
 const DWORD: u64 = 4;
 
-/// The location of a query in the buffer of its pool, in bytes.
+/// The position of a query in the buffer of its pool, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct QueryPlace {
     pub(super) query: u64,
@@ -162,7 +162,7 @@ impl QueryPool {
         &self.buffer
     }
 
-    /// The location of a query, which must be in range.
+    /// The position of a query, which must be in range.
     pub(super) const fn place(&self, query: u32) -> QueryPlace {
         let (query, count) = (query as u64, self.count as u64);
         QueryPlace { query: QUERY * query, ends: QUERY * count + DWORD * query }

@@ -26,7 +26,7 @@ use super::{
 /// # } }
 /// ```
 ///
-/// Dropping it frees nothing: what was allocated belongs to the buffers and arenas.
+/// Dropping it frees nothing: all memory belongs to the buffers and arenas.
 #[derive(Debug, Clone)]
 pub struct SimpleAllocator {
     context: Context,
@@ -52,8 +52,9 @@ impl SimpleAllocator {
         Self { context: context.clone(), memory }
     }
 
-    /// The first memory type with the properties that are wanted most. Vulkan lists types with
-    /// fewer properties first, so that none has properties which take a feature to be used.
+    /// The first memory type that has the most wanted of these property sets. Vulkan lists types
+    /// with fewer properties first, so the result has no properties that must be enabled by a
+    /// feature.
     fn memory_type(
         &self,
         type_bits: u32,

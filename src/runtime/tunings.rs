@@ -1,5 +1,5 @@
-//! What is done differently on some devices because it is faster there. What is captured is the same, so an entry
-//! that is wrong costs time alone. Each says which devices it is for, and why.
+//! Tunings: settings that are faster on some devices. They do not change the captured bytes, so a wrong entry
+//! only costs time. Each entry says for which devices it is, and why.
 
 #![forbid(unsafe_code)]
 
@@ -7,7 +7,7 @@ use ash::vk::{DriverId, PhysicalDeviceType};
 
 use super::DeviceIdentity;
 
-/// What a tuning changes.
+/// The setting that a tuning changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TuningEffect {
     /// Captures do not test at run time whether accesses are aligned to their size:
@@ -48,12 +48,12 @@ impl TuningEffect {
     }
 }
 
-/// Something that is faster on some devices.
+/// A setting that is faster on some devices.
 #[derive(Debug)]
 pub struct Tuning {
     /// The name of the tuning.
     pub name: &'static str,
-    /// What it changes.
+    /// The setting that it changes.
     pub effect: TuningEffect,
     /// The devices that it is for.
     pub devices: &'static str,

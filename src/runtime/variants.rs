@@ -14,20 +14,19 @@ use crate::setters::setters;
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 use crate::vertex_input::VertexInput;
 
-/// The parts of an application's graphics pipeline that a compute pipeline which captures for it
-/// depends on.
+/// The parts of an application's graphics pipeline on which a compute pipeline depends that captures for it.
 ///
 /// [`new`](Self::new) takes the members without a default, the other functions set the others.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 #[must_use]
 pub struct VariantDesc<'a> {
-    /// The shader that is captured, a vertex shader or a geometry shader, and the values of its specialisation
+    /// The shader to capture, a vertex shader or a geometry shader, and the values of its specialisation
     /// constants.
     pub shader: Shader<'a>,
-    /// The vertex shader before it, if it is a geometry shader.
+    /// The vertex shader before it, if the captured shader is a geometry shader.
     pub vertex_shader: Option<Shader<'a>>,
-    /// Vertex input state: that of the pipeline, or the dynamic state at a draw.
+    /// The vertex input state of the pipeline, or the dynamic state of a draw.
     pub vertex_input: &'a VertexInput,
     /// The set layouts of the pipeline layout. Bindings that the shader uses must be visible to the
     /// compute stage: see [`SetLayoutInfo`](super::vulkan::SetLayoutInfo).
@@ -62,7 +61,7 @@ pub enum VariantError {
 /// may be reused.
 #[derive(Debug, Default)]
 pub struct Variants {
-    /// By digest.
+    /// The slots by digest.
     slots: Mutex<HashMap<u128, Vec<Arc<Slot>>>>,
 }
 
@@ -74,7 +73,7 @@ struct Slot {
 
 #[derive(Debug, Default)]
 enum Made {
-    /// The thread that locks it creates the pipeline.
+    /// The pipeline does not exist. The thread that locks the slot creates it.
     #[default]
     Nothing,
     Pipeline(Pipeline),
@@ -82,7 +81,7 @@ enum Made {
     Forgotten,
 }
 
-/// A [`Shader`] that owns its data, without what is captured.
+/// A [`Shader`] that owns its data, without its captures.
 #[derive(Debug)]
 struct Stage {
     words: Box<[u32]>,
@@ -231,7 +230,7 @@ impl Key {
 }
 
 impl Slot {
-    /// Takes the pipeline out of the slot, if there is one.
+    /// Removes the pipeline from the slot, if there is one.
     fn forget(&self) -> Option<Pipeline> {
         match std::mem::replace(&mut *lock(&self.made), Made::Forgotten) {
             Made::Pipeline(pipeline) => Some(pipeline),

@@ -5,7 +5,7 @@
 //! | vertex input state | [`vertex_input`], [`vertex_input_descriptions`], [`dynamic_vertex_input`] |
 //! | specialisation constants | [`specialization`] |
 //! | descriptor set layouts | [`SetLayoutInfo`]: made visible to compute |
-//! | pipeline layout | [`PipelineLayoutDesc`]: held against the shader |
+//! | pipeline layout | [`PipelineLayoutDesc`]: compared with the shader |
 //! | push constant ranges | for a pipeline of its own that captures: [`sysvals_place`], [`push_constant_ranges`] |
 //! | topology, formats, index types, rates | `TryFrom` and `From` for the types of [`ash::vk`] |
 

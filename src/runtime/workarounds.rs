@@ -1,6 +1,6 @@
-//! What is done differently because of drivers' faults: what a device does not report, such as a command that
-//! does nothing. Each entry says which devices it is for, where the fault is documented, and when the entry can
-//! be removed. What is only faster on some devices is a [tuning](super::tunings). `vkxfb info` lists both for a
+//! Workarounds for faults of drivers that a device does not report, such as a command that does nothing. Each
+//! entry says for which devices it is, where the fault is documented, and when the entry can be removed.
+//! Settings that are only faster on some devices are [tunings](super::tunings). `vkxfb info` lists both for a
 //! device.
 
 #![forbid(unsafe_code)]
@@ -9,7 +9,7 @@ use ash::vk::DriverId;
 
 use super::DeviceIdentity;
 
-/// What a workaround changes. Each is a default that an application may override.
+/// The setting that a workaround changes. Each is a default that an application may override.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WorkaroundEffect {
     /// Captures whose size only the GPU knows are dispatched directly, with the largest number of
@@ -19,7 +19,7 @@ pub enum WorkaroundEffect {
     /// Captured vertices are not drawn by indirect draws:
     /// [`Context::set_indirect_draws`](super::Context::set_indirect_draws).
     NoIndirectDraws,
-    /// Shaders with side effects are captured by compute rather than by the vertex backend:
+    /// Shaders with side effects are captured by compute instead of the vertex backend:
     /// [`RequiredFeatures::choose`](super::RequiredFeatures::choose).
     SpeculativeVertices,
 }
@@ -37,20 +37,20 @@ impl WorkaroundEffect {
     }
 }
 
-/// Something that is done differently because of a fault.
+/// A setting that differs because of a fault.
 #[derive(Debug)]
 pub struct Workaround {
     /// The name of the workaround.
     pub name: &'static str,
-    /// What it changes.
+    /// The setting that it changes.
     pub effect: WorkaroundEffect,
     /// The devices that it applies to: drivers, their versions, and GPUs.
     pub devices: &'static str,
-    /// Why.
+    /// The fault.
     pub reason: &'static str,
     /// Where the problem is documented.
     pub link: &'static str,
-    /// When it can be removed.
+    /// When the workaround can be removed.
     pub removal: &'static str,
     applies: fn(&DeviceIdentity) -> bool,
 }

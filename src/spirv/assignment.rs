@@ -1,13 +1,13 @@
-//! Definite assignment: finds out what a shader has written on every path before it is read.
+//! Definite assignment: finds out which variables a shader has written on every path before they are
+//! read.
 //!
-//! Each scalar of the tracked variables is a bit. A bit is set at a place if every path to that
-//! place writes the scalar: a forward data flow analysis over the blocks of each function, with
-//! intersection as its meet. Calls add the module's variables that the called function always
-//! writes, and read the outputs that it may read before it writes them. Outputs are read where the
-//! entry point returns; those of a geometry shader, where it emits a vertex. Everything that is not
-//! understood (an index that is not constant, a pointer that is
-//! selected or passed on) counts as not written. The analysis is therefore conservative: everything
-//! that it reports as always written is always written.
+//! Each scalar of the tracked variables is a bit. A bit is set at a point of the code if every path to
+//! that point writes the scalar: a forward data flow analysis over the blocks of each function, with
+//! intersection as its meet. A call adds the module-scope variables that the called function always
+//! writes, and reads the outputs that the function may read before it writes them. Outputs are read
+//! where the entry point returns, or where a geometry shader emits a vertex. Unsupported code (an index
+//! that is not constant, a pointer that is selected or passed on) counts as not writing. The analysis
+//! is therefore conservative: everything that it reports as always written is always written.
 
 mod bits;
 mod scan;
@@ -23,32 +23,33 @@ use super::declarations::Declarations;
 use super::entry_point::{EntryPoint, reachable_functions};
 use super::{Id, Instruction, Module, Section};
 
-/// The most passes over the blocks of a function. The number needed is the nesting depth of its
-/// loops plus two. If more are needed, nothing in the function counts as written.
+/// The largest number of passes over the blocks of a function. The number needed is the nesting depth
+/// of its loops plus two. If more are needed, nothing in the function counts as written.
 const MAX_PASSES: usize = 24;
 
-/// The most bits of all blocks of a function. If more are needed, nothing in the function counts as
-/// written.
+/// The largest number of bits in all blocks of a function. If more are needed, nothing in the function
+/// counts as written.
 const MAX_BITS: usize = 1 << 28;
 
-/// The most passes over all functions. The number needed is the nesting depth of calls if callers
-/// come after what they call. If more are needed, writes of the deepest functions count as not
-/// written.
+/// The largest number of passes over all functions. The number needed is the nesting depth of calls, if
+/// callers come after the functions that they call. If more are needed, writes of the deepest functions
+/// count as not written.
 const MAX_ROUNDS: usize = 8;
 
-/// What may be used before it is written.
+/// The values that may be used before they are written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Unassigned {
-    /// Indices of the places that are not written on every path through the entry point, or to where
-    /// a geometry shader emits a vertex, or that are read before.
+    /// Indices of the places that some path through the entry point does not write (in a geometry
+    /// shader, some path to an emitted vertex), or that are read before they are written.
     pub(crate) places: Vec<usize>,
     /// `Function` and `Private` variables that may be read before they are written.
     pub(crate) variables: BTreeSet<Id>,
 }
 
 impl Unassigned {
-    /// Finds out what an entry point may leave undefined: of `places`, which are output variables
-    /// and constant indices into them, and of all variables of functions and `Private` variables.
+    /// Finds out which values an entry point may leave undefined: of `places`, which are output
+    /// variables and constant indices into them; of all variables of functions; and of `Private`
+    /// variables.
     pub(crate) fn of(
         module: &Module,
         declarations: &Declarations,
@@ -115,7 +116,7 @@ impl Unassigned {
                     }
                     event.apply(&mut state, &summaries);
                 }
-                // What a geometry shader writes after the last vertex is lost.
+                // Values that a geometry shader writes after its last vertex are lost.
                 if is_entry && block.returns && entry.model != ExecutionModel::Geometry {
                     missing.unite_without(&of_outputs, &state);
                 }
@@ -134,13 +135,13 @@ fn is_initialized(i: Instruction<'_>) -> bool {
     i.is(Op::Variable) && i.operands().len() > 3
 }
 
-/// The module's variables that each function always writes.
+/// The module-scope variables that each function always writes.
 fn summaries(functions: &[Function<'_>], globals: usize) -> FxHashMap<Id, Bits> {
     let mut summaries: FxHashMap<Id, Bits> =
         functions.iter().map(|f| (f.id, Bits::none(globals))).collect();
     for _ in 0..MAX_ROUNDS {
         let mut is_changed = false;
-        // Compilers put callers first.
+        // Compilers put callers first, so this order visits called functions first.
         for function in functions.iter().rev() {
             let at_entry = Bits::none(function.components);
             let Some(before) = function.solve(&at_entry, &summaries) else { continue };
@@ -161,15 +162,16 @@ fn summaries(functions: &[Function<'_>], globals: usize) -> FxHashMap<Id, Bits> 
     summaries
 }
 
-/// The outputs that each function may read before it writes them, itself or in functions that it calls.
+/// The outputs that each function may read before it writes them, in its own code or in functions that
+/// it calls.
 fn exposed(
     functions: &[Function<'_>],
     globals: usize,
     outputs: &Bits,
     summaries: &FxHashMap<Id, Bits>,
 ) -> FxHashMap<Id, Bits> {
-    // Most shaders read no output. Of functions that may, everything counts until it is found out that
-    // less is read, so that it does not matter when the search ends.
+    // Most shaders read no output. For functions that may, the analysis starts with all outputs and
+    // removes those that are not read, so it may stop at any time.
     let mut callers: FxHashMap<Id, Vec<Id>> = FxHashMap::default();
     let mut open = Vec::new();
     for function in functions {
@@ -231,7 +233,7 @@ fn exposed(
 }
 
 impl Function<'_> {
-    /// What is written before each block, or `None` if the analysis takes too long.
+    /// The components that are written before each block, or `None` if the analysis takes too long.
     fn solve(&self, at_entry: &Bits, summaries: &FxHashMap<Id, Bits>) -> Option<Vec<Bits>> {
         if self.blocks.len().saturating_mul(self.components) > MAX_BITS {
             return None;
@@ -245,8 +247,8 @@ impl Function<'_> {
                 written
             })
             .collect();
-        // Starts with everything, until a path is found that does not write it. Unreachable blocks
-        // keep everything.
+        // Starts with all components written, and removes those that some path does not write.
+        // Unreachable blocks keep all components.
         let mut before = vec![Bits::all(self.components); self.blocks.len()];
         before.first_mut()?.clone_from(at_entry);
         for _ in 0..MAX_PASSES {
@@ -268,7 +270,7 @@ impl Function<'_> {
 }
 
 impl Event {
-    /// Adds what the event writes.
+    /// Adds the components that the event writes.
     fn apply(&self, state: &mut Bits, summaries: &FxHashMap<Id, Bits>) {
         match self {
             Self::Write(components) => state.insert(components.clone()),

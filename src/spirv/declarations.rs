@@ -5,11 +5,11 @@ use spirv::{Decoration, Op, StorageClass};
 
 use super::{Id, Instruction, Module, Section, read_string};
 
-/// The most levels of nested types: the specification's universal limit for structures. Deeper
+/// The largest depth of nested types: the specification's universal limit for structures. Deeper
 /// types count as unknown, so that walks over types may be recursive.
 const MAX_TYPE_DEPTH: u32 = 255;
 
-/// A type, as far as captures need it.
+/// A type, with the details that captures need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Type {
     /// `OpTypeInt`
@@ -291,7 +291,7 @@ impl Declarations {
         Some(ty)
     }
 
-    /// The type of the elements of an array, or of arrays in it; any other type itself.
+    /// The element type of an array, or of the innermost of nested arrays; any other type itself.
     pub(crate) fn innermost(&self, mut ty: Id) -> Id {
         while let Some(Type::Array { element, .. } | Type::RuntimeArray { element }) = self.ty(ty) {
             ty = *element;

@@ -16,7 +16,7 @@ pub struct Builder<'m> {
     pub module: &'m mut Module,
     /// Ids by opcode and operands without the result.
     known: FxHashMap<Vec<u32>, Id>,
-    /// Memory for such a key.
+    /// A buffer for building such a key.
     key: Vec<u32>,
 }
 
@@ -190,7 +190,7 @@ impl Code {
         id
     }
 
-    /// The body of a function that returns a value which is known already.
+    /// The body of a function that returns a given value.
     pub(crate) fn returning(value: Id) -> Self {
         let mut code = Self::default();
         code.push(Op::ReturnValue, &[value.0]);
@@ -203,7 +203,7 @@ impl Code {
         self.value(builder, Op::CompositeExtract, uint, &[composite.0, index])
     }
 
-    /// A value of its parts: `OpCompositeConstruct`, or the only part of a scalar.
+    /// A value from its parts: `OpCompositeConstruct`, or the part itself for a scalar.
     pub(crate) fn construct(&mut self, builder: &mut Builder<'_>, ty: Id, parts: &[u32]) -> Id {
         match parts {
             [part] => Id(*part),

@@ -1,4 +1,4 @@
-//! Finds an entry point, and removes everything that belongs to others.
+//! Finds an entry point, and removes everything that only other entry points use.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{BuiltIn, Decoration, ExecutionModel, Op, StorageClass};
@@ -66,7 +66,7 @@ pub enum EntryPointError {
 /// Finds the vertex shader with that name, or the only one.
 ///
 /// # Errors
-/// [`EntryPointError`], which lists what the module has.
+/// [`EntryPointError`], which lists the entry points of the module.
 pub fn find_vertex_shader(
     module: &Module,
     name: Option<&str>,
@@ -77,7 +77,7 @@ pub fn find_vertex_shader(
 /// Finds the fragment shader with that name, or the only one.
 ///
 /// # Errors
-/// [`EntryPointError`], which lists what the module has.
+/// [`EntryPointError`], which lists the entry points of the module.
 pub fn find_fragment_shader(
     module: &Module,
     name: Option<&str>,
@@ -88,7 +88,7 @@ pub fn find_fragment_shader(
 /// Finds the shader with that stage and name, or the only one of the stage.
 ///
 /// # Errors
-/// [`EntryPointError`], which lists what the module has.
+/// [`EntryPointError`], which lists the entry points of the module.
 pub fn find_entry_point(
     module: &Module,
     model: ExecutionModel,
@@ -103,7 +103,7 @@ pub fn find_entry_point(
             EntryPointError::NotFound { stage, name: name.to_owned(), found: list(&all) }
         }),
         (None, Some(only), 1) => Ok(only.clone()),
-        // Those of other stages cannot be named.
+        // Without a name there must be only one entry point of the stage.
         (None, ..) => {
             let names: Vec<String> = of_stage().map(|entry| format!("'{}'", entry.name)).collect();
             Err(EntryPointError::Ambiguous { stage, found: names.join(", ") })
@@ -120,7 +120,7 @@ pub const CAPTURED_STAGES: [ExecutionModel; 3] =
 /// module has (with that name).
 ///
 /// # Errors
-/// [`EntryPointError`], which lists what the module has.
+/// [`EntryPointError`], which lists the entry points of the module.
 pub fn find_captured_shader(
     module: &Module,
     stage: Option<ExecutionModel>,
@@ -205,7 +205,7 @@ pub fn shares_function(module: &Module, entry: &EntryPoint) -> bool {
 
 /// Removes everything that the entry point does not need: all other entry points, and the functions
 /// and declarations that it does not [use](StaticUse), except outputs of its interface and the
-/// `WorkgroupSize` of compute shaders. Returns what it uses, including these.
+/// `WorkgroupSize` of compute shaders. Returns what it uses, including these exceptions.
 pub fn isolate(module: &mut Module, entry: &mut EntryPoint) -> StaticUse {
     module.retain(Section::EntryPoints, |i| entry.is(i));
     module.retain(Section::ExecutionModes, |i| i.id(0) == entry.function);
@@ -285,7 +285,7 @@ pub(crate) fn remove_annotations(module: &mut Module, removed: &IdSet) {
     }
 }
 
-/// What a name or a decoration is of.
+/// The id that a name or a decoration is for.
 fn target_of(i: Instruction<'_>) -> Option<Id> {
     use Op::{
         Decorate, DecorateId, DecorateString, MemberDecorate, MemberDecorateIdEXT,

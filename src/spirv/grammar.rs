@@ -14,7 +14,7 @@ struct Entry {
     /// The section that it begins.
     section: Option<Section>,
     operands: &'static [LogicalOperand],
-    /// The number of operands at the beginning that are one id each, except for optional ones.
+    /// The number of leading operands that are exactly one id each.
     leading_ids: usize,
     /// The index of the result type among the operands.
     ty: Option<u8>,
@@ -73,8 +73,8 @@ fn result_positions(opcode: u16) -> (Option<u8>, Option<u8>) {
     lookup(opcode).map_or((None, None), |entry| (entry.ty, entry.result))
 }
 
-/// The index of the result among the operands, and the section that an instruction begins: `None` for
-/// one that belongs to the current section.
+/// The index of the result among the operands, and the section that begins with an instruction:
+/// `None` if the instruction belongs to the current section.
 pub(super) fn result_and_section(opcode: u16) -> (Option<u8>, Option<Section>) {
     lookup(opcode).map_or((None, None), |entry| (entry.result, entry.section))
 }
@@ -92,8 +92,8 @@ pub fn result_of(instruction: Instruction<'_>) -> (Option<Id>, Option<Id>) {
 /// Calls `visit` with the index of every operand that is an id. Returns false if an opcode or a
 /// kind of operand is not known; some ids may be missing then.
 ///
-/// The literals of an `OpSwitch` are taken to be one word each. They are two words if the selector is
-/// wider, which the instruction does not say.
+/// The literals of an `OpSwitch` are assumed to be one word each. They are two words if the selector
+/// is wider than 32 bits, which the instruction does not tell.
 pub(crate) fn visit_ids(instruction: Instruction<'_>, mut visit: impl FnMut(usize)) -> bool {
     let Some(entry) = lookup(instruction.opcode()) else { return false };
     let operands = instruction.operands();
@@ -140,7 +140,7 @@ pub(crate) fn visit_ids(instruction: Instruction<'_>, mut visit: impl FnMut(usiz
                     (at..end).take(ids).for_each(&mut visit);
                     at += ids;
                 }
-                // The parameters of these may be ids; their number depends on the value.
+                // The parameters of these operands may be ids; their number depends on the value.
                 OperandKind::LiteralSpecConstantOpInteger
                 | OperandKind::CooperativeMatrixOperands
                 | OperandKind::TensorAddressingOperands => return false,

@@ -1,7 +1,7 @@
 //! Sets of ids, and maps by id.
 //!
-//! Compilers number ids densely, for which a vector is several times as fast as a hash table. If a
-//! header claims many more ids than the module has words, a hash table is used, so that memory stays
+//! Compilers number ids densely, so a vector is several times as fast as a hash table. If a header
+//! claims many more ids than the module has words, a hash table is used, so that memory stays
 //! proportional to the module.
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -53,7 +53,7 @@ impl IdSet {
                 bits.iter_mut().zip(more).for_each(|(bits, more)| *bits |= more);
             }
             (Self::Sparse(ids), Self::Sparse(more)) => ids.extend(more),
-            // Sets for one module are of one kind.
+            // All sets for one module are of the same kind.
             _ => debug_assert!(false, "sets for different modules"),
         }
     }
@@ -99,7 +99,7 @@ impl<T: Copy> IdMap<T> {
         }
     }
 
-    /// Forgets the value of an id.
+    /// Removes the value of an id.
     pub(crate) fn remove(&mut self, Id(id): Id) {
         match self {
             Self::Sparse(values) => _ = values.remove(&id),

@@ -1,8 +1,8 @@
 //! Links functions of a library module into another module.
 //!
 //! The library is compiled from WGSL. Functions that cannot be written in WGSL are stubs, whose
-//! bodies the caller provides ([`Define`]). A function is linked if something refers to it by name,
-//! together with the functions that it calls, its types, constants and variables.
+//! bodies the caller provides ([`Define`]). A function is linked if other code refers to it by
+//! name, together with the functions that it calls, its types, constants and variables.
 //!
 //! The application's module has precedence: its memory model and its version are kept, and its
 //! types are reused if they are equal (see [`Builder`]). The library must therefore be SPIR-V 1.0.
@@ -22,7 +22,7 @@ pub enum LinkError {
     /// The library has no such function.
     #[error("the shader library has no function '{0}'")]
     NoFunction(String),
-    /// The parameters of a stub differ from those that its body uses.
+    /// The parameters of a stub differ from those that its generated body uses.
     #[error(
         "the stub '{0}' of the shader library does not have the parameters that its body takes"
     )]
@@ -44,9 +44,9 @@ pub struct Library {
     names: FxHashMap<Id, String>,
     /// Declarations by result id.
     declarations: FxHashMap<Id, Vec<u32>>,
-    /// The ids of both. All others are those of one function.
+    /// The ids of all functions and declarations. Every other id is local to a function.
     globals: IdSet,
-    /// Names and decorations by the id that they are of.
+    /// Names and decorations by their target id.
     annotations: FxHashMap<Id, Vec<(Section, Vec<u32>)>>,
 }
 
@@ -58,7 +58,7 @@ struct Function {
     name: Vec<u32>,
     /// `OpFunction` to `OpFunctionEnd`.
     words: Vec<u32>,
-    /// The places of ids in them, ascending.
+    /// The indices of ids in these words, ascending.
     ids: Vec<usize>,
     /// The number of words and of ids before the first label.
     head: (usize, usize),
@@ -112,8 +112,7 @@ impl Library {
                 && let Some(mut function) = current.take()
                 && let Some(name) = names.get(&function.id)
             {
-                // A common prefix distinguishes functions of the library from those of the
-                // application.
+                // A common prefix distinguishes the library's functions from the application's.
                 let prefix = if name.starts_with("xfb_") { "" } else { "xfb_" };
                 let operands = [vec![0], string_words(&format!("{prefix}{name}"))].concat();
                 encode(&mut function.name, Op::Name, &operands);
@@ -194,7 +193,7 @@ pub struct Linker<'l, 'm> {
     ids: IdMap<Id>,
     /// Functions that have an id but no body yet.
     pending: Vec<(&'l str, &'l Function)>,
-    /// Memory for code.
+    /// A buffer for code.
     code: Vec<u32>,
 }
 
@@ -278,7 +277,8 @@ impl<'l, 'm> Linker<'l, 'm> {
         Ok(())
     }
 
-    /// Copies instructions of a function. `start` is the place in the function of the first one.
+    /// Copies instructions of a function. `start` is the index of the first of them in the
+    /// function.
     fn copy(&mut self, words: &[u32], ids: &[usize], start: usize) -> Result<(), LinkError> {
         let mut code = std::mem::take(&mut self.code);
         code.clear();
@@ -292,7 +292,7 @@ impl<'l, 'm> Linker<'l, 'm> {
         Ok(())
     }
 
-    /// The new id of anything in a function.
+    /// The new id of an id that a function refers to.
     fn mapped(&mut self, id: Id) -> Result<Id, LinkError> {
         match self.ids.get(id) {
             Some(new) => Ok(new),
@@ -310,7 +310,7 @@ impl<'l, 'm> Linker<'l, 'm> {
         }
     }
 
-    /// The new id of something that is defined in a function.
+    /// The new id of a result that a function defines.
     fn local(&mut self, id: Id) -> Id {
         self.ids.get(id).unwrap_or_else(|| {
             let new = self.builder.module.fresh_id();
@@ -360,7 +360,7 @@ impl<'l, 'm> Linker<'l, 'm> {
     /// `result`.
     fn renumber_operands(&mut self, words: &[u32], result: usize) -> Result<Vec<u32>, LinkError> {
         let i = Instruction::new(words);
-        // Meanwhile the result is mapped to itself.
+        // Until the new id is known, the result is mapped to itself.
         self.ids.insert(i.id(result), i.id(result));
         let mut renumbered = i.operands().to_vec();
         let mut failure = None;
@@ -392,7 +392,7 @@ impl<'l, 'm> Linker<'l, 'm> {
         id
     }
 
-    /// Copies names and decorations of `id` for `new`.
+    /// Copies the names and decorations of `id` to `new`.
     fn copy_annotations(&mut self, id: Id, new: Id) {
         for (section, words) in self.library.annotations.get(&id).into_iter().flatten() {
             self.push_for(*section, words, new);

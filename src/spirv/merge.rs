@@ -1,4 +1,4 @@
-//! Merges modules: the stages of a pipeline that become one shader.
+//! Merges the modules of several pipeline stages into one shader.
 //!
 //! The merged module has the entry points of both, and everything that they need. Types that SPIR-V
 //! forbids to declare twice are shared, so that a value of one stage can be copied to the other.
@@ -30,8 +30,8 @@ pub enum MergeError {
     },
 }
 
-/// Adds everything of `other`, with new ids, and returns its entry point with these. Debug info that is
-/// made of instructions (not names and lines) is left out.
+/// Adds the contents of `other`, with new ids, and returns its entry point with these ids. Debug info
+/// instructions, other than names and lines, are omitted.
 ///
 /// # Errors
 /// [`MergeError`]. The module is then half merged.
@@ -79,7 +79,7 @@ pub(crate) fn merge(
     })
 }
 
-/// Takes over physical addressing. Returns `None` if the memory models differ.
+/// Takes over physical addressing from `other`. Returns `None` if the memory models differ.
 fn merge_memory_models(module: &mut Module, other: &Module) -> Option<()> {
     let of = |module: &Module| {
         let model = module.section(Section::MemoryModel).next();
@@ -96,7 +96,8 @@ fn merge_memory_models(module: &mut Module, other: &Module) -> Option<()> {
     (model == other_model).then_some(())
 }
 
-/// The values of integer types that are wider than a word: a literal of them takes two.
+/// The values of integer types that are wider than a word: their literals in an `OpSwitch` take two
+/// words.
 fn wide_integers(module: &Module) -> IdSet {
     let mut wide = module.id_set();
     let is_wide = |i: &Instruction<'_>| i.is(Op::TypeInt) && i.operand(1) > 32;
@@ -114,10 +115,10 @@ fn wide_integers(module: &Module) -> IdSet {
 
 struct Merge<'m> {
     module: &'m mut Module,
-    /// The new ids.
+    /// The new ids by the old ids.
     ids: IdMap<Id>,
     wide_integers: IdSet,
-    /// Memory for an instruction.
+    /// A buffer for an instruction.
     words: Vec<u32>,
 }
 
@@ -146,7 +147,7 @@ impl Merge<'_> {
             }
         };
         let known = if i.is(Op::Switch) && is_wide {
-            // The selector and the default label; a label behind each literal of two words.
+            // The selector and the default label; then a label after each literal of two words.
             [0, 1].into_iter().chain((4..i.operands().len()).step_by(3)).for_each(renumber);
             true
         } else {
@@ -162,7 +163,7 @@ impl Merge<'_> {
         Ok(())
     }
 
-    /// Instruction sets, except for debug info.
+    /// Adds the instruction sets, except for debug info.
     fn imports(&mut self, other: &Module, debug_info: &FxHashSet<Id>) {
         for i in other.section(Section::Imports).filter(|i| !debug_info.contains(&i.id(0))) {
             let name = &i.operands()[1..];
@@ -181,7 +182,7 @@ impl Merge<'_> {
         }
     }
 
-    /// Types, constants and variables.
+    /// Adds the types, constants and variables.
     ///
     /// # Errors
     /// As [`renumber`](Self::renumber).

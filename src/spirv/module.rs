@@ -133,8 +133,8 @@ pub enum Section {
 const SECTIONS: usize = Section::Functions as usize + 1;
 
 impl Section {
-    /// The section that an instruction begins, which may declare a type, or `None` for one that
-    /// belongs to the current section: `OpExtInst`.
+    /// The section that begins with an instruction; `is_type` says whether it declares a type.
+    /// `None` for `OpExtInst`, which belongs to the current section.
     pub(super) fn of(op: Op, is_type: bool) -> Option<Self> {
         use Op::*;
         Some(match op {
@@ -329,7 +329,7 @@ impl Module {
     pub fn words(&self) -> Vec<u32> {
         let mut words = Vec::with_capacity(self.arena.len() + HEADER_WORDS);
         words.extend([spirv::MAGIC_NUMBER, self.version, self.generator, self.bound, self.schema]);
-        // What lies together in memory is copied together.
+        // Adjacent instructions in memory are copied together.
         let mut run = 0..0;
         for span in self.sections.iter().flatten() {
             let start = span.start as usize;
@@ -499,7 +499,7 @@ impl Module {
     }
 }
 
-/// The most operands of an instruction: its word count has 16 bits.
+/// The largest number of operands of an instruction: its word count has 16 bits.
 pub const MAX_OPERANDS: usize = u16::MAX as usize - 1;
 
 /// Appends an instruction. Operands beyond [`MAX_OPERANDS`] are left out.

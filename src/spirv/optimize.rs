@@ -1,18 +1,18 @@
-//! Writes an entry point anew: one function without calls, without the branches that are never
-//! taken, and without variables whose values are known.
+//! Rewrites an entry point as one function without calls, without branches that are never taken, and
+//! without variables whose values are known.
 //!
-//! Drivers do the same when they compile a pipeline, and take most of their time for it, because
-//! they see each function and each branch of a general shader first. Here the code is walked
-//! through in the order in which it would be executed (`walk`), with the values of constants and
-//! variables that are known at each place. What is never reached is not even looked at.
+//! Drivers do the same when they compile a pipeline, but it takes most of their compile time, because
+//! they first process every function and branch of a general shader. Here a *walk* (`walk`) follows
+//! the code in the order of execution, with the values of constants and variables that are known at
+//! each point. Code that is never reached is not even read.
 //!
 //! Floating-point operations stay as they are, in the same order and with the same decorations, so
-//! that the same bits come out. Control flow stays structured (`constructs`): a block is written
-//! when all blocks that branch to it have been, except for the header of a loop.
+//! that results are identical to the bit. Control flow stays structured (`constructs`): a block is
+//! written after all blocks that branch to it, except for the header of a loop.
 //!
-//! What cannot be done is left as it is: a function with an unknown instruction, or that returns
-//! from within a loop, is called; a variable that is indexed with an unknown number stays in memory;
-//! a module that would grow beyond a limit is not changed at all.
+//! Where this is not possible, the code is kept: a function with an unknown instruction, or that
+//! returns from within a loop, is still called; a variable with an index that is not known stays in
+//! memory; a module that would grow beyond a limit is not changed at all.
 
 mod constructs;
 mod dead;
@@ -35,33 +35,34 @@ use super::entry_point::{EntryPoint, is_of_sets, isolate, reachable_from, remove
 use super::id_set::IdSet;
 use super::{Id, Instruction, Module, Section, read_string, result_of};
 
-/// The most parts of a variable whose values are known.
+/// The largest number of parts of a variable whose values are tracked.
 const MAX_LEAVES: usize = 64;
-/// The most of all variables together: each branch has a copy of what is known of them.
+/// The largest number of these parts in all variables together: each branch has a copy of their known
+/// values.
 const MAX_ALL_LEAVES: usize = 4096;
-/// The most indices of an access chain that is made of others.
+/// The largest number of indices of an access chain that is combined from several chains.
 const MAX_INDICES: usize = 64;
-/// The deepest nesting of calls and constructs together. Valid modules have no recursion.
+/// The largest depth of calls and constructs together. Valid modules have no recursion.
 const MAX_DEPTH: u32 = 96;
-/// The most attempts. After each but the last, one more function is called, or one more variable
-/// stays in memory.
+/// The largest number of attempts. After each failed attempt, one more function is called, or one
+/// more variable stays in memory.
 const MAX_ATTEMPTS: u32 = 24;
-/// The most words that an entry point may have for each word of the module's functions, and how
-/// many more.
+/// The largest size of a rewritten entry point: words per word of the module's functions, plus a
+/// number of words.
 const MAX_GROWTH: (usize, usize) = (4, 1 << 14);
 
-/// Why a walk cannot go on.
+/// Why a walk cannot continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stop {
-    /// A variable is accessed in a way that is not followed.
+    /// A variable is accessed in a way that is not supported.
     Untrack(Id),
-    /// A function has control flow that cannot be part of another function.
+    /// A function has control flow that cannot be inlined into another function.
     Refuse(Id),
     /// The module is too large, or not valid.
     GiveUp,
 }
 
-/// Writes an entry point anew, and removes everything that it does not need: other entry points,
+/// Rewrites an entry point, and removes everything that it does not need: other entry points,
 /// functions, declarations, names. Specialisation constants must have been
 /// [replaced](super::specialization::specialize). Returns false if the module is unchanged.
 pub(crate) fn optimize(module: &mut Module, entry: &EntryPoint) -> bool {
@@ -105,8 +106,8 @@ fn try_optimize(module: &Module, entry: &EntryPoint) -> Result<Module, Stop> {
     let limit = source.len() * MAX_GROWTH.0 + MAX_GROWTH.1;
 
     let mut untracked: FxHashSet<Id> = FxHashSet::default();
-    // Parts of an array with a number that is computed are not followed. That it is known after all
-    // is not worth another attempt for all other arrays.
+    // Arrays with an index that is computed are not tracked. Some of these indices turn out to be
+    // known, but that is not worth another attempt.
     let has_array = |variable: &Id| match variable_types.get(variable) {
         Some(ty) => pointee(*ty).is_some_and(|ty| has_array(&declarations, ty)),
         None => false,
@@ -125,7 +126,7 @@ fn try_optimize(module: &Module, entry: &EntryPoint) -> Result<Module, Stop> {
             limit,
             returns_early,
         };
-        // What an attempt declares is not there for the next one.
+        // Every attempt begins without the declarations of the previous attempt.
         let mut attempt = module.without(Section::Functions);
         let values = Values::new(&mut attempt, &declarations);
         match Written::of(known, values, &private, entry.function) {
@@ -139,11 +140,11 @@ fn try_optimize(module: &Module, entry: &EntryPoint) -> Result<Module, Stop> {
             }
             Err(Stop::Refuse(function)) if function != entry.function => {
                 tracing::debug!(%function, name = name_of(module, function), "called");
-                // Those that are not understood are all called at once.
+                // Unsupported functions are all called, from the next attempt on.
                 let others = source.get(function).is_none().then(|| source.not_understood());
                 for function in others.into_iter().flatten().chain([function]) {
                     refused.insert(function);
-                    // A function that is called may do anything with the variables that it refers to.
+                    // A called function may access all variables that it refers to.
                     source.references(function, &mut untracked);
                 }
             }
@@ -154,9 +155,9 @@ fn try_optimize(module: &Module, entry: &EntryPoint) -> Result<Module, Stop> {
     Err(Stop::GiveUp)
 }
 
-/// An entry point that was written anew.
+/// A rewritten entry point.
 struct Written {
-    /// `OpLabel` to the last terminator.
+    /// The instructions from `OpLabel` to the last terminator.
     code: Vec<u32>,
     /// The decorations of its ids.
     annotations: Vec<Vec<u32>>,
@@ -178,8 +179,8 @@ impl Written {
         Ok(Self { code, annotations })
     }
 
-    /// Adds the function of the entry point to the module, and those that it still calls from the
-    /// `source`, and removes what nothing refers to any more.
+    /// Adds the function of the entry point to the module, and the functions of `source` that it
+    /// still calls. Removes everything that is no longer referred to.
     fn finish(
         self,
         module: &mut Module,
@@ -233,7 +234,7 @@ fn instructions(words: &[u32]) -> impl Iterator<Item = Instruction<'_>> {
     })
 }
 
-/// Whether a type has an array in it.
+/// Whether a type is or contains an array.
 fn has_array(declarations: &Declarations, ty: Id) -> bool {
     let (mut seen, mut open) = (FxHashSet::from_iter([ty]), vec![ty]);
     while let Some(ty) = open.pop() {
@@ -258,7 +259,7 @@ fn name_of(module: &Module, id: Id) -> Option<String> {
 /// The decorations of ids, except for those of members.
 struct Decorations<'m> {
     decorated: IdSet,
-    /// By the id that they are of.
+    /// The decorations, sorted by target id.
     all: Vec<Instruction<'m>>,
 }
 
@@ -296,7 +297,7 @@ fn is_pure(i: Instruction<'_>, glsl: Option<Id>) -> bool {
     use Op::*;
     let Some(op) = i.op() else { return false };
     match op {
-        // The others store to memory, or interpolate.
+        // Other extended instructions store to memory, or interpolate.
         ExtInst => {
             glsl == Some(i.id(2))
                 && !matches!(

@@ -1,4 +1,4 @@
-//! Tracks pointers into variables through the instructions that derive them.
+//! Tracks pointers into variables, through the instructions that derive pointers.
 
 use rustc_hash::FxHashMap;
 use spirv::Op;
@@ -12,7 +12,7 @@ pub(crate) struct Pointer {
     pub(crate) variable: Id,
     /// Constant indices into the variable.
     pub(crate) path: Vec<u32>,
-    /// Whether an index that is not constant follows: then the pointer is to some part of the value
+    /// Whether an index follows that is not constant: then the pointer is to some part of the value
     /// at `path`.
     pub(crate) is_dynamic: bool,
 }

@@ -1,11 +1,11 @@
-//! Raises the version of a module that becomes part of a newer one. What later versions no longer allow
-//! is rewritten:
+//! Raises the version of a module before it is merged into a newer one. Constructs that later versions
+//! no longer allow are rewritten:
 //!
-//! * From 1.4 on, the interface of an entry point has all global variables that it uses, and not only
-//!   inputs and outputs. `BufferBlock` is gone: a storage buffer is a `Block` in the storage class
-//!   `StorageBuffer`.
-//! * From 1.6 on, buffer textures are images and not sampled images, and the labels of an
-//!   `OpBranchConditional` differ.
+//! * From 1.4 on, the interface of an entry point lists all global variables that it uses, not only
+//!   inputs and outputs. `BufferBlock` no longer exists: a storage buffer is a `Block` in the storage
+//!   class `StorageBuffer`.
+//! * From 1.6 on, buffer textures are images instead of sampled images, and the labels of an
+//!   `OpBranchConditional` must differ.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Decoration, Dim, Op, StorageClass};
@@ -32,7 +32,7 @@ pub(crate) fn raise(module: &mut Module, entry: &mut EntryPoint, other: &Module)
     }
 }
 
-/// Adds the global variables that the interface did not have to list.
+/// Adds the global variables that older interfaces need not list.
 fn list_globals(module: &Module, entry: &mut EntryPoint) {
     let globals = module.section(Section::Declarations).filter(|i| i.is(Op::Variable));
     for global in globals.map(|i| i.id(1)) {
@@ -42,7 +42,7 @@ fn list_globals(module: &Module, entry: &mut EntryPoint) {
     }
 }
 
-/// Moves buffers of the decoration `BufferBlock` from `Uniform` to `StorageBuffer`.
+/// Moves buffers with the decoration `BufferBlock` from `Uniform` to `StorageBuffer`.
 fn move_storage_buffers(module: &mut Module) {
     let is_buffer_block = |op, operands: &[u32]| {
         op == Op::Decorate && operands.get(1) == Some(&(Decoration::BufferBlock as u32))
@@ -59,7 +59,7 @@ fn move_storage_buffers(module: &mut Module) {
     }
     let declarations = Declarations::without_annotations(module);
     let uniform = StorageClass::Uniform as u32;
-    // Pointers to such blocks are to storage buffers alone, and keep their type's id.
+    // Pointer types to such blocks are only used for storage buffers, and keep their ids.
     let moved: FxHashSet<Id> = declarations
         .pointers(&[StorageClass::Uniform])
         .filter(|ty| match declarations.ty(*ty) {
@@ -79,7 +79,8 @@ fn move_storage_buffers(module: &mut Module) {
         _ => {}
     });
 
-    // Pointers into the blocks may share their type with pointers into uniform buffers.
+    // Pointers into the blocks may share their type with pointers into uniform buffers, so they get new
+    // types.
     let globals = module.section(Section::Declarations).filter(|i| i.is(Op::Variable));
     let moved_globals = globals.filter(|i| moved.contains(&i.id(0)));
     let mut pointers: FxHashSet<Id> = moved_globals.map(|i| i.id(1)).collect();
@@ -112,7 +113,7 @@ fn move_storage_buffers(module: &mut Module) {
     });
 }
 
-/// Whether an instruction makes a pointer from its first operand behind the result.
+/// Whether an instruction derives a pointer from its first operand after the result.
 const fn derives_pointer(op: Option<Op>) -> bool {
     matches!(
         op,
@@ -126,7 +127,7 @@ const fn derives_pointer(op: Option<Op>) -> bool {
     )
 }
 
-/// Replaces sampled images of buffers by the images.
+/// Replaces sampled images of buffers by images.
 fn replace_sampled_buffers(module: &mut Module) {
     let declarations = || module.section(Section::Declarations);
     let is_buffer =
@@ -164,7 +165,7 @@ fn replace_sampled_buffers(module: &mut Module) {
     }
 }
 
-/// Replaces branches whose condition does not matter, with the `OpSelectionMerge` before them.
+/// Replaces conditional branches with two equal labels, and removes the `OpSelectionMerge` before them.
 fn replace_equal_branches(module: &mut Module) {
     let is_equal = |i: Instruction<'_>| i.is(Op::BranchConditional) && i.id(1) == i.id(2);
     let instructions = || module.section(Section::Functions);

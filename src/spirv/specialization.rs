@@ -129,7 +129,7 @@ pub fn specialize(
     Ok(constants.spec_ids.into_values().collect())
 }
 
-/// The values of the declarations so far.
+/// The values of the declarations that were read so far.
 #[derive(Default)]
 struct Constants<'a> {
     spec_ids: FxHashMap<Id, u32>,

@@ -60,7 +60,8 @@ impl StaticUse {
     /// Adds everything that used declarations refer to: types, constants, initialisers.
     fn close(&mut self, module: &Module) {
         let declarations = || module.section(Section::Declarations);
-        // Behind what is decorated, the number of its member, and the decoration.
+        // The index of the first parameter: after the target, the number of its member, and the
+        // decoration.
         let parameters = |i: Instruction<'_>| match i.op() {
             Some(Op::DecorateId) => Some(2),
             Some(Op::MemberDecorateIdEXT) => Some(3),
@@ -70,7 +71,7 @@ impl StaticUse {
             let annotations = module.section(Section::Annotations);
             annotations.filter_map(|i| Some((i, parameters(i)?)))
         };
-        // Otherwise all declarations precede their uses, and one pass is sufficient.
+        // Usually all declarations precede their uses, and one pass is enough.
         let repeats =
             declarations().any(|i| i.is(Op::TypeForwardPointer)) || with_ids().next().is_some();
         loop {

@@ -16,8 +16,8 @@ pub enum NumericClass {
     Float,
 }
 
-/// The most types that a walk over one value may visit. A record has at most 512 dwords, with a few
-/// nested types each.
+/// The largest number of types that a walk over one value may visit. A record has at most 512
+/// dwords, with a few nested types each.
 pub(crate) const MAX_STEPS: u32 = 1 << 12;
 
 /// A block, or an array of blocks.
@@ -28,7 +28,7 @@ pub(crate) struct Block<'a> {
     pub(crate) length: Option<Id>,
 }
 
-/// The structure that a type is or is an array of, and its members.
+/// The structure that a type is, or is an array of, and its members.
 pub(crate) fn structure_of(declarations: &Declarations, ty: Id) -> Option<(Id, &[Id])> {
     let ty = declarations.innermost(ty);
     match declarations.ty(ty)? {
@@ -37,14 +37,14 @@ pub(crate) fn structure_of(declarations: &Declarations, ty: Id) -> Option<(Id, &
     }
 }
 
-/// Whether a member of a structure is a built-in, so that all are.
+/// Whether a structure has built-in members. Then all of its members are built-ins.
 pub(crate) fn has_built_in_members(declarations: &Declarations, ty: Id, members: &[Id]) -> bool {
     let is_built_in =
         |member| declarations.member_decoration(ty, member, Decoration::BuiltIn).is_some();
     (0..members.len() as u32).any(is_built_in)
 }
 
-/// The block that a type is or is an array of.
+/// The block that a type is, or is an array of.
 pub(crate) fn block_type(declarations: &Declarations, ty: Id) -> Option<Block<'_>> {
     let (ty, length) = match declarations.ty(ty)? {
         Type::Array { element, length } => (*element, Some(*length)),

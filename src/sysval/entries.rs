@@ -1,23 +1,23 @@
-//! Parameters of geometry captures (`shaders/geometry.wgsl`) and of the kernels that place what they emit
+//! Parameters of geometry captures (`shaders/geometry.wgsl`) and of the kernels that place their records
 //! (`shaders/entries.wgsl`).
 //!
-//! An entry is a run of consecutive primitives of a draw, which one invocation takes.
+//! An entry is a run of consecutive primitives of a draw, which one invocation processes.
 
 use super::Address;
 use super::setup::Progress;
 
-/// The entries of a block.
+/// The number of entries in a block.
 pub const ENTRIES_PER_BLOCK: u32 = 512;
 
-/// Bytes of an entry: the primitives that it emits, and those of the entries before it in its block, a dword
-/// each.
+/// The size of an entry in bytes. It has two dwords: the number of primitives that it emits, and the sum of
+/// these numbers over the entries before it in its block.
 pub const ENTRY_SIZE: u64 = 8;
 
-/// Bytes of a block: the primitives that its entries emit, 64 bits, and later the record that it begins with, 32
-/// bits.
+/// The size of a block in bytes: the number of primitives that its entries emit (64 bits), later replaced by the
+/// block's first record (32 bits).
 pub const ENTRY_BLOCK_SIZE: u64 = 8;
 
-/// Where the entries of a dispatch are counted, and placed.
+/// The memory for counting and placing the entries of a dispatch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Entries {
@@ -31,7 +31,7 @@ pub struct Entries {
     pub reserved: [u32; 3],
 }
 
-/// Where the setup kernel places the entries of all dispatches, each in blocks of its own.
+/// Where the setup kernel places the entries of all dispatches. Each dispatch has its own blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct EntryTables {
@@ -69,7 +69,7 @@ pub struct PlaceEntries {
     pub job_count: u32,
     /// Padding.
     pub reserved: u32,
-    /// From where to where the draws capture.
+    /// Where the capture begins and ends.
     pub progress: Progress,
 }
 
@@ -77,13 +77,13 @@ pub struct PlaceEntries {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct EntryJob {
-    /// The address of the [`Batch`](super::Batch) that the dispatch counts with.
+    /// The address of the [`Batch`](super::Batch) of the dispatch's counting run.
     pub counting: Address,
-    /// The address at which that is written which it stores with.
+    /// The address to write the [`Batch`](super::Batch) of its storing run to.
     pub storing: Address,
     /// The address of its [`Entries`].
     pub entries: Address,
-    /// The vertices of a primitive that is emitted.
+    /// The number of vertices of an output primitive.
     pub vertices: u32,
     /// Padding.
     pub reserved: u32,

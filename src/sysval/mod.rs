@@ -1,10 +1,9 @@
 //! The blocks of system values that captures read; Mesa calls them sysvals. They match the
 //! structures with the same names in `shaders/*.wgsl`; a test compares the declarations.
 //!
-//! A capture has [`Sysvals`] in push constants: exactly the 128 bytes that every device supports.
-//! They contain the [`DrawSysvals`] of the draw that it captures, or point to draws in memory: to a
-//! [`Batch`], in which each workgroup searches for its draw, or to a list, which says the draw of each
-//! workgroup.
+//! A capture has [`Sysvals`] in push constants: exactly the 128 bytes that every device supports. They contain the
+//! [`DrawSysvals`] of the draw to capture, or point to draws in memory: to a [`Batch`], in which each workgroup
+//! searches for its draw, or to a list that contains the draw of each workgroup.
 
 #![forbid(unsafe_code)]
 
@@ -23,8 +22,8 @@ pub const INLINE_ATTRIBUTES: usize = 1;
 /// Bytes of push constants that a lowered shader declares.
 pub const SYSVALS_SIZE: u32 = size_of::<Sysvals>() as u32;
 
-/// Bytes that shaders can read at any address that they have in place of none: as many as a draw of a
-/// [`Batch`] has, which are more than those of the widest attribute.
+/// The number of readable bytes at any address that shaders get in place of address 0: the size of a draw in a
+/// [`Batch`], which is larger than the widest attribute.
 pub const READABLE: u64 = size_of::<setup::RestartedDraw>() as u64;
 
 /// An address for shaders. The [`ResourcePlan`](crate::lower::ResourcePlan) determines its meaning:
@@ -36,7 +35,7 @@ pub type Address = [u32; 2];
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Sysvals {
-    /// The draw, or where the draws are: [`set_batch`](Self::set_batch), [`set_listed`](Self::set_listed).
+    /// The draw; or where the draws are, see [`set_batch`](Self::set_batch) and [`set_listed`](Self::set_listed).
     pub draw: DrawSysvals,
     /// The address of each buffer's bound range; 0 if no buffer is bound.
     pub xfb_address: [Address; MAX_XFB_BUFFERS],
@@ -45,34 +44,32 @@ pub struct Sysvals {
     /// [`Lowered::push_constants`](crate::lower::Lowered::push_constants), followed by the
     /// descriptors of the attributes from [`INLINE_ATTRIBUTES`] on.
     pub table: Address,
-    /// The address of what the draws have in memory, which depends on where they come from:
-    /// [`set_batch`](Self::set_batch), [`set_fused`](Self::set_fused),
-    /// [`set_restart_table`](Self::set_restart_table). Otherwise that of [`READABLE`] bytes that can be read: a
-    /// driver may execute a load behind a condition that is false.
+    /// An address in memory whose meaning depends on where the draws come from: [`set_batch`](Self::set_batch),
+    /// [`set_fused`](Self::set_fused), [`set_restart_table`](Self::set_restart_table). Otherwise it is the address
+    /// of [`READABLE`] readable bytes: a driver may execute a load in a branch that is not taken.
     pub source: Address,
     /// The descriptors of the first attributes.
     pub attributes: [AttributeDescriptor; INLINE_ATTRIBUTES],
 }
 
 impl Sysvals {
-    /// The draws are in memory: `count` of them from an address on. Directly behind them follows a `u16` for each
-    /// workgroup, the number of its draw. A workgroup never has two draws, because `DrawIndex` may differ between
-    /// them.
+    /// The draws are in memory: an array of `count` draws, directly followed by a `u16` for each workgroup, the
+    /// number of its draw. A workgroup never has two draws, because their `DrawIndex` may differ.
     pub fn set_listed(&mut self, draws: Address, count: u32) {
         self.draw =
             DrawSysvals { index_address: draws, item_count: count, ..DrawSysvals::default() };
     }
 
-    /// There is a [`Batch`], which says where the draws are captured, and unless they are listed also where they
-    /// are in memory. Of a draw in push constants only the flags are read.
+    /// There is a [`Batch`], which says where the draws are captured and, unless they are listed, where they are in
+    /// memory. Of the draw in push constants only the flags are used.
     pub const fn set_batch(&mut self, batch: Address) {
         self.source = batch;
         self.draw.flags |= flags::HAS_BATCH;
     }
 
-    /// The draws are of a geometry shader, with [`Entries`](entries::Entries) at that address. What it emits to a
-    /// vertex stream is counted if `is_counting`, or stored, with the shaders' side effects if `has_effects`. After
-    /// [`set_listed`](Self::set_listed).
+    /// The draws have a geometry shader, with [`Entries`](entries::Entries) at this address. If `is_counting` is
+    /// true, the primitives that it emits to a vertex stream are counted, otherwise they are stored. The shaders'
+    /// side effects happen only if `has_effects` is true. Call it after [`set_listed`](Self::set_listed).
     pub const fn set_entries(
         &mut self,
         entries: Address,
@@ -90,12 +87,12 @@ impl Sysvals {
         }
     }
 
-    /// The capture is fused, with parameters ([`Fused`](setup::Fused)) at that address.
+    /// The capture is fused, with its parameters ([`Fused`](setup::Fused)) at this address.
     pub const fn set_fused(&mut self, parameters: Address) {
         self.source = parameters;
     }
 
-    /// The draw is a single one with primitive restart. `table` is the address of the table of its restarts, of a
+    /// The draw is a single one with primitive restart. `table` is the address of its table of restarts, for a
     /// range ([`RestartRange`](setup::RestartRange)) that begins with the draw's first index.
     pub const fn set_restart_table(&mut self, table: Address) {
         self.source = table;
@@ -110,13 +107,12 @@ pub struct DrawSysvals {
     pub xfb_topology: u32,
     /// Bits of [`flags`].
     pub flags: u32,
-    /// The number of vertices that one instance writes; of a geometry shader the number of items of an
+    /// The number of vertices that one instance writes; with a geometry shader the number of items per
     /// [entry](entries).
     pub output_count: u32,
-    /// The number after that of the last record that the whole draw may write, counted like
-    /// `base_record`.
+    /// One more than the last record that the draw may write, counted like `base_record`.
     pub output_end: u32,
-    /// The number of items per instance, see [`crate::topology`], or of a geometry shader the number of
+    /// The number of items per instance, see [`crate::topology`]; with a geometry shader the number of input
     /// primitives; with primitive restart the number of indices.
     pub item_count: u32,
     /// The number of instances that are captured.
@@ -135,19 +131,17 @@ pub struct DrawSysvals {
     pub first_workgroup: u32,
     /// The number of indices that can be read from `index_address` on; further indices are 0.
     pub index_limit: u32,
-    /// The address of the first index of the draw. If there is none, that of [`READABLE`] bytes
-    /// that can be read.
+    /// The address of the first index of the draw. If there is none, the address of [`READABLE`] readable bytes.
     pub index_address: Address,
     /// The number of invocations that capture the draw, at most 2^32 - 1: one for each item of each
     /// instance, and two for each item of a fan. Workgroups beyond them store nothing.
     pub invocations: u32,
-    /// (2^32 - 1) / n rounded down, where n is the number of invocations that an instance has, see
-    /// [`reciprocal`].
+    /// (2^32 - 1) / n rounded down, where n is the number of invocations per instance, see [`reciprocal`].
     pub reciprocal: u32,
 }
 
-/// The number that shaders divide the number of an invocation by `divisor` with: they multiply by it,
-/// and no division is needed on the GPU.
+/// A multiplier that replaces a division: shaders multiply the number of an invocation by it instead of dividing by
+/// `divisor`.
 pub const fn reciprocal(divisor: u32) -> u32 {
     match divisor {
         0 => 0,
@@ -166,18 +160,18 @@ pub mod flags {
     /// For an [`Input`](super::setup::Input) with a predicate: the draws are discarded if the
     /// predicate is not 0.
     pub const INVERTED: u32 = 32;
-    /// An attribute of the draw [reaches far](super::AttributeDescriptor::reaches_far). Only
-    /// pipelines that also take draws which kernels place take such draws.
+    /// An attribute of the draw [reaches far](super::AttributeDescriptor::reaches_far). Only the pipelines that
+    /// also capture draws placed by kernels support this.
     pub const FAR_ATTRIBUTES: u32 = 64;
     /// In push constants: the draws are in a [`Batch`](super::Batch).
     pub const HAS_BATCH: u32 = 128;
-    /// In push constants: what a geometry shader emits is counted, and not stored.
+    /// In push constants: a geometry shader's primitives are counted, not stored.
     pub const COUNTING: u32 = 1024;
     /// In push constants: side effects of the shaders happen in the run for another vertex stream.
     pub const WITHOUT_EFFECTS: u32 = 8192;
-    /// In push constants: the vertex stream of a geometry shader that is captured, from this bit on.
+    /// In push constants: the lowest of two bits with the captured vertex stream.
     pub const STREAM_SHIFT: u32 = 11;
-    /// The number of vertices that a primitive is captured as, from this bit on.
+    /// The lowest of two bits with the number of captured vertices per primitive.
     pub const VERTICES_PER_PRIMITIVE_SHIFT: u32 = 8;
 }
 
@@ -190,10 +184,10 @@ pub const fn draw_flags(topology: PrimitiveTopology, provoking: ProvokingVertex)
     last | topology.vertices_per_primitive() << flags::VERTICES_PER_PRIMITIVE_SHIFT
 }
 
-/// [`Batch::draw_count`]: a bit that numbers of draws do not have.
+/// In [`Batch::draw_count`]: a bit above all numbers of draws.
 pub const RESTARTED_BATCH: u32 = 1 << 31;
 
-/// Draws that one dispatch captures, and where.
+/// The draws that one dispatch captures, and where they are captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Batch {
@@ -204,8 +198,7 @@ pub struct Batch {
     pub draw_count: u32,
     /// The number of records that fit, counted like the draws' `base_record`.
     pub record_limit: u32,
-    /// Bytes from the start of each bound range to the record that the draws' `base_record` counts
-    /// from.
+    /// Bytes from the start of each bound range to the record from which `base_record` counts.
     pub positions: [u32; MAX_XFB_BUFFERS],
 }
 
@@ -213,8 +206,8 @@ pub struct Batch {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct AttributeDescriptor {
-    /// The address of element 0, including the attribute's offset. If there is no element, shaders get that
-    /// of [`READABLE`] bytes that can be read.
+    /// The address of element 0, including the attribute's offset. If there is no element, the address of
+    /// [`READABLE`] readable bytes.
     pub address: Address,
     /// The number of elements that lie completely within the binding; other elements are read as
     /// zeros. At most 2^32 - 1: the element with that number never lies within the binding.
@@ -253,7 +246,7 @@ pub const fn split(address: u64) -> Address {
     [address as u32, (address >> 32) as u32]
 }
 
-/// The address `bytes` bytes after another one. No address stays no address.
+/// The address `bytes` bytes after `address`. Address 0 stays 0.
 pub(crate) const fn offset(address: Address, bytes: u64) -> Address {
     match address {
         [0, 0] => address,
@@ -301,7 +294,7 @@ mod tests {
             prop_assert_eq!(descriptor.reaches_far(), last >= 1 << 32);
         }
 
-        /// What `instance_and_lane` of shaders/compute.wgsl relies on.
+        /// `instance_and_lane` of shaders/compute.wgsl relies on this.
         #[test]
         fn a_product_with_the_reciprocal_is_at_most_1_below_the_quotient(
             number in prop_oneof![any::<u32>(), 0..99u32, u32::MAX - 99..=u32::MAX],

@@ -57,14 +57,14 @@ pub struct Input {
     /// The address of a predicate, or 0. The draws are discarded if the dword there is 0, or with
     /// [`INVERTED`](super::flags::INVERTED) if it is not 0.
     pub predicate: Address,
-    /// The most indirect draws. Only the first [`MAX_DRAWS`] are captured.
+    /// The largest number of indirect draws. Only the first [`MAX_DRAWS`] are captured.
     pub draw_count: u32,
     /// Bytes from one indirect command to the next.
     pub stride: u32,
 }
 
 impl Input {
-    /// The addresses in buffers of the application.
+    /// The addresses that are in buffers of the application.
     pub(crate) const fn buffers_mut(&mut self) -> [&mut Address; 6] {
         [
             &mut self.index_address,
@@ -77,11 +77,10 @@ impl Input {
     }
 }
 
-/// The most draws that the setup kernel processes for an [`Input`].
+/// The largest number of draws that the setup kernel processes for an [`Input`].
 pub const MAX_DRAWS: u32 = (1 << 24) - 1;
 
-/// What the setup kernel writes for a group, which consists of consecutive inputs that one dispatch
-/// captures. Padded to [`BATCH_SIZE`].
+/// The output of the setup kernel for a group: consecutive inputs that one dispatch captures. Padded to [`BATCH_SIZE`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct GroupBatch {
@@ -116,24 +115,23 @@ pub struct Setup {
     pub draw_stride: u32,
     /// The number of inputs.
     pub input_count: u32,
-    /// 1 if any input may consist of several draws, otherwise 0. If it is 1, only draws that write
-    /// something and one draw of each group are written to `draws`.
+    /// 1 if any input may have several draws, otherwise 0. If it is 1, `draws` gets only draws that write something and
+    /// one draw of each group; with geometry shaders it gets all draws.
     pub has_several: u32,
-    /// The most workgroups of a dispatch along one axis.
+    /// The largest number of workgroups of a dispatch along one axis.
     pub workgroups_per_axis: u32,
     /// 1 if any input has a query, otherwise 0.
     pub has_queries: u32,
-    /// Draws of geometry shaders share 2^`entry_bits` [entries](super::entries). A draw whose last entry is shorter than
-    /// the others may have one more.
+    /// Draws of geometry shaders share 2^`entry_bits` [entries](super::entries). Each draw may have one more, because
+    /// its last entry may be shorter than the others.
     pub entry_bits: u32,
     /// The address of their [`EntryTables`](super::entries::EntryTables), or 0.
     pub entry_tables: Address,
-    /// From where to where the draws capture.
+    /// Where the capture begins and ends.
     pub progress: Progress,
 }
 
-/// Where a capture begins in its buffers, where these end, and where the position after it is
-/// written.
+/// Where a capture begins in its buffers, where the buffers end, and where to write the position after the capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Progress {
@@ -153,23 +151,22 @@ pub struct Progress {
     pub new_counters: [Address; MAX_XFB_BUFFERS],
 }
 
-/// Parameters of a fused capture: of one small direct draw, whose workgroups also do what kernels do for other
-/// captures. Its [`DrawSysvals`] are not clamped: they contain the number of vertices or indices as
-/// `item_count`, and the number of instances.
+/// Parameters of a fused capture: of one small direct draw, whose workgroups also do the work of kernels. Its
+/// [`DrawSysvals`] are not clamped: `item_count` is the number of vertices or indices, `instance_count` the number of
+/// instances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Fused {
-    /// From where to where the draw captures.
+    /// Where the capture begins and ends.
     pub progress: Progress,
     /// The address of the query that counts primitives written and needed, or 0.
     pub stream_query: Address,
     /// The address of the query that counts primitives generated, or 0.
     pub generated_query: Address,
-    /// How many workgroups have read the counters, if others wait for none of them: 0, also after
-    /// each execution.
+    /// How many workgroups have read the counters, if `expected` is not 0. It is 0 before and after each execution.
     pub arrived: u32,
-    /// The number of workgroups that read counters before the last of them writes counters; 0 if the
-    /// first one may write them at once.
+    /// The number of workgroups that must have read the counters before the last of them writes counters; 0 if the
+    /// first workgroup may write them at once.
     pub expected: u32,
     /// Padding.
     pub reserved: [u32; 2],
@@ -181,7 +178,7 @@ pub struct Fused {
 pub struct Resume {
     /// The address of an array of [`Batch`], one for each dispatch.
     pub known: Address,
-    /// The address at which they are written with positions and limit.
+    /// The address to write the completed batches to, with positions and limit.
     pub batches: Address,
     /// The number of dispatches.
     pub count: u32,
@@ -193,7 +190,7 @@ pub struct Resume {
     pub stream_query: Address,
     /// The address of the query that counts primitives generated, or 0.
     pub generated_query: Address,
-    /// From where to where the draws capture.
+    /// Where the capture begins and ends.
     pub progress: Progress,
 }
 
@@ -244,8 +241,8 @@ pub struct DrawRestarts {
     pub limit: u32,
     /// The number of the draw's indices before the first restart, or 2^32 - 1.
     pub head: u32,
-    /// The difference between the primitives that the table counts after that restart and the
-    /// draw's own primitives, modulo 2^32.
+    /// What to subtract, modulo 2^32, from the table's primitive counts after the draw's first restart, to get the
+    /// counts within the draw.
     pub before: u32,
     /// The address of the table.
     pub table: Address,
@@ -253,7 +250,7 @@ pub struct DrawRestarts {
     pub reserved: [u32; 2],
 }
 
-/// What the setup kernel writes for a draw if any draw of the setup has primitive restart.
+/// The output of the setup kernel for a draw, if any draw of the setup has primitive restart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct RestartedDraw {

@@ -38,7 +38,7 @@
 //! Devices support it for few attachments (`maxFragmentDualSrcAttachments`, mostly 1); more are an
 //! error.
 //!
-//! A shader with an output at another location writes `gl_FragData`, and is refused.
+//! A shader with an output at another location writes `gl_FragData`, which is an error.
 
 use spirv::{Decoration, ExecutionModel, Op, StorageClass};
 
@@ -320,7 +320,8 @@ fn locations(declarations: &Declarations, ty: Id) -> Option<u32> {
     }
 }
 
-/// Refuses a function that is also another entry point, because entry points cannot be called.
+/// Returns an error for a function that is also another entry point, because entry points cannot be
+/// called.
 fn reject_shared_function(module: &Module, entry: &EntryPoint) -> Result<(), BroadcastError> {
     let others = module
         .section(Section::EntryPoints)

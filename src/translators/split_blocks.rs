@@ -33,7 +33,7 @@ use crate::spirv::specialization::{SpecializationConstant, specialize};
 use crate::spirv::types::{block_type, has_built_in_members, locations_of, structure_of};
 use crate::spirv::{Id, Instruction, Module, Section, result_of};
 
-/// The most variables that structures may become. No device has as many output components.
+/// The largest number of variables that structures may become. No device has as many output components.
 const MAX_VARIABLES: usize = 512;
 
 /// The options of [`split_blocks`]; by default for the only shader.

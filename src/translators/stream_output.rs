@@ -307,7 +307,7 @@ impl StreamOutputInfo {
         })
     }
 
-    /// Refuses a run that begins or ends inside a 64-bit component.
+    /// Returns an error for a run that begins or ends inside a 64-bit component.
     fn check_wide(&self, outputs: &Outputs<'_>, run: &Run) -> Result<(), StreamOutputError> {
         let places = outputs.places(run.start.space);
         let is_half = |before: u64| {

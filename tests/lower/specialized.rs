@@ -61,7 +61,7 @@ fn specialized(lowered: &Lowered, topology: u32, draws: Draws) -> Vec<u32> {
         (ids.restart, u32::from(restart).to_ne_bytes()),
         (ids.general, u32::from(general).to_ne_bytes()),
         (ids.indexed, u32::from(is_indexed).to_ne_bytes()),
-        (ids.plain, u32::from(is_plain).to_ne_bytes()),
+        (ids.unchecked, u32::from(is_plain).to_ne_bytes()),
         (ids.wide_loads, (wide as u32).to_ne_bytes()),
         (ids.wide_stores, (wide as u32).to_ne_bytes()),
         (ids.batched, u32::from(matches!(draws, Draws::Batched)).to_ne_bytes()),

@@ -120,7 +120,7 @@ fn all(ids: SpecIds) -> [u32; 10] {
         ids.wide_loads,
         ids.wide_stores,
         ids.fused,
-        ids.plain,
+        ids.unchecked,
         ids.workgroup_size,
     ]
 }

@@ -1,19 +1,19 @@
 use super::*;
-use crate::means::tests::{capabilities, support};
+use crate::capture_support::tests::{capabilities, driver_support};
 
 fn settings(force_enable: bool, replace_partial: bool) -> Settings {
     Settings { force_enable, replace_partial, ..Settings::default() }
 }
 
 fn partial() -> Capabilities {
-    let mut support = support();
+    let mut support = driver_support();
     (support.queries, support.draw, support.geometry_streams) = (false, false, false);
     let mut capabilities = capabilities();
     capabilities.transform_feedback = Some(support);
     capabilities
 }
 
-/// `VkPhysicalDeviceToolProperties` has 256 bytes for it, and the command shows it.
+/// `VkPhysicalDeviceToolProperties` has 256 bytes for the text, and the command `vkxfb` shows it.
 #[test]
 fn every_activity_is_told_in_a_line() {
     let mut incapable = capabilities();
@@ -45,8 +45,8 @@ fn it_is_active_where_it_is_missing_and_can_be() {
 
     // Without addresses, captures use descriptors.
     capabilities.buffer_device_address = None;
-    let Activity::Active(_, means) = of(&capabilities, false) else { panic!("dormant") };
-    assert!(means.required.uses_descriptors());
+    let Activity::Active(_, support) = of(&capabilities, false) else { panic!("dormant") };
+    assert!(support.required.uses_descriptors());
 
     capabilities.storage_buffer_indexing = false;
     for forced in [false, true] {
@@ -56,12 +56,12 @@ fn it_is_active_where_it_is_missing_and_can_be() {
         assert!(missing.contains("bufferDeviceAddress"), "{missing}");
     }
 
-    capabilities.transform_feedback = Some(support());
+    capabilities.transform_feedback = Some(driver_support());
     let dormant = of(&capabilities, false);
     assert!(matches!(dormant, Activity::Dormant(Reason::DriverHasIt(_))));
 }
 
-/// A driver's extension that lacks something is told of, and replaced where the user wants that.
+/// A partial extension of a driver is reported, and replaced if the user wants that.
 #[test]
 fn a_partial_extension_is_told_of_and_replaced_on_request() {
     type Part = fn(&mut TransformFeedbackSupport) -> &mut bool;
@@ -72,7 +72,7 @@ fn a_partial_extension_is_told_of_and_replaced_on_request() {
     ];
     for lacking in 0_usize..1 << parts.len() {
         let lacks = |number: usize| lacking >> number & 1 != 0;
-        let mut support = support();
+        let mut support = driver_support();
         for (number, (_, part)) in parts.iter().enumerate() {
             *part(&mut support) = !lacks(number);
         }

@@ -1,4 +1,4 @@
-//! The formats of vertex buffers that programs see: those that captures decode.
+//! Hides formats of vertex buffers that captures cannot decode.
 
 use ash::vk;
 use vkxfb::vertex_input::VertexFormat;
@@ -6,15 +6,15 @@ use vkxfb::vertex_input::VertexFormat;
 use super::ask;
 use crate::chain;
 
-/// Removes the features of a vertex buffer from what the next in the chain says of a format that
-/// captures do not decode.
+/// Removes the features of vertex buffers from the next in the chain's answer, if captures cannot
+/// decode the format.
 fn hide(format: vk::Format, features: &mut vk::FormatFeatureFlags) {
     if VertexFormat::try_from(format).is_err() {
         *features &= !vk::FormatFeatureFlags::VERTEX_BUFFER;
     }
 }
 
-/// The same in a chain of `VkFormatProperties2`.
+/// [`hide`] in a chain of `VkFormatProperties2`.
 ///
 /// # Safety
 /// The chain is valid, and may be written.
@@ -55,7 +55,7 @@ pub(crate) unsafe extern "system" fn get_format_properties(
     }
 }
 
-/// `vkGetPhysicalDeviceFormatProperties2`, by one of its names.
+/// `vkGetPhysicalDeviceFormatProperties2`, under one of its names.
 macro_rules! asks {
     ($function:ident $name:literal $next:ident) => {
         #[doc = concat!("`", $name, "`")]

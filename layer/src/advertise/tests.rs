@@ -1,7 +1,7 @@
 use std::ptr;
 
 use super::*;
-use crate::means::tests::{capabilities, support};
+use crate::capture_support::tests::{capabilities, driver_support};
 use crate::settings::Settings;
 
 fn forced() -> Settings {
@@ -69,7 +69,7 @@ fn a_test_of_passes_shows_the_drivers_own() {
 #[test]
 fn a_dormant_layer_shows_what_the_driver_has() {
     let mut capabilities = capabilities();
-    capabilities.transform_feedback = Some(support());
+    capabilities.transform_feedback = Some(driver_support());
     let shown =
         super::shown(listed(&ALL), &Activity::of(capabilities, &Settings::default()), false);
     assert_eq!(names(&shown), ALL[..11]);
@@ -80,7 +80,7 @@ fn a_dormant_layer_shows_what_the_driver_has() {
 
 #[test]
 fn only_the_structures_of_the_extension_are_filled_in() {
-    let means = Means::new(capabilities()).unwrap();
+    let support = CaptureSupport::new(capabilities()).unwrap();
     let mut address = vk::PhysicalDeviceBufferDeviceAddressFeatures::default();
     let mut feedback = vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default();
     let mut provoking = vk::PhysicalDeviceProvokingVertexFeaturesEXT::default();
@@ -89,7 +89,7 @@ fn only_the_structures_of_the_extension_are_filled_in() {
         .push_next(&mut feedback)
         .push_next(&mut address);
     // SAFETY: the chain is valid.
-    unsafe { put_features(features.p_next.cast(), &means) };
+    unsafe { put_features(features.p_next.cast(), &support) };
     assert_eq!(address.buffer_device_address, vk::FALSE);
     assert_eq!((feedback.transform_feedback, feedback.geometry_streams), (vk::TRUE, vk::TRUE));
     assert_eq!(provoking.transform_feedback_preserves_provoking_vertex, vk::TRUE);
@@ -100,7 +100,7 @@ fn only_the_structures_of_the_extension_are_filled_in() {
     let properties =
         vk::PhysicalDeviceProperties2::default().push_next(&mut behind).push_next(&mut limits);
     // SAFETY: the chain is valid.
-    unsafe { put_properties(properties.p_next.cast(), &means) };
+    unsafe { put_properties(properties.p_next.cast(), &support) };
     assert_eq!(limits.max_transform_feedback_buffers, 4);
     assert!(ptr::eq(limits.p_next.cast_const().cast(), &raw const behind));
     assert_eq!(behind.transform_feedback_preserves_triangle_fan_provoking_vertex, vk::TRUE);
@@ -108,23 +108,23 @@ fn only_the_structures_of_the_extension_are_filled_in() {
 
     // SAFETY: an empty chain is valid.
     unsafe {
-        put_features(ptr::null_mut(), &means);
-        put_properties(ptr::null_mut(), &means);
+        put_features(ptr::null_mut(), &support);
+        put_properties(ptr::null_mut(), &support);
     }
 }
 
-/// Streams are those of geometry shaders.
+/// Only geometry shaders have several streams.
 #[test]
 fn a_device_without_geometry_shaders_has_one_stream() {
     let mut capabilities = capabilities();
     capabilities.geometry_shader = false;
-    let means = Means::new(capabilities).unwrap();
+    let support = CaptureSupport::new(capabilities).unwrap();
     let mut feedback =
         vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().geometry_streams(true);
     // SAFETY: the chain is valid.
-    unsafe { put_features((&raw mut feedback).cast(), &means) };
+    unsafe { put_features((&raw mut feedback).cast(), &support) };
     assert_eq!(feedback.geometry_streams, vk::FALSE);
-    let properties = means.properties();
+    let properties = support.properties();
     assert_eq!(properties.max_transform_feedback_streams, 1);
     assert_eq!(properties.transform_feedback_streams_lines_triangles, vk::FALSE);
     assert_eq!(properties.transform_feedback_rasterization_stream_select, vk::FALSE);
@@ -134,9 +134,9 @@ fn a_device_without_geometry_shaders_has_one_stream() {
 fn a_device_without_choice_of_the_provoking_vertex_is_not_told_of_it() {
     let mut capabilities = capabilities();
     capabilities.extensions.clear();
-    let means = Means::new(capabilities).unwrap();
+    let support = CaptureSupport::new(capabilities).unwrap();
     let mut provoking = vk::PhysicalDeviceProvokingVertexFeaturesEXT::default();
     // SAFETY: the chain is valid.
-    unsafe { put_features((&raw mut provoking).cast(), &means) };
+    unsafe { put_features((&raw mut provoking).cast(), &support) };
     assert_eq!(provoking.transform_feedback_preserves_provoking_vertex, vk::FALSE);
 }

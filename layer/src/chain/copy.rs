@@ -123,8 +123,8 @@ impl Structure {
     }
 }
 
-/// A copy of a chain, up to the first structure whose size is not known. That structure and all
-/// after it remain the program's.
+/// A copy of a chain, up to the first structure of unknown size. That structure and all later ones
+/// are not copied: they stay the program's own.
 ///
 /// Copies are shallow: memory that the structures point to is also the program's.
 pub(crate) struct Chain {
@@ -150,7 +150,7 @@ impl Chain {
         chain
     }
 
-    /// The first structure of a type among those that are not copied.
+    /// The first structure of a type among the structures that are not copied.
     fn rest<T: vk::TaggedStructure + Copy + 'static>(&self) -> Option<T> {
         // SAFETY: the contract of [`Self::copy`].
         unsafe { super::all_of::<T>(self.rest) }.next().copied()
@@ -168,7 +168,7 @@ impl Chain {
     /// contains such a structure.
     ///
     /// # Errors
-    /// [`Error::Behind`] if the structure would have to be changed, but was not copied.
+    /// [`Error::Behind`] if the structure had to be changed but was not copied.
     pub(crate) fn set<T: vk::TaggedStructure + Copy + 'static>(
         &mut self,
         feature: impl Fn(&mut T) -> &mut vk::Bool32,

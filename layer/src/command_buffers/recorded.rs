@@ -1,5 +1,5 @@
-//! The state that the layer keeps for a command buffer: whether a pass is withheld, and the commands
-//! that were recorded in it.
+//! The state that the layer keeps for a command buffer: whether its current pass is withheld, and
+//! the withheld commands.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::withheld::{Commands, Functions, OutOfMemory, Templates, WithheldComma
 
 /// The state of a command buffer that is being recorded.
 pub(crate) struct Recorded {
-    /// Where commands go that captures need not see, draws among them.
+    /// Where commands go that captures need not observe; draws may be among them.
     destination: Destination,
     functions: Arc<Functions>,
-    /// The commands of the pass that is withheld. Empty outside of such a pass.
+    /// The commands of the withheld pass. Empty outside of such a pass.
     withheld: WithheldCommands,
     /// Whether a pass is being recorded.
     is_inside: bool,
@@ -25,35 +25,35 @@ pub(crate) struct Recorded {
     /// Whether this is a secondary command buffer that is executed inside a pass
     /// (`VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT`).
     continues: bool,
-    /// Present where transform feedback is emulated.
+    /// Present if transform feedback is emulated.
     captures: Option<Box<Captures>>,
     /// Why recording failed. Later commands are dropped, and `vkEndCommandBuffer` returns the
     /// error.
     failed: Option<vk::Result>,
 }
 
-/// Where commands go that captures need not see.
+/// Where commands go that captures need not observe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Destination {
     /// To the driver.
     Driver,
     /// To the withheld commands of the pass.
     Withheld,
-    /// To be decided for each command, because draws are captured or counted.
+    /// Decided for each command, because draws are captured or counted.
     Unsettled,
 }
 
-/// Where a command goes. It can be copied, so it cannot lend out the state of the command buffer,
-/// which a command that is withheld [settles](Recorded::record).
+/// Where an unobserved command goes. The value can be copied, so it cannot borrow the command
+/// buffer's state mutably, as [withholding](Recorded::record) a command requires.
 #[derive(Clone, Copy)]
-pub(crate) enum Straight<'a> {
+pub(crate) enum UnobservedRoute<'a> {
     /// To the driver's function.
     Driver(&'a Functions),
     /// To the withheld commands.
     Withheld,
 }
 
-/// What the command buffers of a device share.
+/// The state that the command buffers of a device share.
 pub(crate) type Of<'a> = (&'a Arc<Functions>, &'a Arc<Templates>, Option<&'a Arc<Emulation>>);
 
 impl Recorded {
@@ -139,7 +139,7 @@ impl Recorded {
         }
     }
 
-    /// Returns where a command goes.
+    /// Returns the destination of a command.
     #[inline]
     pub(super) fn commands(&mut self) -> Commands<'_> {
         match self.is_withheld {
@@ -148,29 +148,30 @@ impl Recorded {
         }
     }
 
-    /// Returns where a command goes that captures need not see. `None` while a capture is being
+    /// Returns where a command goes that captures need not observe. `None` while a capture is being
     /// recorded.
     #[inline]
-    pub(super) fn straight(&self) -> Option<Straight<'_>> {
+    pub(super) fn unobserved_route(&self) -> Option<UnobservedRoute<'_>> {
         match self.destination {
-            Destination::Driver => Some(Straight::Driver(&self.functions)),
-            Destination::Withheld => Some(Straight::Withheld),
+            Destination::Driver => Some(UnobservedRoute::Driver(&self.functions)),
+            Destination::Withheld => Some(UnobservedRoute::Withheld),
             Destination::Unsettled => None,
         }
     }
 }
 
-/// Recording. `command` either withholds a command or calls the driver, depending on its argument.
+/// Recording. `command` either withholds a command or calls the driver, as its argument says.
 impl Recorded {
-    /// A pass begins. If captures are to be recorded before it, its commands are withheld from here
-    /// on.
+    /// A pass begins. If its captures must be recorded before it, its commands are withheld from
+    /// here on.
     pub(crate) fn begin_pass(
         &mut self,
         handle: vk::CommandBuffer,
         command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
     ) {
         self.is_inside = true;
-        // After a failure no pass reaches the driver: it might resume a pass that is missing.
+        // After a failure no pass goes to the driver, because it might resume a pass that is
+        // missing.
         self.is_withheld = self.failed.is_some()
             || self.captures.as_ref().is_none_or(|captures| captures.withhold());
         self.update_destination();
@@ -187,7 +188,7 @@ impl Recorded {
         match self.is_withheld {
             true => {
                 self.withhold(command);
-                // So many commands are withheld that it is worth an attempt to withhold no more.
+                // After so many commands, try to stop withholding the pass.
                 if self.withheld.is_long() && self.destination == Destination::Withheld {
                     // SAFETY: the command buffer is being recorded, and the driver has not seen the
                     // pass, because it is withheld.
@@ -234,8 +235,7 @@ impl Recorded {
         self.forget();
     }
 
-    /// Lets the pass that is withheld go to the driver, with its captures after it, if that is
-    /// possible.
+    /// Sends the withheld pass to the driver, with its captures after it, if that is possible.
     ///
     /// # Safety
     /// As [`replay`](Self::replay).
@@ -256,8 +256,8 @@ impl Recorded {
         }
     }
 
-    /// Records commands before the pass that is withheld. Does nothing if no pass is withheld or if
-    /// recording has failed.
+    /// Records commands before the withheld pass. Does nothing if no pass is withheld or recording
+    /// has failed.
     pub(crate) fn before_pass(&mut self, commands: impl FnOnce(&mut Self)) {
         if self.is_withheld && self.failed.is_none() {
             self.is_withheld = false;
@@ -266,7 +266,7 @@ impl Recorded {
         }
     }
 
-    /// The guard of every command that is recorded. If `command` panics, recording has failed.
+    /// The guard of all recorded commands. If `command` panics, recording has failed.
     #[inline]
     pub(super) fn guarded<R>(
         &mut self,
@@ -280,7 +280,7 @@ impl Recorded {
         done
     }
 
-    /// Calls `command` with the captures, where transform feedback is emulated. If they fail,
+    /// Calls `command` with the captures, if transform feedback is emulated. If they fail,
     /// `vkEndCommandBuffer` returns the error.
     #[inline]
     pub(crate) fn capture<R>(&mut self, command: impl FnOnce(&mut Captures) -> R) -> Option<R> {

@@ -1,10 +1,10 @@
 //! The state of the command buffers of all devices, by handle.
 //!
-//! Every command that is recorded begins with a lookup here. So the lookup takes no lock, and uses
-//! no thread-local storage, which in a shared library costs a function call: it first looks at the
-//! slot that was found last for the hash of the handle. Another thread may free that command buffer
-//! at the same time. So the memory of a [`Slot`] is never freed: the slot is reused by the next
-//! command buffer that is allocated, and says which command buffer it belongs to.
+//! Every recorded command begins with a lookup here. The lookup takes no lock, and uses no
+//! thread-local storage, which in a shared library costs a function call. It first looks at the last
+//! slot found for the hash of the handle. Another thread may free that command buffer at the same
+//! time, so the memory of a [`Slot`] is never freed: the next allocated command buffer reuses the
+//! slot, which contains the handle of its command buffer.
 
 use std::cell::UnsafeCell;
 use std::collections::HashMap;
@@ -64,9 +64,9 @@ static ALL: LazyLock<RwLock<All>> = LazyLock::new(RwLock::default);
 /// The number of bits of a hash.
 const HASH_BITS: u32 = 9;
 
-/// For each hash, the slot that was found last, at first one that is always free. The neighbouring
-/// element (index ^ 1) has the slot that was found before that, so that two threads that alternately
-/// record into command buffers of the same hash both find theirs.
+/// For each hash, the slot that was found last; initially a slot that is always free. The
+/// neighbouring element (index ^ 1) has the slot that was found before, so that two threads that
+/// alternately record into command buffers of the same hash both find theirs.
 static RECENT: [AtomicPtr<Slot>; 1 << HASH_BITS] =
     [const { AtomicPtr::new(std::ptr::from_ref(&NONE).cast_mut()) }; 1 << HASH_BITS];
 
@@ -79,7 +79,7 @@ pub(super) fn find(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
     if found.is_null() { search(handle) } else { found }
 }
 
-/// As [`find`], but also null unless it was the last that was found for the hash of the handle.
+/// Like [`find`], but also null unless this command buffer was the last one found for its hash.
 #[inline]
 pub(super) fn find_recent(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
     of_handle(&RECENT[hash(handle)], handle)
@@ -96,14 +96,14 @@ fn of_handle(recent: &AtomicPtr<Slot>, handle: vk::CommandBuffer) -> *mut Option
     }
 }
 
-/// Handles are addresses, whose low bits are all alike. After the multiplication the high bits
-/// depend on all bits.
+/// Handles are addresses with equal low bits. After the multiplication the high bits depend on all
+/// bits.
 #[inline]
 fn hash(handle: vk::CommandBuffer) -> usize {
     (handle.as_raw().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - HASH_BITS)) as usize
 }
 
-/// Looks for a command buffer that is not the last that was found for its hash.
+/// Looks up a command buffer that was not the last one found for its hash.
 #[cold]
 fn search(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
     let (recent, before) = (&RECENT[hash(handle)], &RECENT[hash(handle) ^ 1]);

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use vkxfb::runtime::AddressSource;
 
 use super::*;
-use crate::means::Means;
-use crate::means::tests::capabilities;
+use crate::capture_support::CaptureSupport;
+use crate::capture_support::tests::capabilities;
 
 type Type = vk::StructureType;
 
@@ -30,7 +30,7 @@ impl Structure {
     }
 }
 
-/// How many kinds of structures a program may chain. A number selects one.
+/// The number of structure kinds that a program may chain. A number selects one kind.
 const KINDS: usize = 8;
 /// A structure that the layer does not know.
 const UNKNOWN: usize = KINDS;
@@ -88,7 +88,7 @@ struct Program {
     enabled: Option<vk::PhysicalDeviceFeatures>,
 }
 
-/// Any order of structures of different kinds that are valid together.
+/// Any valid combination of different kinds of structures, in any order.
 fn program() -> impl Strategy<Value = Program> {
     let kinds = Just((0..KINDS).collect::<Vec<_>>()).prop_shuffle();
     let names = [ext::transform_feedback::NAME, c"VK_KHR_swapchain", c"VK_EXT_provoking_vertex"];
@@ -159,7 +159,7 @@ unsafe fn see(info: &vk::DeviceCreateInfo<'_>) -> Seen {
 }
 
 /// Prepares the creation of a device, and returns what the next in the chain sees.
-fn creates(program: &Program, means: &Means) -> Result<(Seen, bool), Error> {
+fn creates(program: &Program, support: &CaptureSupport) -> Result<(Seen, bool), Error> {
     let mut structures: Vec<_> =
         program.structures.iter().map(|(kind, set)| structure(*kind, *set)).collect();
     let first = chained(&mut structures);
@@ -172,7 +172,7 @@ fn creates(program: &Program, means: &Means) -> Result<(Seen, bool), Error> {
     let result = unsafe {
         let wishes = Wishes::new(&info);
         let captures = wishes.has_extension();
-        Creation::new(&wishes, captures.then_some(&means.required)).map(|mut creation| {
+        Creation::new(&wishes, captures.then_some(&support.required)).map(|mut creation| {
             let is_unchanged = creation.is_unchanged();
             let below = creation.info();
             assert_eq!(
@@ -186,21 +186,21 @@ fn creates(program: &Program, means: &Means) -> Result<(Seen, bool), Error> {
     result
 }
 
-fn by_addresses() -> Means {
-    Means::new(capabilities()).unwrap()
+fn by_addresses() -> CaptureSupport {
+    CaptureSupport::new(capabilities()).unwrap()
 }
 
-fn by_descriptors() -> Means {
+fn by_descriptors() -> CaptureSupport {
     let mut capabilities = capabilities();
     capabilities.buffer_device_address = None;
-    Means::new(capabilities).unwrap()
+    CaptureSupport::new(capabilities).unwrap()
 }
 
 proptest! {
     #[test]
     fn the_driver_sees_what_it_has_and_captures_need(program in program(), descriptors: bool) {
-        let means = if descriptors { by_descriptors() } else { by_addresses() };
-        let (seen, captures) = creates(&program, &means).unwrap();
+        let support = if descriptors { by_descriptors() } else { by_addresses() };
+        let (seen, captures) = creates(&program, &support).unwrap();
         let mut types = seen.types.clone();
         types.sort_unstable();
         types.dedup();
@@ -224,7 +224,7 @@ proptest! {
         }
     }
 
-    /// Structures before an unknown one are changed. If one after it would have to be changed,
+    /// Structures before an unknown one are changed. If a structure after it had to be changed,
     /// there is an error.
     #[test]
     fn what_is_unknown_stays(mut program in program(), at in 0..=KINDS) {
@@ -255,11 +255,11 @@ fn extensions_of_captures_are_added_once() {
     let mut capabilities = capabilities();
     capabilities.api_version = vk::API_VERSION_1_0;
     capabilities.buffer_device_address = Some(AddressSource::Extension);
-    let means = Means::new(capabilities).unwrap();
+    let support = CaptureSupport::new(capabilities).unwrap();
     let names = vec![c"VK_KHR_buffer_device_address", ext::transform_feedback::NAME];
     let structures = vec![(0, true), (3, false)];
     let program = Program { structures, extensions: names, enabled: None };
-    let (seen, captures) = creates(&program, &means).unwrap();
+    let (seen, captures) = creates(&program, &support).unwrap();
     assert!(captures && seen.addresses);
     let expected = [c"VK_KHR_buffer_device_address", c"VK_KHR_device_group"];
     assert_eq!(seen.extensions, expected.map(CStr::to_owned));
@@ -274,8 +274,8 @@ fn a_program_without_the_extension_has_its_way() {
     };
     let (seen, captures) = creates(&plain, &by_addresses()).unwrap();
     assert!(!captures && seen.types.len() == 3 && seen.extensions.len() == 1);
-    // The program enables the feature that it was told of, without the extension. The driver does
-    // not have the feature.
+    // The program enables the feature that the layer reported, without the extension. The driver
+    // does not have the feature.
     let told = Program { structures: vec![(0, true), (1, true)], ..plain };
     let (seen, captures) = creates(&told, &by_addresses()).unwrap();
     assert!(!captures && seen.types.len() == 1 && !seen.preserves);

@@ -1,5 +1,5 @@
 //! The captures of a command buffer. They are collected while a pass is recorded, and played before
-//! or after it.
+//! or after the pass.
 
 mod active_queries;
 pub(super) mod binds;
@@ -29,46 +29,45 @@ const ARENA: ArenaDesc = ArenaDesc::new(16 << 10, 16 << 10).descriptor_sets(8);
 #[derive(Clone)]
 pub(crate) enum Hoisted {
     Capture(Arc<Mutex<Box<Capture>>>),
-    /// Ends queries that were counted before. Always the last, so that all are ended at once.
+    /// Ends queries that were counted before. Always the last item, so that all queries end together.
     Ends(Arc<Mutex<Box<Capture>>>),
     /// Computes the arguments of a `vkCmdDrawIndirectByteCountEXT`.
     Commands(ByteCountDraw, DrawCommands),
 }
 
-/// What the layer passes on for a command.
+/// What the layer passes on in place of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Forward {
     /// The command itself.
     Yes,
     /// Nothing.
     No,
-    /// A `vkCmdDrawIndirect` with one draw instead.
+    /// A `vkCmdDrawIndirect` with one draw.
     DrawIndirect(vk::Buffer, u64),
-    /// A `vkCmdBeginQuery` instead: the driver may not have the indexed command.
+    /// A `vkCmdBeginQuery`, because the driver may not have the indexed command.
     BeginQuery(vk::QueryPool, u32, vk::QueryControlFlags),
-    /// A `vkCmdEndQuery` instead, likewise.
+    /// A `vkCmdEndQuery`, for the same reason.
     EndQuery(vk::QueryPool, u32),
 }
 
-/// The state that the layer keeps for a command buffer that may capture.
+/// The state that the layer keeps for a command buffer that may have captures.
 pub(crate) struct Captures {
     emulation: Arc<Emulation>,
     pub(crate) state: State,
     active: Option<Active>,
     /// The layer's queries that are active.
     queries: Vec<ActiveQuery>,
-    /// The number of active queries of the driver. Draws count for them even with rasterizer
-    /// discard.
+    /// The number of active queries of the driver. They count draws even with rasterizer discard.
     pub(super) other_queries: u32,
     hoisted: Vec<Hoisted>,
-    /// What the captures of the command buffer accessed since the last barrier between them.
+    /// The memory that captures of the command buffer accessed since the last barrier between them.
     order: CaptureOrder,
-    /// Empty captures, to be reused. They are large, and would otherwise be copied from here to where
-    /// they are collected and recorded, and back.
+    /// Empty captures, for reuse. They are boxed because they are large, and would otherwise be
+    /// copied back and forth.
     #[expect(clippy::vec_box, reason = "the boxes themselves are reused")]
     spare: Vec<Box<Capture>>,
     arena: Option<Arena>,
-    /// Pools of the sets from which captures read pushed descriptors.
+    /// Descriptor pools for sets from which captures read pushed descriptors.
     descriptor_pools: DescriptorPools,
     commands: Vec<Buffer>,
     command_count: u64,
@@ -76,7 +75,7 @@ pub(crate) struct Captures {
     pass: Option<Pass>,
     /// Whether the whole command buffer is part of a pass.
     continues: bool,
-    /// Why the command buffer cannot be recorded.
+    /// The error of recording, if it failed.
     failed: Option<vk::Result>,
     /// The variant for the current pipeline and vertex input.
     variant: Option<vkxfb::runtime::Pipeline>,
@@ -155,7 +154,7 @@ impl Captures {
         });
     }
 
-    /// Clears the list of hoisted work, and keeps the captures for reuse.
+    /// Clears the list of hoisted work, and keeps its captures for reuse.
     fn forget(&mut self) {
         for hoisted in self.hoisted.drain(..) {
             if let Hoisted::Capture(capture) | Hoisted::Ends(capture) = hoisted
@@ -168,7 +167,7 @@ impl Captures {
         }
     }
 
-    /// Something cannot be captured. `vkEndCommandBuffer` returns the error.
+    /// Recording fails because something cannot be captured. `vkEndCommandBuffer` returns the error.
     fn refuse(&mut self, what: &str, error: impl Into<PipelineError>) {
         let error = error.into();
         tracing::error!("{what}: {error}");
@@ -181,9 +180,9 @@ impl Captures {
         });
     }
 
-    /// Whether a command has a pipeline layout. Recording fails without one: only
-    /// `VK_EXT_device_generated_commands`, which is hidden, allows a null layout with a structure
-    /// in the chain instead.
+    /// Whether a command has a pipeline layout. Without one recording fails: only
+    /// `VK_EXT_device_generated_commands`, which is hidden, allows a null layout, with a structure in
+    /// the chain instead.
     pub(crate) fn has_layout(&mut self, what: &str, layout: vk::PipelineLayout) -> bool {
         let has_it = layout != vk::PipelineLayout::null();
         if !has_it {
@@ -192,7 +191,7 @@ impl Captures {
         has_it
     }
 
-    /// Why the command buffer cannot be recorded, if recording failed.
+    /// The error of recording, if it failed.
     pub(crate) const fn failed(&self) -> Option<vk::Result> {
         self.failed
     }
@@ -224,8 +223,8 @@ impl Captures {
         }
     }
 
-    /// Adds hoisted work, before the ends of queries: a query that has ended does not begin again
-    /// before it is reset, which is not possible in a pass.
+    /// Adds hoisted work, before the ends of queries. That order is right because an ended query
+    /// cannot begin again without a reset, which is not possible in a pass.
     fn push(&mut self, hoisted: Hoisted) {
         let ends = self.hoisted.pop_if(|last| matches!(last, Hoisted::Ends(_)));
         self.hoisted.push(hoisted);

@@ -9,7 +9,7 @@ use vkxfb::runtime::RuntimeError;
 use super::layouts::SetLayout;
 
 /// The number of sets of the first pool of a layout. Each further pool has twice as many as the
-/// last, up to `MOST`.
+/// previous one, up to `MOST`.
 const FEWEST: u32 = 4;
 const MOST: u32 = 256;
 

@@ -1,4 +1,4 @@
-//! Graphics pipelines when they are created: what the driver gets, and what the layer keeps.
+//! Creation of graphics pipelines: the create info that the driver gets, and the data that the layer keeps.
 
 use std::sync::Arc;
 
@@ -17,11 +17,10 @@ use crate::chain::{all_of, slice};
 /// Which vertex stream is rasterized.
 type Stream<'a> = vk::PipelineRasterizationStateStreamCreateInfoEXT<'a>;
 
-/// The parts of a pipeline's create info that are changed for the driver. The create info points
-/// into them.
+/// The changed parts of a pipeline's create info for the driver. The create info points into them.
 #[derive(Default)]
 pub(super) struct Below {
-    /// In place of the create info's own chain.
+    /// Replaces the create info's own chain.
     pub(super) chain: Option<Chain>,
     /// Stages with a `VkShaderModuleCreateInfo` in the chain, with the changed chains and the words
     /// without transform feedback.
@@ -32,7 +31,7 @@ pub(super) struct Below {
 }
 
 impl Below {
-    /// The stages, of which some are changed.
+    /// The stages, some of which are changed.
     ///
     /// # Safety
     /// The structure is valid.
@@ -88,7 +87,7 @@ pub(super) unsafe fn translated(
             let is_geometry = stage.stage == vk::ShaderStageFlags::GEOMETRY;
             let stream = if is_geometry { rasterized } else { 0 };
             if stage.module != vk::ShaderModule::null() {
-                // The driver's module has what is emitted to stream 0.
+                // The driver's module emits only to stream 0.
                 let known = emulation.objects().shader_modules.get(stage.module);
                 let Some(known) = known.filter(|_| stream != 0) else { continue };
                 let made = module_of_stream(emulation, &known.words, stream)?;
@@ -140,14 +139,14 @@ pub(super) unsafe fn translated(
     }
 }
 
-/// What the layer keeps for a pipeline.
+/// The data that the layer keeps for a pipeline.
 pub(super) enum Own {
     Nothing,
     Library(Parts),
     Pipeline(Arc<Pipeline>),
 }
 
-/// Finds out what the layer has to keep for a pipeline.
+/// Finds out which data the layer must keep for a pipeline.
 ///
 /// # Errors
 /// The pipeline captures, in a way that is not supported.
@@ -188,14 +187,13 @@ pub(super) unsafe fn capturing(
         if is_library {
             return Ok(Own::Library(parts));
         }
-        // If the program does not want to compile now, the variant is made by the first captured
-        // draw.
+        // If the program does not want to compile now, the variant is created for the first captured draw.
         let compiles = !flags_of(info).contains(FAIL_ON_COMPILE);
         let stages = parts.shader.as_ref().and_then(|shader| shader.stages());
         let is_counted = stages.is_some_and(|stages| !stages.captures);
         let made = Pipeline::new(emulation.context(), &parts, layout());
         let made = match made {
-            // Nothing of it is captured, so that the program can do without.
+            // Nothing of the pipeline is captured, so the program can do without it.
             Err(error) if is_counted => {
                 tracing::warn!(
                     "what a pipeline emits to other streams than 0 is not counted: {error}"
@@ -207,7 +205,7 @@ pub(super) unsafe fn capturing(
         match made {
             Some(pipeline) if pipeline.prepare(cache, compiles)? => {
                 let effects = pipeline.repeated_effects()?;
-                // Where nothing is stored, others happen in the draw alone.
+                // Other side effects happen only in the draw, if nothing is stored.
                 if pipeline.captures() || effects.atomic_results {
                     objects.repeat_effects(effects, pipeline.entry_point());
                 }
@@ -252,7 +250,7 @@ unsafe fn kind<'a>(info: &vk::GraphicsPipelineCreateInfo<'a>) -> (Has, &'a [vk::
         let is_library = flags_of(info).contains(vk::PipelineCreateFlags2KHR::LIBRARY);
         let has = match library {
             Some(library) => library.flags,
-            // Of a pipeline that links libraries, all parts come from the libraries.
+            // If a pipeline links libraries, all of its parts come from them.
             None if libraries.is_empty() && !is_library => Has::from_raw(u32::MAX),
             None => Has::empty(),
         };
@@ -267,8 +265,8 @@ fn stage_of<'a>(
     stages.iter().find(|found| found.stage == stage)
 }
 
-/// Returns the stages that run for a capture: the vertex shader, and the geometry shader if there is one. `None`
-/// if the last stage before rasterization has neither transform feedback nor several vertex streams.
+/// Returns the stages that a capture runs: the vertex shader, and the geometry shader if there is one. `None` if the
+/// last stage before rasterization has neither transform feedback nor several vertex streams.
 ///
 /// # Errors
 /// [`PipelineError::Stage`] with tessellation, [`PipelineError::Module`], [`PipelineError::EntryPoint`], values of
@@ -293,7 +291,7 @@ unsafe fn captured_stages(
             return Ok(None);
         }
         if tessellation.is_some() {
-            // What it emits to other streams than 0 is not counted yet.
+            // Primitives that it emits to streams other than 0 are not counted yet.
             return match module.captures {
                 true => Err(PipelineError::Stage("tessellation evaluation")),
                 false => Ok(None),
@@ -315,7 +313,7 @@ unsafe fn captured_stages(
     }
 }
 
-/// Returns the module of a stage as the application gave it, if it is one that the layer keeps.
+/// Returns the application's module of a stage, if the layer keeps it.
 ///
 /// # Safety
 /// The structure is valid for `vkCreateGraphicsPipelines`.

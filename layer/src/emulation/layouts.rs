@@ -9,15 +9,15 @@ use crate::chain::slice;
 
 /// A descriptor set layout as the application defined it.
 ///
-/// The application may destroy its layout as soon as it has created a pipeline layout with it, and
-/// variants are made later. So the layer creates an identically defined layout of its own, with
-/// which descriptor sets are compatible, too. For push descriptors, the layer's layout is for
-/// allocated sets: captures read pushed descriptors from those.
+/// The application may destroy its layout as soon as it has created a pipeline layout with it, but
+/// variants are created later. The layer therefore creates its own, identically defined layout,
+/// with which the application's descriptor sets are compatible. For push descriptors, the layer's
+/// layout is for allocated sets: captures read pushed descriptors from those.
 pub(crate) struct SetLayout {
     pub(crate) raw: vk::DescriptorSetLayout,
     /// The number of descriptors with a dynamic offset.
     pub(crate) dynamic_count: u32,
-    /// Sorted by number.
+    /// The bindings, sorted by number.
     pub(crate) bindings: Box<[Binding]>,
     /// The flags of [`raw`](Self::raw).
     pub(crate) flags: vk::DescriptorSetLayoutCreateFlags,

@@ -53,8 +53,8 @@ impl Memory {
     }
 }
 
-/// Locks the allocator for each allocation, and not for the whole time in which a capture is
-/// recorded with a growing arena.
+/// Locks the allocator for each allocation, not while a whole capture is recorded with a growing
+/// arena.
 // SAFETY: the memory comes from the allocator, which fulfils the contract.
 unsafe impl MemoryAllocator for Memory {
     unsafe fn allocate(

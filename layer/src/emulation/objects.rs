@@ -26,8 +26,8 @@ impl<K, V> Default for Table<K, V> {
 }
 
 impl<K: Eq + Hash, V: Clone> Table<K, V> {
-    /// Returns the value that the handle had before, for an object whose destruction the layer did
-    /// not see. The caller drops it, after the lock is released.
+    /// Adds an object. Returns the previous value of the handle, if the layer did not see that object's destruction.
+    /// The caller drops it after the lock is released.
     pub(crate) fn insert(&self, handle: K, value: V) -> Option<V> {
         self.0.write().unwrap_or_else(PoisonError::into_inner).insert(handle, value)
     }
@@ -52,7 +52,7 @@ pub(crate) struct Objects {
     pub(crate) buffers: Table<vk::Buffer, Buffer>,
     /// The number of buffers with indirect usage.
     indirect_buffers: AtomicUsize,
-    /// Whether there was a pipeline that captures, rasterizes, and stores to memory.
+    /// Whether a pipeline exists, or existed, that captures, rasterizes, and stores to memory.
     side_effects: AtomicBool,
     pub(crate) set_layouts: Table<vk::DescriptorSetLayout, Arc<SetLayout>>,
     pub(crate) pipeline_layouts: Table<vk::PipelineLayout, Arc<PipelineLayout>>,
@@ -86,7 +86,7 @@ pub(crate) struct ShaderModule {
     pub(crate) has_streams: bool,
 }
 
-/// What is left of a module for a driver without transform feedback.
+/// A module for a driver without transform feedback.
 pub(crate) struct Stripped {
     /// The words, if they differ from the application's.
     pub(crate) words: Option<Vec<u32>>,
@@ -95,8 +95,8 @@ pub(crate) struct Stripped {
 }
 
 impl Stripped {
-    /// Leaves nothing of transform feedback in a module but what is emitted to one vertex stream, which is rasterized.
-    /// An invalid module is left to the driver.
+    /// Removes transform feedback from a module, and all vertex streams except one, which is rasterized. An invalid
+    /// module is passed to the driver unchanged.
     pub(crate) fn of(words: &[u32], stream: u32) -> Self {
         let without_xfb = strip_xfb(words).unwrap_or(Cow::Borrowed(words));
         let captures = matches!(without_xfb, Cow::Owned(_));
@@ -110,7 +110,7 @@ impl Stripped {
         Self { words, captures, has_streams }
     }
 
-    /// The module with the application's words.
+    /// The module, with the application's words.
     pub(crate) fn module(&self, words: &[u32]) -> ShaderModule {
         let Self { captures, has_streams, .. } = *self;
         ShaderModule { words: words.into(), captures, has_streams }
@@ -169,8 +169,7 @@ impl Objects {
         }
     }
 
-    /// A pipeline was created that captures and rasterizes, and whose shader, of that entry point, has these
-    /// effects.
+    /// A pipeline was created that captures and rasterizes, and whose shader with this entry point has these effects.
     pub(crate) fn repeat_effects(&self, effects: Effects, entry_point: &str) {
         if effects.side_effects && !self.side_effects.swap(true, Ordering::Relaxed) {
             tracing::warn!(
@@ -187,15 +186,15 @@ impl Objects {
         }
     }
 
-    /// Whether a draw may take the count of its vertices [from a
-    /// buffer](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectByteCountEXT.html)
-    /// for indirect draws. Its arguments are computed before its pass, among the captures.
+    /// Whether a draw may take its vertex count [from a
+    /// buffer](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectByteCountEXT.html). Its
+    /// arguments are computed before its pass, like captures.
     pub(crate) fn has_indirect_buffers(&self) -> bool {
         self.indirect_buffers.load(Ordering::Relaxed) != 0
     }
 
-    /// Whether a vertex shader that stores to memory may run for a capture and for the draw itself.
-    /// The capture has to come first, so that it sees memory as it was before.
+    /// Whether a vertex shader that stores to memory may run both for a capture and for the draw itself. The capture
+    /// must then come first, so that it sees the memory before the draw's stores.
     pub(crate) fn repeats_side_effects(&self) -> bool {
         self.side_effects.load(Ordering::Relaxed)
     }
@@ -205,7 +204,7 @@ impl Objects {
         self.set_layouts.get(layout).or_else(|| self.set_layouts.get(EMPTY))
     }
 
-    /// Forgets all objects, because the device is about to be destroyed.
+    /// Removes all objects, because the device is about to be destroyed.
     pub(crate) fn clear(&self) {
         self.pipelines.clear();
         self.libraries.clear();

@@ -1,5 +1,6 @@
-//! `vkCreateGraphicsPipelines`, which creates several pipelines at once. Where the layer refuses
-//! some of them, the driver creates [the others](https://docs.vulkan.org/spec/latest/chapters/pipelines.html#pipelines-multiple).
+//! `vkCreateGraphicsPipelines`, which creates several pipelines at once. If the layer rejects some
+//! of them, the driver creates [the
+//! others](https://docs.vulkan.org/spec/latest/chapters/pipelines.html#pipelines-multiple).
 
 use ash::vk;
 
@@ -18,7 +19,7 @@ impl Emulation {
     /// `vkCreateGraphicsPipelines`
     ///
     /// # Safety
-    /// The contract of the command. `pipelines` has room for as many as are given.
+    /// The contract of the command. `pipelines` has room for all pipelines.
     pub(crate) unsafe fn create_graphics_pipelines(
         &self,
         device: vk::Device,
@@ -56,7 +57,7 @@ impl Emulation {
             // SAFETY: the layer made it for these pipelines.
             unsafe { self.context().device().destroy_shader_module(module, None) };
         }
-        // A positive result says that some pipelines were not created, which is no error.
+        // A positive result means that some pipelines were not created, which is not an error.
         refused.filter(|_| result >= vk::Result::SUCCESS).unwrap_or(result)
     }
 }
@@ -64,9 +65,9 @@ impl Emulation {
 /// The pipelines of a call that the driver creates.
 #[derive(Default)]
 struct Batch {
-    /// What the driver gets.
+    /// The create infos for the driver.
     infos: Vec<Info>,
-    /// What the structures point to.
+    /// The memory that these create infos point to.
     below: Vec<Below>,
     /// The numbers of the pipelines in the program's array, in ascending order.
     numbers: Vec<usize>,
@@ -79,7 +80,7 @@ impl Batch {
     /// Adds the pipeline with a number in the program's array.
     ///
     /// # Errors
-    /// It is refused.
+    /// The pipeline is rejected.
     ///
     /// # Safety
     /// The structure is valid for `vkCreateGraphicsPipelines`, and outlives the batch.
@@ -104,8 +105,8 @@ impl Batch {
         Ok(())
     }
 
-    /// Creates the pipelines by `create`, which gets their number, their structures, and room for
-    /// the handles. Even if some are not created, the others can be used.
+    /// Creates the pipelines by `create`, which gets their number, their create infos, and room for
+    /// the handles. If some are not created, the others can still be used.
     fn create(
         self,
         create: impl FnOnce(u32, *const Info, *mut vk::Pipeline) -> vk::Result,
@@ -131,13 +132,14 @@ impl Batch {
     }
 }
 
-/// Lets a [derivative](https://docs.vulkan.org/spec/latest/chapters/pipelines.html#pipelines-pipeline-derivatives)
-/// name its base by the index that the base has for the driver. `numbers` has the program's indices
-/// of the pipelines that the driver creates. If the base is not among them, the pipeline becomes one
-/// without a base, which is the same but for the time that its creation takes.
+/// Adapts a
+/// [derivative](https://docs.vulkan.org/spec/latest/chapters/pipelines.html#pipelines-pipeline-derivatives)
+/// so that it names its base by the index that the base has for the driver. `numbers` has the
+/// program's indices of the pipelines that the driver creates. If the base is not among them, the
+/// pipeline loses its base, which only affects its creation time.
 ///
 /// # Errors
-/// The flags have to be changed, but are behind a structure of an unknown type.
+/// The flags had to be changed, but are behind a structure of unknown type.
 ///
 /// # Safety
 /// The structure is valid for `vkCreateGraphicsPipelines`.

@@ -1,5 +1,5 @@
-//! Graphics pipelines that capture: the parts of them that a capture needs, and their variants,
-//! which are compute pipelines.
+//! Graphics pipelines that capture: the parts of them that captures need, and their variants, which are compute
+//! pipelines.
 
 use std::collections::BTreeSet;
 use std::ffi::CStr;
@@ -57,7 +57,7 @@ pub(super) enum PipelineError {
 }
 
 impl PipelineError {
-    /// Returns the result for the application: out of memory, or that something cannot be captured.
+    /// Returns the result for the application: out of memory, or a result for what cannot be captured.
     pub(super) fn result(&self) -> vk::Result {
         let result = match self {
             Self::Runtime(error) | Self::Variant(VariantError::Runtime(error)) => error.vk_result(),
@@ -81,7 +81,7 @@ pub(super) struct Dynamic {
 /// The vertex input state and input assembly state of a graphics pipeline or library.
 #[derive(Debug, Clone)]
 pub(super) struct InputPart {
-    /// The vertex input, or why nothing can be captured with it.
+    /// The vertex input, or the reason why it cannot be captured.
     vertex_input: Result<VertexInput, String>,
     topology: vk::PrimitiveTopology,
     restart: bool,
@@ -97,16 +97,16 @@ pub(super) struct StagePart {
     specialization: Vec<(u32, Vec<u8>)>,
 }
 
-/// The stages that run for a capture.
+/// The stages that a capture runs.
 #[derive(Clone)]
 pub(super) struct CapturedStages {
     /// The last stage before rasterization: a vertex or a geometry shader.
     pub(super) captured: StagePart,
     /// The vertex shader before a geometry shader.
     pub(super) vertex: Option<StagePart>,
-    /// Whether the last stage has transform feedback. Without, its draws are only counted.
+    /// Whether the last stage has transform feedback. If not, its draws are only counted.
     pub(super) captures: bool,
-    /// Whether it may emit to several vertex streams.
+    /// Whether the last stage may emit to several vertex streams.
     pub(super) has_streams: bool,
 }
 
@@ -121,7 +121,7 @@ pub(super) struct ShaderPart {
     dynamic: Dynamic,
 }
 
-/// The parts of a pipeline, its own and those of its libraries.
+/// The parts of a pipeline: its own, and those of its libraries.
 #[derive(Clone, Default)]
 pub(super) struct Parts {
     pub(super) input: Option<Arc<InputPart>>,
@@ -206,7 +206,7 @@ impl StagePart {
 }
 
 impl ShaderPart {
-    /// The stages that run for a capture; `None` if nothing is captured or counted.
+    /// The stages that a capture runs; `None` if nothing is captured or counted.
     pub(super) const fn stages(&self) -> Option<&CapturedStages> {
         self.stages.as_ref()
     }
@@ -253,8 +253,8 @@ pub(super) struct Pipeline {
 }
 
 impl Pipeline {
-    /// Collects what a capture needs. Returns `None` if the pipeline does not capture. `layout` is
-    /// the layout of the whole pipeline, if it has one.
+    /// Collects the parts that a capture needs. Returns `None` if the pipeline does not capture. `layout` is the
+    /// layout of the whole pipeline, if it has one.
     ///
     /// # Errors
     /// The pipeline cannot be captured by compute.
@@ -287,10 +287,9 @@ impl Pipeline {
         }))
     }
 
-    /// Makes the variant, so that recording need not wait for a compiler. Only checks that the
-    /// shader can be captured if its vertex input is dynamic, or if `compiles` is false because the
-    /// creation of the pipeline must not wait for a compiler either. Returns whether the shader
-    /// captures.
+    /// Creates the variant in advance, so that recording need not wait for a compiler. If the vertex input is
+    /// dynamic, or `compiles` is false because the creation of the pipeline must not wait for a compiler either,
+    /// it only checks that the shader can be captured. Returns whether the shader captures.
     ///
     /// # Errors
     /// As [`variant`](Self::variant).
@@ -302,7 +301,7 @@ impl Pipeline {
         cache: vk::PipelineCache,
         compiles: bool,
     ) -> Result<bool, PipelineError> {
-        // Few programs count what is emitted to other streams.
+        // Few programs count primitives of other streams.
         if !self.captures() {
             return Ok(true);
         }
@@ -311,7 +310,7 @@ impl Pipeline {
             true => unsafe {
                 self.static_variant(cache).and_then(|made| self.compile(&made, cache))
             },
-            // What is captured does not depend on vertex input.
+            // The layout of captures does not depend on vertex input.
             false => self.layout_of_captures(),
         };
         match prepared {
@@ -342,9 +341,9 @@ impl Pipeline {
         Ok(self.static_variant.get_or_init(|| made).clone())
     }
 
-    /// Compiles what the first draw probably needs: indexed draws are why a program restarts
-    /// primitives, and most of those for which it may be enabled at any time are without. Other draws
-    /// compile when they are recorded.
+    /// Compiles the Vulkan pipelines that the first draw probably needs: programs restart primitives only in
+    /// indexed draws; and if restart can be enabled at any time, most draws are without it. Pipelines for other
+    /// draws are compiled when they are recorded.
     ///
     /// # Errors
     /// As [`variant`](Self::variant).
@@ -368,7 +367,7 @@ impl Pipeline {
         prepared.map_err(|error| PipelineError::Variant(error.into()))
     }
 
-    /// Checks that the outputs that the shader captures can be captured.
+    /// Checks the layout of the outputs that the shader captures.
     fn layout_of_captures(&self) -> Result<(), PipelineError> {
         let constants = self.stages.captured.constants();
         let shader = self.stages.captured.shader(&constants);
@@ -381,7 +380,7 @@ impl Pipeline {
         check().map_err(|error: LowerError| PipelineError::Variant(error.into()))
     }
 
-    /// Whether the pipeline captures, and is not only counted.
+    /// Whether the pipeline captures; otherwise it only counts.
     pub(super) const fn captures(&self) -> bool {
         self.stages.captures
     }
@@ -396,8 +395,8 @@ impl Pipeline {
         &self.stages.captured.entry_point
     }
 
-    /// What the shaders do beyond their outputs, if captured draws run them more than once: in the driver, too, or
-    /// twice for what a geometry shader emits.
+    /// The side effects of the shaders, if captured draws run them more than once: also in the driver, or twice
+    /// for a geometry shader.
     ///
     /// # Errors
     /// The error of lowering, for an invalid module.
@@ -416,7 +415,7 @@ impl Pipeline {
         Ok(effects)
     }
 
-    /// Returns the variant for a vertex input state, and makes it if necessary.
+    /// Returns the variant for a vertex input state, and creates it if necessary.
     ///
     /// # Errors
     /// The error of lowering, or of a Vulkan command.

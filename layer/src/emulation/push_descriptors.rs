@@ -1,5 +1,5 @@
-//! Push descriptors. They are kept by value, for draws that are captured, and to be pushed again
-//! after captures.
+//! Push descriptors. Their values are kept for captured draws, and to push them again after
+//! captures.
 //!
 //! [The
 //! specification](https://docs.vulkan.org/spec/latest/chapters/descriptorsets.html#descriptorsets-push-descriptors)
@@ -53,7 +53,7 @@ enum Kind {
     Image,
     TexelBuffer,
     AccelerationStructure,
-    /// Cannot be pushed, or not readable by a shader that captures: inline uniform blocks
+    /// Cannot be pushed, or cannot be read by a shader that captures: inline uniform blocks
     /// (VUID-VkDescriptorSetLayoutCreateInfo-flags-02208) and acceleration structures of
     /// `VK_NV_ray_tracing`.
     Other,
@@ -108,7 +108,7 @@ impl Kind {
 
 /// Iterates over descriptors from one on, in the order in which [consecutive binding
 /// updates](https://docs.vulkan.org/spec/latest/chapters/descriptorsets.html#descriptorsets-updates-consecutive)
-/// write them: after the last element of a binding comes the first of the next binding.
+/// write them: the last element of a binding is followed by the first of the next binding.
 fn places(bindings: &[Binding], binding: u32, element: u32) -> impl Iterator<Item = (u32, u32)> {
     let first = bindings.partition_point(|known| known.number < binding);
     bindings[first..]
@@ -188,7 +188,7 @@ pub(super) struct PushedSet {
     set_layout: Arc<SetLayout>,
     /// Sorted by [`Pushed::place`].
     descriptors: Vec<Pushed>,
-    /// When the last push was: a sequence number, shared with the sets that are bound.
+    /// The sequence number of the last push, from the same sequence as for bound sets.
     pub(super) order: u32,
     /// The set from which captures read the descriptors. Null if descriptors were pushed after it
     /// was written.

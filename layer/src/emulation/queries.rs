@@ -1,8 +1,9 @@
-//! Query pools whose queries the layer emulates: all of `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`, and of
-//! `VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT` those of other vertex streams than 0, which the driver does not have.
+//! Query pools whose queries the layer emulates: all queries of type `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`;
+//! and of type `VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT` those of vertex streams other than 0, which the driver does
+//! not have.
 //!
-//! The handle is that of a pool of the driver, of a query type that the driver has. So it is as
-//! unique as the driver's other handles.
+//! The handle is that of a pool of the driver, of a query type that the driver supports, so it is unique among the
+//! driver's handles.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,11 +12,12 @@ use vkxfb::runtime::{Context, QueryKind, QueryPool, RuntimeError};
 
 use super::memory::Memory;
 
-/// The queries that a handle stands for.
+/// The queries of a handle.
 pub(crate) struct Queries {
     /// `None` only while it is dropped.
     pool: Option<QueryPool>,
-    /// Of a pool that the driver shares: which queries are the layer's, as they were last begun in a command buffer.
+    /// For a pool that the driver shares: which queries were the layer's when they were last begun in a command
+    /// buffer.
     shared: Option<Box<[AtomicBool]>>,
     ctx: Context,
     memory: Memory,
@@ -65,7 +67,8 @@ impl Queries {
         self.shared.is_some()
     }
 
-    /// Consecutive queries of a range that belong together: the first, their number, and whether they are the layer's.
+    /// Splits a range of queries into runs: for each run the first query, the number of queries, and whether they are
+    /// the layer's.
     pub(crate) fn runs(&self, first: u32, count: u32) -> Vec<(u32, u32, bool)> {
         let mut runs: Vec<(u32, u32, bool)> = Vec::new();
         if self.shared.is_none() {
@@ -91,7 +94,7 @@ impl Drop for Queries {
     }
 }
 
-/// Returns the kind of the layer's queries of a type. `None` for types that are the driver's alone.
+/// Returns the kind of the layer's queries of a query type. `None` for types that only the driver has.
 pub(crate) const fn kind_of(ty: vk::QueryType) -> Option<QueryKind> {
     match ty {
         vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT => Some(QueryKind::TransformFeedbackStream),

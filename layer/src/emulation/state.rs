@@ -1,5 +1,4 @@
-//! The state that is bound in a command buffer, for draws that are captured, and to be restored
-//! after captures.
+//! The bound state of a command buffer, for captured draws, and to restore it after captures.
 
 use std::sync::Arc;
 
@@ -16,7 +15,7 @@ use super::push_descriptors::{Pushed, PushedSet, PushedSets};
 /// The number of capture buffers.
 pub(crate) const BUFFERS: usize = vkxfb::capture::MAX_XFB_BUFFERS;
 
-/// Which state has changed since the last captured draw, or since the capture was begun with it.
+/// Which state has changed since the last captured draw, or since the begin of the capture.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Changed {
     pub(super) vertex_input: bool,
@@ -45,7 +44,7 @@ pub(super) struct BoundSet {
     layout: vk::PipelineLayout,
     pub(super) set: vk::DescriptorSet,
     pub(super) dynamic_offsets: Vec<u32>,
-    /// When it was bound, as a sequence number: a set may disturb sets that were bound before it.
+    /// The sequence number of the bind: a set may disturb sets that were bound before it.
     order: u32,
 }
 
@@ -61,7 +60,7 @@ pub(super) struct BoundVertexBuffer {
     pub(super) stride: Option<u32>,
 }
 
-/// The index buffer, likewise.
+/// The index buffer. It is also not looked up when it is bound.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BoundIndexBuffer {
     pub(super) buffer: vk::Buffer,
@@ -80,7 +79,7 @@ struct Push {
     bytes: Vec<u8>,
 }
 
-/// The state that captures disturb, and that is restored after them.
+/// The state that captures disturb, and that is restored afterwards.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Disturbed {
     pub(super) compute_pipeline: vk::Pipeline,
@@ -88,7 +87,7 @@ pub(super) struct Disturbed {
     sets: Vec<Option<BoundSet>>,
     /// The pushed sets of the compute bind point.
     pushed_sets: PushedSets,
-    /// Push constants, of all stages.
+    /// Push constants of all stages.
     pushes: Vec<Push>,
 }
 
@@ -122,7 +121,7 @@ impl Tracked {
         &mut self.now
     }
 
-    /// Returns the push constants of the stages that run for captures.
+    /// Returns the push constants of the stages that captures run.
     pub(super) fn captured_constants(&self) -> Vec<u8> {
         self.now.captured_constants()
     }
@@ -135,23 +134,23 @@ impl Tracked {
 
 /// The state of a command buffer.
 pub(crate) struct State {
-    /// Of the graphics bind point.
+    /// The pipeline of the graphics bind point.
     pub(super) bound_pipeline: vk::Pipeline,
     /// That pipeline, if it captures. It is only looked up while transform feedback is active.
     pub(super) pipeline: Option<Arc<Pipeline>>,
-    /// Of the graphics bind point, by number.
+    /// The sets of the graphics bind point, by number.
     pub(super) sets: Vec<Option<BoundSet>>,
-    /// Of the graphics bind point.
+    /// The pushed sets of the graphics bind point.
     pub(super) pushed_sets: PushedSets,
     pub(super) disturbed: Tracked,
-    /// How many sets were bound or pushed so far: the last sequence number.
+    /// The number of sets that were bound or pushed so far: the last sequence number.
     bound_sets: u32,
-    /// By binding.
+    /// The vertex buffers, by binding.
     pub(super) vertex_buffers: Vec<BoundVertexBuffer>,
     pub(super) index_buffer: Option<BoundIndexBuffer>,
     pub(super) capture_buffers: [Option<CaptureBuffer>; BUFFERS],
     pub(super) conditional_rendering: Option<ConditionalRendering>,
-    /// The dynamic vertex input, or why nothing can be captured with it.
+    /// The dynamic vertex input, or the reason why it cannot be captured.
     pub(super) vertex_input: Result<VertexInput, String>,
     pub(crate) topology: vk::PrimitiveTopology,
     pub(crate) restart: bool,
@@ -252,7 +251,7 @@ impl State {
             }
             _ => return,
         };
-        // Descriptors that were pushed before a set was bound at that number are undefined.
+        // Descriptors that were pushed before a set was bound at the same number are undefined.
         if pushed.over(number, bound).is_none() {
             pushed.remove(number);
         }
@@ -289,8 +288,8 @@ impl State {
 }
 
 impl Disturbed {
-    /// Returns the push constants of the stages that run for captures. A byte that both read has one value: a
-    /// push to it names both.
+    /// Returns the push constants of the stages that captures run. A byte that both stages read has a single
+    /// value, because a push to it names both.
     fn captured_constants(&self) -> Vec<u8> {
         const STAGES: vk::ShaderStageFlags = vk::ShaderStageFlags::from_raw(
             vk::ShaderStageFlags::VERTEX.as_raw() | vk::ShaderStageFlags::GEOMETRY.as_raw(),
@@ -313,8 +312,8 @@ impl Disturbed {
         offset: u32,
         bytes: &[u8],
     ) {
-        // Most programs push the same ranges again and again. So a range is changed in place,
-        // unless a later push overlaps it: pushes must stay in order then.
+        // Most programs push the same ranges again and again, so a range is changed in place. If a later push
+        // overlaps it, pushes must stay in order instead.
         let end = offset as usize + bytes.len();
         for push in self.pushes.iter_mut().rev() {
             let push_end = push.offset as usize + push.bytes.len();

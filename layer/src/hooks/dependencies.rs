@@ -4,7 +4,7 @@
 use ash::vk;
 
 use super::entry::{hooks, with_device};
-use super::plain;
+use super::unobserved;
 use crate::chain::slice;
 use crate::command_buffers::{Recorded, with_arguments};
 use crate::translate::barriers::{self, Dependency, RenderPassScope};
@@ -38,16 +38,17 @@ fn pass_scope(recorded: &Recorded) -> RenderPassScope {
     }
 }
 
-/// Events are set and reset outside of passes, and may be waited for inside of one. A wait must
-/// have the masks that the event was set with, and may contain all stages even inside of a pass. So
-/// masks of events are always translated in the same way.
+/// Events are set and reset outside of passes, but may be waited for inside of a pass. A wait must
+/// have the same masks as the commands that set its events, and may contain all stages even inside
+/// of a pass. Masks of events are therefore always translated in the same way.
 fn event_scope() -> RenderPassScope {
     RenderPassScope::Outside { also_compute: Kind::Event.is_translated() }
 }
 
-/// Records a wait for events. If a pass is withheld, the wait is also recorded before it, where its
-/// captures are. Waiting twice does no harm, because an event stays set, and barriers in a pass do
-/// not change image layouts. Waits of secondary command buffers inside of a pass are not repeated.
+/// Records a wait for events. If a pass is withheld, the wait is also recorded before the pass,
+/// where its captures are. Waiting twice does no harm, because an event stays set, and barriers in
+/// a pass do not change image layouts. Waits of secondary command buffers inside of a pass are not
+/// repeated.
 fn wait(recorded: &mut Recorded, command: impl Fn(&mut Recorded)) {
     recorded.before_pass(&command);
     command(recorded);
@@ -163,7 +164,7 @@ unsafe extern "system" fn wait_events2(
         with_arguments(command_buffer, |recorded, arena| {
             let infos = slice(infos.cast::<vk::DependencyInfo<'static>>(), event_count);
             let infos = arena.map(infos, |info| {
-                // The scope is that of outside of passes, where no barrier is dropped.
+                // The scope is that of waits outside of passes, where no barrier is dropped.
                 barriers::dependency_info(info, event_scope(), arena).unwrap_or(*info)
             });
             wait(recorded, |recorded| {
@@ -249,7 +250,7 @@ unsafe extern "system" fn write_timestamp(
     query: u32,
 ) {
     // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe { plain::write_timestamp(command_buffer, single32(stage), pool, query) }
+    unsafe { unobserved::write_timestamp(command_buffer, single32(stage), pool, query) }
 }
 
 unsafe extern "system" fn write_timestamp2(
@@ -259,7 +260,7 @@ unsafe extern "system" fn write_timestamp2(
     query: u32,
 ) {
     // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe { plain::write_timestamp2(command_buffer, single(stage), pool, query) }
+    unsafe { unobserved::write_timestamp2(command_buffer, single(stage), pool, query) }
 }
 
 unsafe extern "system" fn write_buffer_marker(
@@ -271,7 +272,7 @@ unsafe extern "system" fn write_buffer_marker(
 ) {
     let stage = single32(stage);
     // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe { plain::write_buffer_marker_amd(command_buffer, stage, buffer, offset, marker) }
+    unsafe { unobserved::write_buffer_marker_amd(command_buffer, stage, buffer, offset, marker) }
 }
 
 unsafe extern "system" fn write_buffer_marker2(
@@ -283,7 +284,7 @@ unsafe extern "system" fn write_buffer_marker2(
 ) {
     let stage = single(stage);
     // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe { plain::write_buffer_marker2_amd(command_buffer, stage, buffer, offset, marker) }
+    unsafe { unobserved::write_buffer_marker2_amd(command_buffer, stage, buffer, offset, marker) }
 }
 
 macro_rules! submits {

@@ -1,4 +1,4 @@
-//! What hooks for commands of devices have in common: how they are found, and their guard.
+//! What the hooks for commands of devices share: how they are found, and their guard.
 
 use ash::vk;
 
@@ -7,12 +7,12 @@ use crate::emulation::Emulation;
 use crate::guard::guard;
 use crate::recording::Recording;
 
-/// What a command of a device returns if it panics, or if nothing is known of the device.
+/// The result of a command of a device that panics, or whose device is unknown.
 pub(super) const FAILED: vk::Result = vk::Result::ERROR_UNKNOWN;
 
-/// Calls `command` with what the layer keeps for a device where passes may be withheld: the guard of
-/// all hooks of devices that record nothing (those that do have one in `command_buffers`). `None`
-/// says that the device has not what the command needs.
+/// Calls `command` with the layer's data of a device on which passes may be withheld. This is the
+/// guard of all hooks of devices that record nothing (those that record have one in
+/// `command_buffers`). `command` returns `None` if the device lacks what the command needs.
 ///
 /// # Safety
 /// The handle is that of a live object, as the loader passes it to layers.

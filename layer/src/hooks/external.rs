@@ -8,8 +8,8 @@ use crate::translate::{Arena, Usages};
 
 type Ask = vk::PFN_vkGetPhysicalDeviceExternalBufferProperties;
 
-/// Asks the next in the chain about a buffer with the usage that the layer would create it with,
-/// where it gives transform feedback.
+/// Queries the next in the chain about a buffer with the usage that the layer would create it with,
+/// if it gives transform feedback.
 ///
 /// # Safety
 /// The device is live, and so are the structures.
@@ -31,9 +31,9 @@ unsafe fn ask(
         // SAFETY: the caller's contract.
         unsafe {
             let activity = instance.activity(device);
-            match (instance.means(&activity), info.as_ref()) {
-                (Some(means), Some(given)) => Arena::with(|arena| {
-                    let usages = Usages::emulating(&means.required);
+            match (instance.capture_support(&activity), info.as_ref()) {
+                (Some(support), Some(given)) => Arena::with(|arena| {
+                    let usages = Usages::emulating(&support.required);
                     let info = usages.external_buffer_info(given, arena);
                     next(device, &raw const info, properties);
                 }),

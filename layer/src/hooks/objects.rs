@@ -40,8 +40,8 @@ hooks! {
         buffer_requirements as PFN_vkGetDeviceBufferMemoryRequirements,
 }
 
-/// A command that creates an object from a translated structure: the name of the hook, the name of
-/// the command, how its create info is translated, and what is called with the new object.
+/// A command that creates an object from a translated structure: the name of the hook, the name of the command, how its
+/// create info is translated, and the function to call with the new object.
 macro_rules! creates {
     ($($function:ident $name:literal $info:ident $made:ident
         |$device:ident, $translation:ident, $given:ident, $arena:ident| $translated:expr;)*) => {$(
@@ -91,14 +91,14 @@ creates! {
     create_render_pass "vkCreateRenderPass" RenderPassCreateInfo RenderPass
         |device, translation, info, arena| {
             let also_compute = Kind::RenderPass.is_translated();
-            let (info, around) = passes::render_pass(info, also_compute, arena);
-            (info, move |created| translation.render_passes.created(created, around))
+            let (info, barriers) = passes::render_pass(info, also_compute, arena);
+            (info, move |created| translation.render_passes.created(created, barriers))
         };
     create_render_pass2 "vkCreateRenderPass2" RenderPassCreateInfo2 RenderPass
         |device, translation, info, arena| {
             let also_compute = Kind::RenderPass.is_translated();
-            let (info, around) = passes::render_pass2(info, also_compute, arena);
-            (info, move |created| translation.render_passes.created(created, around))
+            let (info, barriers) = passes::render_pass2(info, also_compute, arena);
+            (info, move |created| translation.render_passes.created(created, barriers))
         };
 }
 
@@ -255,8 +255,8 @@ unsafe extern "system" fn create_shader_module(
                 below.code_size = size_of_val(&stripped[..]);
             }
             let result = next(device, &raw const below, allocator, module);
-            // A vertex shader may come before a geometry shader that captures, and of a geometry shader another stream may
-            // be rasterized.
+            // A vertex shader may come before a geometry shader that captures. Of a geometry shader, another stream
+            // than 0 may be rasterized.
             let kept = [ExecutionModel::Vertex, ExecutionModel::Geometry];
             let is_used = stripped.words.is_some() || has_shader(words, &kept);
             if result == vk::Result::SUCCESS && is_used {
@@ -268,8 +268,8 @@ unsafe extern "system" fn create_shader_module(
     }
 }
 
-/// A command that destroys an object. The layer forgets the object first, because another thread
-/// may create an object with the same handle as soon as it is destroyed.
+/// A command that destroys an object. The layer removes its data first, because another thread may create an object
+/// with the same handle as soon as it is destroyed.
 macro_rules! destroys {
     ($($function:ident $name:literal $ty:ident $table:ident;)*) => {$(
         unsafe extern "system" fn $function(
@@ -333,7 +333,7 @@ unsafe extern "system" fn create_query_pool(
     unsafe {
         emulated("vkCreateQueryPool", FAILED, device, |emulation| {
             let next = emulation.context().device().fp_v1_0().create_query_pool;
-            // Without geometry shaders there is stream 0 alone, for which the driver counts primitives.
+            // Without geometry shaders there is only stream 0, for which the driver counts primitives.
             let counts = |kind: &QueryKind| {
                 *kind != QueryKind::PrimitivesGenerated
                     || emulation.context().capabilities().geometry_shader

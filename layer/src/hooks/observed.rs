@@ -1,4 +1,4 @@
-//! Hooks for the commands of which captures consist: draws, and commands that set state for them.
+//! Hooks for the commands that make up captures: draws, and commands that set state for them.
 
 use std::ffi::c_void;
 
@@ -9,14 +9,16 @@ use vkxfb::runtime::{
 
 use super::entry::hooks;
 use crate::chain::slice;
-use crate::command_buffers::{Recorded, Straight, fail, hoisted, observe, straight, track, with};
+use crate::command_buffers::{
+    Recorded, UnobservedRoute, fail, hoisted, observe, track, unobserved_route, with,
+};
 use crate::device::DeviceData;
 use crate::emulation::captures::Forward;
 use crate::emulation::state::BUFFERS;
-use crate::translate::Around;
+use crate::translate::CaptureBarriers;
 use crate::withheld::{Commands, OutOfMemory};
 
-/// Says what the layer passes on for a command.
+/// The layer's decision about what to pass on for a command.
 trait Outcome {
     fn forward(self) -> Forward;
 }
@@ -33,12 +35,12 @@ impl Outcome for Forward {
     }
 }
 
-/// Commands that are observed only while transform feedback is active are recorded as they are
-/// otherwise.
+/// Hooks for commands that are observed only while transform feedback is active. At other times
+/// they are recorded like unobserved commands.
 macro_rules! unless_active {
     (always $($rest:tt)*) => {};
     (while_active $name:ident ($command_buffer:ident, $($parameter:ident: $ty:ty),*)) => {
-        // A separate function, so that the path straight to the driver need not save registers.
+        // A separate function, so that the direct path to the driver need not save registers.
         #[inline(never)]
         unsafe extern "system" fn withhold(
             $command_buffer: vk::CommandBuffer,
@@ -51,13 +53,13 @@ macro_rules! unless_active {
                 });
             }
         }
-        match straight($command_buffer) {
-            Some(Straight::Driver(functions)) => {
+        match unobserved_route($command_buffer) {
+            Some(UnobservedRoute::Driver(functions)) => {
                 if let Some(function) = functions.$name {
                     return function($command_buffer, $($parameter),*);
                 }
             }
-            Some(Straight::Withheld) => return withhold($command_buffer, $($parameter),*),
+            Some(UnobservedRoute::Withheld) => return withhold($command_buffer, $($parameter),*),
             None => {}
         }
     };
@@ -101,7 +103,7 @@ macro_rules! observed {
     )*};
 }
 
-/// Commands that only change state that captures use. They are passed on unchanged.
+/// Hooks for commands that only change state that captures use. They are passed on unchanged.
 macro_rules! tracked {
     ($($name:ident ($($parameter:ident: $ty:ty),* $(,)?) |$captures:ident| $body:expr;)*) => {$(
         #[allow(clippy::too_many_arguments, reason = "as the command has them")]
@@ -126,7 +128,7 @@ macro_rules! tracked {
     )*};
 }
 
-/// Records what takes the place of a command.
+/// Records the replacement of a command.
 ///
 /// # Safety
 /// The contract of the command.
@@ -420,7 +422,7 @@ observed! {
         flags: vk::QueryControlFlags,
         index: u32,
     ) |c, _cmd| match c.query_begins(pool, query, index) {
-        // Programs may use the indexed command for all queries, and the driver may not have it.
+        // Programs may use the indexed command for all queries, but the driver may not have it.
         Forward::Yes if index == 0 => Forward::BeginQuery(pool, query, flags),
         forward => forward,
     };
@@ -438,11 +440,11 @@ observed! {
         c.forget_state();
     };
     always begin_render_pass(info: *const vk::RenderPassBeginInfo<'static>, _contents: vk::SubpassContents)
-    |c, cmd| c.begin_pass(around(cmd, info));
+    |c, cmd| c.begin_pass(capture_barriers(cmd, info));
     always begin_render_pass2(
         info: *const vk::RenderPassBeginInfo<'static>,
         _begin: *const vk::SubpassBeginInfo<'static>,
-    ) |c, cmd| c.begin_pass(around(cmd, info));
+    ) |c, cmd| c.begin_pass(capture_barriers(cmd, info));
     always begin_rendering(info: *const vk::RenderingInfo<'static>) |c, _cmd| {
         c.begin_rendering(info.as_ref().map(|info| info.flags).unwrap_or_default());
     };
@@ -475,18 +477,23 @@ ending! {
     end_rendering();
 }
 
-/// Returns the barriers around captures that a render pass asks for.
+/// Returns the barriers around captures that a render pass requires.
 ///
 /// # Safety
 /// The structure is valid, and its render pass belongs to the device of the command buffer.
-unsafe fn around(cmd: vk::CommandBuffer, info: *const vk::RenderPassBeginInfo<'_>) -> Around {
+unsafe fn capture_barriers(
+    cmd: vk::CommandBuffer,
+    info: *const vk::RenderPassBeginInfo<'_>,
+) -> CaptureBarriers {
     // SAFETY: the caller's contract.
     unsafe {
         let device = DeviceData::of(cmd);
         let translation = device.as_ref().and_then(|device| device.translation());
         match (translation, info.as_ref()) {
-            (Some(translation), Some(info)) => translation.render_passes.around(info.render_pass),
-            _ => Around::default(),
+            (Some(translation), Some(info)) => {
+                translation.render_passes.barriers_of(info.render_pass)
+            }
+            _ => CaptureBarriers::default(),
         }
     }
 }

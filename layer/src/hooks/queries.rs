@@ -105,7 +105,7 @@ unsafe extern "system" fn get_query_pool_results(
     }
 }
 
-/// The results of some of the layer's queries.
+/// Gets the results of some of the layer's queries.
 ///
 /// # Safety
 /// The device is live.
@@ -138,9 +138,9 @@ unsafe fn own_results(
 }
 
 /// Asks the driver whether [the device is
-/// lost](https://docs.vulkan.org/spec/latest/chapters/devsandqueues.html#devsandqueues-lost-device):
-/// by a fence, whose status may be asked for at any time. Results of the driver's own pool may not:
-/// its queries are never reset.
+/// lost](https://docs.vulkan.org/spec/latest/chapters/devsandqueues.html#devsandqueues-lost-device),
+/// through a fence, whose status may be queried at any time. Results of the driver's own pool may
+/// not be queried, because its queries are never reset.
 ///
 /// # Safety
 /// The device is live.
@@ -154,7 +154,7 @@ unsafe fn is_lost(device: &ash::Device) -> bool {
                 device.destroy_fence(fence, None);
                 status == Err(lost)
             }
-            // If there is no memory for a fence now, there may be later.
+            // If there is no memory for a fence now, there may be some later.
             Err(error) => error == lost,
         }
     }

@@ -42,7 +42,7 @@ fn without_an_instance_there_are_the_layers_own_commands() {
     };
     assert!(get(c"vkCreateInstance") && get(c"vkGetInstanceProcAddr"));
     assert!(get(c"vkEnumerateInstanceExtensionProperties"));
-    // Layers above ask so.
+    // Layers above make this query.
     assert!(get(c"vkCreateDevice"));
     for name in [c"vkEnumeratePhysicalDevices", c"vkCmdDraw", c"vkNone", c""] {
         assert!(!get(name), "{name:?}");

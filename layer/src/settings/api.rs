@@ -1,10 +1,10 @@
-//! `VK_EXT_layer_settings`: settings that the program gives when it creates its instance.
+//! `VK_EXT_layer_settings`: settings that the program passes when it creates its instance.
 
 use std::ffi::{CStr, c_char, c_void};
 
 use ash::vk;
 
-use super::{Found, Origin, Value};
+use super::{GivenSettings, Origin, Value};
 use crate::chain;
 use crate::identity::NAME;
 
@@ -12,8 +12,8 @@ use crate::identity::NAME;
 ///
 /// # Safety
 /// The chain is valid, and so are the settings in it.
-pub(super) unsafe fn read(chain: *const c_void) -> Found {
-    let mut found = Found::new();
+pub(super) unsafe fn read(chain: *const c_void) -> GivenSettings {
+    let mut found = GivenSettings::new();
     // SAFETY: the caller's contract.
     for info in unsafe { chain::all_of::<vk::LayerSettingsCreateInfoEXT<'_>>(chain) } {
         // SAFETY: the caller's contract.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Found, Origin, Problem, Sources, Value, data_home};
+use super::{GivenSettings, Origin, Problem, Sources, Value, data_home};
 use crate::identity::SETTINGS_NAME;
 
 const FILE_NAME: &str = "vk_layer_settings.txt";
@@ -30,7 +30,7 @@ impl SettingsFile {
 
     /// Reads the lines for this layer. If a setting has several lines, the last one counts, as in
     /// Khronos's layers.
-    pub(super) fn read(&self) -> Result<Found, Problem> {
+    pub(super) fn read(&self) -> Result<GivenSettings, Problem> {
         let Self(path) = self;
         let bytes = fs::read(path);
         let bytes = bytes.map_err(|error| Problem::File { path: path.clone(), error })?;
@@ -38,8 +38,8 @@ impl SettingsFile {
     }
 }
 
-fn parse(text: &str, path: &Path) -> Found {
-    let mut found = Found::new();
+fn parse(text: &str, path: &Path) -> GivenSettings {
+    let mut found = GivenSettings::new();
     for (line, text) in (1..).zip(text.lines()) {
         let text = text.split('#').next().unwrap_or_default();
         let Some((key, value)) = text.split_once('=') else { continue };

@@ -42,13 +42,13 @@ const WITHHOLD_PASSES: &str = "withhold_passes";
 pub(crate) struct Settings {
     /// The layer is active even if the driver has the extension.
     pub(crate) force_enable: bool,
-    /// What is logged: a filter of `tracing_subscriber`. Only the setting of the first instance of
-    /// a process counts, because all instances share the log.
+    /// The filter for the log, in the syntax of `tracing_subscriber`. Only the setting of the first
+    /// instance in a process counts, because all instances share the log.
     pub(crate) log: String,
     /// The shaders of captures are optimized before the driver compiles them.
     pub(crate) optimize_shaders: bool,
-    /// The layer is active where the driver's extension lacks queries, draws of what was captured,
-    /// or the streams of geometry shaders.
+    /// The layer is active if the driver's extension lacks queries, draws of captured vertices, or
+    /// the streams of geometry shaders.
     pub(crate) replace_partial: bool,
     /// On devices where the layer is active, all passes are withheld and recorded when they end,
     /// and the driver captures. For tests, and to measure the cost of withholding.
@@ -67,7 +67,7 @@ impl Default for Settings {
     }
 }
 
-/// What is wrong with a setting. The layer works anyway.
+/// A problem with a setting. The layer works anyway.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Problem {
     /// A value of another type, or one that cannot be read.
@@ -107,7 +107,7 @@ impl fmt::Display for Origin {
 pub(crate) enum Value {
     Text(String),
     Bool(bool),
-    /// A value of another type, or several values. Only a program can give that.
+    /// A value of another type, or several values, which only a program can pass.
     Other {
         ty: vk::LayerSettingTypeEXT,
         count: u32,
@@ -162,17 +162,17 @@ impl FromValue for Filter {
     }
 }
 
-/// Names, values and where they come from. The first value that can be parsed counts.
-type Found = Vec<(String, Value, Origin)>;
+/// Settings from one source: names, values and origins. The first value that can be parsed counts.
+type GivenSettings = Vec<(String, Value, Origin)>;
 
 /// Where settings are read from.
 pub(crate) struct Sources<'a> {
     /// A variable of the environment.
     environment: &'a dyn Fn(&str) -> Option<OsString>,
-    /// The working directory; empty for that of the process.
+    /// The working directory; empty for the working directory of the process.
     working_directory: PathBuf,
-    /// The settings that the program gives.
-    api: Found,
+    /// The settings that the program passes.
+    api: GivenSettings,
 }
 
 impl Sources<'static> {
@@ -194,8 +194,8 @@ impl Sources<'_> {
     }
 
     /// Returns the settings in the environment.
-    fn environment(&self) -> Found {
-        let mut found = Found::new();
+    fn environment(&self) -> GivenSettings {
+        let mut found = GivenSettings::new();
         for name in NAMES {
             for variable in environment_variables(name) {
                 if let Some(value) = self.variable(&variable) {
@@ -249,9 +249,9 @@ impl Settings {
     }
 }
 
-/// Returns the first value of a name that can be parsed.
+/// Returns the first value for a name that can be parsed.
 fn first<T: FromValue>(
-    found: &Found,
+    found: &GivenSettings,
     name: &'static str,
     problems: &mut Vec<Problem>,
 ) -> Option<T> {

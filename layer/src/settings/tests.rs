@@ -35,7 +35,7 @@ impl Machine {
         path
     }
 
-    fn read_with(&self, api: Found) -> (Settings, Vec<String>) {
+    fn read_with(&self, api: GivenSettings) -> (Settings, Vec<String>) {
         let (settings, problems) = Settings::read(Sources {
             environment: &|name| self.variables.get(name).cloned(),
             working_directory: self.path("here"),
@@ -47,7 +47,7 @@ impl Machine {
     /// Whether `force_enable` is set, without problems.
     #[track_caller]
     fn is_forced(&self) -> bool {
-        let (settings, problems) = self.read_with(Found::new());
+        let (settings, problems) = self.read_with(GivenSettings::new());
         assert_eq!(problems, [""; 0]);
         settings.force_enable
     }
@@ -56,13 +56,13 @@ impl Machine {
 const FORCED: &str = "vkxfb_transform_feedback.force_enable = true\n";
 const HOME: &str = "home/.local/share/vulkan/settings.d/vk_layer_settings.txt";
 
-fn of_program(name: &str, value: Value) -> Found {
+fn of_program(name: &str, value: Value) -> GivenSettings {
     vec![(name.to_owned(), value, Origin::Api)]
 }
 
 #[test]
 fn nothing_is_said() {
-    let (settings, problems) = Machine::new().read_with(Found::new());
+    let (settings, problems) = Machine::new().read_with(GivenSettings::new());
     assert_eq!(settings, Settings::default());
     assert_eq!(problems, [""; 0]);
 }
@@ -80,7 +80,7 @@ fn variables_of_the_environment() {
     }
     let mut machine = Machine::new();
     machine.set("VKXFB_LOG", "vkxfb_layer=debug,info");
-    assert_eq!(machine.read_with(Found::new()).0.log, "vkxfb_layer=debug,info");
+    assert_eq!(machine.read_with(GivenSettings::new()).0.log, "vkxfb_layer=debug,info");
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn a_file_that_is_named_and_not_there_is_told_of() {
     machine.file("here/vk_layer_settings.txt", FORCED);
     let absent = machine.path("absent.txt");
     machine.set("VK_LAYER_SETTINGS_PATH", &absent);
-    let (settings, problems) = machine.read_with(Found::new());
+    let (settings, problems) = machine.read_with(GivenSettings::new());
     assert!(settings.force_enable, "the next place counts");
     assert!(problems[0].starts_with(&absent.display().to_string()), "{problems:?}");
 }

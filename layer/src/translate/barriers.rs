@@ -10,7 +10,7 @@ use crate::chain::slice;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RenderPassScope {
     /// Outside of render passes, where captures are recorded: the stages and accesses of captures
-    /// are added to masks. Tests may leave them out.
+    /// are added to masks, unless a test omits them.
     Outside { also_compute: bool },
     /// Inside of a render pass, where no captures are recorded.
     Inside,
@@ -27,7 +27,7 @@ pub(crate) struct Dependency<'a> {
 }
 
 impl<'a> Dependency<'a> {
-    /// Translates it; `None` if nothing of it remains.
+    /// Translates it; `None` if nothing remains.
     pub(crate) fn translated(&self, pass_scope: RenderPassScope, arena: &'a Arena) -> Option<Self> {
         let (source, destination) = (self.src_stages, self.dst_stages);
         let of = |stages, access, side| {
@@ -104,7 +104,7 @@ macro_rules! barrier2 {
 
 barrier2! { MemoryBarrier2 BufferMemoryBarrier2 ImageMemoryBarrier2 }
 
-/// Translates a barrier; `None` if nothing of it remains.
+/// Translates a barrier; `None` if nothing remains.
 pub(crate) fn barrier2<B: Barrier2>(barrier: &B, pass_scope: RenderPassScope) -> Option<B> {
     let (source, destination) = barrier.scopes();
     let is_emptied =

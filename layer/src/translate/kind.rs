@@ -1,7 +1,7 @@
 //! Where stages and accesses are translated.
 
-/// Where stages and accesses of captures are added: in arguments of the application, or in barriers
-/// of the layer.
+/// The places where stages and accesses of captures are added: arguments of the application, and
+/// barriers of the layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// `vkCmdPipelineBarrier*`
@@ -12,19 +12,19 @@ pub(crate) enum Kind {
     RenderPass,
     /// `vkQueueSubmit*`
     Submit,
-    /// Before the captures of a pass, for the dependencies of its render pass: `Around::before`.
+    /// Before the captures of a pass, for the dependencies of its render pass: `CaptureBarriers::before`.
     BeforeCaptures,
     /// Between captures.
     BetweenCaptures,
-    /// After the captures of a pass, before what waits for them: `Around::after_captures`.
+    /// After the captures of a pass, before commands that wait for them: `CaptureBarriers::after_captures`.
     AfterCaptures,
-    /// After the pass and its captures: `Around::after_pass`.
+    /// After the pass and its captures: `CaptureBarriers::after_pass`.
     AfterPass,
 }
 
 impl Kind {
-    /// Whether the stages and accesses of captures are added: always, but for tests that leave out one
-    /// kind at a time. The extension's own bits are removed in any case.
+    /// Whether the stages and accesses of captures are added: always, except in tests that omit one
+    /// kind at a time. The extension's own bits are always removed.
     pub(crate) fn is_translated(self) -> bool {
         #[cfg(feature = "test-switches")]
         if let Some(omitted) = crate::test_switches::omitted() {

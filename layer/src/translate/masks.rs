@@ -24,9 +24,9 @@ use ash::vk::{AccessFlags2 as Access, PipelineStageFlags2 as Stage};
 /// Which side of a dependency a mask is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// The first synchronization scope: what is waited for.
+    /// The first synchronization scope: the commands that are waited for.
     Source,
-    /// The second synchronization scope: what waits.
+    /// The second synchronization scope: the commands that wait.
     Destination,
 }
 
@@ -184,8 +184,9 @@ impl Scope {
         Self { stages, access }
     }
 
-    /// Returns the part of an application's scope that captures do, as a scope of compute shaders.
-    /// In a subpass dependency, `ALL_COMMANDS` means only graphics, but that includes captures.
+    /// Returns the part of an application's scope that captures perform, as a scope of compute
+    /// shaders. In a subpass dependency, `ALL_COMMANDS` means only graphics, but that includes
+    /// captures.
     pub(crate) fn captures(self, side: Side) -> Self {
         let outside = self.outside(side, true);
         if !outside.stages.intersects(Stage::COMPUTE_SHADER | Stage::ALL_COMMANDS) {
@@ -196,7 +197,7 @@ impl Scope {
         if outside.access.intersects(Access::ACCELERATION_STRUCTURE_READ_KHR) {
             access |= Access::MEMORY_READ;
         }
-        // Such as accesses of descriptor buffers and of shader binding tables.
+        // Examples are accesses of descriptor buffers and of shader binding tables.
         if outside.access.as_raw() >> 32 & !OF_COMPUTE.as_raw() >> 32 != 0 {
             access |= Access::MEMORY_READ;
         }

@@ -8,18 +8,18 @@ use bumpalo::Bump;
 
 use super::sizes;
 
-/// What a command returns if there is no memory for its translated arguments.
+/// The result of a command if there is no memory for its translated arguments.
 pub(crate) const OUT_OF_MEMORY: vk::Result = vk::Result::ERROR_OUT_OF_HOST_MEMORY;
 
 thread_local! {
-    /// Reused for each call. A call that is made during another one finds none, and creates one.
+    /// Reused for each call. A call within another call finds none, and creates one.
     static KEPT: Cell<Option<Bump>> = const { Cell::new(None) };
 }
 
 /// Memory that is valid during one call.
 ///
-/// Nothing of size 0 is taken from it: where that is the first, bumpalo (3.20) writes to a static that
-/// all threads share, without synchronization.
+/// Never allocate 0 bytes: in an empty arena, bumpalo (3.20) then writes to a static that all threads
+/// share, without synchronization.
 #[derive(Debug)]
 pub(crate) struct Arena(Bump);
 
@@ -42,7 +42,7 @@ impl Arena {
         self.0.alloc(value)
     }
 
-    /// Makes a copy of an array, with each element translated by `map`.
+    /// Makes a copy of an array, in which `map` translates each element.
     pub(crate) fn map<T: Copy>(&self, values: &[T], mut map: impl FnMut(&T) -> T) -> &[T] {
         match values.is_empty() {
             true => &[],
@@ -50,7 +50,7 @@ impl Arena {
         }
     }
 
-    /// As [`map`](Self::map), without the elements that become `None`.
+    /// Like [`map`](Self::map), without the elements that `map` turns into `None`.
     pub(crate) fn filter_map<T: Copy>(
         &self,
         values: &[T],
@@ -116,7 +116,7 @@ impl Arena {
 mod tests {
     use super::*;
 
-    /// The thread sanitizer fails it, where anything is written that threads share (`.ci/sanitize`).
+    /// The thread sanitizer fails this test if threads share memory that is written (`.ci/sanitize`).
     #[test]
     fn empty_arrays_of_threads_share_nothing() {
         std::thread::scope(|scope| {

@@ -1,9 +1,9 @@
 //! Translates arguments that an application gives for `VK_EXT_transform_feedback` for a driver that
 //! does not have it, where captures are compute dispatches.
 //!
-//! * `kind`: where stages and accesses of captures are added, `masks`: which. `barriers`, `passes`
-//!   and `submits` have the structures and commands that contain masks. `passes` also has the
-//!   barriers that have to be recorded outside of a render pass for its captures.
+//! * `kind`: where stages and accesses of captures are added; `masks`: which ones. `barriers`,
+//!   `passes` and `submits` have the structures and commands that contain masks. `passes` also has
+//!   the barriers that must be recorded outside of a render pass for its captures.
 //! * `usages`: buffers, memory and descriptor set layouts.
 //! * `memory` has the memory for translated structures, and `sizes` the sizes of structures in
 //!   chains. The layer never writes to the application's structures.
@@ -21,14 +21,14 @@ pub(crate) mod usages;
 
 pub(crate) use self::kind::Kind;
 pub(crate) use self::memory::{Arena, OUT_OF_MEMORY};
-pub(crate) use self::passes::Around;
+pub(crate) use self::passes::CaptureBarriers;
 use self::passes::RenderPasses;
 pub(crate) use self::usages::Usages;
 
-/// The state of a device that translation uses.
+/// The translation's state of a device.
 pub(crate) struct Translation {
     pub(crate) usages: Usages,
-    /// The barriers around captures that render passes ask for.
+    /// The barriers around captures that render passes require.
     pub(crate) render_passes: RenderPasses,
 }
 

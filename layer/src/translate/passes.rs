@@ -1,12 +1,12 @@
-//! Render passes. The part of their subpass dependencies that concerns captures moves out of the
-//! pass.
+//! Render passes. The parts of their subpass dependencies that concern captures are moved out of
+//! the pass.
 //!
 //! Captures are dispatched before the pass that they were recorded in, or after it if nothing in
-//! the pass can be ordered with them. So the
+//! the pass can be ordered with them. The
 //! [dependencies](https://docs.vulkan.org/refpages/latest/refpages/source/VkSubpassDependency.html)
-//! of the render pass cannot include captures: a subpass has only graphics stages. Instead,
+//! of the render pass cannot include captures, because a subpass has only graphics stages. Instead,
 //! barriers around the captures include them. This module computes these barriers when the render
-//! pass is created, and they are recorded for each pass that has captures:
+//! pass is created. They are recorded for each pass that has captures:
 //!
 //! ```text
 //! before; captures; after_captures; vkCmdBeginRenderPass ... vkCmdEndRenderPass; after_pass
@@ -96,18 +96,18 @@ impl Barrier {
     }
 }
 
-/// The barriers that the dependencies of a render pass ask for around captures.
+/// The barriers around captures that the dependencies of a render pass require.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Around {
+pub(crate) struct CaptureBarriers {
     /// Before the first capture: from dependencies of `VK_SUBPASS_EXTERNAL` to a subpass.
     pub(crate) before: Barrier,
-    /// After the last capture: from dependencies within the pass, whose draws may read what was
-    /// captured.
+    /// After the last capture: from dependencies within the pass, whose draws may read captured
+    /// data.
     pub(crate) after_captures: Barrier,
     /// After the pass and its captures: from dependencies of a subpass to `VK_SUBPASS_EXTERNAL`.
     pub(crate) after_pass: Barrier,
-    /// Whether a dependency within the pass has captures on both sides. It needs no barrier here:
-    /// there is one between captures anyway.
+    /// Whether a dependency within the pass has captures on both sides. It needs no barrier here,
+    /// because there is always one between captures.
     ///
     /// If it is false, no capture can be ordered after a draw with a vertex shader in the same
     /// pass. So captures neither overwrite what such a draw reads, nor read what shaders of the
@@ -118,7 +118,7 @@ pub(crate) struct Around {
     pub(crate) orders_captures: bool,
 }
 
-impl Around {
+impl CaptureBarriers {
     /// Adds a dependency, with the scopes that the application gave.
     fn add(&mut self, source: (u32, Scope), destination: (u32, Scope)) {
         let (src, dst) = (external(source.1), external(destination.1));
@@ -141,7 +141,7 @@ impl Around {
 
 /// In a subpass dependency, `ALL_COMMANDS` [means
 /// graphics](https://docs.vulkan.org/refpages/latest/refpages/source/VkSubpassDependency.html) and
-/// excludes compute. `ALL_GRAPHICS` is added, which is translated to include captures.
+/// excludes compute. `ALL_GRAPHICS` is added, which is then translated to include captures.
 fn external(scope: Scope) -> Scope {
     use vk::PipelineStageFlags2 as Stage;
     match scope.stages.intersects(Stage::ALL_COMMANDS) {
@@ -150,7 +150,7 @@ fn external(scope: Scope) -> Scope {
     }
 }
 
-/// Returns source and destination as the driver gets them.
+/// Returns source and destination for the driver.
 fn declared(
     (source, src): (u32, Scope),
     (destination, dst): (u32, Scope),
@@ -163,7 +163,7 @@ fn declared(
     (side(source, src, Side::Source), side(destination, dst, Side::Destination))
 }
 
-/// Translates what is given to `vkCreateRenderPass`.
+/// Translates the argument of `vkCreateRenderPass`.
 ///
 /// # Safety
 /// The structure is valid, and outlives the result.
@@ -171,17 +171,17 @@ pub(crate) unsafe fn render_pass<'a>(
     info: &vk::RenderPassCreateInfo<'a>,
     also_compute: bool,
     arena: &Arena,
-) -> (vk::RenderPassCreateInfo<'a>, Around) {
+) -> (vk::RenderPassCreateInfo<'a>, CaptureBarriers) {
     // SAFETY: the caller's contract.
     let dependencies = unsafe { slice(info.p_dependencies, info.dependency_count) };
-    let mut around = Around::default();
+    let mut barriers = CaptureBarriers::default();
     let translated = arena.map(dependencies, |dependency| {
         let source = Scope::new32(dependency.src_stage_mask, dependency.src_access_mask);
         let destination = Scope::new32(dependency.dst_stage_mask, dependency.dst_access_mask);
         let source = (dependency.src_subpass, source);
         let destination = (dependency.dst_subpass, destination);
         if also_compute {
-            around.add(source, destination);
+            barriers.add(source, destination);
         }
         let (src, dst) = declared(source, destination, also_compute);
         // The translation adds only bits of 32-bit masks.
@@ -193,10 +193,10 @@ pub(crate) unsafe fn render_pass<'a>(
             ..*dependency
         }
     });
-    (vk::RenderPassCreateInfo { p_dependencies: translated.as_ptr(), ..*info }, around)
+    (vk::RenderPassCreateInfo { p_dependencies: translated.as_ptr(), ..*info }, barriers)
 }
 
-/// Translates what is given to `vkCreateRenderPass2`.
+/// Translates the argument of `vkCreateRenderPass2`.
 ///
 /// # Safety
 /// The structure is valid, and outlives the result.
@@ -204,10 +204,10 @@ pub(crate) unsafe fn render_pass2<'a>(
     info: &vk::RenderPassCreateInfo2<'a>,
     also_compute: bool,
     arena: &Arena,
-) -> (vk::RenderPassCreateInfo2<'a>, Around) {
+) -> (vk::RenderPassCreateInfo2<'a>, CaptureBarriers) {
     // SAFETY: the caller's contract.
     let dependencies = unsafe { slice(info.p_dependencies, info.dependency_count) };
-    let mut around = Around::default();
+    let mut barriers = CaptureBarriers::default();
     let translated = arena.map(dependencies, |dependency| {
         let own = (
             Scope::new32(dependency.src_stage_mask, dependency.src_access_mask),
@@ -224,7 +224,7 @@ pub(crate) unsafe fn render_pass2<'a>(
             )
         });
         if also_compute {
-            around.add((from, source), (to, destination));
+            barriers.add((from, source), (to, destination));
         }
         let p_next = match barrier {
             None => dependency.p_next,
@@ -251,26 +251,26 @@ pub(crate) unsafe fn render_pass2<'a>(
             ..*dependency
         }
     });
-    (vk::RenderPassCreateInfo2 { p_dependencies: translated.as_ptr(), ..*info }, around)
+    (vk::RenderPassCreateInfo2 { p_dependencies: translated.as_ptr(), ..*info }, barriers)
 }
 
-/// The render passes of a device that ask for barriers around captures.
+/// The render passes of a device that require barriers around captures.
 #[derive(Debug, Default)]
-pub(crate) struct RenderPasses(RwLock<HashMap<vk::RenderPass, Around>>);
+pub(crate) struct RenderPasses(RwLock<HashMap<vk::RenderPass, CaptureBarriers>>);
 
 impl RenderPasses {
-    /// Returns the barriers that a render pass asks for.
-    pub(crate) fn around(&self, render_pass: vk::RenderPass) -> Around {
+    /// Returns the barriers that a render pass requires.
+    pub(crate) fn barriers_of(&self, render_pass: vk::RenderPass) -> CaptureBarriers {
         let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
         all.get(&render_pass).copied().unwrap_or_default()
     }
 
-    pub(crate) fn created(&self, render_pass: vk::RenderPass, around: Around) {
+    pub(crate) fn created(&self, render_pass: vk::RenderPass, barriers: CaptureBarriers) {
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        // The handle may be that of a render pass that was destroyed.
-        match around == Around::default() {
+        // The handle may have been that of a destroyed render pass.
+        match barriers == CaptureBarriers::default() {
             true => all.remove(&render_pass),
-            false => all.insert(render_pass, around),
+            false => all.insert(render_pass, barriers),
         };
     }
 

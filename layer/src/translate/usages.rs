@@ -1,5 +1,4 @@
-//! Adds the usages to buffers, memory and descriptor set layouts with which captures can access
-//! them.
+//! Adds usages to buffers, memory and descriptor set layouts so that captures can access them.
 
 use std::ffi::c_void;
 
@@ -48,7 +47,7 @@ pub(crate) unsafe fn usage_of_buffer(info: &vk::BufferCreateInfo<'_>) -> vk::Buf
 }
 
 impl Usages {
-    /// Returns the usages for the captures of a device that is created with these features.
+    /// Returns the usages for captures on a device that is created with these features.
     pub(crate) fn emulating(required: &RequiredFeatures) -> Self {
         Self {
             addresses: required.address_source().is_some(),
@@ -80,8 +79,8 @@ impl Usages {
         vk::BufferUsageFlags2KHR::from_raw(usage.as_raw() >> 32 << 32 | u64::from(low.as_raw()))
     }
 
-    /// Translates the usage in a chain, if the chain has one that replaces that of the structure.
-    /// Returns the changed chain.
+    /// Translates the usage in a chain, if the chain has one that replaces the usage in the structure. Returns
+    /// the changed chain.
     ///
     /// # Safety
     /// The chain is valid.

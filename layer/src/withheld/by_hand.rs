@@ -1,4 +1,4 @@
-//! Commands and structures for which the registry does not say what must be copied.
+//! Commands and structures for which the registry does not describe completely what must be copied.
 
 use std::ffi::c_void;
 
@@ -33,7 +33,7 @@ impl Copied for vk::WriteDescriptorSet<'static> {
                 Type::UNIFORM_TEXEL_BUFFER | Type::STORAGE_TEXEL_BUFFER => {
                     copied.p_texel_buffer_view = memory.values(self.p_texel_buffer_view, count)?;
                 }
-                // These types have their data in the chain.
+                // Descriptors of these types have their data in the chain.
                 Type::INLINE_UNIFORM_BLOCK
                 | Type::ACCELERATION_STRUCTURE_KHR
                 | Type::ACCELERATION_STRUCTURE_NV => {}
@@ -44,7 +44,7 @@ impl Copied for vk::WriteDescriptorSet<'static> {
     }
 }
 
-/// The template says how much data there is.
+/// The template determines the size of the data.
 impl Copied for vk::PushDescriptorSetWithTemplateInfoKHR<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
         // SAFETY: the caller's contract.
@@ -80,7 +80,7 @@ unsafe fn draws<T: Copy>(
     Ok(place)
 }
 
-/// Hands a macro the commands that are withheld below, as `commands` does.
+/// Passes the commands that are withheld below to a macro, in the form of `commands`.
 macro_rules! commands_by_hand {
     ($expand:ident) => {
         $expand! {

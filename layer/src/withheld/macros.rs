@@ -1,4 +1,5 @@
-//! What the tables of commands become here. The hooks for the commands are in `crate::hooks`.
+//! Macros that turn the tables of commands into code. The hooks for the commands are in
+//! `crate::hooks`.
 //!
 //! A row of a table is a command, its parameters, and how arguments that are pointers are copied:
 //! `way name Type (parameter: type, parameter: type => copy(count),);`. `way` is the method of
@@ -25,7 +26,7 @@ macro_rules! arguments {
     )*};
 }
 
-/// How commands are withheld whose arguments the registry describes completely.
+/// How commands are withheld, if the registry describes their arguments completely.
 macro_rules! withhold {
     ($($way:ident $name:ident $type:ident (
         $($parameter:ident: $of:ty $(=> $copy:ident($($count:expr)?))?,)*

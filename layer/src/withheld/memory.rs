@@ -33,14 +33,14 @@ pub(super) trait Copied: Copy {
 #[derive(Debug)]
 pub(super) struct Memory {
     bump: Bump,
-    /// The descriptor update templates, which say how much data they read.
+    /// The descriptor update templates, which determine the size of their data.
     templates: Arc<Templates>,
 }
 
 /// A descriptor update template.
 #[derive(Debug)]
 pub(crate) struct Template {
-    /// For push descriptors; of other templates any value.
+    /// For push descriptors; any value in other templates.
     pub(crate) bind_point: vk::PipelineBindPoint,
     pub(crate) entries: Box<[vk::DescriptorUpdateTemplateEntry]>,
 }

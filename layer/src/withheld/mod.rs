@@ -1,7 +1,7 @@
 //! Commands of a render pass instance that are withheld until it ends.
 //!
-//! If commands in a pass may read what was captured in it, captures are recorded before the pass.
-//! Then the commands from the beginning to the end of the pass are stored in a
+//! If commands in a pass may read data that was captured in it, captures are recorded before the
+//! pass. The commands from the beginning to the end of the pass are then stored in a
 //! [`WithheldCommands`], with copies of all memory that their arguments point to, and replayed when
 //! the pass ends.
 //!

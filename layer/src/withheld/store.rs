@@ -1,4 +1,4 @@
-//! The commands of a pass that is withheld, as they are stored.
+//! The stored commands of a withheld pass.
 
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
@@ -37,13 +37,13 @@ pub(super) trait Replay {
 /// Records a withheld command. Returns its size in words.
 type ReplayFn = unsafe fn(*const Word, &Functions, vk::CommandBuffer) -> usize;
 
-/// What the stored commands consist of. Padding is not initialized.
+/// The unit of stored commands. Padding is not initialized.
 type Word = MaybeUninit<u64>;
 
 /// A withheld command.
 #[repr(C)]
 struct Withheld<T> {
-    /// It comes first, because it says what follows.
+    /// The first member, because it determines the type of the rest.
     replay: ReplayFn,
     arguments: T,
 }
@@ -59,21 +59,21 @@ impl<T> Withheld<T> {
 /// The withheld commands of a pass.
 #[derive(Debug)]
 pub(crate) struct WithheldCommands {
-    /// The commands, one behind the other: [`Withheld`] of different arguments.
+    /// The commands, one after the other: [`Withheld`] with different arguments.
     words: Vec<Word>,
-    /// What their arguments point to.
+    /// The memory that their arguments point to.
     pub(super) memory: Memory,
     len: usize,
-    /// At how many commands the pass [is long](Self::is_long).
+    /// The number of commands from which the pass [is long](Self::is_long).
     long: usize,
 }
 
-/// At how many commands a pass is long. To withhold a command costs about a quarter of what a driver
-/// takes for a draw; what is recorded to withhold no more takes the CPU, and the GPU, as long as a
-/// few hundred draws.
+/// The number of commands from which a pass is long. Withholding a command costs about a quarter of
+/// the driver's time for a draw. Settling a pass records work that costs the CPU and the GPU as much
+/// as a few hundred draws.
 const LONG: usize = 256;
 
-/// [`LONG`], or what a test wants.
+/// [`LONG`], or the value of a test switch.
 fn long() -> usize {
     #[cfg(feature = "test-switches")]
     if let Some(commands) = crate::test_switches::long_pass() {
@@ -117,12 +117,12 @@ impl WithheldCommands {
         self.len
     }
 
-    /// Whether there are so many commands that it would be cheaper not to withhold more.
+    /// Whether there are so many commands that it would be cheaper to settle the pass.
     pub(crate) const fn is_long(&self) -> bool {
         self.len >= self.long
     }
 
-    /// The pass must be withheld until it ends, however long it is.
+    /// Withholds the pass until it ends, however long it is.
     pub(crate) const fn withhold_all(&mut self) {
         self.long = usize::MAX;
     }
@@ -151,11 +151,11 @@ impl WithheldCommands {
     }
 }
 
-/// Where a command goes.
+/// The destination of a command.
 pub(crate) enum Commands<'a> {
-    /// To the commands of the pass that is withheld.
+    /// The withheld commands of the pass.
     Withheld(&'a mut WithheldCommands),
-    /// To the driver.
+    /// The driver.
     Functions(&'a Functions),
 }
 

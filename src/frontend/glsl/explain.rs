@@ -38,7 +38,7 @@ impl Explain<'_> {
         self.byte(span).map(|byte| location(self.source, byte))
     }
 
-    /// Refuses what naga accepts but compiles incorrectly.
+    /// Rejects code that naga accepts but compiles incorrectly.
     pub fn check(&self, module: &Module) -> Result<(), FrontendError> {
         let unsupported = |location, what: String| {
             Err(FrontendError::Unsupported { location, what, advice: GLSLANG_ONLY })
@@ -100,7 +100,7 @@ impl Explain<'_> {
                 format!("the combined image sampler '{word}'"),
                 "declare a texture and a sampler (texture2D, sampler), or compile it with glslang",
             ),
-            // naga takes an unknown type for the name of a variable that is qualified again.
+            // naga mistakes an unknown type for the name of a variable that is qualified again.
             ErrorKind::NotImplemented("variable qualifier") => {
                 unsupported(format!("the type '{word}'"), GLSLANG_ONLY)
             }

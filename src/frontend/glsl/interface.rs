@@ -42,8 +42,8 @@ pub(super) fn has_arrays_of_arrays(module: &Module) -> bool {
     arrays.any(|(base, size)| length(base).is_some_and(|(_, inner)| inner != size))
 }
 
-/// The first array of blocks, with its name. naga makes one block of them, which holds an array: it reads all elements
-/// from one descriptor.
+/// The first array of blocks, with its name. naga makes a single block of it that contains an array: it reads all
+/// elements from one descriptor.
 pub(super) fn block_array(module: &Module) -> Option<(Span, &str)> {
     module.global_variables.iter().find_map(|(handle, variable)| {
         let is_block =

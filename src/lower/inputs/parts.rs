@@ -14,7 +14,7 @@ use crate::spirv::NumericClass;
 use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::types::numeric_vector;
 
-/// The most types that are visited, to stop at types that nest too much.
+/// The largest number of types that are visited, to stop at types that nest too deeply.
 const MAX_STEPS: u32 = 1 << 12;
 
 /// A scalar or a vector in an input variable.
@@ -126,7 +126,7 @@ impl Walk<'_, '_> {
         Ok(self.add(ty, place))
     }
 
-    /// The same for a type that [`locations`] has accepted.
+    /// add_all for a type that [`locations`] has accepted.
     fn add(&mut self, ty: Id, InputLocation { location, component }: InputLocation) -> u32 {
         let variable = self.variable;
         if let Some((class, bits, count)) = numeric_vector(self.declarations, ty) {

@@ -105,8 +105,8 @@ impl ExplicitShader<'_> {
         let groups: Vec<(u32, &StoredVector)> = groups.collect();
         let mut order: Vec<usize> = (0..groups.len()).collect();
         order.sort_by_key(|index| std::cmp::Reverse(groups[*index].1.components));
-        // For each added location the stream and the number of components in use; for each group
-        // the index of its location and the first component.
+        // For each added location: the stream, and the number of components in use. For each group:
+        // the index of its location, and its first component.
         let mut taken: Vec<(u32, u32)> = Vec::new();
         let mut places = vec![(0, 0); groups.len()];
         for index in order {

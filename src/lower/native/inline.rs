@@ -122,7 +122,7 @@ struct Unit {
 
 impl Unit {
     /// The buffer and the offset at which the layout captures the whole unit in order, and the
-    /// outputs of the layout for it.
+    /// unit's outputs in the layout.
     fn place(
         &self,
         declarations: &Declarations,
@@ -171,7 +171,7 @@ impl Unit {
 /// Variables and members of blocks that may be decorated.
 fn units(declarations: &Declarations, entry: &EntryPoint) -> Vec<Unit> {
     let mut units = Vec::new();
-    // The members' offsets in the buffer would be taken as capture offsets.
+    // The driver would use the members' offsets in the buffer as capture offsets.
     let buffers = interface::buffer_structures(declarations);
     let has_offsets = |ty| !interface::structures(declarations, vec![ty]).is_disjoint(&buffers);
     for variable in declarations.variables(StorageClass::Output) {

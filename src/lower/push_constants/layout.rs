@@ -15,7 +15,8 @@ use crate::spirv::Id;
 use crate::spirv::NumericClass;
 use crate::spirv::declarations::{Declarations, Type, Variable};
 
-/// The most types that are visited for one value. Only types without any bytes can exceed it.
+/// The largest number of types that are visited for one value. Only types without any bytes can
+/// exceed it.
 const MAX_STEPS: u32 = 1 << 14;
 
 /// Size in bytes of a `PhysicalStorageBuffer` pointer.
@@ -100,10 +101,10 @@ fn part_count(declarations: &Declarations, ty: Id) -> Option<u32> {
     }
 }
 
-/// The offset of a value, and strides for its parts that its type does not contain.
+/// The offset of a value, and the strides of its parts where they are not decorations of its type.
 #[derive(Debug, Clone, Copy, Default)]
 struct ValueLayout {
-    /// Bytes from the start of the block. May exceed the limit, except in a value that is read.
+    /// Bytes from the start of the block. Only values that are not read may exceed the limit.
     offset: u64,
     /// The stride of matrices in the value, a decoration of the structure member.
     matrix_stride: Option<u32>,
@@ -220,9 +221,9 @@ impl Walk<'_> {
     }
 }
 
-/// Checks the offset of a scalar of `size` bytes, and returns it.
+/// Checks the offset of a scalar of `size` bytes, and returns the offset.
 fn scalar(layout: ValueLayout, size: u32) -> Result<u32, String> {
-    // Dwords are read, so no more than that alignment is needed.
+    // Values are read by dwords, so alignment to 4 bytes is enough.
     let alignment = size.min(4);
     match u32::try_from(layout.offset) {
         Ok(offset) if layout.offset + u64::from(size) <= MAX_PUSH_CONSTANTS.into() => {

@@ -107,7 +107,7 @@ impl fmt::Display for ResourceType {
     }
 }
 
-/// Lists the descriptors and push constants of a shader of any stage that can be captured. The
+/// Lists the descriptors and push constants of a shader, of any stage that can be captured. The
 /// lowered shader uses the same descriptors.
 ///
 /// # Errors

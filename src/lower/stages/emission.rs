@@ -1,4 +1,4 @@
-//! What a geometry shader declares, and what it emits.
+//! The primitives that a geometry shader declares, and the instructions with which it emits vertices.
 
 use spirv::{ExecutionMode, Op};
 
@@ -13,7 +13,7 @@ use crate::spirv::link::{LinkError, Linker};
 use crate::spirv::{Id, Instruction, Module, Section};
 use crate::topology::PrimitiveTopology;
 
-/// The primitives that a geometry shader takes.
+/// The input primitives of a geometry shader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum GeometryInput {
     /// `InputPoints`
@@ -29,7 +29,7 @@ pub enum GeometryInput {
 }
 
 impl GeometryInput {
-    /// The vertices of a primitive.
+    /// The number of vertices of an input primitive.
     pub const fn vertices(self) -> u32 {
         match self {
             Self::Points => 1,
@@ -47,22 +47,22 @@ impl GeometryInput {
     }
 }
 
-/// What a geometry shader declares.
+/// What a geometry shader declares about its primitives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoweredGeometry {
-    /// The primitives that it takes.
+    /// The input primitives.
     pub input: GeometryInput,
-    /// The vertices of a primitive that it emits: 1, 2 or 3.
+    /// The number of vertices of an output primitive: 1, 2 or 3.
     pub output_vertices: u32,
-    /// How often it runs for each primitive.
+    /// How often the shader runs for each input primitive.
     pub invocations: u32,
-    /// The most vertices that it emits each time.
+    /// The declared maximum of vertices that each run emits.
     pub max_vertices: u32,
     /// The vertex streams that it emits to: bit n is set for stream n.
     pub streams: u32,
-    /// The primitives that it emits each time, if it always emits as many, and its code says so: what decides about it,
-    /// such as the lengths of loops, are constants. Then they need not be counted before they are stored.
+    /// The number of primitives that each run emits, if the code shows that it is always the same: conditions and loop
+    /// lengths that it depends on are constants. Such primitives need no counting before they are stored.
     pub primitives: Option<u32>,
 }
 
@@ -106,19 +106,19 @@ impl LoweredGeometry {
         })
     }
 
-    /// Whether it emits to vertex stream `stream`.
+    /// Whether the shader emits to vertex stream `stream`.
     pub const fn emits_to(self, stream: u32) -> bool {
         self.streams >> stream & 1 != 0
     }
 
-    /// The most records that it emits for each primitive that it takes, with all its invocations.
+    /// The largest number of records that all runs for an input primitive emit.
     pub(in crate::lower) fn most_records(&self) -> u32 {
         let primitives = self.max_vertices.saturating_sub(self.output_vertices - 1);
         let primitives = self.primitives.unwrap_or(primitives);
         primitives.saturating_mul(self.output_vertices).saturating_mul(self.invocations)
     }
 
-    /// The primitives that it emits for each that it takes, with all its invocations, if they need not be counted.
+    /// The number of primitives that all runs for an input primitive emit, if it is always the same.
     pub(crate) fn primitives_each(&self) -> Option<u32> {
         self.primitives.and_then(|primitives| primitives.checked_mul(self.invocations))
     }
@@ -153,8 +153,8 @@ fn streams(module: &Module, entry: &EntryPoint) -> Result<u32, LowerError> {
     Ok(streams)
 }
 
-/// Replaces the instructions that emit by calls. If there are other streams than 0, the one that is captured is known
-/// at run time.
+/// Replaces the instructions that emit vertices and end strips by calls. If the shader uses other streams than 0, the
+/// captured stream is known only at run time.
 ///
 /// # Errors
 /// [`LinkError`]
@@ -176,7 +176,7 @@ pub(in crate::lower) fn replace_emission(
     let void = builder.void();
     let numbers = 0..if has_streams { MAX_STREAMS } else { 1 };
     let streams: Vec<Id> = numbers.map(|stream| builder.constant(stream)).collect();
-    // The constants of the shader may be signed.
+    // The stream is a constant of the shader, which may be signed.
     let stream = |id| streams.get(declarations.constant(id)? as usize).copied();
     let called = |i: &Instruction<'_>| match i.op()? {
         Op::EmitVertex => Some((emit, *streams.first()?)),
@@ -186,7 +186,7 @@ pub(in crate::lower) fn replace_emission(
         _ => None,
     };
     let functions = builder.module.section(Section::Functions).filter_map(|i| called(&i));
-    // Each call has a result, although it is void.
+    // Calls have a result id even if the function is void.
     let count = functions.count();
     let mut results = (0..count).map(|_| builder.module.fresh_id()).collect::<Vec<_>>().into_iter();
     builder.module.replace(Section::Functions, |i| {

@@ -9,9 +9,9 @@ use crate::spirv::optimize::source::Source;
 use crate::spirv::specialization::fold::Scalar;
 use crate::spirv::{Id, Module, Section, ids_of};
 
-/// Finds them: variables that hold a scalar, and parameters, if they are only loaded from, stored to, and passed to
-/// such parameters. Through other instructions they might be changed out of sight. `None` if a function is not
-/// understood.
+/// Finds these pointers: variables with a scalar, and parameters, if they are only loaded from, stored to, and
+/// passed to such parameters. Other instructions could change their contents unnoticed. `None` if a function has a
+/// form that is not supported.
 pub(super) fn followed(
     module: &Module,
     source: &Source<'_>,

@@ -1,4 +1,4 @@
-//! Side effects happen where records are stored, and not where they are counted.
+//! Restricts side effects to the run of a geometry capture that stores records: the run that counts them has none.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::Op;
@@ -11,10 +11,11 @@ use crate::spirv::link::{LinkError, Linker};
 use crate::spirv::static_use::StaticUse;
 use crate::spirv::{Id, Instruction, Section, ids_of, result_of};
 
-/// Lets side effects of the shaders happen only where records are stored: each becomes the block of a condition.
+/// Makes each side effect of the shaders conditional, so that it happens only in the run that stores records.
 ///
-/// Two are left to happen for both: an atomic operation whose result is used, because what depends on the result would
-/// have none; and those in the header of a loop, which cannot be divided, because its merge instruction is behind them.
+/// Two kinds of side effects still happen in both runs: an atomic operation whose result is used, because its users
+/// need a result; and those in the header of a loop, which cannot be split, because its merge instruction is after
+/// them.
 ///
 /// # Errors
 /// [`LinkError`]
@@ -30,7 +31,7 @@ pub(in crate::lower) fn guard_side_effects(
         builder.module.section(Section::Functions).map(|i| i.words().to_vec()).collect();
     let bool = builder.bool();
     let mut code = Code::default();
-    // The labels of blocks that were divided, with those of their last parts.
+    // For each block that was split: its label, and the label of its last part.
     let mut lasts = FxHashMap::default();
     let mut label = Id(0);
     for (number, words) in functions.iter().enumerate() {

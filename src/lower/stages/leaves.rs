@@ -1,4 +1,5 @@
-//! The scalars and vectors of an interface between two stages, and what they are matched by.
+//! The scalars and vectors of an interface between two stages, and the locations or built-ins that
+//! match them.
 //!
 //! Outputs and inputs match by location and component, or by built-in ([interface
 //! matching](https://docs.vulkan.org/spec/latest/chapters/interfaces.html#interfaces-iointerfaces-matching)).
@@ -16,7 +17,7 @@ use crate::spirv::types::{MAX_STEPS, numeric_vector};
 #[derive(Debug, Clone)]
 pub(super) struct Leaf {
     pub(super) variable: Id,
-    /// Constant indices into the variable, without that of the vertex.
+    /// Constant indices into the variable, without the index of the vertex.
     pub(super) path: Vec<u32>,
     pub(super) ty: Id,
     /// The component size in bits, 32 or 64.
@@ -36,7 +37,7 @@ enum Place {
     },
     BuiltIn {
         which: u32,
-        /// The element of an array: a distance.
+        /// The element of an array of distances, such as `ClipDistance`.
         element: u32,
     },
 }
@@ -51,7 +52,7 @@ pub(super) enum Slot {
 }
 
 impl Leaf {
-    /// A component of a vector, whose type is `ty`.
+    /// Component `index` of a vector; its type is `ty`.
     pub(super) fn component(&self, index: u32, ty: Id) -> Self {
         let mut component = Self { ty, count: 1, ..self.clone() };
         component.path.push(index);
@@ -70,8 +71,8 @@ impl Leaf {
     }
 }
 
-/// The leaves of a variable. `is_per_vertex` says that it is an array with an element for each vertex,
-/// as inputs of geometry shaders are.
+/// The leaves of a variable. With `is_per_vertex` the variable is an array with one element per vertex,
+/// like the inputs of geometry shaders.
 ///
 /// # Errors
 /// [`LowerError::PassedType`], [`LowerError::NoLocation`].
@@ -112,9 +113,9 @@ impl Walk<'_> {
         }
     }
 
-    /// Adds the leaves of a value, and returns the place after it. `is_first` is whether it is not in a
-    /// later element of an array: members there follow those of the element before, whatever location
-    /// their structure says.
+    /// Adds the leaves of a value, and returns the place after it. `is_first` is false in all elements
+    /// of an array but the first: there, members follow those of the previous element, whatever
+    /// locations their structure declares.
     fn add(
         &mut self,
         ty: Id,
@@ -148,7 +149,7 @@ impl Walk<'_> {
                         .place_of_member(ty, index)
                         .filter(|place| is_first || matches!(place, Place::BuiltIn { .. }));
                     let after = self.add_at(index, *member, own.or(next), is_first)?;
-                    // A built-in among them takes no location.
+                    // A built-in member takes no location.
                     if !matches!(own, Some(Place::BuiltIn { .. })) {
                         next = after;
                     }
@@ -171,7 +172,7 @@ impl Walk<'_> {
         after
     }
 
-    /// The place that a member's decorations say.
+    /// The place that a member's decorations give.
     fn place_of_member(&self, ty: Id, member: u32) -> Option<Place> {
         let of = |decoration| self.declarations.member_decoration_value(ty, member, decoration);
         if let Some(which) = of(Decoration::BuiltIn) {
@@ -183,8 +184,8 @@ impl Walk<'_> {
 }
 
 impl Place {
-    /// The place of what follows a value of so many dwords in the same array or structure: the same
-    /// component, one location later, or two after a long vector.
+    /// The place after a value of `dwords` dwords in the same array or structure: the same component,
+    /// one location later, or two after a vector of more than four dwords.
     fn after(self, dwords: u32) -> Self {
         match self {
             Self::Location { location, component } => {

@@ -1,8 +1,9 @@
 //! The stages of a pipeline, as one module: a vertex shader, and the geometry shader that follows it.
 //!
-//! Each stage is isolated, and then merged into one module ([`merge`]). From there on the passes of
-//! [`compute`](super::compute) see one module with two entry points. [`passing`] copies what one stage
-//! hands to the next, and [`emission`] replaces what a geometry shader emits by calls.
+//! Each stage is isolated, and both are merged into one module ([`merge`]). The passes of
+//! [`compute`](super::compute) then see one module with two entry points. [`passing`] copies the outputs of
+//! one stage to the inputs of the next, and [`emission`] replaces the instructions with which a geometry
+//! shader emits vertices by calls.
 
 mod emission;
 mod followed;
@@ -40,23 +41,23 @@ use crate::spirv::static_use::StaticUse;
 use crate::spirv::{Id, Instruction, Module, Section};
 use crate::vertex_input::VertexInput;
 
-/// The stages that run for a capture.
+/// The stages that a capture runs.
 pub(super) struct Stages {
     pub(super) module: Module,
     pub(super) vertex: EntryPoint,
-    /// The geometry shader, if it is what is captured.
+    /// The geometry shader, if it is the captured stage.
     pub(super) geometry: Option<(EntryPoint, LoweredGeometry)>,
-    /// What all of them use.
+    /// The variables and functions that all stages use.
     pub(super) used: StaticUse,
     /// The `SpecId`s that the application's pipelines may still set.
     pub(super) spec_ids: BTreeSet<u32>,
 }
 
 impl Stages {
-    /// Reads and merges the shader and those before it.
+    /// Reads and merges the shader and the vertex shader before it.
     ///
     /// # Errors
-    /// [`LowerError`]: a module is invalid, or has no such shader; stages that do not fit together.
+    /// [`LowerError`]: a module is invalid, it has no such shader, or the stages do not match.
     pub(super) fn of(shader: &Shader<'_>, options: &Options<'_>) -> Result<Self, LowerError> {
         let Some(vertex) = options.vertex_shader else {
             let (mut module, spec_ids) = shader.specialized()?;
@@ -90,12 +91,12 @@ impl Stages {
         Ok(Self { module, vertex, geometry: Some((geometry, modes)), used, spec_ids })
     }
 
-    /// The stage that is captured.
+    /// The captured stage.
     pub(super) fn captured(&self) -> &EntryPoint {
         self.geometry.as_ref().map_or(&self.vertex, |(geometry, _)| geometry)
     }
 
-    /// Leaves one entry point, that of the captured stage, with the variables of both.
+    /// Removes the entry point of the vertex shader. That of the captured stage gets the variables of both.
     pub(super) fn join(&mut self) -> EntryPoint {
         let mut entry = self.captured().clone();
         if self.geometry.is_some() {
@@ -107,13 +108,13 @@ impl Stages {
     }
 }
 
-/// A geometry shader behind the vertex shader of a module.
+/// A geometry shader, in a module together with the vertex shader before it.
 pub(super) struct Geometry<'a> {
     function: Id,
     pub(super) modes: LoweredGeometry,
     declarations: &'a Declarations,
     passing: Passing,
-    /// The inputs that it takes for each run, and not for each vertex.
+    /// The inputs that have one value per run, not per vertex.
     inputs: Inputs<'a>,
     vertex_resets: Resets,
     resets: Resets,
@@ -121,7 +122,7 @@ pub(super) struct Geometry<'a> {
 }
 
 impl<'a> Geometry<'a> {
-    /// Finds out what is passed on. Undefined values of the vertex shader are replaced.
+    /// Finds out which outputs are passed on. Undefined values of the vertex shader are replaced.
     ///
     /// # Errors
     /// [`LowerError::PassedType`], [`LowerError::NoLocation`].
@@ -158,7 +159,7 @@ impl<'a> Geometry<'a> {
         })
     }
 
-    /// Generates what comes before the vertex shader.
+    /// Generates the code that runs before the vertex shader.
     pub(super) fn before_vertex(
         &self,
         builder: &mut Builder<'_>,
@@ -169,7 +170,7 @@ impl<'a> Geometry<'a> {
         self.vertex_undefined.clear(builder, code, outputs);
     }
 
-    /// The body of a stub; `None` if it is not one of a geometry shader.
+    /// The body of a stub; `None` if the stub is not one of geometry shaders.
     ///
     /// # Errors
     /// [`LowerError::BuiltIn`]
@@ -223,11 +224,11 @@ impl<'a> Geometry<'a> {
     }
 }
 
-/// Capabilities that only say what a geometry shader does.
+/// Capabilities that only describe what a geometry shader does.
 const GEOMETRY_CAPABILITIES: [Capability; 3] =
     [Capability::Geometry, Capability::GeometryPointSize, Capability::GeometryStreams];
 
-/// Leaves the execution modes that apply in any stage, each once.
+/// Keeps the execution modes that apply in any stage, without duplicates.
 ///
 /// # Errors
 /// [`LowerError::FloatControls`].
@@ -263,20 +264,20 @@ fn merge_modes(
     }
 }
 
-/// Whether two modes for floating-point numbers cannot both be those of a shader.
+/// Whether one shader cannot have both of these modes for floating-point numbers.
 fn contradict(a: &[u32], b: &[u32]) -> bool {
     use ExecutionMode::*;
     let mode = |words: &[u32]| words.first().and_then(|mode| ExecutionMode::from_u32(*mode));
     let (Some(mode_a), Some(mode_b)) = (mode(a), mode(b)) else { return false };
     match (mode_a, mode_b) {
-        // For numbers of one width.
+        // Modes for numbers of one width.
         (DenormPreserve, DenormFlushToZero)
         | (DenormFlushToZero, DenormPreserve)
         | (RoundingModeRTE, RoundingModeRTZ)
         | (RoundingModeRTZ, RoundingModeRTE) => a.get(1) == b.get(1),
-        // For numbers of one type.
+        // Modes for numbers of one type.
         (FPFastMathDefault, FPFastMathDefault) => a.get(1) == b.get(1) && a != b,
-        // It replaces these, and must not be declared with them.
+        // FPFastMathDefault replaces these modes, and must not be declared with them.
         (FPFastMathDefault, ContractionOff | SignedZeroInfNanPreserve)
         | (ContractionOff | SignedZeroInfNanPreserve, FPFastMathDefault) => true,
         _ => false,
@@ -302,10 +303,10 @@ fn is_of_geometry(mode: u32) -> bool {
     )
 }
 
-/// Says of descriptors that both stages access, and may write, that they do.
+/// Decorates descriptors as `Aliased` if both stages access them and may write them.
 ///
-/// Each stage has its own variable, for the same memory. A compiler may assume that variables do not share
-/// memory, unless they say so.
+/// Each stage has its own variable for the same memory. A compiler may assume that variables do not share
+/// memory unless they are `Aliased`.
 fn alias_shared_bindings(module: &mut Module) {
     let declarations = Declarations::of(module);
     let is_storage = |i: &Instruction<'_>| i.is(Op::TypeImage) && i.operand(6) == STORAGE_IMAGE;

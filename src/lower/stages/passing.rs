@@ -1,8 +1,8 @@
 //! Copies the outputs of a vertex shader to the inputs of a geometry shader.
 //!
-//! Both are `Private` variables then. Each scalar or vector is copied by itself, so that types may
-//! differ where the specification allows it: a `vec4` serves as a `vec3`, members of a block as
-//! variables. An input without a matching output is 0.
+//! Both have become `Private` variables. Each scalar or vector is copied separately, so that types may
+//! differ as the specification allows: a `vec4` output matches a `vec3` input, a member of a block matches
+//! a variable. An input without a matching output is 0.
 
 use rustc_hash::FxHashMap;
 use spirv::{Op, StorageClass};
@@ -14,11 +14,11 @@ use crate::spirv::declarations::{Declarations, Variable};
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::entry_point::EntryPoint;
 
-/// What is copied.
+/// The copies from the outputs of one stage to the inputs of the next.
 #[derive(Debug, Default)]
 pub(crate) struct Passing {
     outputs: Vec<Leaf>,
-    /// For each input, what its components are copied from.
+    /// For each input, the source of each of its components.
     inputs: Vec<(Leaf, Vec<Option<Source>>)>,
 }
 
@@ -31,8 +31,8 @@ struct Source {
 }
 
 impl Passing {
-    /// What is copied from the outputs of one entry point to those `inputs` of the next one that have an
-    /// element for each vertex.
+    /// Matches the outputs of one entry point with those `inputs` of the next entry point that have one
+    /// element per vertex.
     ///
     /// # Errors
     /// [`LowerError::PassedType`], [`LowerError::NoLocation`].
@@ -68,7 +68,7 @@ impl Passing {
         Ok(Self { outputs, inputs: passed })
     }
 
-    /// The body of `pass_vertex(slot)`: copies to the elements of vertex `slot`.
+    /// The body of `pass_vertex(slot)`: copies to element `slot` of the inputs.
     pub(crate) fn pass_vertex(
         &self,
         builder: &mut Builder<'_>,
@@ -95,7 +95,7 @@ struct Copy<'c, 'm> {
 }
 
 impl Copy<'_, '_> {
-    /// A pointer to a leaf, of vertex `slot` if there is one for each.
+    /// A pointer to a leaf, in element `slot` if the variable has one element per vertex.
     fn pointer(&mut self, leaf: &Leaf, slot: Option<Id>) -> Id {
         let constants = leaf.path.iter().map(|index| self.builder.constant(*index).0);
         let indices: Vec<u32> = slot.map(|slot| slot.0).into_iter().chain(constants).collect();
@@ -111,14 +111,14 @@ impl Copy<'_, '_> {
         )
     }
 
-    /// Stores an input of vertex `slot`.
+    /// Stores an input, to element `slot`.
     fn store(&mut self, input: &Leaf, slot: Id, value: Id) {
         if input.bits != 64 || input.count == 1 {
             let pointer = self.pointer(input, Some(slot));
             return self.code.push(Op::Store, &[pointer.0, value.0]);
         }
-        // NVIDIA (580.159.04) mixes up the components of a 64-bit vector that is stored whole to an element
-        // of an array.
+        // NVIDIA's driver 580.159.04 mixes up the components of a 64-bit vector that is stored as a whole
+        // to an element of an array.
         let ty = self.component_type(input);
         for index in 0..input.count {
             let pointer = self.pointer(&input.component(index, ty), Some(slot));
@@ -128,7 +128,7 @@ impl Copy<'_, '_> {
         }
     }
 
-    /// The value of an input. An output is loaded once.
+    /// The value of an input. Each output is loaded once.
     fn value(
         &mut self,
         input: &Leaf,
@@ -142,7 +142,7 @@ impl Copy<'_, '_> {
                 this.code.value(this.builder, Op::Load, output.ty, &[pointer.0])
             })
         };
-        // Mostly both are of one type.
+        // The common case: both have the same type.
         if let [Some(first), ..] = sources
             && let Some(output) = passing.outputs.get(first.output)
             && output.ty == input.ty

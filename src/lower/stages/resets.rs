@@ -1,7 +1,8 @@
-//! What a stage finds when it runs again in the same invocation.
+//! Restores variables before a stage runs again in the same invocation.
 //!
-//! A module-scope variable has the value of its initializer when an invocation begins. A vertex shader
-//! that is part of a geometry capture runs for several vertices in one, and has to find the same each time.
+//! When an invocation begins, a module-scope variable has the value of its initializer. In a geometry
+//! capture one invocation runs the vertex shader for several vertices, and each run must begin with the
+//! same values.
 
 use spirv::{Op, StorageClass};
 
@@ -11,12 +12,12 @@ use crate::spirv::entry_point::EntryPoint;
 use crate::spirv::static_use::StaticUse;
 use crate::spirv::{Id, Module, Section};
 
-/// Values that variables have before a stage runs.
+/// The values that variables must have before a stage runs.
 #[derive(Debug, Default)]
 pub(crate) struct Resets {
-    /// Variables with the constants that initialize them.
+    /// Variables, and the constants that initialize them.
     initialized: Vec<(Id, Id)>,
-    /// Variables that are set to 0, with their types.
+    /// Variables that are set to 0, and their types.
     cleared: Vec<(Id, Id)>,
 }
 

@@ -1,12 +1,12 @@
-//! How many primitives a geometry shader emits, where its code says so.
+//! Finds the number of primitives that a geometry shader emits, if its code determines that.
 //!
-//! The code is walked through as it would run, with what is known of integers and booleans: constants, results of
-//! operations on them, and what variables hold. A branch is taken if its condition is known.
+//! The walk simulates the code with the integers and booleans that are known: constants, results of operations on
+//! known values, and contents of variables. It takes a branch if the condition is known.
 //!
-//! A construct whose condition is not known is passed over, if all of its paths lead to its merge block, and none
-//! emits. So are loops and calls of functions that do not emit, whatever is known. What they may change is unknown
-//! behind them. Otherwise, and where anything is not understood, the walk ends: a wrong number would lose
-//! primitives, and no number only means that they are counted.
+//! If the condition of a construct is not known, the walk skips the construct, provided that all of its paths lead to
+//! its merge block, and none emits. It also skips all loops and function calls that do not emit. After skipped code,
+//! everything that the code may have changed is unknown. In all other cases, and at unsupported code, the walk ends
+//! without a number. A wrong number would lose primitives; without a number they are counted at run time.
 
 use std::rc::Rc;
 
@@ -20,14 +20,15 @@ use crate::spirv::optimize::source::{Block, Function, Merge, Source, phi_value, 
 use crate::spirv::specialization::fold::{Scalar, Value, fold};
 use crate::spirv::{Id, Instruction, Module, Section, result_of};
 
-/// The most words of instructions that are looked at. Loops that emit a few hundred vertices, which is what devices
-/// allow, have less. A loop that never ends, or not soon, ends here within milliseconds.
+/// The largest number of instruction words to simulate. Loops that emit a few hundred vertices, which is what devices
+/// allow, have less. Endless or very long loops stop here within milliseconds.
 const MAX_WORDS: usize = 1 << 17;
-/// The most calls within each other. Valid modules have no recursion.
+/// The largest depth of calls. Valid modules have no recursion.
 const MAX_CALLS: usize = 64;
 
-/// The primitives of `vertices` vertices that a shader emits to stream 0, if it emits as many each time. `None` if it
-/// emits more vertices than the `most` that it declares, which is undefined.
+/// The number of primitives, with `vertices` vertices each, that a shader emits to stream 0, if the code shows that
+/// every run emits the same number; otherwise `None`. Also `None` if it emits more vertices than `most`, which it
+/// declares: that is undefined.
 pub(super) fn always_emitted(
     module: &Module,
     function: Id,
@@ -63,31 +64,31 @@ struct Walk<'s> {
     source: &'s Source<'s>,
     declarations: &'s Declarations,
     followed: FxHashSet<Id>,
-    /// The variables that followed pointers point to: variables to themselves, and parameters of functions that
-    /// are walked through.
+    /// The variable that each followed pointer points to: a variable to itself, a parameter of a simulated function
+    /// to its argument.
     variables: FxHashMap<Id, Id>,
-    /// The values of constants and results, and of what variables hold, as far as they are known.
+    /// The known values of constants, results and contents of variables.
     known: FxHashMap<Id, Value>,
-    /// What is unknown behind a function, or behind the construct of a header; `None` if it cannot be passed over.
+    /// For each function, and each header of a construct: what is unknown after it; `None` if it cannot be skipped.
     lost: FxHashMap<Id, Option<Rc<[Id]>>>,
     /// Whether literals of an `OpSwitch` may have two words.
     has_wide_literals: bool,
-    /// The words that may still be looked at.
+    /// The number of words that may still be simulated.
     words: usize,
     calls: usize,
-    /// The vertices of a primitive.
+    /// The number of vertices of a primitive.
     vertices: u32,
-    /// The vertices that may still be emitted.
+    /// The number of vertices that may still be emitted.
     left: u32,
-    /// The vertices of the current strip.
+    /// The number of vertices of the current strip.
     strip: u32,
-    /// The primitives of the strips before it.
+    /// The number of primitives of the strips before it.
     primitives: u32,
 }
 
 impl<'s> Walk<'s> {
-    /// Reads constants and variables of the module. A variable has the value of its initializer whenever the shader
-    /// begins: [`Resets`](super::resets::Resets) stores it.
+    /// Reads the constants and variables of the module. Variables begin with the values of their initializers in
+    /// every run: [`Resets`](super::resets::Resets) stores them.
     fn declare(&mut self, module: &Module) {
         for i in module.section(Section::Declarations) {
             match i.op() {
@@ -122,14 +123,13 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Counts words that are looked at; `None` if they are too many.
+    /// Counts simulated words; `None` if there are too many.
     fn spend(&mut self, words: usize) -> Option<()> {
         self.words = self.words.checked_sub(words)?;
         Some(())
     }
 
-    /// Walks through a function. Returns the value that it returns, if there is one and it is known; `None` if the
-    /// walk ends.
+    /// Simulates a function. Returns its result if that is known. The outer `None` ends the walk.
     fn call(&mut self, function: Id) -> Option<Option<Value>> {
         let source = self.source;
         let function = source.get(function)?;
@@ -199,7 +199,7 @@ impl<'s> Walk<'s> {
                 self.strip += 1;
             }
             Op::EndPrimitive => self.end_primitive(),
-            // Of which stream, only a constant says.
+            // The stream is an operand, and only stream 0 is counted.
             Op::EmitStreamVertex | Op::EndStreamPrimitive => return None,
             Op::Store => {
                 if let Some(variable) = self.variables.get(&i.id(0)) {
@@ -230,7 +230,7 @@ impl<'s> Walk<'s> {
             Op::CopyObject => self.value(i.id(2)),
             _ => {
                 let scalar = Scalar::of(self.declarations, ty)?;
-                // What is folded has no operands that are literals.
+                // Foldable instructions have no literal operands.
                 let operands = i.operands().iter().skip(2).map(|id| self.value(Id(*id)));
                 fold(op, scalar, &operands.collect::<Option<Vec<_>>>()?)
             }
@@ -265,15 +265,15 @@ impl<'s> Walk<'s> {
         Some(value)
     }
 
-    /// Forgets what a variable holds.
+    /// Marks the contents of a variable as unknown.
     fn forget(&mut self, pointer: Id) {
         if let Some(variable) = self.variables.get(&pointer) {
             self.known.remove(variable);
         }
     }
 
-    /// Passes over code of a function, if that is possible: from labels to a merge block, or to where the function
-    /// returns. `key` is the label of the header, or the function.
+    /// Skips code of a function, if possible: from labels to a merge block, or to the end of the function. `key` is
+    /// the label of the header, or the function.
     fn pass_over(
         &mut self,
         key: Id,
@@ -290,12 +290,13 @@ impl<'s> Walk<'s> {
             self.known.remove(id);
             self.forget(*id);
         }
-        // At least one word, because the merge blocks of loops of invalid modules may be headers of each other.
+        // Spend at least one word: in invalid modules the merge blocks of loops may be headers of each other, without
+        // end.
         self.spend(1 + lost.len()).is_some()
     }
 
-    /// What is not known any more behind code: its results, and what it may store to, itself or in functions that it
-    /// calls. `None` if it may emit, or be left in another way.
+    /// The values that are unknown after code: its results, and the variables that it or the functions that it calls
+    /// may store to. `None` if the code may emit, or be left in another way.
     fn lost_by(
         &mut self,
         function: &'s Function,
@@ -334,7 +335,7 @@ impl<'s> Walk<'s> {
             self.spend(terminator.words().len())?;
             match terminator.op()? {
                 Op::Return | Op::ReturnValue if merge.is_none() || within.id != function.id => {}
-                // It is not reached, or nothing is defined.
+                // Unreachable, or undefined behaviour.
                 Op::Unreachable => {}
                 Op::Branch | Op::BranchConditional | Op::Switch => {
                     let labels = self.successors(terminator)?.into_iter();

@@ -15,7 +15,7 @@ const MIN_GROWTH: u64 = 64 << 10;
 pub(in crate::runtime) struct Part {
     kind: Kind,
     blocks: Vec<Block>,
-    /// The number of the block that memory is taken from. The blocks after it are empty.
+    /// The number of the block that memory is taken from. Later blocks are empty.
     current: usize,
     /// Whether the arena was ever reset.
     pub(super) was_reset: bool,
@@ -130,7 +130,8 @@ impl Part {
         kind: Kind,
         size: u64,
     ) -> Result<Self, RuntimeError> {
-        // If there is no such multiple, the allocation fails: no device has that much memory.
+        // If there is no such multiple, the allocation fails anyway: no device has that much
+        // memory.
         let size = size.checked_next_multiple_of(ALIGNMENT).unwrap_or(size).max(READABLE);
         check_size(ctx, kind, size)?;
         // SAFETY: the caller's contract.
@@ -153,7 +154,7 @@ impl Part {
         Level { current: self.current, used: self.taken() }
     }
 
-    /// Returns what was taken since `level` was read.
+    /// Returns the memory that was taken since `level` was read.
     pub(super) fn rewind(&mut self, level: Level) {
         self.current = level.current;
         for (number, block) in self.blocks.iter_mut().enumerate().skip(level.current) {
@@ -314,8 +315,8 @@ impl Part {
     ) -> Result<Suballocation, RuntimeError> {
         let place = self.take(bytes as u64)?;
         if let Some(block) = self.blocks.get_mut(self.current) {
-            // SAFETY: the device reads only what was taken before. It is not written again before
-            // `Arena::reset`, which requires that the device has finished reading.
+            // SAFETY: the device reads only memory that was taken before. Memory is not written again
+            // before `Arena::reset`, which requires that the device has finished reading.
             write(unsafe { block.buffer.mapped_part_mut(place.offset, bytes as u64) });
         }
         Ok(place)

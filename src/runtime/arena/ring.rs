@@ -33,7 +33,7 @@ pub struct ArenaRing {
 }
 
 impl ArenaRing {
-    /// Makes `frames` arenas with that description; 0 counts as 1.
+    /// Makes `frames` arenas with this description; 0 counts as 1.
     ///
     /// # Errors
     /// As [`Arena::new`].
@@ -70,8 +70,8 @@ impl ArenaRing {
     /// it.
     ///
     /// # Safety
-    /// As [`Arena::reset`], for everything that was recorded with this arena, which the call
-    /// [`frames`](Self::frames) calls ago returned.
+    /// As [`Arena::reset`], for everything that was recorded with the returned arena. That is the
+    /// arena that this function returned [`frames`](Self::frames) calls ago.
     pub unsafe fn next_frame(&mut self) -> &mut Arena {
         self.current = (self.current + 1) % self.arenas.len();
         let arena = &mut self.arenas[self.current];

@@ -1,4 +1,4 @@
-//! Which backends a device can run, and what it lacks for the others.
+//! Which backends a device can run, and which capabilities it lacks for the others.
 
 #![forbid(unsafe_code)]
 
@@ -10,7 +10,7 @@ use crate::lower::kernel::MIN_WORKGROUP_SIZE;
 use crate::runtime::descriptors::MIN_STORAGE_BUFFERS;
 use crate::sysval::SYSVALS_SIZE;
 
-/// A backend that a device cannot run, with everything that the device lacks for it.
+/// A backend that a device cannot run, with all the reasons.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 #[error(
@@ -25,9 +25,9 @@ pub struct Unavailable {
     pub device: String,
     /// What is missing: the names of extensions, features or limits.
     pub reasons: Vec<String>,
-    /// Whether this is about a device as it was created, see [`Capabilities::restrict`]: one that is
-    /// created with [`RequiredFeatures::add_to`](crate::runtime::RequiredFeatures::add_to) may run
-    /// the backend.
+    /// Whether this is about a device as it was created, see [`Capabilities::restrict`]. A device
+    /// that is created with [`RequiredFeatures::add_to`](crate::runtime::RequiredFeatures::add_to)
+    /// may be able to run the backend.
     pub restricted: bool,
 }
 
@@ -35,7 +35,7 @@ impl Capabilities {
     /// Whether the device can run that backend.
     ///
     /// # Errors
-    /// [`Unavailable`] with everything that is missing, not only the first.
+    /// [`Unavailable`] with all the reasons, not only the first.
     pub fn availability(&self, backend: Backend) -> Result<(), Unavailable> {
         let mut reasons = Vec::new();
         let mut need = |met: bool, reason: &str| {
@@ -87,12 +87,12 @@ impl Capabilities {
         Err(Unavailable { backend, device, reasons, restricted })
     }
 
-    /// Every backend that the device cannot run, with what the device lacks for it.
+    /// All backends that the device cannot run, with the reasons.
     pub fn unavailable(&self) -> Vec<Unavailable> {
         Backend::ALL.into_iter().filter_map(|backend| self.availability(backend).err()).collect()
     }
 
-    /// What prevents the use of the descriptor plan.
+    /// The reasons against the descriptor plan.
     fn descriptor_obstacles(&self) -> Vec<String> {
         let mut obstacles = Vec::new();
         if !self.storage_buffer_indexing {

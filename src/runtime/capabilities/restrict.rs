@@ -8,11 +8,10 @@ use crate::runtime::extensions::{self, AddressSource, ChainedFeature};
 impl Capabilities {
     /// Removes all capabilities that an existing device was created without.
     ///
-    /// `info` is the structure that the device was created with, or an equivalent: its enabled
-    /// extensions, and its features in `pEnabledFeatures`, in `VkPhysicalDeviceFeatures2` or in
-    /// other structures of the chain. Afterwards [`availability`](Self::availability) and
-    /// [`required_features`](super::super::required_features) report what is missing, and
-    /// everything that they allow is enabled.
+    /// `info` is the structure that the device was created with, or an equivalent: its enabled extensions, and its
+    /// features in `pEnabledFeatures`, in `VkPhysicalDeviceFeatures2` or in other structures of the chain. Afterwards
+    /// [`availability`](Self::availability) and [`required_features`](super::super::required_features) consider only
+    /// what is enabled.
     ///
     /// ```no_run
     /// use ash::{khr, vk};

@@ -1,4 +1,4 @@
-//! Covers the ranges that draws reach with at most as many windows as there are descriptors, and
+//! Covers the ranges that draws access with windows: at most as many as there are descriptors, and
 //! with as few other bytes as possible.
 
 #![forbid(unsafe_code)]

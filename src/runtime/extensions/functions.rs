@@ -49,8 +49,7 @@ impl AddressFn {
     }
 }
 
-/// The commands of `VK_EXT_transform_feedback`, for which ash has only the table of function
-/// pointers.
+/// The commands of `VK_EXT_transform_feedback`. ash has only their table of function pointers.
 #[derive(Clone)]
 pub(in crate::runtime) struct TransformFeedbackFn(ext::transform_feedback::Device);
 
@@ -212,7 +211,7 @@ impl DrawIndirectCountFn {
     }
 }
 
-/// Returns an error if a command is missing: ash would put a function there that panics.
+/// Returns an error if a command is missing: ash would replace it by a function that panics.
 fn check_loaded(
     instance: &ash::Instance,
     device: &ash::Device,

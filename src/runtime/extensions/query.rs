@@ -10,7 +10,7 @@ use super::{
 };
 use crate::runtime::{Capabilities, Limits, RuntimeError};
 
-/// Adds structures to a chain, each where its condition holds.
+/// Adds structures to a chain, each if its condition is true.
 macro_rules! chain {
     ($head:ident, $($has:expr => $structure:ident,)*) => {
         $(if $has {
@@ -24,7 +24,7 @@ fn text(chars: Result<&CStr, impl std::fmt::Debug>) -> String {
     chars.map(|c| c.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// The two ways to call the queries with the suffix `2`.
+/// The two versions of the queries with the suffix `2`: of Vulkan 1.1, and of the extension.
 enum Query2<'a> {
     Core(&'a ash::Instance),
     Khr(khr::get_physical_device_properties2::Instance),
@@ -39,7 +39,7 @@ impl<'a> Query2<'a> {
         if api_version >= vk::API_VERSION_1_1 {
             return Ok(Self::Core(instance));
         }
-        // ash puts a function that panics in place of a missing command, so check first.
+        // ash replaces a missing command by a function that panics, so check first.
         // SAFETY: `instance` is live, the name is a C string.
         let found = unsafe {
             entry.get_instance_proc_addr(

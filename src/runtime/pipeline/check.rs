@@ -13,7 +13,7 @@ use crate::runtime::pulling::{self, PulledAttribute};
 use crate::runtime::{Capabilities, Context, Limits, RuntimeError};
 use crate::topology::ProvokingVertex;
 
-/// Checks a description. Returns the attributes that a capture needs vertex buffers for.
+/// Checks a description. Returns the attributes for which a capture needs vertex buffers.
 pub(super) fn check(
     ctx: &Context,
     desc: &PipelineDesc<'_>,
@@ -133,15 +133,15 @@ pub(super) fn check(
     pulling::resolve_all(input)
 }
 
-/// The number of vertex streams up to the last one that the shader emits to or captures.
+/// One more than the last vertex stream that the shader emits to or captures.
 pub(super) fn stream_count(shader: &Lowered) -> u32 {
     let emitted = shader.geometry().map_or(1, |geometry| geometry.streams);
     let captured = shader.layout.streams.into_iter().fold(1, |all, stream| all | 1 << stream);
     (emitted | captured).ilog2() + 1
 }
 
-/// Checks that the sets that the shader uses have layouts, and that there are at most
-/// `maxBoundDescriptorSets` layouts, with that of the resource plan.
+/// Checks that all sets that the shader uses have layouts, and that there are at most
+/// `maxBoundDescriptorSets` layouts, including that of the resource plan.
 fn check_set_layouts(desc: &PipelineDesc<'_>, limits: &Limits) -> Result<(), RuntimeError> {
     let layouts = desc.set_layouts;
     let has_own = desc.shader.compute().is_some_and(|compute| compute.descriptor_set.is_some());

@@ -13,8 +13,8 @@ use crate::runtime::lazy::LazyPipeline;
 use crate::runtime::{Context, RuntimeError};
 use crate::topology::PrimitiveTopology;
 
-/// The Vulkan pipelines of a compute capture, and what they are made from when a draw first needs
-/// them.
+/// The Vulkan pipelines of a compute capture, and the data to create more of them when a draw first
+/// needs them.
 #[derive(Debug)]
 pub(super) struct ComputePipelines {
     shader: Lowered,
@@ -22,12 +22,12 @@ pub(super) struct ComputePipelines {
     fixed_topology: Option<PrimitiveTopology>,
     primitive_restart: bool,
     set_count: u32,
-    /// By keys in normal form.
+    /// The pipelines by their keys, as [`Key::normal`] returns them.
     pipelines: RwLock<HashMap<Key, Arc<LazyPipeline>>>,
 }
 
 impl ComputePipelines {
-    /// Creates no pipeline yet.
+    /// Creates no Vulkan pipelines.
     pub(super) fn new(desc: &PipelineDesc<'_>, entry: CString) -> Self {
         Self {
             shader: desc.shader.clone(),
@@ -66,7 +66,7 @@ impl ComputePipelines {
         })
     }
 
-    /// The place of a pipeline. Creating pipelines does not lock the others.
+    /// The entry for a pipeline. The map is not locked while a pipeline is created.
     fn lazy(&self, key: Key) -> Arc<LazyPipeline> {
         let known = self.pipelines.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = known.get(&key) {
@@ -77,7 +77,7 @@ impl ComputePipelines {
         Arc::clone(known.entry(key).or_default())
     }
 
-    /// The pipelines that were created, and null handles.
+    /// All pipelines; those that were not created are null handles.
     pub(super) fn all(&self) -> Vec<vk::Pipeline> {
         let known = self.pipelines.read().unwrap_or_else(PoisonError::into_inner);
         known.values().map(|lazy| lazy.raw()).collect()

@@ -14,7 +14,7 @@ use crate::runtime::{Context, RuntimeError};
 use crate::spirv::specialization::SpecializationConstant;
 use crate::topology::ProvokingVertex;
 
-/// The stages of the pipeline of a lowered shader, which are those of its push constants.
+/// The stages of a lowered shader's pipeline that read its push constants.
 pub(super) const fn stages(shader: &Lowered) -> vk::ShaderStageFlags {
     match (shader.backend(), shader.vertex_shader()) {
         (Backend::Native, Some(_)) => vk::ShaderStageFlags::from_raw(
@@ -28,16 +28,16 @@ pub(super) const fn stages(shader: &Lowered) -> vk::ShaderStageFlags {
 /// The range of push constants that a lowered shader reads.
 pub(super) fn push_constant_range(shader: &Lowered) -> vk::PushConstantRange {
     let (offset, size) = match shader.sysvals() {
-        // A native pipeline has the application's push constants. The others read these from
-        // memory.
+        // A native pipeline has the application's push constants. On the other backends the shader
+        // reads these from memory.
         None => (0, shader.push_constants.end),
         Some(sysvals) => (sysvals.offset(), sysvals.size()),
     };
     vk::PushConstantRange { stage_flags: stages(shader), offset, size }
 }
 
-/// Creates the layout for a [checked](super::check) description: push constants and the set layouts
-/// of the application, and after them that of the buffers where captures use descriptors.
+/// Creates the layout for a [checked](super::check) description: the push constants, the set layouts
+/// of the application, and under the descriptor plan the set layout of the plan after them.
 ///
 /// # Safety
 /// The device of `ctx` is live, and the set layouts belong to it.
@@ -121,15 +121,16 @@ fn stage<'a>(
     vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(entry)
 }
 
-/// The name of an entry point, as Vulkan takes it.
+/// The name of an entry point as a C string.
 pub(super) fn entry_name(name: &str) -> Result<CString, RuntimeError> {
     CString::new(name).map_err(|_| {
         RuntimeError::InvalidShader("the name of the entry point has a NUL inside".to_owned())
     })
 }
 
-/// The most captured dwords of a shader by descriptors that tests alignment: a Mali-G52 has to spill
-/// registers where it holds twice as many for both kinds of accesses.
+/// The largest number of captured dwords with which a shader under the descriptor plan tests
+/// alignment. With twice as many, a Mali-G52 has to spill registers, because it holds them for both
+/// kinds of accesses.
 const MOST_TESTED: u32 = 16;
 
 /// Values of specialisation constants that remove code for cases that cannot occur from a
@@ -141,7 +142,7 @@ pub struct PipelineSpecialization {
 }
 
 impl PipelineSpecialization {
-    /// For a key in normal form.
+    /// The values for a key that [`Key::normal`] returned.
     pub(super) fn new(ctx: &Context, shader: &Lowered, key: &Key) -> Self {
         let mut constants = Self::default();
         let Some(ids) = shader.spec_ids() else { return constants };
@@ -161,8 +162,8 @@ impl PipelineSpecialization {
         if let Some(topology) = key.topology {
             constants.push(ids.topology, topology as u32);
         }
-        // Both sides of the test are executed where pairs of dwords are 64-bit integers. Loads take
-        // so long there that they gain from it all the same.
+        // On llvmpipe both sides of the test are executed. Tested loads still pay off, because loads
+        // take so long there.
         let has_pairs = ctx.enabled().shader_int64 && ctx.capabilities().int64_accesses();
         let loads = match wide {
             WideAccesses::Narrow if has_pairs => WideAccesses::Tested,
@@ -174,11 +175,11 @@ impl PipelineSpecialization {
             constants.push(ids.workgroup_size, key.workgroup_size(&compute.workgroup_sizes));
             for (id, value) in [
                 (ids.restart, key.restart),
-                (ids.general, key.source == Source::Placed),
+                (ids.general, key.source == Source::General),
                 (ids.indexed, key.indexed),
                 (ids.batched, key.source == Source::Listed),
                 (ids.fused, key.source == Source::Fused),
-                (ids.plain, is_pushed && !key.checked),
+                (ids.unchecked, is_pushed && !key.checked),
             ] {
                 constants.push(id, value.into());
             }
@@ -212,7 +213,7 @@ impl PipelineSpecialization {
     }
 }
 
-/// The words of a shader for a pipeline with these constants, and with that number of set layouts.
+/// The words of a shader for a pipeline with these constants and `set_count` set layouts.
 pub(super) fn specialized(
     ctx: &Context,
     shader: &Lowered,
@@ -309,7 +310,7 @@ unsafe fn create_graphics(
     })
 }
 
-/// The result of a call that creates one pipeline.
+/// The pipeline, from the result of a call that creates one pipeline.
 fn only(
     made: Result<Vec<vk::Pipeline>, (Vec<vk::Pipeline>, vk::Result)>,
     call: &'static str,
@@ -319,7 +320,7 @@ fn only(
             [pipeline] => return Ok(pipeline),
             _ => vk::Result::ERROR_UNKNOWN,
         },
-        // A pipeline that was not created is a null handle.
+        // If creation failed, the handle in the list is null.
         Err((_, result)) => result,
     };
     Err(RuntimeError::Vulkan { call, result })

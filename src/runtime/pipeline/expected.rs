@@ -1,4 +1,4 @@
-//! Draws to come, for which Vulkan pipelines are created ahead.
+//! Kinds of draws for which Vulkan pipelines are created in advance.
 
 #![forbid(unsafe_code)]
 
@@ -6,10 +6,10 @@ use super::key::{Key, Source};
 use crate::setters::setters;
 use crate::topology::PrimitiveTopology;
 
-/// A kind of draws, for which [`Pipeline::prepare`](super::Pipeline::prepare) creates Vulkan pipelines.
+/// A kind of draws for which [`Pipeline::prepare`](super::Pipeline::prepare) creates Vulkan pipelines.
 ///
-/// [`new`](Self::new) describes a small direct draw without indices, alone in its capture. The other
-/// functions say in what a kind differs from that:
+/// [`new`](Self::new) describes small direct draws without indices, each alone in its capture. The other functions
+/// describe differences from that:
 ///
 /// ```
 /// use vkxfb::runtime::ExpectedDraws;
@@ -33,8 +33,8 @@ pub struct ExpectedDraws {
 }
 
 impl ExpectedDraws {
-    /// Describes small draws of one instance, whose vertex buffers are aligned and contain all elements that
-    /// are read. A pipeline for one topology takes that in place of `topology`.
+    /// Describes small draws of one instance, whose vertex buffers are aligned and contain all elements that are
+    /// read. A pipeline with a fixed topology uses that instead of `topology`.
     pub const fn new(topology: PrimitiveTopology) -> Self {
         Self {
             topology,
@@ -48,7 +48,7 @@ impl ExpectedDraws {
         }
     }
 
-    /// All kinds of draws of a topology, also those of captures that mix it with others.
+    /// All kinds of draws of a topology, including those in captures that mix topologies.
     pub fn every(topology: PrimitiveTopology) -> impl Iterator<Item = Self> {
         (0..1 << 7).map(move |bits: u32| {
             let has = |bit: u32| bits >> bit & 1 != 0;
@@ -66,40 +66,41 @@ impl ExpectedDraws {
     }
 
     setters! {
-        /// Whether a dispatch of the draws, which have this topology, may need more than 64 workgroups:
-        /// usually for more than 4,096 vertices. Of draws whose arguments only the GPU knows, as many
-        /// count as the capture buffers have room for.
+        /// Whether a dispatch of the draws may need more than 64 workgroups: usually for more than 4,096 vertices.
+        /// For draws whose arguments only the GPU knows, the dispatch is as large as the capture buffers have room
+        /// for.
         large: bool,
         /// Whether the draws have indices.
         indexed: bool,
         /// Whether the draws have indices, and primitive restart is enabled.
         restart: bool,
-        /// Whether the draws may have several instances, more workgroups than one axis has, vertex buffers of more
-        /// than 4 GiB, buffers that are not aligned to what is accessed at once, or indices and elements that do not
-        /// exist.
+        /// Whether the draws need checks. They do if they have several instances, more workgroups than one axis
+        /// allows, vertex buffers of more than 4 GiB, insufficiently aligned buffers, or indices and elements that
+        /// do not exist.
         checked: bool,
         /// Whether a capture has several draws.
         several: bool,
-        /// Whether captures have counters or queries, or go on after a flush of draws that only the GPU knows.
+        /// Whether captures have counters or queries, or continue after a flush of draws whose counts only the GPU
+        /// knows.
         counted: bool,
-        /// Whether only the GPU knows what is drawn: indirect draws, byte counts, conditional rendering; or other
-        /// draws of the same capture are such, or have primitive restart.
+        /// Whether only the GPU knows what is drawn: in indirect draws, byte-count draws and conditional rendering.
+        /// Also if other draws of the same capture are of this kind, or have primitive restart.
         indirect: bool,
     }
 
-    /// The same draws where primitive restart cannot be enabled.
+    /// The same kind of draws, where primitive restart cannot be enabled.
     pub(super) const fn without_restart(self) -> Self {
         Self { indexed: self.indexed || self.restart, restart: false, ..self }
     }
 
-    /// The keys that these draws may have. `is_fixed` is whether all draws of the pipeline have the same
-    /// topology, `has_addresses` whether captures reach memory by device addresses.
+    /// The keys of the pipelines that these draws may need. `is_fixed` says whether all draws of the pipeline have
+    /// the same topology, `has_addresses` whether captures use device addresses.
     pub(super) fn keys(&self, is_fixed: bool, has_addresses: bool) -> Vec<Key> {
         let Self { large, indexed, restart, checked, several, counted, indirect, .. } = *self;
         let topology = Some(self.topology.xfb_topology());
         let pushed = Key { topology, indexed, restart, checked, ..Key::of(Source::Pushed) };
         let mut keys = Vec::new();
-        // What several draws may share has a topology only where there is much to do.
+        // Pipelines that several draws share are specialised for a topology only for large draws.
         let add_shared = |keys: &mut Vec<Key>, key: Key| {
             keys.push(Key { topology: None, ..key });
             keys.extend(large.then_some(Key { topology, ..key }));
@@ -124,7 +125,7 @@ impl ExpectedDraws {
             keys.push(pushed);
         }
         if !indirect && large {
-            // A draw that is too large for a pipeline without checks, which stages nothing.
+            // For a draw that is too large for the unchecked pipeline, which does not stage records.
             keys.push(Key { checked: true, ..pushed });
         }
         keys

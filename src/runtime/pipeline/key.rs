@@ -7,17 +7,18 @@ use std::fmt;
 use crate::lower::compute::WorkgroupSizes;
 use crate::topology::{PrimitiveTopology, XfbTopology};
 
-/// What a Vulkan pipeline is compiled for. The members are independent of each other, but for what
-/// [`normal`](Self::normal) says: it returns the key of the least code that does all that a key asks for.
+/// The properties for which a Vulkan pipeline is compiled. They are independent of each other, except that
+/// some combinations share a pipeline: [`normal`](Self::normal) returns the key of the smallest pipeline that
+/// supports everything in a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::runtime) struct Key {
     pub(in crate::runtime) source: Source,
     /// Whether draws may have an index buffer.
     pub(in crate::runtime) indexed: bool,
-    /// Whether primitive restart may be enabled; with [`Source::Pushed`], whether it is.
+    /// Whether primitive restart may be enabled; with [`Source::Pushed`], whether it is enabled.
     pub(in crate::runtime) restart: bool,
-    /// Whether elements of attributes may be missing, accesses unaligned, or instances several. A pushed draw
-    /// without indices that needs no such checks is *plain* in shaders.
+    /// Whether elements of attributes may be missing, accesses may be unaligned, or there may be several
+    /// instances. Without any of this, a pushed draw without indices is *unchecked* in shaders.
     pub(in crate::runtime) checked: bool,
     /// The topology of all draws; `None` if they may have any.
     pub(in crate::runtime) topology: Option<XfbTopology>,
@@ -28,36 +29,35 @@ pub(in crate::runtime) struct Key {
 pub(in crate::runtime) enum Source {
     /// Push constants: one draw, which the CPU placed. All elements of an attribute begin within 4 GiB.
     Pushed,
-    /// Memory: draws that the CPU placed, and a list of the draw of each workgroup. All elements of an
+    /// Memory: draws that the CPU placed, and a list with the draw of each workgroup. All elements of an
     /// attribute begin within 4 GiB.
     Listed,
-    /// Memory, where a kernel placed the draws; or push constants, for any one draw that the CPU placed.
-    Placed,
-    /// Push constants: one draw, which its workgroups place themselves. All elements of an attribute begin
-    /// within 4 GiB.
+    /// Memory, with draws that a kernel placed; or push constants, with any one draw that the CPU placed.
+    General,
+    /// Push constants: one draw that its workgroups place. All elements of an attribute begin within 4 GiB.
     Fused,
 }
 
 impl Key {
-    /// For any draws without primitive restart.
+    /// A pipeline for any draws without primitive restart.
     pub(in crate::runtime) const ANY: Self = Self {
-        source: Source::Placed,
+        source: Source::General,
         indexed: true,
         restart: false,
         checked: true,
         topology: None,
     };
 
-    /// For any draws from a source.
+    /// A pipeline for any draws from a source.
     pub(in crate::runtime) const fn of(source: Source) -> Self {
         Self { source, ..Self::ANY }
     }
 
-    /// The key for a pipeline whose draws all have the topology `fixed`, if there is one, and that may have
-    /// primitive restart or not.
+    /// The key of the pipeline to use. `fixed` is the topology of all draws of the pipeline, if there is one;
+    /// `may_restart` says whether the pipeline may have primitive restart.
     ///
-    /// Only a single draw has code that is free of indices or of checks: what other sources take is mixed, and
-    /// a pipeline for each mixture would not make up for the time that it takes to compile.
+    /// Only pipelines for single draws omit code for indices and for checks. Other sources mix draws, and a
+    /// pipeline for each mixture would cost more time to compile than it saves.
     pub(super) fn normal(self, fixed: Option<PrimitiveTopology>, may_restart: bool) -> Self {
         let restart = self.restart && may_restart;
         let indexed = self.indexed || restart || self.source != Source::Pushed;
@@ -71,7 +71,7 @@ impl Key {
         match (self.source, self.restart) {
             (_, true) => sizes.restarted,
             (Source::Listed, false) => sizes.batched,
-            (Source::Pushed | Source::Placed | Source::Fused, false) => sizes.others,
+            (Source::Pushed | Source::General | Source::Fused, false) => sizes.others,
         }
     }
 }

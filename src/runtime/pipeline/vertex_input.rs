@@ -8,8 +8,8 @@ use crate::runtime::checks::{check_limit, check_stride};
 use crate::runtime::{Limits, RuntimeError};
 use crate::vertex_input::{InputRate, VertexBinding, VertexInput};
 
-/// Checks that a vertex input state is consistent: no number occurs twice, and each attribute has
-/// its binding.
+/// Checks that a vertex input state is consistent: no number occurs twice, and the binding of each
+/// attribute exists.
 pub(super) fn validate(input: &VertexInput) -> Result<(), RuntimeError> {
     for (i, binding) in input.bindings.iter().enumerate() {
         let number = binding.binding;
@@ -69,7 +69,7 @@ pub(super) fn check_limits(input: &VertexInput, limits: &Limits) -> Result<(), R
     Ok(())
 }
 
-/// The largest divisor, and whether one is 0; `None` if all divisors are 1.
+/// The largest divisor, and whether any divisor is 0; `None` if all divisors are 1.
 pub(super) fn divisors(input: &VertexInput) -> Option<(u32, bool)> {
     let other = divisor_descriptions(input);
     let max = other.iter().map(|d| d.divisor).max()?;

@@ -170,7 +170,7 @@ impl QueryPool {
         let dwords = unsafe { self.buffer.mapped_dwords() };
         let started = Instant::now();
         let mut is_complete = true;
-        // An offset beyond the end leaves nothing to write.
+        // Results that begin beyond the end are not written.
         let stride = usize::try_from(stride).unwrap_or(usize::MAX);
         for number in 0..count {
             let query = first + number;
@@ -209,8 +209,8 @@ impl QueryPool {
         if end == 0 || others != [end; 3] {
             return None;
         }
-        // An acquire load is not enough: mapped memory may be write-combined, where processors may
-        // reorder loads that they keep in order otherwise.
+        // An acquire load is not enough: mapped memory may be write-combined, and processors may
+        // reorder loads from such memory.
         fence(Ordering::SeqCst);
         let values = integers(loaded([a, b, c, d]));
         fence(Ordering::SeqCst);

@@ -1,10 +1,10 @@
-//! A capture as a value: what was collected of it, and how it is recorded.
+//! A capture as a value: its collected draws, and how they are recorded.
 
 use ash::vk;
 
 use super::collect::{Collected, Collector, Streams};
 use super::plan::Plan;
-use super::play::{After, CaptureOrder, Places, Playback, Player};
+use super::play::{CaptureOrder, Continuation, Places, Playback, Player};
 use super::{CaptureDesc, Captured, Inner, Recorded, Recorder};
 use crate::capture::{MAX_STREAMS, MAX_XFB_BUFFERS};
 use crate::runtime::arena::Suballocation;
@@ -12,17 +12,17 @@ use crate::runtime::parameters::CounterBuffer;
 use crate::runtime::{ArenaAccess, Context, Kernels, RuntimeError};
 use crate::sysval::Address;
 
-/// A compute capture as a value: what is bound, and the draws since Begin.
+/// A compute capture as a value: the bound state, and the draws since Begin.
 ///
 /// It borrows nothing, so an application can keep it with the other state of a command buffer, and
 /// collect draws between any other commands. [`recorder`](Self::recorder) returns a recorder that
 /// binds and draws, [`end`](Self::end) sets the counters, and [`play`](Self::play) records
 /// everything into a command buffer, any number of times.
 ///
-/// A [`Recorder`] of the compute backend plays its capture when it ends. In both cases nothing is
-/// lost in case of an error: the collected draws stay, and can be played with more memory. Of draws with and
-/// without geometry shaders, and of several vertex streams, some may be recorded by then, as by a
-/// [`flush`](Recorder::flush): the rest is played into the same command buffer.
+/// A [`Recorder`] of the compute backend plays its capture when it ends. Whether the recorder or the application plays
+/// the capture, an error loses no draws: they stay collected, and can be played with more memory. If a capture has
+/// draws with and without geometry shaders, or several vertex streams, some draws may be recorded before the error, as
+/// by a [`flush`](Recorder::flush); the rest must be played into the same command buffer.
 ///
 /// The capture keeps its memory: when it is begun again, it makes no heap allocations for as many
 /// draws as before.
@@ -35,14 +35,14 @@ pub struct Capture {
     kernels: Kernels,
     /// Whether the recorder was dropped without `end`.
     is_abandoned: bool,
-    /// Where the first draws were flushed to, if any were.
+    /// The command buffer that the first draws were flushed to, if any were.
     flushed: Option<Flushed>,
 }
 
-/// Where each recorded stream goes on.
-type StreamsAfter = [Option<After>; MAX_STREAMS as usize];
+/// For each recorded stream, the state after its last draw.
+type StreamContinuations = [Option<Continuation>; MAX_STREAMS as usize];
 
-/// The state that a flush leaves in its command buffer.
+/// The state of a command buffer after a flush.
 #[derive(Debug, Clone, Copy)]
 struct Flushed {
     cmd: vk::CommandBuffer,
@@ -68,8 +68,7 @@ impl Capture {
         }
     }
 
-    /// Begins a capture, as [`Recorder::begin`] does, without recording anything. Discards what was
-    /// collected before.
+    /// Begins a capture, as [`Recorder::begin`] does, without recording anything. Discards previously collected draws.
     ///
     /// # Errors
     /// As [`Recorder::begin`]; [`RuntimeError::Unsupported`] for pipelines of other backends, which
@@ -100,7 +99,7 @@ impl Capture {
         Ok(())
     }
 
-    /// Discards what was collected. The capture must be begun again.
+    /// Discards all collected draws. The capture must be begun again.
     pub fn clear(&mut self) {
         self.streams.clear();
         self.is_abandoned = false;
@@ -145,16 +144,15 @@ impl Capture {
         all.iter().map(|collector| collector.collected.draws.len()).max().unwrap_or(0)
     }
 
-    /// Records what was collected. A capture can be played several times, into the same command
-    /// buffer or different ones. It always begins with its initial state; counters are read when
-    /// the commands are executed. If queries are not [reset](crate::runtime::QueryPool::reset)
-    /// between two executions, their values add up, and by descriptors and on a processor a host that
-    /// polls may see parts of both results.
+    /// Records the collected draws. A capture can be played several times, into the same command buffer or different
+    /// ones. It always begins with its initial state; counters are read when the commands are executed. If queries are
+    /// not [reset](crate::runtime::QueryPool::reset) between two executions, their values add up; under the descriptor
+    /// plan and on CPU devices, a polling host may then see parts of both results.
     ///
-    /// [Synchronization](crate::guide::synchronization) lists the state that is disturbed and the
-    /// barriers that are recorded. The application must record barriers between this and other
-    /// captures to the same buffers, including earlier plays of the same capture. Descriptor sets
-    /// that were not bound by [`Recorder::bind_descriptor_sets`] are those that `cmd` has bound.
+    /// [Synchronization](crate::guide::synchronization) lists the disturbed state and the recorded barriers. The
+    /// application must record barriers between this and other captures to the same buffers, including earlier plays
+    /// of the same capture. Draws use the descriptor sets that `cmd` has bound, except for sets that
+    /// [`Recorder::bind_descriptor_sets`] bound.
     ///
     /// If a recorder flushed some draws of the capture, playing continues after these draws, in the
     /// same command buffer.
@@ -180,16 +178,15 @@ impl Capture {
         unsafe { self.play_with(&mut Playback::new(arena.into(), cmd)) }
     }
 
-    /// As [`play`](Self::play), after all earlier captures by compute: it may capture to the same
-    /// bytes, count for the same queries and resume from their counters, and may pull vertices,
-    /// indices and arguments of draws that they captured. Barriers are recorded only where they are
-    /// needed for that, also in captures with counters and queries: before the first capture after
-    /// [`CaptureOrder::new`] or [`forget`](CaptureOrder::forget), between captures that touch the same
-    /// bytes, and before captures by descriptors.
+    /// Like [`play`](Self::play), ordered after all earlier compute captures. The capture may write the same bytes,
+    /// add to the same queries, resume from their counters, and read vertices, indices and draw arguments that they
+    /// captured. Barriers are recorded only where this requires them: before the first capture after
+    /// [`CaptureOrder::new`] or [`forget`](CaptureOrder::forget), between captures that access the same bytes, and
+    /// before captures under the descriptor plan. Captures with counters and queries need no further barriers.
     ///
-    /// Buffers that alias the same memory, and what shaders reach by the application's descriptors
-    /// and addresses, are not known: where it depends on earlier captures, the application records a
-    /// barrier or calls `forget`.
+    /// The runtime does not know about buffers that alias the same memory, and about memory that shaders access
+    /// through the application's descriptors and addresses. If these depend on earlier captures, the application
+    /// records a barrier or calls `forget`.
     ///
     /// # Errors
     /// As [`play`](Self::play).
@@ -234,7 +231,7 @@ impl Capture {
         Ok(playback.recorded)
     }
 
-    /// Records the draws so far, and forgets them. The capture goes on after them, in the same command buffer.
+    /// Records the draws so far, and discards them. The capture continues after them, in the same command buffer.
     ///
     /// # Errors
     /// As [`play`](Self::play).
@@ -249,8 +246,8 @@ impl Capture {
         Ok(())
     }
 
-    /// Forgets what was recorded of some streams, which go on after it.
-    fn go_on(&mut self, playback: &Playback<'_>, after: &StreamsAfter) {
+    /// Discards the recorded draws of some streams, which continue after these draws.
+    fn go_on(&mut self, playback: &Playback<'_>, after: &StreamContinuations) {
         let Playback { cmd, recorded, sets_disturbed, layout, .. } = *playback;
         let mut positions = self.flushed.map(|flushed| flushed.positions).unwrap_or_default();
         let streams = self.streams.all_mut().iter_mut();
@@ -262,10 +259,10 @@ impl Capture {
         self.flushed = Some(Flushed { cmd, recorded, sets_disturbed, layout, positions });
     }
 
-    /// Ends the capture, and records what was not flushed.
+    /// Ends the capture, and records the draws that were not flushed.
     ///
     /// # Errors
-    /// As [`end`](Self::end) and [`play`](Self::play). What was collected is then still there.
+    /// As [`end`](Self::end) and [`play`](Self::play). The draws then stay collected.
     ///
     /// # Safety
     /// As [`end`](Self::end) and [`play`](Self::play).
@@ -283,10 +280,10 @@ impl Capture {
         Ok(playback.recorded)
     }
 
-    /// Records the draws of each stream, and the counters if the capture ends. The draws stay collected. Returns where
-    /// each stream goes on.
+    /// Records the draws of each stream, and the counters if the capture ends. The draws stay collected. Returns the
+    /// state of each stream after its draws.
     ///
-    /// If a stream cannot be recorded, those before it are: they go on after it.
+    /// If a stream cannot be recorded, the streams before it are: they continue after their recorded draws.
     ///
     /// # Safety
     /// As [`play`](Self::play).
@@ -294,9 +291,9 @@ impl Capture {
         &mut self,
         playback: &mut Playback<'_>,
         is_end: bool,
-    ) -> Result<StreamsAfter, RuntimeError> {
+    ) -> Result<StreamContinuations, RuntimeError> {
         self.streams.check_begun()?;
-        let mut all = StreamsAfter::default();
+        let mut all = StreamContinuations::default();
         let count = self.streams.all().len();
         for (stream, after) in all.iter_mut().enumerate().take(count) {
             // SAFETY: the caller's contract.
@@ -310,14 +307,14 @@ impl Capture {
                 }
             }
         }
-        // The result of a capture is that of one stream.
+        // The result of a capture exists only for a single stream.
         let first = all[0].as_ref().filter(|_| self.streams.bound() == 1);
         playback.recorded.captured =
             first.and_then(|after| captured(self.streams.all().first()?, after));
         Ok(all)
     }
 
-    /// The same for one stream.
+    /// [`record`](Self::record) for one stream.
     ///
     /// # Safety
     /// As [`play`](Self::play).
@@ -326,7 +323,7 @@ impl Capture {
         playback: &mut Playback<'_>,
         stream: usize,
         is_end: bool,
-    ) -> Result<After, RuntimeError> {
+    ) -> Result<Continuation, RuntimeError> {
         let Self { streams, plan, places, kernels, flushed, .. } = self;
         let earlier = flushed.and_then(|flushed| flushed.positions.get(stream).copied().flatten());
         let Some(collector) = streams.all_mut().get_mut(stream) else {
@@ -339,7 +336,7 @@ impl Capture {
             // SAFETY: the caller's contract.
             return unsafe { recording.record_part(playback, counters) };
         }
-        // Each part goes on where the one before it ended, as after a flush.
+        // Each part continues where the previous part ended, as after a flush.
         let Collected { position, captured, ref mut ends, ref draws, .. } =
             recording.collector.collected;
         let (ends, draws) = (std::mem::take(ends), draws.clone());
@@ -368,7 +365,7 @@ impl Capture {
         let collected = &mut collector.collected;
         (collected.draws, collected.ends) = (draws, ends);
         match failed.filter(|first| *first > 0) {
-            // What was recorded counts: the capture goes on with the draws that were not.
+            // The parts before it are recorded: the capture continues with the other draws.
             Some(first) => {
                 drop(collected.draws.drain(..first));
                 let Playback { cmd, recorded, sets_disturbed, layout, .. } = *playback;
@@ -384,8 +381,8 @@ impl Capture {
     }
 }
 
-/// What a stream has captured, if the CPU knows it.
-fn captured(collector: &Collector, after: &After) -> Option<Captured> {
+/// The result of a stream, if the CPU knows it.
+fn captured(collector: &Collector, after: &Continuation) -> Option<Captured> {
     let position = |target| after.position.in_buffer(&target).unwrap_or_default();
     let targets = collector.collected.targets;
     let positions = targets.map(|target| target.map_or(0, position));
@@ -398,7 +395,7 @@ struct Recording<'a> {
     places: &'a mut Places,
     kernels: &'a Kernels,
     collector: &'a mut Collector,
-    /// Where an earlier recording left the positions.
+    /// The memory where an earlier recording wrote the positions.
     earlier: Option<Suballocation>,
 }
 
@@ -411,10 +408,10 @@ impl Recording<'_> {
         &mut self,
         playback: &mut Playback<'_>,
         counters: [Address; MAX_XFB_BUFFERS],
-    ) -> Result<After, RuntimeError> {
+    ) -> Result<Continuation, RuntimeError> {
         let Self { plan, places, kernels, collector, earlier } = self;
         let Collector { ctx, collected, bindings, table, .. } = &mut **collector;
-        let mut after = After {
+        let mut after = Continuation {
             position: collected.position,
             positions: *earlier,
             captured: collected.captured,

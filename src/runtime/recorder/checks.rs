@@ -92,7 +92,8 @@ fn check_number(ctx: &Context, what: &str, number: usize) -> Result<(), RuntimeE
     check_limit(|| what.to_owned(), number as u64 + 1, limit, support.max_buffers)
 }
 
-/// Checks that a pipeline has the record strides and vertex streams that the capture was begun with.
+/// Checks that a pipeline has the same record strides and vertex streams as the pipeline at the
+/// begin of the capture.
 pub(super) fn check_buffers(
     begun_strides: &[Option<u32>; MAX_XFB_BUFFERS],
     begun_streams: &[u32; MAX_XFB_BUFFERS],
@@ -132,7 +133,7 @@ pub(super) fn check_index_buffer(buffer: &IndexBuffer) -> Result<(), RuntimeErro
 }
 
 /// Checks that the pipeline has set layouts of the application for these set numbers. The set after
-/// them is that of the buffers.
+/// them is the one of the resource plan.
 pub(super) fn check_set_range(
     pipeline: &Pipeline,
     first: u32,

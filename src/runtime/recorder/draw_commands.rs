@@ -20,7 +20,7 @@ pub(super) enum Arguments<'a> {
 impl Recorder<'_> {
     /// Captures a draw, after the draws before it.
     ///
-    /// The numbers of vertices and instances are modulo 2^32, as those of all draws are.
+    /// The numbers of vertices and instances are modulo 2^32, as in all draws.
     ///
     /// # Errors
     /// [`RuntimeError::TopologyMismatch`], [`RuntimeError::DispatchTooLarge`],
@@ -119,10 +119,10 @@ impl Recorder<'_> {
     /// Captures draws whose arguments are in a buffer.
     ///
     /// The compute backend collects them as one draw, whatever their number: the GPU reads the
-    /// number of draws and processes only that many. It skips draws for which there is no room left
-    /// and that no query counts. They take scratch memory of the [arena](crate::runtime::ArenaDesc)
-    /// for at most as many draws as records fit. The limit is 2^24 - 1 draws: further draws are
-    /// neither captured nor counted.
+    /// number of draws and processes only that many. It skips draws that have no room left and that
+    /// no query counts. They take scratch memory of the [arena](crate::runtime::ArenaDesc) for at
+    /// most as many draws as records fit. The limit is 2^24 - 1 draws: further draws are neither
+    /// captured nor counted.
     ///
     /// # Errors
     /// [`RuntimeError::TopologyMismatch`], [`RuntimeError::Misaligned`],

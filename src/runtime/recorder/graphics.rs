@@ -35,11 +35,11 @@ pub(super) struct Graphics<'a> {
     constants: Constants,
     /// Native: whether push constants must be recorded before the next draw.
     are_constants_new: bool,
-    /// Vertex: where the current push constants are in memory, if they were written already.
+    /// Vertex: the address of the current push constants in memory, if they were written already.
     table: Option<Address>,
     /// Vertex: the capture buffers, and the device addresses of their ranges.
     targets: [Option<(BoundBuffer, u64)>; MAX_XFB_BUFFERS],
-    /// What was captured so far, if known.
+    /// The result so far, if known.
     captured: Option<Captured>,
     base_record: u32,
     has_indices: bool,
@@ -365,7 +365,7 @@ impl<'a> Graphics<'a> {
             }
         }
         match arguments {
-            // Only the device knows what a geometry shader emits.
+            // Only the device knows how much a geometry shader emits.
             _ if self.pipeline.geometry().is_some() => self.captured = None,
             Arguments::Draw(draw) => {
                 self.advance(&self.counts(topology, draw.vertex_count, draw.instance_count));
@@ -383,7 +383,7 @@ impl<'a> Graphics<'a> {
     unsafe fn indirect(&self, draw: &IndirectDraw, indexed: bool) -> Result<(), RuntimeError> {
         let (device, cmd) = (self.ctx.device(), self.cmd);
         let (buffer, offset, count) = (draw.buffer, draw.offset, draw.draw_count);
-        // With a count, Vulkan requires a valid stride in any case.
+        // With a count buffer, Vulkan requires a valid stride in any case.
         let stride = if count > 1 { draw.stride } else { IndirectDraw::command_size(indexed) };
         // SAFETY: the caller's contract.
         unsafe {
@@ -405,7 +405,7 @@ impl<'a> Graphics<'a> {
         Ok(())
     }
 
-    /// Captures a draw by stores of the vertex shader.
+    /// Captures a draw on the vertex backend.
     ///
     /// # Safety
     /// As [`Recorder::draw`](super::Recorder::draw).
@@ -466,7 +466,7 @@ impl<'a> Graphics<'a> {
         Ok(())
     }
 
-    /// What a draw captures, if the write positions are known.
+    /// The counts of a draw, if the write positions are known.
     fn counts(&self, topology: PrimitiveTopology, count: u32, instances: u32) -> DrawCounts {
         let buffers = self.targets.iter().flatten().map(|(buffer, _)| *buffer);
         DrawCounts::new(topology, count, instances, buffers)
@@ -508,7 +508,7 @@ impl<'a> Graphics<'a> {
     ) -> Result<Recorded, RuntimeError> {
         let checked = check_counters(&self.ctx, self.pipeline.backend(), counters)
             .and_then(|()| check_distinct(counters));
-        // `end` must be recorded in any case, because `begin` was.
+        // The end must be recorded in any case, because the begin was.
         let counters = if checked.is_ok() { counters } else { &[] };
         match native(&self.ctx, &self.pipeline)? {
             // SAFETY: the caller's contract; `begin` recorded the begin.
@@ -525,7 +525,7 @@ impl<'a> Graphics<'a> {
     }
 }
 
-/// The driver's transform feedback; `None` unless the backend is native.
+/// The driver's transform feedback; `None` if the backend is not native.
 fn native<'c>(
     ctx: &'c Context,
     pipeline: &Pipeline,

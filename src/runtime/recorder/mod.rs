@@ -1,5 +1,5 @@
-//! Records one capture: `vkCmdBeginTransformFeedbackEXT`, draws, `vkCmdEndTransformFeedbackEXT`, on
-//! the backend of the pipeline.
+//! Records one capture on the backend of the pipeline: `vkCmdBeginTransformFeedbackEXT`, draws, and
+//! `vkCmdEndTransformFeedbackEXT`.
 //!
 //! | backend | what a draw records |
 //! |---|---|
@@ -12,10 +12,10 @@
 //!
 //! The compute backend has three phases, which a [`Capture`] connects:
 //!
-//! | phase | what it makes | from |
+//! | phase | result | made from |
 //! |---|---|---|
 //! | collect | values, in the order in which they are drawn | what the application binds and draws |
-//! | plan | what is recorded and the memory that it takes, without Vulkan handles | these values |
+//! | plan | the steps to record and the memory that they take, without Vulkan handles | these values |
 //! | play | commands | the plan, and the handles that were collected beside the values |
 //!
 //! It collects draws because recording them together is cheaper. If the CPU knows everything (direct draws into
@@ -48,8 +48,8 @@ use crate::capture::MAX_XFB_BUFFERS;
 use crate::counts::DrawCounts;
 use crate::setters::setters;
 
-/// The parameters of a new capture: [`new`](Self::new) takes the pipeline, the other functions set
-/// the others.
+/// The parameters of a new capture. [`new`](Self::new) takes the pipeline, the other functions set the other
+/// parameters.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 #[must_use]
@@ -69,8 +69,7 @@ pub struct CaptureDesc<'a> {
 }
 
 impl<'a> CaptureDesc<'a> {
-    /// A capture that begins with that pipeline, without buffers. Buffers are written from their
-    /// start.
+    /// A capture that begins with this pipeline, without buffers. Buffers are written from their start.
     pub const fn new(pipeline: &'a Pipeline) -> Self {
         Self { pipeline, buffers: &[], vertex_buffers: &[], counters: &[] }
     }
@@ -82,8 +81,7 @@ impl<'a> CaptureDesc<'a> {
     }
 }
 
-/// The result of a capture, by the rules of the specification. The counts wrap at 2^64, like query
-/// results.
+/// The result of a capture, as the specification defines it. The counts wrap at 2^64, like query results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Captured {

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-/// Disjoint ranges, sorted. Ranges that touch each other are one.
+/// Disjoint ranges, sorted. Adjacent ranges are joined.
 #[derive(Debug, Default)]
 pub(super) struct Ranges(Vec<Range<u64>>);
 

@@ -36,17 +36,15 @@ impl<'a> Recorder<'a> {
     ///   pipeline's render pass and not multiview; for the compute backend it is outside of a
     ///   render pass instance.
     /// * All handles are live, belong to the device of the context, have the usages that
-    ///   [`Context`](crate::runtime::Context) names, and contain the bound ranges, on the compute
-    ///   backend rounded up to whole dwords, but for indices with
-    ///   [`byte_loads`](crate::runtime::RequiredFeatures::byte_loads). The handles, the pipelines
-    ///   and the memory taken from the arena stay valid until `cmd` is reset.
-    /// * Native: for every number that the shader captures to and `buffers` leaves out, no buffer
-    ///   was bound before in `cmd`. Vulkan has no command to unbind it, and the capture would write
-    ///   to it.
-    /// * Everything that the draws read is visible to the capture: vertices and index buffers,
-    ///   arguments, counters and predicates
-    ///   ([`Context::argument_scope`](crate::runtime::Context::argument_scope)). Earlier accesses
-    ///   of other commands to the capture buffers are ordered before the capture
+    ///   [`Context`](crate::runtime::Context) names, and contain the bound ranges. On the compute backend the buffers
+    ///   must contain the ranges rounded up to whole dwords, except for indices with
+    ///   [`byte_loads`](crate::runtime::RequiredFeatures::byte_loads). The handles, the pipelines and the memory taken
+    ///   from the arena stay valid until `cmd` is reset.
+    /// * Native: if the shader captures to a buffer that `buffers` does not contain, no buffer was bound at that number
+    ///   before in `cmd`. Vulkan has no command to unbind it, and the capture would write to it.
+    /// * Everything that the draws read is visible to the capture: vertices, indices, arguments, counters and
+    ///   predicates ([`Context::argument_scope`](crate::runtime::Context::argument_scope)). Earlier accesses of other
+    ///   commands to the capture buffers are ordered before the capture
     ///   ([`Context::write_scope`](crate::runtime::Context::write_scope)).
     /// * Compute: Vulkan's own conditional rendering is not active in `cmd` where draws are
     ///   recorded: it would discard kernels, and with them counters and ends of queries. The
@@ -81,9 +79,9 @@ impl<'a> Recorder<'a> {
         Ok(Self { inner, is_open: true })
     }
 
-    /// Begins to count draws that are not captured, for [`QueryKind::PrimitivesGenerated`]: the
-    /// draws outside of Begin and End. Only kernels are dispatched. The topology determines how
-    /// primitives are counted; each draw may have another one.
+    /// Begins to count draws that are not captured, for [`QueryKind::PrimitivesGenerated`]: the draws outside of Begin
+    /// and End. Only kernels are dispatched. The topology determines how primitives are counted; it may be different
+    /// for each draw.
     ///
     /// # Errors
     /// [`RuntimeError::NoKernels`].
@@ -199,13 +197,11 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Says that the application binds sets `first` to `first + count - 1` itself, with
-    /// `vkCmdBindDescriptorSets`, `vkCmdPushDescriptorSet` or the like and
-    /// [`Pipeline::raw_layout`]: see [`Recorder`]. The draws that follow then need no
-    /// [`bind_descriptor_sets`](Self::bind_descriptor_sets) for these sets, until the next begin. A set
-    /// that was given there is bound nevertheless. Where kernels or sets of buffers disturb what the
-    /// application has bound, draws are refused all the same
-    /// ([`RuntimeError::DescriptorSetUnknown`]). Without a pipeline
+    /// Says that the application binds sets `first` to `first + count - 1` itself with [`Pipeline::raw_layout`], by
+    /// `vkCmdBindDescriptorSets`, `vkCmdPushDescriptorSet` or a similar command: see [`Recorder`]. The following draws
+    /// then need no [`bind_descriptor_sets`](Self::bind_descriptor_sets) for these sets, until the next begin. Sets
+    /// that were passed to that function are still bound. If kernels or sets of the descriptor plan disturb the
+    /// application's sets, draws still return an error ([`RuntimeError::DescriptorSetUnknown`]). Without a pipeline
     /// ([`begin_inactive`](Self::begin_inactive)) this does nothing.
     ///
     /// # Errors
@@ -359,7 +355,7 @@ impl<'a> Recorder<'a> {
 
     /// Begins a query for a vertex stream of a geometry shader
     /// ([`vkCmdBeginQueryIndexedEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBeginQueryIndexedEXT.html)):
-    /// otherwise as [`begin_query`](Self::begin_query). What is not emitted to that stream is not counted.
+    /// like [`begin_query`](Self::begin_query), but it counts only primitives of that stream.
     ///
     /// # Errors
     /// [`RuntimeError::QueryStream`], [`RuntimeError::QueryActive`], [`RuntimeError::QueryUsed`], [`RuntimeError::QueryRange`],
@@ -382,8 +378,8 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Ends the active query of a kind for vertex stream 0. After everything that it counts, it becomes available to
-    /// the device and to the host: [`QueryPool::results`] needs no barrier of the application.
+    /// Ends the active query of a kind for vertex stream 0. After everything that it counts, the query becomes
+    /// available to the device and to the host: [`QueryPool::results`] needs no barrier of the application.
     ///
     /// # Errors
     /// [`RuntimeError::NoQuery`]; [`RuntimeError::Unsupported`] as
@@ -426,13 +422,13 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Ends the capture, and writes counters, by the number of the capture buffer. If nothing was
-    /// captured to a buffer, the value of its counter is the one that the capture began with.
+    /// Ends the capture, and writes counters, by the number of the capture buffer. If nothing was captured to a buffer,
+    /// its counter gets the value that the capture began with.
     ///
     /// A query that is active can be continued by beginning it again in the next capture.
     ///
-    /// Where a geometry shader emits to several vertex streams, a counter that is written here for a buffer of one stream
-    /// must not be read for another: as a counter to begin with, or as the arguments of a draw.
+    /// With several vertex streams, a counter that this function writes for a buffer of one stream must not be used for
+    /// another stream: neither as a counter to begin with, nor as the argument of a draw.
     ///
     /// No barrier is recorded after the capture: record
     /// [`Context::capture_barrier`](crate::runtime::Context::capture_barrier) before the buffers
@@ -476,7 +472,7 @@ impl<'a> Recorder<'a> {
     }
 }
 
-/// The destination of what is bound and drawn.
+/// Receives the bindings and draws: a graphics pipeline's command buffer, or the collectors.
 pub(super) enum Backing<'r, 'a> {
     Graphics(&'r mut Graphics<'a>),
     Compute(&'r mut Streams),

@@ -1,5 +1,5 @@
-//! Set layouts and push constant ranges of an application's pipeline layout, and what captures need
-//! of them.
+//! The set layouts and push constant ranges of an application's pipeline layout, and their
+//! requirements for captures.
 
 use std::ops::Range;
 
@@ -80,7 +80,7 @@ impl<'a> SetLayoutInfo<'a> {
 
 /// An application's [pipeline
 /// layout](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineLayoutCreateInfo.html):
-/// that of the graphics pipeline whose vertex shader is captured.
+/// the layout of the graphics pipeline whose vertex shader is captured.
 ///
 /// # Pipeline layouts of captures
 /// [`Pipeline::new`](crate::runtime::Pipeline::new) creates a pipeline layout with the same set
@@ -398,7 +398,7 @@ const fn bytes_of(range: &vk::PushConstantRange) -> Range<u32> {
     range.offset..range.offset.saturating_add(range.size)
 }
 
-/// The push constant ranges that are visible to other stages than the vertex stage, with those
+/// The push constant ranges that are visible to stages other than the vertex stage, with these
 /// stages.
 fn of_other_stages(
     ranges: &[vk::PushConstantRange],
@@ -414,16 +414,16 @@ fn of_other_stages(
     ranges.iter().map(without_vertex).filter(|range| !range.stage_flags.is_empty())
 }
 
-/// Where to put the sysvals of the vertex backend, in a pipeline of the application
-/// ([`Pipeline::from_raw`](crate::runtime::Pipeline::from_raw)) whose other stages have push
-/// constants too. The result is for [`vertex::lower_at`](crate::lower::vertex::lower_at). `ranges`
-/// are those of the application's pipeline layout, and `max_push_constants` is
+/// Where to put the sysvals of the vertex backend in a pipeline of the application
+/// ([`Pipeline::from_raw`](crate::runtime::Pipeline::from_raw)) whose other stages also have push
+/// constants. The result is for [`vertex::lower_at`](crate::lower::vertex::lower_at). `ranges` are
+/// the ranges of the application's pipeline layout, and `max_push_constants` is
 /// `maxPushConstantsSize`
 /// ([`Limits::max_push_constants`](crate::runtime::Limits::max_push_constants)).
 ///
-/// The ranges of the vertex stage do not count, because captures read the vertex stage's push
-/// constants from memory. If there is enough room the sysvals are in push constants, otherwise only
-/// their address. Returns `None` if there is no room for the 8 bytes of the address either.
+/// Ranges of only the vertex stage do not matter, because captures read its push constants from
+/// memory. If there is enough room, the sysvals are in push constants, otherwise only their address
+/// is. Returns `None` if there is not even room for the 8 bytes of the address.
 pub fn sysvals_place(
     ranges: &[vk::PushConstantRange],
     max_push_constants: u32,
@@ -449,8 +449,8 @@ pub fn sysvals_place(
 
 /// The push constant ranges for an application's own pipeline that captures on the vertex backend
 /// ([`Pipeline::from_raw`](crate::runtime::Pipeline::from_raw)). The vertex stage is removed from
-/// the application's `ranges`, because its push constants are in memory, and `own` is added, which
-/// is [`PipelineDesc::push_constant_range`](crate::runtime::PipelineDesc::push_constant_range).
+/// the application's `ranges`, because its push constants are in memory. The range `own` is added:
+/// [`PipelineDesc::push_constant_range`](crate::runtime::PipelineDesc::push_constant_range).
 ///
 /// The application must pass the push constants of the vertex stage to
 /// [`Recorder::push_constants`](crate::runtime::Recorder::push_constants), and name the remaining

@@ -12,8 +12,8 @@ use crate::spirv::entry_point::{debug_info_sets, is_of_sets};
 use crate::spirv::pointers::{Pointer, Pointers};
 use crate::spirv::{Id, Instruction, Module, Section, ids_of};
 
-/// The most scalars that are tracked separately, for a variable and for all variables. Larger
-/// variables are tracked as a whole.
+/// The largest number of scalars that are tracked separately, for one variable and for all
+/// variables. Larger variables are tracked as a whole.
 const MAX_COMPONENTS: u64 = 1 << 10;
 const MAX_COMPONENTS_IN_ALL: usize = 1 << 14;
 
@@ -300,10 +300,10 @@ impl<'m> Body<'_, 'm> {
         }
     }
 
-    /// Any other instruction may read what its pointer operands point to.
+    /// Any other instruction may read through its pointer operands.
     fn escape(&mut self, i: Instruction<'_>) {
-        // Few instructions have pointer operands, and a literal may be equal to the id of a
-        // pointer.
+        // A quick test: few instructions have pointer operands. A literal may be equal to the id of
+        // a pointer, so this finds too many.
         if !i.operands().iter().any(|word| self.pointers.get(Id(*word)).is_some()) {
             return;
         }

@@ -8,7 +8,7 @@ use spirv::Op;
 
 use super::{Instruction, Module, ParseError, ParseErrorKind, Section, Span};
 
-/// The most words of expanded groups. Only modules made to exhaust memory need more.
+/// The largest number of words of expanded groups. Only modules made to exhaust memory need more.
 pub(super) const MAX_WORDS: usize = 1 << 20;
 
 /// Expands the groups of a module that was just parsed.
@@ -76,8 +76,8 @@ fn of(decoration: &[u32], target: u32) -> Vec<u32> {
     words
 }
 
-/// The same for a member. `OpDecorateId` has no counterpart for members, and groups with members
-/// must not contain it.
+/// A member decoration of a group, with another target. `OpDecorateId` has no counterpart for
+/// members, and groups with members must not contain it.
 fn of_member(decoration: &[u32], structure: u32, member: u32) -> Option<Vec<u32>> {
     let op = match Instruction::new(decoration).op()? {
         Op::Decorate => Op::MemberDecorate,

@@ -22,7 +22,7 @@ impl<'s> Walk<'s, '_> {
             Some(Op::Branch) => self.go(frame, label, terminator.id(0)),
             Some(Op::BranchConditional) => {
                 let (yes, no) = (terminator.id(1), terminator.id(2));
-                let condition = self.plain(terminator.id(0))?;
+                let condition = self.lookup_value(terminator.id(0))?;
                 match self.values.bool(condition) {
                     _ if yes == no => self.go(frame, label, yes),
                     Some(true) => self.go(frame, label, yes),
@@ -31,7 +31,7 @@ impl<'s> Walk<'s, '_> {
                         Merge::Selection { merge } => {
                             self.select(frame, label, block, merge, condition, terminator)
                         }
-                        // The merge instruction of a loop was written already.
+                        // The merge instruction of a loop is already written.
                         Merge::None | Merge::Loop { .. } => {
                             self.escape(frame, label, condition, terminator)
                         }
@@ -44,7 +44,7 @@ impl<'s> Walk<'s, '_> {
             },
             Some(Op::Return) => self.give_back(frame, NOTHING),
             Some(Op::ReturnValue) => {
-                let value = self.plain(terminator.id(0))?;
+                let value = self.lookup_value(terminator.id(0))?;
                 self.give_back(frame, value)
             }
             Some(op) => {
@@ -55,7 +55,7 @@ impl<'s> Walk<'s, '_> {
         }
     }
 
-    /// Follows a branch: into the same block of what is written, or to one that is written later.
+    /// Follows a branch: the target continues the current block of the output, or is written later.
     fn go(&mut self, frame: &Frame<'s>, from: Id, to: Id) -> Result<Step, Stop> {
         match self.target(frame, to) {
             Some(number) => {
@@ -70,8 +70,9 @@ impl<'s> Walk<'s, '_> {
         }
     }
 
-    /// A branch leaves the innermost construct of its kind at most. What follows a selection may have
-    /// become a part of it, if the selection is left by returns alone: its exits may now leave more.
+    /// Checks that a branch leaves at most the innermost construct of its kind. If a selection is
+    /// left only by returns, the code after it becomes part of the selection, and its branches may
+    /// then leave more constructs.
     fn check_exit(&self, frame: &Frame<'s>, number: usize) -> Result<(), Stop> {
         let mut inner = self.targets[number + 1..].iter();
         let is_wrong = match self.targets[number].kind {
@@ -96,13 +97,14 @@ impl<'s> Walk<'s, '_> {
         Edge { from, block: self.block, state: self.state.clone(), place }
     }
 
-    /// Notes a branch to a target.
+    /// Records a branch to a target.
     fn reach(&mut self, number: usize, from: Id, place: usize) {
         let edge = self.edge(from, place);
         self.targets[number].edges.push(edge);
     }
 
-    /// A conditional branch without a merge block: out of a construct, or out of one of two.
+    /// A conditional branch without a merge block, which leaves a construct, or one of two
+    /// constructs.
     fn escape(
         &mut self,
         frame: &mut Frame<'s>,
@@ -117,13 +119,13 @@ impl<'s> Walk<'s, '_> {
                 self.begin_block(Some(place));
                 Ok(Step::At(to, vec![edge]))
             }
-            // Neither leaves a construct.
+            // Neither branch leaves a construct.
             _ => Err(frame.refuse()),
         }
     }
 
-    /// Writes a conditional branch. Returns where it stays inside, and where the label of that is to
-    /// be written.
+    /// Writes a conditional branch. Returns the target that stays inside the construct, and where its
+    /// label must be written.
     fn branch(
         &mut self,
         frame: &Frame<'s>,
@@ -150,7 +152,7 @@ impl<'s> Walk<'s, '_> {
         Ok(inside)
     }
 
-    /// Begins a block, whose label is written to that place.
+    /// Begins a block, whose label is written to `place`.
     pub(super) fn begin_block(&mut self, place: Option<usize>) -> Id {
         let out = self.values.fresh();
         if let Some(place) = place {
@@ -199,8 +201,8 @@ impl<'s> Walk<'s, '_> {
         self.merge(frame, target)
     }
 
-    /// Replaces a selection without instructions by selected values, if these are scalars. It has
-    /// been written from `begin` on.
+    /// Replaces a selection without instructions by `OpSelect`, if its values are scalars. The
+    /// selection was written from `begin` on.
     fn flatten(
         &mut self,
         frame: &mut Frame<'s>,
@@ -214,7 +216,7 @@ impl<'s> Walk<'s, '_> {
         let mut phis = Vec::new();
         for i in source.phis(block) {
             let of = |edge: &Edge| phi_value(i, edge.from).ok_or_else(|| frame.refuse());
-            let (a, b) = (self.plain(of(yes)?)?, self.plain(of(no)?)?);
+            let (a, b) = (self.lookup_value(of(yes)?)?, self.lookup_value(of(no)?)?);
             if a != b && self.values.scalar_type(i.id(0)).is_none() {
                 return Ok(false);
             }
@@ -257,14 +259,14 @@ impl<'s> Walk<'s, '_> {
         merge: Id,
         terminator: Instruction<'_>,
     ) -> Result<Step, Stop> {
-        let selector = self.plain(terminator.id(0))?;
+        let selector = self.lookup_value(terminator.id(0))?;
         let ty = self.values.type_of(selector).and_then(|ty| self.values.scalar_type(ty));
         // Literals of other types may have more words.
         let Some(Scalar::Int { width: 32, .. }) = ty else { return Err(frame.refuse()) };
         let (pairs, _) = terminator.operands()[2..].as_chunks::<2>();
         let mut operands = vec![selector.0, terminator.operand(1)];
         match self.values.scalar(selector).map(|value| value.bits() as u32) {
-            // Control may leave it from within selections, so that it remains a switch.
+            // Selections within the case may branch out of it, so it remains a switch.
             Some(known) => {
                 let case = pairs.iter().find(|[literal, _]| *literal == known);
                 operands[1] = case.map_or(operands[1], |[_, label]| *label);
@@ -303,7 +305,7 @@ impl<'s> Walk<'s, '_> {
             self.values.push(Op::Branch, &[to.0]);
             self.reach(target, label, place);
         }
-        // A case may continue in the next one.
+        // A case may fall through to the next one.
         while self.targets.len() > first {
             let case = self.targets.remove(first);
             self.block = header;
@@ -331,7 +333,7 @@ impl<'s> Walk<'s, '_> {
         self.targets.pop().ok_or(Stop::GiveUp)
     }
 
-    /// Continues behind a construct.
+    /// Continues after a construct.
     pub(super) fn merge(&mut self, frame: &mut Frame<'s>, target: Target) -> Result<Step, Stop> {
         let Target { label, out, mut edges, kind } = target;
         let returns = match &kind {
@@ -366,7 +368,7 @@ impl<'s> Walk<'s, '_> {
         }
     }
 
-    /// `return`: out of one construct after the other.
+    /// Writes a `return`: a branch out of one construct after the other.
     pub(super) fn give_back(&mut self, frame: &mut Frame<'s>, value: Id) -> Result<Step, Stop> {
         if frame.is_entry && self.known.returns_early {
             self.values.push(Op::Return, &[]);

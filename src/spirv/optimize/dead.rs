@@ -1,4 +1,4 @@
-//! Removes instructions whose results nothing needs.
+//! Removes instructions whose results are not used.
 
 use rustc_hash::FxHashSet;
 use spirv::{MemoryAccess, Op};
@@ -7,8 +7,8 @@ use super::values::Values;
 use super::{instructions, is_pure};
 use crate::spirv::{Id, Instruction, result_of, visit_ids};
 
-/// Returns the code that is needed, with `variables` in its first block, and the ids that it
-/// refers to.
+/// Returns the code that is used, with `variables` in its first block, and the ids that it refers
+/// to.
 pub(super) fn remove(
     values: &Values<'_>,
     variables: &[u32],

@@ -1,4 +1,4 @@
-//! Blocks with several predecessors.
+//! Writes blocks with several predecessors.
 
 use spirv::Op;
 
@@ -8,7 +8,7 @@ use super::{Stop, simplify};
 use crate::spirv::Id;
 use crate::spirv::declarations::Type;
 
-/// The value of a block with several predecessors.
+/// A value in a block with several predecessors.
 enum Joined {
     Value(Id),
     /// The type of a structure, and its members.
@@ -16,7 +16,7 @@ enum Joined {
 }
 
 impl<'s> Walk<'s, '_> {
-    /// Begins the block that the returns of a construct lead to.
+    /// Begins the block to which the returns of a construct branch.
     pub(super) fn join_returns(
         &mut self,
         frame: &mut Frame<'s>,
@@ -32,8 +32,9 @@ impl<'s> Walk<'s, '_> {
         self.give_back(frame, value)
     }
 
-    /// The same as [`join_values`](Self::join_values) as the last value of a block, part by part if
-    /// the parts are known: what is the same on all paths stays known.
+    /// [`join_values`](Self::join_values) for the last joined value of a block: after its phis it
+    /// may add other instructions. If the parts of the values are known, they are joined
+    /// separately, so that parts that are the same on all paths stay known.
     fn join_parts(&mut self, ty: Id, values: &[(Id, Id)]) -> Id {
         // Phis come before all other instructions of a block.
         let joined = self.join_tree(ty, values);

@@ -1,4 +1,4 @@
-//! Loops.
+//! Writes loops.
 
 use rustc_hash::FxHashSet;
 use spirv::Op;
@@ -10,8 +10,8 @@ use super::walk::{Frame, Kind, Step, Target, Walk};
 use crate::spirv::Id;
 
 impl<'s> Walk<'s, '_> {
-    /// Writes a loop. What it stores to is not known at its header: the variables that it stores to
-    /// have a phi each.
+    /// Writes a loop. At its header, the values of variables that the loop stores to are not known:
+    /// each of these variables has a phi.
     pub(super) fn walk_loop(
         &mut self,
         frame: &mut Frame<'s>,
@@ -36,7 +36,7 @@ impl<'s> Walk<'s, '_> {
         self.values.begin_scope();
         self.values.push(Op::Label, &[header.0]);
         self.block = header;
-        // The values of the last iteration are written when they are known.
+        // The operands for the continue edge are written later, when their values are known.
         let mut open = Vec::new();
         for leaf in leaves {
             let ty = self.tracked.leaf_types[leaf];
@@ -50,7 +50,7 @@ impl<'s> Walk<'s, '_> {
             open.push((Ok(leaf), place, id, ty));
         }
         for i in self.known.source.phis(block) {
-            let value = self.plain(i.id(1))?;
+            let value = self.lookup_value(i.id(1))?;
             let place = self.values.words.len() + 5;
             let id = self.values.define(Op::Phi, i.id(0), &[value.0, before.0, 0, 0]);
             self.annotate(i.id(1), id);
@@ -93,7 +93,7 @@ impl<'s> Walk<'s, '_> {
                     Ok(leaf) => edge.state.get(leaf).copied().unwrap_or(NOTHING),
                     Err(phi) => {
                         let value = phi_value(phi, edge.from).ok_or_else(|| frame.refuse())?;
-                        self.plain(value)?
+                        self.lookup_value(value)?
                     }
                 };
                 let value = match value {

@@ -1,4 +1,4 @@
-//! Variables whose values are known at each place: those of functions, and private ones.
+//! Tracks the values of `Function` and `Private` variables at each point of the code.
 
 use rustc_hash::FxHashMap;
 use spirv::Op;
@@ -8,8 +8,8 @@ use super::{MAX_ALL_LEAVES, MAX_LEAVES, Stop};
 use crate::spirv::Id;
 use crate::spirv::declarations::Type;
 
-/// The values of all tracked variables at a place, by leaf. A leaf is a part of a variable that is
-/// neither a structure nor an array. [`NOTHING`] is a value that nothing was written to.
+/// The values of all tracked variables, by leaf. A leaf is a part of a variable that is neither a
+/// structure nor an array. [`NOTHING`] means that nothing was written to the leaf.
 pub(super) type State = Vec<Id>;
 
 /// No value.
@@ -20,11 +20,11 @@ pub(super) const NOTHING: Id = Id(0);
 pub(super) struct Pointer {
     /// The id of the variable in the source.
     pub(super) variable: Id,
-    /// The first leaf of what it points to, or the leaf that contains it.
+    /// The first leaf of the pointee, or the leaf that contains the pointee.
     leaf: usize,
-    /// The type of what it points to, except for `rest`.
+    /// The type of the pointee, without the indices in `rest`.
     ty: Id,
-    /// Indices into the leaf.
+    /// Further indices into the leaf.
     rest: Vec<Id>,
 }
 
@@ -37,13 +37,13 @@ pub(super) struct Tracked {
 }
 
 impl Tracked {
-    /// The pointer that an emitted id stands for, if it is one into a tracked variable.
+    /// The pointer of an emitted id, if it points into a tracked variable.
     pub(super) fn pointer(&self, id: Id) -> Option<&Pointer> {
         self.pointers.get(&id)
     }
 
-    /// Tracks a variable. Returns the range of its leaves, or `None` if its type has too many or
-    /// is not known.
+    /// Tracks a variable. Returns the range of its leaves, or `None` if its type is unknown or has
+    /// too many.
     pub(super) fn add(
         &mut self,
         values: &Values<'_>,
@@ -61,12 +61,12 @@ impl Tracked {
         Some(first..self.leaf_types.len())
     }
 
-    /// Forgets the leaves behind the first ones.
+    /// Removes all leaves after the first `leaves`.
     pub(super) fn truncate(&mut self, leaves: usize) {
         self.leaf_types.truncate(leaves);
     }
 
-    /// The leaves that a variable consists of.
+    /// The leaves of a variable.
     pub(super) fn leaves(&self, values: &Values<'_>, id: Id) -> std::ops::Range<usize> {
         match self.pointers.get(&id) {
             Some(pointer) => {
@@ -212,7 +212,7 @@ fn parts(values: &Values<'_>, ty: Id) -> Option<Vec<Id>> {
 /// cannot be a value.
 fn push_leaves(values: &Values<'_>, ty: Id, leaves: &mut Vec<Id>, most: usize) -> bool {
     match values.ty(ty) {
-        // Without the first condition the walk over a type could take forever.
+        // The first condition stops walks over nested types that could take forever.
         Some(Type::Struct { members }) => {
             !members.is_empty()
                 && members.iter().all(|member| push_leaves(values, *member, leaves, most))
@@ -253,11 +253,10 @@ fn count_leaves(values: &Values<'_>, ty: Id) -> Option<usize> {
     })
 }
 
-/// A part of a vector or a matrix: constant indices, and behind them perhaps the number of a
-/// component.
+/// A part of a vector or a matrix: constant indices, and perhaps a last index that is not constant.
 struct Inside {
     constant: Vec<u32>,
-    /// The type of the vector that is indexed, and the index.
+    /// The type of the indexed vector, and the index.
     component: Option<(Id, Id)>,
     /// The type of the part.
     ty: Id,
@@ -285,7 +284,7 @@ impl Inside {
         Ok(inside)
     }
 
-    /// Returns the part of the leaf with that value.
+    /// Returns this part of a leaf's value.
     fn load(&self, values: &mut Values<'_>, whole: Id) -> Result<Id, Stop> {
         let Some((vector_type, index)) = self.component else {
             return Ok(values.extract(self.ty, whole, &self.constant));
@@ -294,7 +293,7 @@ impl Inside {
         Ok(values.value(Op::VectorExtractDynamic, self.ty, &[vector.0, index.0]))
     }
 
-    /// Returns the leaf with another part.
+    /// Returns a leaf's value with another value of this part.
     fn store(&self, values: &mut Values<'_>, leaf: Id, whole: Id, part: Id) -> Id {
         let mut part = part;
         if let Some((vector_type, index)) = self.component {

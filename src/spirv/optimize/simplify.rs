@@ -1,4 +1,4 @@
-//! Values that need no instruction: constants, and values that are there already.
+//! Finds values that need no instruction: constants, and values that exist already.
 
 use spirv::Op;
 
@@ -8,11 +8,11 @@ use crate::spirv::Id;
 use crate::spirv::declarations::Type;
 use crate::spirv::specialization::fold::{Scalar, Value, fold};
 
-/// The most steps from a composite to where a part of it was made.
+/// The largest number of steps from a composite back to the instruction that made one of its parts.
 const MAX_STEPS: u32 = 64;
 
-/// Finds a value that the result of a pure operation is equal to. Nothing is computed with
-/// floating-point numbers.
+/// Returns an existing value that is equal to the result of a pure operation. Floating-point
+/// numbers are never computed.
 pub(super) fn simplify(values: &mut Values<'_>, op: Op, ty: Id, operands: &[u32]) -> Option<Id> {
     match (op, operands) {
         (Op::CompositeExtract, [composite, path @ ..]) => {
@@ -20,7 +20,7 @@ pub(super) fn simplify(values: &mut Values<'_>, op: Op, ty: Id, operands: &[u32]
             if path.is_empty() {
                 return Some(from);
             }
-            // Found elsewhere, but not the part itself.
+            // The part was found in another composite.
             (from.0 != *composite).then(|| values.extract(ty, from, &path))
         }
         (Op::CompositeConstruct, parts) => whole_of(values, ty, parts),
@@ -52,7 +52,7 @@ pub(super) fn simplify(values: &mut Values<'_>, op: Op, ty: Id, operands: &[u32]
             if indices.is_empty() {
                 return Some(Id(*base));
             }
-            // A chain of a chain.
+            // An access chain of an access chain.
             let inner = values.definition(Id(*base)).filter(|i| i.is(op))?;
             let inner = inner.operands().get(2..).filter(|inner| inner.len() > 1)?;
             if inner.len() + indices.len() > MAX_INDICES {
@@ -129,8 +129,8 @@ fn arithmetic(values: &mut Values<'_>, op: Op, ty: Id, operands: &[u32]) -> Opti
     }
 }
 
-/// Where a part of a composite was made: a value, and the rest of the path in it. `None` if nothing
-/// is known of the composite.
+/// Finds the origin of a part of a composite: a value, and the rest of the path in it. `None` if
+/// the composite is not known.
 fn part_of(values: &mut Values<'_>, mut from: Id, path: &[u32]) -> Option<(Id, Vec<u32>)> {
     let mut path = path.to_vec();
     let mut is_found = false;
@@ -171,7 +171,7 @@ fn step(values: &mut Values<'_>, from: Id, path: &[u32]) -> Option<(Id, Vec<u32>
             let Some(Type::Vector { .. }) = values.ty(i.id(0)) else {
                 return Some((Id(*parts.get(*index as usize)?), rest.to_vec()));
             };
-            // A vector may be made of vectors.
+            // A vector may be constructed from vectors.
             let mut left = *index;
             for part in parts {
                 let ty = values.type_of(Id(*part))?;
@@ -197,7 +197,8 @@ fn step(values: &mut Values<'_>, from: Id, path: &[u32]) -> Option<(Id, Vec<u32>
             if let Some(rest) = path.strip_prefix(to) {
                 return Some((object, rest.to_vec()));
             }
-            // Part of it was replaced, or none of it.
+            // If the insertion is outside of the part, the part is that of the base. If it is
+            // within the part, it is not known.
             (!to.starts_with(path)).then(|| (base, path.to_vec()))
         }
         Op::CompositeExtract => Some((Id(operands[2]), [operands.get(3..)?, path].concat())),
@@ -215,7 +216,7 @@ fn step(values: &mut Values<'_>, from: Id, path: &[u32]) -> Option<(Id, Vec<u32>
     }
 }
 
-/// The composite that all parts are taken from, in order.
+/// The composite whose parts, in order, are all of `parts`.
 fn whole_of(values: &Values<'_>, ty: Id, parts: &[u32]) -> Option<Id> {
     let part = |number: usize| {
         let i =
@@ -231,7 +232,7 @@ fn whole_of(values: &Values<'_>, ty: Id, parts: &[u32]) -> Option<Id> {
     is_whole.then_some(whole)
 }
 
-/// A shuffle that keeps a vector, or whose components are known.
+/// An `OpVectorShuffle` that does not change a vector, or whose components are known.
 fn shuffled(values: &mut Values<'_>, ty: Id, from: [Id; 2], components: &[u32]) -> Option<Id> {
     let of_a = values.type_of(from[0])?;
     if of_a == ty && (0u32..).zip(components).all(|(number, component)| number == *component) {

@@ -18,16 +18,16 @@ pub(crate) enum Merge {
     Loop { merge: Id, next: Id },
 }
 
-/// Places of instructions in [`Source::instructions`].
+/// A range of indices in [`Source::instructions`].
 type Places = Range<usize>;
 
 #[derive(Debug)]
 pub(crate) struct Block {
     label: Id,
-    /// The place among all blocks of the module.
+    /// The index of the block among all blocks of the module.
     pub(super) number: usize,
     phis: Places,
-    /// The instructions between phis and merge instruction.
+    /// The instructions between the phis and the merge instruction.
     body: Places,
     pub(crate) merge: Merge,
     merge_at: Option<usize>,
@@ -50,57 +50,57 @@ impl Block {
         self.body.len()
     }
 
-    /// The places that phis and body take, with instructions that are left out.
+    /// The number of instructions in phis and body, including omitted ones.
     pub(crate) fn places(&self) -> usize {
         self.phis.len() + self.body.len()
     }
 }
 
 impl Function {
-    /// The places that parameters and variables take, with instructions that are left out.
+    /// The number of instructions in parameters and variables, including omitted ones.
     pub(crate) fn head_len(&self) -> usize {
         self.parameters.len() + self.variables.len()
     }
 }
 
-/// A function that is read when it is first reached.
+/// A function that is parsed when it is first reached.
 #[derive(Debug)]
 struct Unread {
-    /// `OpFunction` to `OpFunctionEnd`.
+    /// The instructions from `OpFunction` to `OpFunctionEnd`.
     code: Places,
     /// The number of blocks before it.
     blocks: usize,
-    /// `None` if not all of it is understood.
+    /// `None` if it has unsupported code.
     function: OnceCell<Option<Function>>,
 }
 
-/// The functions of a module. Most functions of a general shader are never reached, and stay unread.
+/// The functions of a module. Most functions of a general shader are never reached, and not parsed.
 #[derive(Debug)]
 pub(crate) struct Source<'m> {
     module: &'m Module,
     instructions: Vec<Instruction<'m>>,
-    /// Instruction sets whose instructions are left out.
+    /// Instruction sets whose instructions are omitted.
     dropped: &'m FxHashSet<Id>,
     functions: FxHashMap<Id, Unread>,
     /// The number of each label in its function.
     labels: IdMap<u32>,
     block_count: usize,
-    /// What each access chain, and each copy of a pointer, is based on.
+    /// The base of each access chain, and of each copy of a pointer.
     bases: IdMap<Id>,
-    /// What is indexed with a number that is computed.
+    /// The pointers that are indexed with a computed index.
     indexed: Vec<Id>,
-    /// The words of the functions.
+    /// The number of words of the functions.
     words: usize,
 }
 
 impl<'m> Source<'m> {
-    /// Finds the functions. `dropped` are instruction sets whose instructions are left out.
+    /// Finds the functions. `dropped` are instruction sets whose instructions are omitted.
     pub(crate) fn of(module: &'m Module, dropped: &'m FxHashSet<Id>) -> Self {
         let instructions: Vec<Instruction<'m>> = module.section(Section::Functions).collect();
         let mut functions = FxHashMap::default();
         let mut labels = module.id_map();
         let (mut bases, mut chains) = (module.id_map(), Vec::new());
-        // What an index may be that is not computed.
+        // The ids of indices that are not computed.
         let mut given = module.id_set();
         given.extend(module.section(Section::Declarations).filter_map(|i| result_of(i).1));
         let (mut begin, mut blocks_before, mut block_count) = (0, 0, 0);
@@ -149,7 +149,7 @@ impl<'m> Source<'m> {
         self.module.id_map()
     }
 
-    /// The functions that are not understood.
+    /// The functions with unsupported code.
     pub(super) fn not_understood(&self) -> impl Iterator<Item = Id> {
         self.functions.keys().copied().filter(|id| self.get(*id).is_none())
     }
@@ -159,7 +159,7 @@ impl<'m> Source<'m> {
         self.functions.contains_key(&id)
     }
 
-    /// A function; `None` if not all of it is understood.
+    /// A function; `None` if it has unsupported code.
     pub(crate) fn get(&self, id: Id) -> Option<&Function> {
         let unread = self.functions.get(&id)?;
         unread.function.get_or_init(|| self.read(unread)).as_ref()
@@ -199,7 +199,7 @@ impl<'m> Source<'m> {
         self.followed(&block.phis)
     }
 
-    /// The instructions of a block between phis and merge instruction.
+    /// The instructions of a block between the phis and the merge instruction.
     pub(crate) fn body(&self, block: &Block) -> impl Iterator<Item = Instruction<'m>> {
         self.followed(&block.body)
     }
@@ -218,18 +218,18 @@ impl<'m> Source<'m> {
         instructions.filter(|i| !is_left_out(*i, self.dropped))
     }
 
-    /// All words of the functions.
+    /// The number of words of all functions.
     pub(super) fn len(&self) -> usize {
         self.words
     }
 
-    /// The variables that are indexed with a number that is computed.
+    /// The variables that are indexed with a computed index.
     pub(super) fn indexed(&self) -> impl Iterator<Item = Id> {
         self.indexed.iter().copied()
     }
 
-    /// All ids that a function refers to, itself or in functions that it calls. A function that is not
-    /// understood may refer to anything with the number of one of its words.
+    /// Collects all ids that a function refers to, in its own code or in functions that it calls. For
+    /// a function with unsupported code, every word is taken for an id.
     pub(super) fn references(&self, function: Id, found: &mut FxHashSet<Id>) {
         let mut seen = FxHashSet::from_iter([function]);
         let mut open = vec![function];
@@ -291,7 +291,7 @@ impl<'m> Source<'m> {
                 (_, None) => return None,
             };
             match op {
-                // Variables are the first instructions of a function, and phis of a block.
+                // Variables are the first instructions of a function, phis the first of a block.
                 Op::Variable if function.variables.end == block.body.end => {
                     function.variables.end = place + 1;
                     (block.phis, block.body) = (behind.clone(), behind);
@@ -327,7 +327,7 @@ impl<'m> Source<'m> {
         (open.is_none() && function.first != Id(0)).then_some(function)
     }
 
-    /// The variables that a loop may store to, and parameters of the function.
+    /// The variables, and parameters of the function, that a loop may store to.
     pub(super) fn stored_in_loop(
         &self,
         function: &Function,
@@ -364,7 +364,7 @@ impl<'m> Source<'m> {
                 } else if i.is(Op::FunctionCall) {
                     let arguments = i.operands().iter().skip(3);
                     stored.extend(arguments.map(|argument| self.root(Id(*argument))));
-                    // All of the functions that it calls.
+                    // All stores of the functions that it calls.
                     if let Some(callee) = self.functions.get(&i.id(2))
                         && seen.insert(i.id(2))
                     {
@@ -389,12 +389,12 @@ impl<'m> Source<'m> {
     }
 }
 
-/// Whether an instruction says nothing about what the code does.
+/// Whether an instruction does not affect what the code does.
 fn is_left_out(i: Instruction<'_>, dropped: &FxHashSet<Id>) -> bool {
     i.is(Op::Line) || i.is(Op::NoLine) || is_of_sets(i, dropped)
 }
 
-/// The operands that an instruction of a valid module has at least, if the walk relies on it.
+/// The smallest number of operands in a valid module, for instructions where the walk relies on it.
 const fn least_operands(op: Op) -> usize {
     match op {
         Op::Branch | Op::Label | Op::ReturnValue => 1,

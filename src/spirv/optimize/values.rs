@@ -1,4 +1,4 @@
-//! The code that is written: instructions with new ids, simplified as they are emitted.
+//! The output code: instructions with new ids, simplified as they are emitted.
 
 use rustc_hash::FxHashMap;
 use spirv::{Op, StorageClass};
@@ -9,10 +9,11 @@ use crate::spirv::emit::Builder;
 use crate::spirv::specialization::fold::{Scalar, Value};
 use crate::spirv::{Id, Instruction, Module, Section};
 
-/// The most parts of a structure that are loaded by themselves, structures in it included.
+/// The largest number of parts of a structure that are loaded separately, including those of nested
+/// structures.
 const MAX_LOADS: u32 = 128;
 
-/// Marks the place of a definition as one in [`Values::start`].
+/// Marks an index in `definitions` as one into [`Values::start`].
 const IN_START: u32 = 1 << 31;
 
 /// Emitted instructions, and what is known about their results.
@@ -21,24 +22,25 @@ pub(super) struct Values<'m> {
     declarations: &'m Declarations,
     /// The instructions from the first label on, except for `start`.
     pub(super) words: Vec<u32>,
-    /// The loads of push constants, which the first block begins with.
+    /// The loads of push constants at the beginning of the first block.
     pub(super) start: Vec<u32>,
     /// The first id that is emitted.
     first: u32,
-    /// For each id from `first` on: its instruction in `words`, plus one, or that in `start`, plus
-    /// [`IN_START`].
+    /// For each id from `first` on: the index of its instruction in `words`, plus one, or of that in
+    /// `start`, plus [`IN_START`].
     definitions: Vec<u32>,
     /// Declared constants, by id: the type, and the parts of a composite.
     constants: FxHashMap<Id, Constant>,
     undefined: FxHashMap<Id, Id>,
-    /// Emitted pure instructions without their result, and the changes to undo when a scope ends.
+    /// Emitted pure instructions without their result, for reuse, and the changes to undo at the end
+    /// of a scope.
     known: FxHashMap<Vec<u32>, Id>,
     scopes: Vec<Vec<Vec<u32>>>,
-    /// Memory for such an instruction.
+    /// A buffer for such an instruction.
     key: Vec<u32>,
-    /// The place behind the last label.
+    /// The index after the last label.
     block: usize,
-    /// Whether an instruction was longer than an instruction can be.
+    /// Whether an instruction exceeded the largest length of instructions.
     pub(super) overflows: bool,
 }
 
@@ -121,7 +123,7 @@ impl<'m> Values<'m> {
         }
     }
 
-    /// The instruction that an emitted value is the result of.
+    /// The instruction that defines an emitted value.
     pub(super) fn definition(&self, id: Id) -> Option<Instruction<'_>> {
         let place = self.place(id)?;
         let (words, at) = match place & IN_START {
@@ -191,7 +193,7 @@ impl<'m> Values<'m> {
         id
     }
 
-    /// A value that nothing was written to.
+    /// An undefined value, for a variable that was not written.
     pub(super) fn undefined(&mut self, ty: Id) -> Id {
         if let Some(id) = self.undefined.get(&ty) {
             return *id;
@@ -203,7 +205,7 @@ impl<'m> Values<'m> {
         id
     }
 
-    /// Begins code whose values are not known behind it.
+    /// Begins code whose values must not be reused after it.
     pub(super) fn begin_scope(&mut self) {
         self.scopes.push(Vec::new());
     }
@@ -224,7 +226,7 @@ impl<'m> Values<'m> {
         }
     }
 
-    /// Appends an instruction with result type and result as they are.
+    /// Appends an instruction with result type and result, without simplifying it.
     pub(super) fn define(&mut self, op: Op, ty: Id, operands: &[u32]) -> Id {
         let id = self.fresh();
         let place = self.words.len() as u32 + 1;
@@ -235,7 +237,7 @@ impl<'m> Values<'m> {
         id
     }
 
-    /// The same before all other instructions.
+    /// [`define`](Self::define) before all other instructions.
     fn define_at_start(&mut self, op: Op, ty: Id, operands: &[u32]) -> Id {
         let id = self.fresh();
         let place = self.start.len() as u32 | IN_START;
@@ -254,9 +256,9 @@ impl<'m> Values<'m> {
         self.definitions[number] = place;
     }
 
-    /// Whether an operation belongs to the start: it loads a push constant, at a place that does not
-    /// depend on the invocation. llvmpipe loads such a value once for all lanes there, and once for
-    /// each lane in a branch; for GPUs it makes no difference.
+    /// Whether an operation belongs to the start: a load of a push constant whose address does not
+    /// depend on the invocation. llvmpipe executes such a load once for all lanes at the start, but
+    /// once per lane in a branch; for GPUs it makes no difference.
     fn belongs_to_start(&self, op: Op, ty: Id, operands: &[u32]) -> bool {
         let Some((base, rest)) = operands.split_first() else { return false };
         let base = Id(*base);
@@ -279,7 +281,7 @@ impl<'m> Values<'m> {
         self.place(id).is_some_and(|place| place & IN_START != 0)
     }
 
-    /// The result of a pure operation: a value that is known already, or a new one.
+    /// The result of a pure operation: an existing value, or a new one.
     pub(super) fn value(&mut self, op: Op, ty: Id, operands: &[u32]) -> Id {
         if let Some(id) = simplify::simplify(self, op, ty, operands) {
             return id;
@@ -331,13 +333,13 @@ impl<'m> Values<'m> {
         }
     }
 
-    /// Notes the type of a variable.
+    /// Stores the type of a variable.
     pub(super) fn note(&mut self, id: Id, ty: Id) {
         self.constants.insert(id, Constant { ty, kind: Kind::Other });
     }
 
-    /// Loads from memory that no invocation writes: each part of a structure by itself, because
-    /// few of them are needed.
+    /// Loads from memory that no invocation writes. Each part of a structure is loaded separately,
+    /// because few of them are needed.
     pub(super) fn load_unchanging(&mut self, pointer: Id, storage: StorageClass, ty: Id) -> Id {
         match self.has_few_parts(ty, &mut MAX_LOADS.clone()) {
             true => self.load_parts(pointer, storage, ty),
@@ -362,7 +364,8 @@ impl<'m> Values<'m> {
         self.construct(ty, &parts)
     }
 
-    /// The types of the members of a structure, or of the elements of an array; none of others.
+    /// The types of the members of a structure, or of the elements of an array; empty for other
+    /// types.
     fn parts(&self, ty: Id) -> Vec<Id> {
         match self.ty(ty) {
             Some(Type::Struct { members }) => members.clone(),

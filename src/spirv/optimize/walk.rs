@@ -1,4 +1,4 @@
-//! Walks through the code of an entry point from its first block on, and writes what it does.
+//! Follows the code of an entry point in the order of execution, and writes equivalent code.
 
 use rustc_hash::FxHashSet;
 use spirv::{Op, StorageClass};
@@ -10,58 +10,58 @@ use super::{Decorations, MAX_DEPTH, Stop, is_pure};
 use crate::spirv::id_set::IdMap;
 use crate::spirv::{Id, Instruction, Module, Section, result_of, visit_ids};
 
-/// What is known before the walk.
+/// What is known before the walk begins.
 pub(super) struct Known<'s> {
     pub(super) source: &'s Source<'s>,
-    /// Variables that are left in memory.
+    /// Variables that stay in memory.
     pub(super) untracked: &'s FxHashSet<Id>,
-    /// Functions that are called as before.
+    /// Functions that are still called.
     pub(super) refused: &'s FxHashSet<Id>,
     /// The decorations of ids in functions.
     pub(super) decorations: &'s Decorations<'s>,
     /// The instruction set `GLSL.std.450`.
     pub(super) glsl: Option<Id>,
-    /// The most words that may be written.
+    /// The largest number of words that may be written.
     pub(super) limit: usize,
     /// Whether the entry point returns from within constructs.
     pub(super) returns_early: bool,
 }
 
-/// The walk, and what it has written.
+/// The state of the walk, and the code that it has written.
 pub(super) struct Walk<'s, 'm> {
     pub(super) known: Known<'s>,
     pub(super) values: Values<'m>,
     pub(super) tracked: Tracked,
     pub(super) state: State,
-    /// Blocks that control may branch to from here, innermost last.
+    /// Blocks to which the current block may branch, innermost last.
     pub(super) targets: Vec<Target>,
-    /// The label of the block that is written.
+    /// The label of the block that is being written.
     pub(super) block: Id,
-    /// The variables that stay, and the decorations of new ids.
+    /// The variables that stay in memory, and the decorations of new ids.
     pub(super) variables: Vec<u32>,
     pub(super) annotations: Vec<Vec<u32>>,
     /// The number of calls and constructs around the current block.
     pub(super) depth: u32,
-    /// What the ids of the source stand for in the functions that are walked through, if not for
-    /// themselves. A function does not call itself.
+    /// The output ids that ids of the source are replaced by, in the inlined functions; an id without
+    /// an entry stays the same. Functions are not recursive.
     pub(super) ids: IdMap<Id>,
-    /// For each block of the source: the last frame that entered it.
+    /// For each block of the source: the number of the last frame that entered it.
     visited: Vec<u32>,
-    /// The number of frames.
+    /// The number of frames so far.
     frames: u32,
-    /// The blocks and instructions of the source that were walked through: functions that write
-    /// nothing may call each other exponentially often.
+    /// The number of blocks and instructions of the source that were followed. It is limited, because
+    /// functions that write nothing may call each other exponentially often.
     steps: usize,
 }
 
 /// A branch that was written.
 #[derive(Debug)]
 pub(super) struct Edge {
-    /// The labels that it comes from, in the source and in what is written.
+    /// The label that it comes from, in the source and in the output.
     pub(super) from: Id,
     pub(super) block: Id,
     pub(super) state: State,
-    /// The place of the label that it branches to.
+    /// Where the label that it branches to is written.
     pub(super) place: usize,
 }
 
@@ -73,22 +73,22 @@ pub(super) struct Return {
     pub(super) value: Id,
 }
 
-/// A block with more than one predecessor, all of which are written before it.
+/// A block with several predecessors, which are all written before it.
 #[derive(Debug)]
 pub(super) struct Target {
-    /// The labels, in the source and in what is written.
+    /// The label, in the source and in the output.
     pub(super) label: Id,
     pub(super) out: Id,
     pub(super) edges: Vec<Edge>,
     pub(super) kind: Kind,
 }
 
-/// What a target is the merge block of, or what else it is.
+/// The construct whose merge block a target is, or another role of the target.
 #[derive(Debug)]
 pub(super) enum Kind {
-    /// A selection with two arms, with the returns from within.
+    /// A selection with two branches, and the returns within it.
     If(Vec<Return>),
-    /// `OpSwitch`, with the returns from within.
+    /// An `OpSwitch`, and the returns within it.
     Switch(Vec<Return>),
     Loop,
     /// A case of the innermost switch.
@@ -97,23 +97,24 @@ pub(super) enum Kind {
     Next,
 }
 
-/// A function that is walked through.
+/// A function that is being inlined.
 pub(super) struct Frame<'s> {
     pub(super) function: &'s Function,
     /// The number of the frame, from 1 on.
     number: u32,
     pub(super) is_entry: bool,
-    /// The number of targets at its begin.
+    /// The number of targets when the function was entered.
     pub(super) base: usize,
 }
 
-/// Where control goes.
+/// Where control goes next.
 pub(super) enum Step {
-    /// To a block, by these edges. Its label is written, with the phis of variables.
+    /// To a block of the source, over these edges. Its output label and the phis of variables are
+    /// written.
     At(Id, Vec<Edge>),
     /// To the caller, with a value or [`NOTHING`].
     Returned(Id),
-    /// Elsewhere.
+    /// To a target that is written later.
     Ended,
 }
 
@@ -144,13 +145,13 @@ impl<'s, 'm> Walk<'s, 'm> {
         }
     }
 
-    /// What an id of the source stands for.
+    /// The output id that replaces an id of the source.
     pub(super) fn lookup(&self, id: Id) -> Id {
         self.ids.get(id).unwrap_or(id)
     }
 
-    /// Tracks the private variables of a module: their ids, types and initializers, whose parts may
-    /// have to be computed in the first block.
+    /// Tracks the private variables of a module, with their types and initializers. Parts of
+    /// initializers may have to be computed in the first block.
     fn track_private(&mut self, variables: &[(Id, Id, Option<Id>)]) {
         for (id, pointee, initializer) in variables {
             if !self.known.untracked.contains(id) {
@@ -170,7 +171,7 @@ impl<'s, 'm> Walk<'s, 'm> {
         true
     }
 
-    /// Walks through the entry point.
+    /// Follows the entry point.
     pub(super) fn run(
         &mut self,
         function: Id,
@@ -209,7 +210,7 @@ impl<'s, 'm> Walk<'s, 'm> {
         let mut operands = vec![ty.0, id.0, StorageClass::Function as u32];
         match initializer {
             Some(value) if frame.is_entry => operands.push(*value),
-            // The code may be executed again.
+            // The function may be executed again.
             Some(value) => self.values.push(Op::Store, &[id.0, *value]),
             None => {}
         }
@@ -220,7 +221,7 @@ impl<'s, 'm> Walk<'s, 'm> {
         Ok(())
     }
 
-    /// Follows control until it leaves a function or is joined with others.
+    /// Follows control until it returns from the function or reaches a target.
     pub(super) fn walk(&mut self, frame: &mut Frame<'s>, mut step: Step) -> Result<Step, Stop> {
         while let Step::At(label, edges) = step {
             step = self.enter(frame, label, &edges)?;
@@ -231,7 +232,7 @@ impl<'s, 'm> Walk<'s, 'm> {
     fn enter(&mut self, frame: &mut Frame<'s>, label: Id, edges: &[Edge]) -> Result<Step, Stop> {
         let source = self.known.source;
         let block = source.block(frame.function, label).ok_or_else(|| frame.refuse())?;
-        // A block that several paths lead to is a target, unless the control flow is not structured.
+        // In structured control flow, a block with several predecessors is a target.
         if std::mem::replace(&mut self.visited[block.number], frame.number) == frame.number {
             return Err(frame.refuse());
         }
@@ -243,7 +244,7 @@ impl<'s, 'm> Walk<'s, 'm> {
             return Err(Stop::GiveUp);
         }
         if !edges.is_empty() {
-            // No phi has the value of another one of the same block.
+            // All phis of a block are evaluated together: none sees the new value of another one.
             let mut phis = Vec::new();
             for phi in source.phis(block) {
                 phis.push((phi.id(1), self.phi(frame, phi, edges)?));
@@ -261,18 +262,18 @@ impl<'s, 'm> Walk<'s, 'm> {
         let mut values = Vec::with_capacity(edges.len());
         for edge in edges {
             let value = phi_value(i, edge.from).ok_or_else(|| frame.refuse())?;
-            values.push((self.plain(value)?, edge.block));
+            values.push((self.lookup_value(value)?, edge.block));
         }
         let end = self.values.words.len();
         let id = self.join_values(i.id(0), &values);
-        // The decorations are not those of a value that takes the place of the phi.
+        // The phi's decorations do not apply to an existing value that replaces it.
         if self.values.words.len() > end {
             self.annotate(i.id(1), id);
         }
         Ok(id)
     }
 
-    /// The value that is the result of one of several blocks.
+    /// The phi of values from several blocks.
     pub(super) fn join_values(&mut self, ty: Id, values: &[(Id, Id)]) -> Id {
         let Some((first, _)) = values.first() else { return NOTHING };
         if values.iter().all(|(value, _)| value == first) {
@@ -289,8 +290,9 @@ impl<'s, 'm> Walk<'s, 'm> {
         self.values.define(Op::Phi, ty, &operands)
     }
 
-    /// What an id of the source stands for, which is not a pointer into a tracked variable.
-    pub(super) fn plain(&self, id: Id) -> Result<Id, Stop> {
+    /// The output id that replaces an id of the source. It must not be a pointer into a tracked
+    /// variable.
+    pub(super) fn lookup_value(&self, id: Id) -> Result<Id, Stop> {
         let id = self.lookup(id);
         match self.tracked.pointer(id) {
             Some(pointer) => Err(Stop::Untrack(pointer.variable)),
@@ -312,7 +314,7 @@ impl<'s, 'm> Walk<'s, 'm> {
         }
     }
 
-    /// Writes the instructions of a block.
+    /// Writes the instructions of a block of the source.
     pub(super) fn walk_block(
         &mut self,
         frame: &mut Frame<'s>,
@@ -338,7 +340,7 @@ impl<'s, 'm> Walk<'s, 'm> {
             (Op::Store, ..) => {
                 let pointer = self.lookup(i.id(0));
                 if let Some(pointer) = self.tracked.pointer(pointer).cloned() {
-                    let value = self.plain(i.id(1))?;
+                    let value = self.lookup_value(i.id(1))?;
                     let (values, state) = (&mut self.values, &mut self.state);
                     return self.tracked.store(values, state, &pointer, value);
                 }
@@ -389,7 +391,7 @@ impl<'s, 'm> Walk<'s, 'm> {
         Ok(())
     }
 
-    /// The storage class of memory that no invocation of this shader writes.
+    /// The storage class of a pointer, if no invocation of this shader writes such memory.
     fn unchanging(&self, pointer: Id) -> Option<StorageClass> {
         let (storage, _) = self.values.pointee(pointer)?;
         [StorageClass::PushConstant, StorageClass::Input]
@@ -397,7 +399,7 @@ impl<'s, 'm> Walk<'s, 'm> {
             .find(|unchanging| *unchanging as u32 == storage)
     }
 
-    /// Writes an instruction as it is, with other ids.
+    /// Writes an instruction with replaced ids, without simplifying it.
     fn copy(&mut self, frame: &Frame<'s>, i: Instruction<'_>, op: Op) -> Result<(), Stop> {
         let mut operands = self.operands(i)?;
         self.repeat_sampled_images(i, &mut operands);
@@ -413,8 +415,8 @@ impl<'s, 'm> Walk<'s, 'm> {
         Ok(())
     }
 
-    /// Writes `OpSampledImage` again where calls that were inlined have begun other blocks since: its
-    /// result must be used in the same block.
+    /// Repeats an `OpSampledImage` whose result is used after an inlined call has begun another
+    /// block: the result must be used in the same block.
     fn repeat_sampled_images(&mut self, i: Instruction<'_>, operands: &mut [u32]) {
         let first = i.operands().len() - operands.len();
         let mut repeated = Vec::new();
@@ -432,7 +434,7 @@ impl<'s, 'm> Walk<'s, 'm> {
         }
     }
 
-    /// The operands behind result type and result.
+    /// The operands after result type and result, replaced.
     fn operands(&self, i: Instruction<'_>) -> Result<Vec<u32>, Stop> {
         let first = match result_of(i) {
             (Some(_), Some(_)) => 2,
@@ -442,7 +444,7 @@ impl<'s, 'm> Walk<'s, 'm> {
         let mut stop = None;
         visit_ids(i, |index| {
             if index >= first {
-                match self.plain(i.id(index)) {
+                match self.lookup_value(i.id(index)) {
                     Ok(id) => operands[index] = id.0,
                     Err(error) => stop = Some(error),
                 }
@@ -454,7 +456,7 @@ impl<'s, 'm> Walk<'s, 'm> {
         }
     }
 
-    /// Writes what a function does, or a call. Returns false if control does not come back.
+    /// Inlines a called function, or writes the call. Returns false if control does not return.
     fn call(&mut self, frame: &Frame<'s>, i: Instruction<'_>) -> Result<bool, Stop> {
         let (result, callee) = (i.id(1), i.id(2));
         if self.known.refused.contains(&callee) || !self.known.source.has(callee) {
@@ -473,7 +475,7 @@ impl<'s, 'm> Walk<'s, 'm> {
         self.depth -= 1;
         self.tracked.truncate(leaves);
         self.state.truncate(leaves);
-        // What its pointers pointed into is gone.
+        // The variables that its pointers point into no longer exist.
         let source = self.known.source;
         for local in source.parameters(function).chain(source.variables(function)) {
             self.ids.remove(local.id(1));

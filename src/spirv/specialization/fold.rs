@@ -72,7 +72,8 @@ impl Value {
         Self { scalar, bits }
     }
 
-    /// The value that an instruction declares, if it is a constant. The type is that of the instruction.
+    /// The value that an instruction declares, if it is a constant. `scalar` is the type of the
+    /// instruction.
     pub(crate) fn of_constant(scalar: Scalar, i: Instruction<'_>) -> Option<Self> {
         let bits = match i.op()? {
             Op::ConstantTrue => 1,

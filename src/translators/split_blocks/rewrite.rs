@@ -244,7 +244,7 @@ impl<'a> Rewriter<'_, 'a> {
         }
     }
 
-    /// Refuses all other uses of a pointer to a structure.
+    /// Returns an error for all other uses of a pointer to a structure.
     fn reject_pointers(&self, i: Instruction<'_>) -> Result<(), SplitError> {
         let mut found = None;
         visit_ids(i, |index| {

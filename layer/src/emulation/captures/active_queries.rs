@@ -1,9 +1,9 @@
-//! The layer's queries in a command buffer: which are active, and commands for their pools.
+//! The layer's queries in a command buffer: the active ones, and the commands for their pools.
 //!
 //! One query of a kind can be active [for each vertex
-//! stream](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBeginQueryIndexedEXT.html). Primitives generated
-//! are counted whether or not transform feedback is active. Those of stream 0 the driver counts; for the others, draws
-//! without transform feedback are collected, too, as a capture without buffers.
+//! stream](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBeginQueryIndexedEXT.html). Generated
+//! primitives are counted whether or not transform feedback is active. The driver counts those of stream 0. To count
+//! those of other streams, draws without transform feedback are also collected, as a capture without buffers.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -20,7 +20,7 @@ pub(super) struct ActiveQuery {
     pub(super) query: u32,
     pub(super) stream: u32,
     pub(super) kind: QueryKind,
-    /// Whether the active capture counts for it.
+    /// Whether the active capture adds to the query.
     pub(super) is_counted: bool,
 }
 
@@ -79,7 +79,7 @@ impl Captures {
         }
     }
 
-    /// One of the layer's queries begins, which captures count for.
+    /// One of the layer's queries begins, to which captures add.
     ///
     /// # Safety
     /// The contract of `vkCmdBeginQuery`.
@@ -103,10 +103,11 @@ impl Captures {
         let Some(active) = self.active.as_mut().filter(|active| active.is_begun) else {
             return Ok(());
         };
-        // The last one first: a program may break VUID-vkCmdBeginQuery-queryPool-01922, as wined3d does.
+        // Of several queries of a kind, the one that was begun last counts. Only one may be active
+        // (VUID-vkCmdBeginQuery-queryPool-01922), but wined3d begins several.
         for number in (0..self.queries.len()).rev() {
             let ActiveQuery { queries, query, stream, kind, is_counted } = &self.queries[number];
-            // What is written counts with transform feedback alone.
+            // Queries for written primitives count only with transform feedback.
             let is_of_it = *kind == QueryKind::PrimitivesGenerated || !active.only_counts;
             let Some(pool) = queries.pool().filter(|_| is_of_it && !is_counted) else { continue };
             let is_same = |other: &ActiveQuery| {
@@ -124,17 +125,17 @@ impl Captures {
         Ok(())
     }
 
-    /// Whether draws without transform feedback count for a query of the layer.
+    /// Whether a query of the layer counts draws without transform feedback.
     pub(super) fn counts_draws(&self) -> bool {
         self.queries.iter().any(|query| query.kind == QueryKind::PrimitivesGenerated)
     }
 
-    /// No capture counts for the active queries any more.
+    /// No capture adds to the active queries any more.
     pub(super) fn forget_counts(&mut self) {
         self.queries.iter_mut().for_each(|query| query.is_counted = false);
     }
 
-    /// One of the layer's queries ends. Outside of a pass its results are recorded at once.
+    /// One of the layer's queries ends. Outside of a pass its end is recorded at once.
     ///
     /// # Safety
     /// The contract of `vkCmdEndQuery`.
@@ -172,8 +173,7 @@ impl Captures {
         {
             return active.capture.recorder().end_query_indexed(kind, stream);
         }
-        // All captures that count for the query were recorded before. The query must become
-        // available after them.
+        // All captures that add to the query were recorded before. The query must become available after them.
         let end = |capture: &mut Capture| {
             // SAFETY: the caller's contract.
             unsafe { capture.recorder().begin_query(pool, query) }?;

@@ -11,10 +11,10 @@ use crate::emulation::layouts::SetLayout;
 use crate::emulation::push_descriptors::{of_template, of_write};
 use crate::emulation::state::BoundIndexBuffer;
 
-/// The size in bytes of the reads of captures.
+/// The size in bytes of the smallest read of captures.
 const DWORD: u64 = size_of::<u32>() as u64;
 
-/// Returns how many bytes of a range a storage buffer descriptor can reach. The descriptor begins
+/// Returns how many bytes of a range a storage buffer descriptor can cover. The descriptor begins
 /// at an aligned offset at or before `offset`, and ends at a multiple of 4 bytes.
 pub(crate) fn reached_by_descriptor(limits: &Limits, offset: u64, size: u64) -> u64 {
     let before = offset % limits.min_storage_buffer_offset_alignment.max(DWORD);
@@ -56,7 +56,7 @@ impl Captures {
     }
 
     /// Returns how many bytes of a range of vertices or indices captures can read. With descriptors
-    /// that is at most what a descriptor can reach: the rest of the range is out of bounds.
+    /// that is at most what a descriptor can cover: the rest of the range is out of bounds.
     pub(crate) fn reached_size(&self, buffer: vk::Buffer, offset: u64, size: u64) -> u64 {
         let size = self.size(buffer, offset, size);
         let context = self.emulation().context();
@@ -121,7 +121,7 @@ impl Captures {
         for (number, (buffer, offset)) in buffers.iter().zip(offsets).enumerate() {
             let size = sizes.get(number).copied().unwrap_or(vk::WHOLE_SIZE);
             let size = self.size(*buffer, *offset, size);
-            // No more than this is ever written, because a counter has 32 bits.
+            // Bytes beyond this size are never written, because a counter has 32 bits.
             let size = size.min(self.emulation().context().max_capture_buffer());
             if let Some(bound) = self.state.capture_buffers.get_mut(first as usize + number) {
                 *bound = Some(CaptureBuffer { buffer: *buffer, offset: *offset, size });
@@ -197,7 +197,7 @@ impl Captures {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::means::tests::capabilities;
+    use crate::capture_support::tests::capabilities;
 
     #[test]
     fn ranges_end_where_a_descriptor_does() {

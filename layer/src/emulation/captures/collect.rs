@@ -18,12 +18,11 @@ const COMMANDS: u64 = 4096;
 const COMMAND: u64 = size_of::<vk::DrawIndirectCommand>() as u64;
 
 /// A capture between `vkCmdBeginTransformFeedbackEXT` and `vkCmdEndTransformFeedbackEXT`; or draws without transform
-/// feedback that count for a query of the layer.
+/// feedback that a query of the layer counts.
 pub(super) struct Active {
     pub(super) capture: Box<Capture>,
     pub(super) counters: [Option<CounterBuffer>; BUFFERS],
-    /// Whether the capture is begun. The first draw begins it, because by then everything that it
-    /// needs is bound.
+    /// Whether the capture is begun. The first draw begins it, because then everything that it needs is bound.
     pub(super) is_begun: bool,
     /// Whether the draws are without transform feedback.
     pub(super) only_counts: bool,
@@ -67,7 +66,7 @@ impl Captures {
         self.hoist(active.capture, ended);
     }
 
-    /// A capture has ended, and is to be recorded outside of its pass.
+    /// A capture has ended, and will be recorded outside of its pass.
     fn hoist(&mut self, capture: Box<Capture>, ended: Result<(), PipelineError>) {
         match ended {
             Ok(()) => self.push(Hoisted::Capture(Arc::new(Mutex::new(capture)))),
@@ -75,7 +74,7 @@ impl Captures {
         }
     }
 
-    /// Begins the capture with the bound pipeline, unless it is begun already.
+    /// Begins the capture with the bound pipeline, unless it is already begun.
     ///
     /// # Safety
     /// Everything that is bound is valid.
@@ -99,14 +98,14 @@ impl Captures {
         // SAFETY: the caller's contract.
         unsafe { active.capture.begin(&desc) }?;
         active.is_begun = true;
-        // The capture has them.
+        // The capture now has the vertex input and vertex buffers.
         (self.state.changed.vertex_input, self.state.changed.vertex_buffers) = (false, false);
         // SAFETY: the caller's contract.
         unsafe { self.count() }?;
         Ok(())
     }
 
-    /// Collects the next draws if they count for a query of the layer without transform feedback.
+    /// Begins to collect the next draws without transform feedback, if a query of the layer counts them.
     fn begin_counting(&mut self) {
         let has_streams = |pipeline: &Arc<Pipeline>| pipeline.has_streams();
         if self.active.is_some()
@@ -120,7 +119,8 @@ impl Captures {
         self.active = Some(Active { capture, counters, is_begun: false, only_counts: true });
     }
 
-    /// The draws that count without transform feedback are to be recorded: what follows is not one of them.
+    /// Ends the collection of draws that are counted without transform feedback: the next command is not such a
+    /// draw.
     pub(super) fn end_counting(&mut self) {
         let Some(mut active) = self.active.take_if(|active| active.only_counts) else { return };
         self.forget_counts();
@@ -157,8 +157,8 @@ impl Captures {
         Ok(self.variant.clone())
     }
 
-    /// Returns the vertex buffers of the pipeline's bindings. One that is not bound is null, and
-    /// all reads from it are out of bounds.
+    /// Returns the vertex buffers of the pipeline's bindings. A binding without a buffer gets a null buffer, and all
+    /// reads from it are out of bounds.
     fn vertex_buffers(&self) -> Vec<VertexBuffer> {
         let state = &self.state;
         let Some(pipeline) = &state.pipeline else { return Vec::new() };
@@ -191,7 +191,7 @@ impl Captures {
         }
     }
 
-    /// Whether draws are collected: transform feedback is active, or a query of the layer that counts without.
+    /// Whether draws are collected: if transform feedback is active, or a query of the layer counts without it.
     pub(crate) fn is_active(&self) -> bool {
         self.has_capture() || self.counts_draws()
     }
@@ -200,13 +200,13 @@ impl Captures {
         self.active.is_some()
     }
 
-    /// Looks up the bound graphics pipeline among those that capture.
+    /// Looks up the bound graphics pipeline among the pipelines that capture.
     pub(crate) fn find_pipeline(&mut self) {
         self.end_counting();
         self.state.pipeline = self.emulation.objects().pipelines.get(self.state.bound_pipeline);
     }
 
-    /// Captures a draw, by `record`.
+    /// Captures a draw by `record`.
     ///
     /// # Safety
     /// Everything that is bound is valid, and so are the arguments of the draw.
@@ -318,8 +318,8 @@ impl Captures {
                 }
             }
             if changed.conditional_rendering {
-                // Fails if conditional rendering is not active in the capture, which is no error of
-                // the application.
+                // Fails if conditional rendering is not active in the capture, which is not an error of the
+                // application.
                 _ = recorder.end_conditional_rendering();
                 if let Some(condition) = &state.conditional_rendering {
                     recorder.begin_conditional_rendering(condition)?;
@@ -386,7 +386,7 @@ impl Captures {
         }
     }
 
-    /// Returns room for the arguments of an indirect draw.
+    /// Returns memory for the arguments of an indirect draw.
     fn place_command(&mut self) -> Result<DrawCommands, RuntimeError> {
         let per_buffer = COMMANDS / COMMAND;
         let (number, place) = (self.command_count / per_buffer, self.command_count % per_buffer);
@@ -410,9 +410,8 @@ impl Captures {
     }
 }
 
-/// Returns the counters that must be written at the end of a capture in which nothing was captured.
-/// A counter that was not given to Begin becomes 0. A counter that was given to Begin and End keeps
-/// its value.
+/// Returns the counters to write at the end of a capture without captured draws. A counter that Begin did not get
+/// becomes 0. A counter that Begin and End got keeps its value.
 fn counters_without_captures(
     begin: &[Option<CounterBuffer>; BUFFERS],
     mut end: [Option<CounterBuffer>; BUFFERS],

@@ -1,4 +1,4 @@
-//! Passes, and the place where their captures are recorded.
+//! Passes, and where their captures are recorded.
 
 use std::sync::{Arc, Once, PoisonError};
 
@@ -7,46 +7,47 @@ use vkxfb::runtime::{ByteCountDraw, ConditionalRendering, DrawCommands, LateDraw
 
 use super::{Captures, Hoisted};
 use crate::emulation::pipelines::PipelineError;
-use crate::translate::{Around, Kind};
+use crate::translate::{CaptureBarriers, Kind};
 
 /// A pass that is being recorded.
 #[derive(Default)]
 pub(super) struct Pass {
     pub(super) placement: Placement,
-    /// The barriers around captures that its render pass asks for.
-    pub(super) around: Around,
+    /// The barriers around captures that its render pass requires.
+    pub(super) barriers: CaptureBarriers,
     /// Conditional rendering that is active when the pass begins.
     pub(super) condition: Option<ConditionalRendering>,
-    /// Whether the pass is suspended at the end of the part that is being recorded. No other
-    /// commands are allowed between the parts of suspended and resumed dynamic rendering, so all
-    /// the parts are one pass here.
+    /// Whether the pass is suspended after the part that is being recorded. No other commands are
+    /// allowed between the parts of suspended and resumed dynamic rendering, so all parts count as
+    /// one pass here.
     pub(super) suspends: bool,
     /// Whether queries of the driver are active when the pass begins.
     pub(super) is_counted: bool,
     /// Whether something was captured in the pass.
     pub(super) has_captures: bool,
-    /// The kernel, recorded before the pass, that computes the arguments of its
-    /// `vkCmdDrawIndirectByteCountEXT`. Only a pass that was [settled](Captures::settle) has it.
+    /// The kernel, recorded before the pass, that computes the arguments of the pass's
+    /// `vkCmdDrawIndirectByteCountEXT`. Only present in a pass that was
+    /// [settled](Captures::settle).
     pub(super) late_draws: Option<LateDraws>,
 }
 
 /// Where the captures of a pass are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Placement {
-    /// Before the pass, because commands in the pass may read what is captured, or be ordered after
+    /// Before the pass, because commands in the pass may read captured data, or are ordered after
     /// captures for another reason. The pass is withheld until it ends.
     #[default]
     BeforePass,
-    /// After the pass, whose commands go to the driver as they come.
+    /// After the pass, whose commands go to the driver immediately.
     AfterPass,
 }
 
 impl Captures {
-    /// A render pass instance begins. `around` has the barriers that its render pass asks for.
-    pub(crate) fn begin_pass(&mut self, around: Around) {
+    /// A render pass instance begins. `barriers` are those around captures that its render pass requires.
+    pub(crate) fn begin_pass(&mut self, barriers: CaptureBarriers) {
         self.begin(Pass {
-            placement: self.placement(around.orders_captures),
-            around,
+            placement: self.placement(barriers.orders_captures),
+            barriers,
             ..Pass::default()
         });
     }
@@ -87,21 +88,22 @@ impl Captures {
         self.pass = Some(Pass { condition, is_counted: self.other_queries > 0, ..pass });
     }
 
-    /// Whether the pass is suspended at the end of the part that is being recorded.
+    /// Whether the pass is suspended after the part that is being recorded.
     pub(crate) fn suspends(&self) -> bool {
         self.pass.as_ref().is_some_and(|pass| pass.suspends)
     }
 
-    /// Whether the pass has to be withheld, because captures come before it.
+    /// Whether the pass must be withheld, because its captures are recorded before it.
     pub(crate) fn withhold(&self) -> bool {
         self.pass.as_ref().is_none_or(|pass| pass.placement == Placement::BeforePass)
     }
 
-    /// Lets captures come after the pass, whose commands were withheld so far, and returns whether
-    /// that is possible: if nothing was captured yet, and the only reason to withhold the pass is
-    /// that it may draw by `vkCmdDrawIndirectByteCountEXT`. A kernel is recorded before the pass to
-    /// which such draws are added as they come. A query that counts invocations of compute shaders
-    /// must not count those of the kernel, as nothing may be captured at all.
+    /// Tries to record captures after the pass, whose commands were withheld so far. That is
+    /// possible if nothing was captured yet, and the pass is withheld only because it may contain a
+    /// `vkCmdDrawIndirectByteCountEXT`. A kernel is recorded before the pass, to which such draws
+    /// are added later. It is not possible if a query counts invocations of compute shaders,
+    /// because it would count the kernel's although nothing may be captured at all. Returns whether
+    /// it was possible.
     ///
     /// # Safety
     /// As [`end_pass`](Self::end_pass).
@@ -116,7 +118,7 @@ impl Captures {
         }
         let settles = |pass: &mut Pass| {
             pass.placement == Placement::BeforePass
-                && !pass.around.orders_captures
+                && !pass.barriers.orders_captures
                 && !pass.is_counted
                 && !pass.suspends
         };
@@ -145,7 +147,7 @@ impl Captures {
         settled
     }
 
-    /// A pass is about to end. Captures that come before it are recorded, unless it is only
+    /// A pass is about to end. Captures that must come before it are recorded, unless it is only
     /// suspended.
     ///
     /// # Safety
@@ -163,7 +165,7 @@ impl Captures {
     }
 
     /// A pass has ended. Captures that come after it are recorded, and then the barrier that its
-    /// render pass asks for after both.
+    /// render pass requires after both.
     ///
     /// # Safety
     /// The command buffer is being recorded, outside of a pass.
@@ -176,13 +178,13 @@ impl Captures {
             }
             if pass.has_captures {
                 let barrier = self.emulation.pipeline_barrier();
-                pass.around.after_pass.record(Kind::AfterPass, barrier, cmd);
+                pass.barriers.after_pass.record(Kind::AfterPass, barrier, cmd);
             }
         }
     }
 
     /// The command buffer ends with a suspended pass, which is resumed in another command buffer.
-    /// Captures that come before the pass are recorded.
+    /// Captures that must come before the pass are recorded.
     ///
     /// # Safety
     /// As [`end_pass`](Self::end_pass).
@@ -208,7 +210,7 @@ impl Captures {
             self.forget();
             return;
         }
-        if pass.around.captures_wait_for_captures {
+        if pass.barriers.captures_wait_for_captures {
             static TOLD: Once = Once::new();
             TOLD.call_once(|| {
                 tracing::warn!(
@@ -223,9 +225,9 @@ impl Captures {
             self.record_around(cmd, pass, |this| {
                 let hoisted = std::mem::take(&mut this.hoisted);
                 let captures = hoisted.len();
-                // A barrier within the pass may order a capture after any other, and what shaders
-                // store is not known.
-                let is_ordered = pass.around.captures_wait_for_captures
+                // A barrier within the pass may order a capture after any other capture, and it is
+                // not known what shaders store.
+                let is_ordered = pass.barriers.captures_wait_for_captures
                     || this.emulation.objects().repeats_side_effects();
                 let mut barriers = 0;
                 for item in &hoisted {
@@ -258,14 +260,14 @@ impl Captures {
                 }
                 this.hoisted = hoisted;
                 let barrier = this.emulation.pipeline_barrier();
-                pass.around.after_captures.record(Kind::AfterCaptures, barrier, cmd);
+                pass.barriers.after_captures.record(Kind::AfterCaptures, barrier, cmd);
             });
         }
         self.forget();
     }
 
-    /// Records work before or after a pass: behind the barrier that its render pass asks for,
-    /// without conditional rendering, and with what it disturbs restored.
+    /// Records work before or after a pass: after the barrier that its render pass requires,
+    /// without conditional rendering, and with the disturbed state restored afterwards.
     ///
     /// # Safety
     /// The command buffer is being recorded, outside of a render pass.
@@ -281,7 +283,7 @@ impl Captures {
             if pass.condition.is_some() {
                 emulation.end_conditional_rendering(cmd);
             }
-            pass.around.before.record(Kind::BeforeCaptures, emulation.pipeline_barrier(), cmd);
+            pass.barriers.before.record(Kind::BeforeCaptures, emulation.pipeline_barrier(), cmd);
             work(self);
             self.state.disturbed.before().restore(&emulation, cmd);
             if let Some(condition) = &pass.condition {
@@ -290,7 +292,7 @@ impl Captures {
         }
     }
 
-    /// Records one item. Returns the number of barriers of a capture.
+    /// Records one item. Returns the number of barriers, for a capture.
     ///
     /// # Safety
     /// As [`play`](Self::play).
@@ -301,13 +303,13 @@ impl Captures {
     ) -> Result<u32, RuntimeError> {
         let mut order = std::mem::take(&mut self.order);
         let mut barriers = 0;
-        // SAFETY: the caller's contract; the program orders captures of different passes by its
-        // own barriers, and of the same pass only as far as its render pass allows.
+        // SAFETY: the caller's contract; the program orders captures of different passes by its own
+        // barriers, and captures of the same pass only as far as its render pass allows.
         let played = unsafe {
             self.with_arena(|emulation, arena| match item {
                 Hoisted::Capture(capture) | Hoisted::Ends(capture) => {
                     let mut capture = capture.lock().unwrap_or_else(PoisonError::into_inner);
-                    // It may continue in the buffers and counters of an earlier one.
+                    // The capture may continue in the buffers and counters of an earlier one.
                     let recorded = match Kind::BetweenCaptures.is_translated() {
                         true => capture.play_in_order(arena, cmd, &mut order),
                         false => capture.play(arena, cmd),
@@ -336,7 +338,8 @@ impl Captures {
             match hoisted {
                 // SAFETY: the caller's contract.
                 Hoisted::Commands(draw, commands) => unsafe { self.hoist_draw(draw, commands) },
-                // Those of a secondary command buffer are its own: no others are added.
+                // The work of a secondary command buffer belongs to it alone: nothing is added to
+                // it.
                 Hoisted::Capture(capture) | Hoisted::Ends(capture) => {
                     self.push(Hoisted::Capture(capture));
                 }
@@ -344,8 +347,8 @@ impl Captures {
         }
     }
 
-    /// The arguments of a `vkCmdDrawIndirectByteCountEXT` have to be computed before the pass.
-    /// Fails if captures come after the pass, unless it was [settled](Self::settle).
+    /// Adds a `vkCmdDrawIndirectByteCountEXT`, whose arguments must be computed before the pass.
+    /// Fails if captures come after the pass, unless the pass was [settled](Self::settle).
     ///
     /// # Safety
     /// The draw is valid, and so are the commands.
@@ -374,7 +377,7 @@ impl Captures {
         }
     }
 
-    /// The work that command buffers have to hoist when they execute this one.
+    /// The work to hoist by command buffers that execute this one.
     pub(crate) fn hoisted(&self) -> Vec<Hoisted> {
         self.hoisted.clone()
     }

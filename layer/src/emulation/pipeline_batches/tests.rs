@@ -1,6 +1,6 @@
 use super::*;
 
-/// What the driver sees of a derivative of pipeline 2.
+/// The create info that the driver gets for a derivative of pipeline 2.
 fn rebased(mut info: Info, numbers: &[usize]) -> (i32, Flags, Vec<vk::StructureType>) {
     let mut below = Below::default();
     // SAFETY: the structure is valid in what is read of it.

@@ -33,7 +33,7 @@ fn buffer(number: u64) -> vk::DescriptorBufferInfo {
     vk::DescriptorBufferInfo { buffer, offset: 0, range: vk::WHOLE_SIZE }
 }
 
-/// (binding, element, handle) of each.
+/// The (binding, element, handle) of each descriptor.
 fn found(pushed: &[Pushed]) -> Vec<(u32, u32, u64)> {
     let handle = |value: &Value| match value {
         Value::Buffer(info) => info.buffer.as_raw(),

@@ -1,4 +1,4 @@
-//! The hooks for commands whose arguments are translated, with a driver that logs its arguments.
+//! Tests the hooks for commands with translated arguments, with a driver that logs its arguments.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(clippy::undocumented_unsafe_blocks, reason = "all arguments are those of these tests")]
@@ -277,8 +277,9 @@ const XFB: Stage = Stage::TRANSFORM_FEEDBACK_EXT;
 fn barriers_outside_and_inside() {
     logged();
     let cmd = command_buffer(false);
-    let begin: vk::PFN_vkCmdBeginRendering = unsafe { call(plain::hook(c"vkCmdBeginRendering")) };
-    let end: vk::PFN_vkCmdEndRendering = unsafe { call(plain::hook(c"vkCmdEndRendering")) };
+    let begin: vk::PFN_vkCmdBeginRendering =
+        unsafe { call(unobserved::hook(c"vkCmdBeginRendering")) };
+    let end: vk::PFN_vkCmdEndRendering = unsafe { call(unobserved::hook(c"vkCmdEndRendering")) };
     let outside = "barrier COMPUTE_SHADER -> VERTEX_INPUT | COMPUTE_SHADER \
                    [(SHADER_WRITE, VERTEX_ATTRIBUTE_READ | SHADER_READ)]";
     let info = vk::RenderingInfo::default();
@@ -322,8 +323,8 @@ fn events_are_waited_for_as_they_were_set() {
         assert!(all.iter().all(|text| *text == all[0]), "{all:?}");
         assert!(all[0].contains("(COMPUTE_SHADER, COMPUTE_SHADER | INDEX_INPUT,"), "{all:?}");
         // Captures of a withheld pass come before it, so the wait is recorded before the pass, too.
-        let begin: vk::PFN_vkCmdBeginRendering = call(plain::hook(c"vkCmdBeginRendering"));
-        let end: vk::PFN_vkCmdEndRendering = call(plain::hook(c"vkCmdEndRendering"));
+        let begin: vk::PFN_vkCmdBeginRendering = call(unobserved::hook(c"vkCmdBeginRendering"));
+        let end: vk::PFN_vkCmdEndRendering = call(unobserved::hook(c"vkCmdEndRendering"));
         begin(cmd, &vk::RenderingInfo::default());
         wait(cmd, 1, &raw const event, &raw const info);
         assert_eq!(logged(), [all[0].as_str()]);
@@ -387,15 +388,15 @@ fn submissions_and_creations() {
         assert_eq!(logged(), ["pass VERTEX_SHADER"]);
         let data = DeviceData::of(device).unwrap();
         let passes = &data.translation().unwrap().render_passes;
-        let after = passes.around(pass).after_pass;
+        let after = passes.barriers_of(pass).after_pass;
         assert_eq!((after.src_stages, after.dst_stages), (Stage::COMPUTE_SHADER, Stage::TRANSFER));
         let cmd = vk::CommandBuffer::null();
         after.record(Kind::AfterPass, driver::pipeline_barrier, cmd);
-        passes.around(pass).before.record(Kind::BeforeCaptures, driver::pipeline_barrier, cmd);
+        passes.barriers_of(pass).before.record(Kind::BeforeCaptures, driver::pipeline_barrier, cmd);
         assert_eq!(logged(), ["barrier COMPUTE_SHADER -> TRANSFER [(, )]"]);
         let destroy: vk::PFN_vkDestroyRenderPass = call(objects::hook(c"vkDestroyRenderPass"));
         destroy(device, pass, none);
-        assert!(passes.around(pass).after_pass.is_empty());
+        assert!(passes.barriers_of(pass).after_pass.is_empty());
 
         let info = vk::BufferCreateInfo::default()
             .usage(vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT);
@@ -407,7 +408,7 @@ fn submissions_and_creations() {
     }
 }
 
-/// Leaving out the translation of semaphores is noticed. This test does that here, because
+/// The driver notices a missing translation of semaphores. This test checks that here, because
 /// synchronization validation does not compare submissions.
 #[test]
 fn submissions_left_out() {

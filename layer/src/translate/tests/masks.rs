@@ -11,13 +11,13 @@ const XFB_ACCESS: u64 = 7 << 25;
 const COMPUTE: u64 = Stage::COMPUTE_SHADER.as_raw();
 const SIDES: [Side; 2] = [Side::Source, Side::Destination];
 
-/// Returns a mask with all stages that its stages stand for.
+/// Returns a mask with all stages that its stages include.
 fn expanded(stages: u64) -> u64 {
     let mut all = stages;
     if stages & Stage::ALL_COMMANDS.as_raw() != 0 {
         all |= STAGES.iter().fold(0, |all, stage| all | stage);
     }
-    // A stage may stand for a stage that stands for others.
+    // A stage may include a stage that includes others.
     for _ in 0..3 {
         for (stage, others) in EQUIVALENT {
             if all & stage != 0 {
@@ -161,7 +161,7 @@ proptest! {
         let (stages, access) = scope.to32();
         let new = Scope::new32(stages, access);
         prop_assert!(is_valid(new), "{scope:?} {new:?}");
-        // Stages that stand for others are not stages of their own.
+        // Stages that include others are not stages of their own.
         let groups = EQUIVALENT.iter().fold(0, |all, (stage, _)| all | stage);
         let old = expanded(scope.stages.as_raw()) & !groups;
         prop_assert_eq!(old & !expanded(new.stages.as_raw()), 0, "{:?} {:?}", scope, new);

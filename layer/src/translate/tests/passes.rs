@@ -4,7 +4,7 @@ use ash::vk;
 use ash::vk::{AccessFlags as Access, PipelineStageFlags as Stage};
 
 use super::super::memory::Arena;
-use super::super::passes::{Around, Barrier, render_pass, render_pass2};
+use super::super::passes::{Barrier, CaptureBarriers, render_pass, render_pass2};
 use crate::chain::{all_of, slice};
 
 const EXTERNAL: u32 = vk::SUBPASS_EXTERNAL;
@@ -31,13 +31,13 @@ fn barrier(src: (Stage, Access), dst: (Stage, Access)) -> Barrier {
 
 type Masks = ((Stage, Access), (Stage, Access));
 
-/// Returns what the driver gets, and the barriers around captures. They are the same for all
-/// structures that express the dependency.
-fn translated(dependency: vk::SubpassDependency, also_compute: bool) -> (Masks, Around) {
+/// Returns the masks that the driver gets, and the barriers around captures. They are the same for
+/// all structures that express the dependency.
+fn translated(dependency: vk::SubpassDependency, also_compute: bool) -> (Masks, CaptureBarriers) {
     Arena::with(|arena| unsafe {
         let all = [dependency];
         let info = vk::RenderPassCreateInfo::default().dependencies(&all);
-        let (new, around) = render_pass(&info, also_compute, arena);
+        let (new, barriers) = render_pass(&info, also_compute, arena);
         let new = slice(new.p_dependencies, new.dependency_count)[0];
         let masks =
             ((new.src_stage_mask, new.src_access_mask), (new.dst_stage_mask, new.dst_access_mask));
@@ -51,13 +51,13 @@ fn translated(dependency: vk::SubpassDependency, also_compute: bool) -> (Masks, 
             .dst_access_mask(dependency.dst_access_mask);
         let all = [second];
         let info = vk::RenderPassCreateInfo2::default().dependencies(&all);
-        let (new, around2) = render_pass2(&info, also_compute, arena);
+        let (new, barriers2) = render_pass2(&info, also_compute, arena);
         let new = slice(new.p_dependencies, new.dependency_count)[0];
         let masks2 =
             ((new.src_stage_mask, new.src_access_mask), (new.dst_stage_mask, new.dst_access_mask));
-        assert_eq!((masks, around), (masks2, around2));
+        assert_eq!((masks, barriers), (masks2, barriers2));
 
-        // The masks of the dependency itself are ignored then.
+        // The masks of the dependency itself are then ignored.
         let wide = |stages: Stage| vk::PipelineStageFlags2::from_raw(stages.as_raw().into());
         let wide_access = |access: Access| vk::AccessFlags2::from_raw(access.as_raw().into());
         let mut memory = vk::MemoryBarrier2::default()
@@ -69,7 +69,7 @@ fn translated(dependency: vk::SubpassDependency, also_compute: bool) -> (Masks, 
         (second.src_access_mask, second.dst_access_mask) = (XFB_WRITE, XFB_WRITE);
         let all = [second.push_next(&mut memory)];
         let info = vk::RenderPassCreateInfo2::default().dependencies(&all);
-        let (new, around3) = render_pass2(&info, also_compute, arena);
+        let (new, barriers3) = render_pass2(&info, also_compute, arena);
         let new = slice(new.p_dependencies, new.dependency_count)[0];
         assert!(!(new.src_stage_mask | new.dst_stage_mask).intersects(XFB));
         assert!(!(new.src_access_mask | new.dst_access_mask).intersects(XFB_WRITE));
@@ -78,8 +78,8 @@ fn translated(dependency: vk::SubpassDependency, also_compute: bool) -> (Masks, 
         assert_eq!(memory.src_access_mask, wide_access(masks.0.1));
         assert_eq!(memory.dst_stage_mask, wide(masks.1.0));
         assert_eq!(memory.dst_access_mask, wide_access(masks.1.1));
-        assert_eq!(around, around3);
-        (masks, around)
+        assert_eq!(barriers, barriers3);
+        (masks, barriers)
     })
 }
 
@@ -88,35 +88,35 @@ fn from_outside() {
     let src = (Stage::TRANSFER, Access::TRANSFER_WRITE);
     let dst = (Stage::VERTEX_INPUT, Access::VERTEX_ATTRIBUTE_READ);
     let before = barrier(src, (Stage::COMPUTE_SHADER, Access::SHADER_READ));
-    let (masks, around) = translated(dependency((EXTERNAL, 0), src, dst), true);
+    let (masks, barriers) = translated(dependency((EXTERNAL, 0), src, dst), true);
     // The pass itself reads vertices as before.
     assert_eq!(masks, (src, dst));
-    assert_eq!(around, Around { before, ..Default::default() });
+    assert_eq!(barriers, CaptureBarriers { before, ..Default::default() });
 
     // Earlier captures are dispatches outside of the pass.
-    let (masks, around) = translated(dependency((EXTERNAL, 0), (XFB, XFB_WRITE), dst), true);
+    let (masks, barriers) = translated(dependency((EXTERNAL, 0), (XFB, XFB_WRITE), dst), true);
     let dispatches = (Stage::COMPUTE_SHADER, Access::SHADER_WRITE);
     assert_eq!(masks, (dispatches, dst));
     let before = barrier(dispatches, (Stage::COMPUTE_SHADER, Access::SHADER_READ));
-    assert_eq!(around, Around { before, ..Default::default() });
+    assert_eq!(barriers, CaptureBarriers { before, ..Default::default() });
 
     // Attachments do not affect captures.
     let output = (Stage::COLOR_ATTACHMENT_OUTPUT, Access::COLOR_ATTACHMENT_WRITE);
-    let (_, around) = translated(dependency((EXTERNAL, 0), src, output), true);
-    assert_eq!(around, Around::default());
+    let (_, barriers) = translated(dependency((EXTERNAL, 0), src, output), true);
+    assert_eq!(barriers, CaptureBarriers::default());
 }
 
 #[test]
 fn to_outside() {
     let dst = (Stage::VERTEX_INPUT, Access::VERTEX_ATTRIBUTE_READ);
-    let (masks, around) = translated(dependency((0, EXTERNAL), (XFB, XFB_WRITE), dst), true);
+    let (masks, barriers) = translated(dependency((0, EXTERNAL), (XFB, XFB_WRITE), dst), true);
     let pulls = (
         Stage::VERTEX_INPUT | Stage::COMPUTE_SHADER,
         Access::VERTEX_ATTRIBUTE_READ | Access::SHADER_READ,
     );
     assert_eq!(masks, ((Stage::VERTEX_SHADER, Access::empty()), pulls));
     let after_pass = barrier((Stage::COMPUTE_SHADER, Access::SHADER_WRITE), pulls);
-    assert_eq!(around, Around { after_pass, ..Default::default() });
+    assert_eq!(barriers, CaptureBarriers { after_pass, ..Default::default() });
     // ALL_COMMANDS means graphics here, and captures are graphics.
     let dst = (Stage::ALL_COMMANDS, Access::MEMORY_READ);
     let (masks, _) = translated(dependency((0, EXTERNAL), (XFB, XFB_WRITE), dst), true);
@@ -128,33 +128,33 @@ fn within() {
     let (src, counters) = (Access::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT, Stage::DRAW_INDIRECT);
     let dst = (counters | XFB, Access::TRANSFORM_FEEDBACK_COUNTER_READ_EXT);
     for subpasses in [(0, 0), (0, 1)] {
-        let (masks, around) = translated(dependency(subpasses, (XFB, src), dst), true);
+        let (masks, barriers) = translated(dependency(subpasses, (XFB, src), dst), true);
         let none = Access::empty();
         let draws = Stage::DRAW_INDIRECT | Stage::VERTEX_SHADER;
         assert_eq!(masks, ((Stage::VERTEX_SHADER, none), (draws, none)));
         let writes = (Stage::COMPUTE_SHADER, Access::SHADER_READ | Access::SHADER_WRITE);
-        let expected = Around {
+        let expected = CaptureBarriers {
             after_captures: barrier(writes, (Stage::DRAW_INDIRECT, none)),
             captures_wait_for_captures: true,
             orders_captures: true,
             ..Default::default()
         };
-        assert_eq!(around, expected);
+        assert_eq!(barriers, expected);
     }
     let fragments = (Stage::FRAGMENT_SHADER, Access::SHADER_WRITE);
-    let (masks, around) = translated(dependency((0, 0), fragments, fragments), true);
+    let (masks, barriers) = translated(dependency((0, 0), fragments, fragments), true);
     assert_eq!(masks, (fragments, fragments));
     // A draw after the dependency may store what a captured draw reads.
-    assert!(!around.captures_wait_for_captures && around.orders_captures);
+    assert!(!barriers.captures_wait_for_captures && barriers.orders_captures);
 }
 
-/// Tests can leave out the translation, but the driver never gets bits that it does not have.
+/// Tests can omit the translation, but the driver never gets bits that it does not have.
 #[test]
 fn left_out() {
     let dst = (XFB, XFB_WRITE);
     for subpasses in [(EXTERNAL, 0), (0, EXTERNAL), (0, 0)] {
-        let (masks, around) = translated(dependency(subpasses, dst, dst), false);
-        assert_eq!(around, Around::default());
+        let (masks, barriers) = translated(dependency(subpasses, dst, dst), false);
+        assert_eq!(barriers, CaptureBarriers::default());
         let stages = masks.0.0 | masks.1.0;
         assert!(!stages.intersects(XFB | Stage::COMPUTE_SHADER));
         assert!(!masks.0.0.is_empty() && !masks.1.0.is_empty());

@@ -50,7 +50,7 @@ pub const STAGES: &[u64] = &[
     0x20000000000,
 ];
 
-/// Stages that stand for others.
+/// Stages that include other stages.
 pub const EQUIVALENT: &[(u64, u64)] = &[
     (0x4, 0x3000000000),
     (0x1000, 0xf10000000),

@@ -1,4 +1,4 @@
-//! The addresses by which compute captures reach memory.
+//! The addresses with which compute captures access memory.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ const DWORD: u64 = 4;
 /// A range of a buffer: its offset and size in bytes.
 pub(in crate::runtime) type BufferRange = (vk::Buffer, u64, u64);
 
-/// The bytes of memory that a buffer needs: an upper bound of its size, which a handle does not tell.
+/// The size of a buffer's memory: an upper bound of the buffer's size, which Vulkan does not report.
 ///
 /// # Safety
 /// The buffer is a live one of the device.
@@ -25,7 +25,7 @@ pub(super) unsafe fn memory_of(ctx: &Context, buffer: vk::Buffer) -> u64 {
     unsafe { ctx.device().get_buffer_memory_requirements(buffer) }.size
 }
 
-/// The size of a range with the rest of the dword in which it ends. `None` if that passes 2^64.
+/// The size of a range that is extended to the end of its last dword. `None` if it exceeds 2^64.
 fn size_of_whole_dwords(offset: u64, size: u64) -> Option<u64> {
     match size {
         0 => Some(0),
@@ -33,8 +33,8 @@ fn size_of_whole_dwords(offset: u64, size: u64) -> Option<u64> {
     }
 }
 
-/// Returns the address for shaders of a range of a buffer, which [`resolve`] takes. `what` is its
-/// name in messages.
+/// Returns the address of a range of a buffer, to be passed to [`resolve`]. `what` names the range in
+/// messages.
 ///
 /// Shaders read whole dwords, including the one in which the range ends.
 ///
@@ -65,7 +65,7 @@ pub(in crate::runtime) unsafe fn address(
     unsafe { exact_address(ctx, table, purpose, what, (buffer, offset, whole)) }
 }
 
-/// The same for shaders that do not access anything but the range.
+/// [`address()`] for shaders that access only the bytes of the range.
 ///
 /// # Errors
 /// [`RuntimeError::PastTheEnd`]; [`RuntimeError::NoAddress`] and [`RuntimeError::Misaligned`]; under the
@@ -92,8 +92,8 @@ unsafe fn exact_address(
     start.checked_add(offset).ok_or_else(past_the_end)
 }
 
-/// Returns the address that shaders use for a result of [`address()`]. Descriptors must be assigned
-/// before.
+/// Returns the address that shaders use, for a result of [`address()`]. Under the descriptor plan, windows
+/// must be assigned before.
 pub(in crate::runtime) fn resolve(ctx: &Context, table: &Table, address: Address) -> Address {
     match ctx.table() {
         Some(_) => split(table.resolve(join(address))),
@@ -102,7 +102,7 @@ pub(in crate::runtime) fn resolve(ctx: &Context, table: &Table, address: Address
 }
 
 impl Collector {
-    /// Calls [`address()`] for a buffer that the draws reach.
+    /// Calls [`address()`] for a buffer that the draws access.
     ///
     /// # Errors
     /// As [`address()`].
@@ -121,8 +121,8 @@ impl Collector {
         Ok(start)
     }
 
-    /// Calls [`address()`] for indices. Where the device can load single bytes, their buffer may end within a
-    /// dword: returns [`BoundIndices::partial_end`](super::BoundIndices::partial_end), too.
+    /// Calls [`address()`] for indices. If the device can load single bytes, the buffer may end within a
+    /// dword. Also returns [`BoundIndices::partial_end`](super::BoundIndices::partial_end).
     ///
     /// # Errors
     /// As [`address()`].
@@ -149,12 +149,12 @@ impl Collector {
         // SAFETY: the caller's contract.
         let memory = unsafe { memory_of(&self.ctx, buffer) };
         let end = whole.and_then(|whole| offset.checked_add(whole));
-        // A descriptor covers the range alone.
+        // A descriptor covers only the range.
         let is_there = self.ctx.table().is_none() && end.is_some_and(|end| end <= memory);
         Ok((start, (!is_there).then_some((offset + size, memory))))
     }
 
-    /// Notes that captures read a range of addresses, if they are device addresses.
+    /// Records that captures read a range of device addresses. Does nothing under the descriptor plan.
     fn note_reached(&mut self, purpose: Purpose, start: u64, (.., size): BufferRange) {
         if purpose == Purpose::Read && self.ctx.table().is_none() {
             self.collected.reached.add(start..start.saturating_add(size));

@@ -1,4 +1,4 @@
-//! Binds pipelines, buffers and sets for the draws that follow.
+//! Binds pipelines, buffers and descriptor sets for the following draws.
 
 use ash::vk;
 

@@ -4,10 +4,10 @@
 
 use std::ops::Range;
 
-/// The current push constants, and a snapshot for each draw that found different ones.
+/// The current push constants, and a snapshot of them for each draw before which they had changed.
 #[derive(Debug, Default)]
 pub(in super::super) struct Constants {
-    /// By byte. Bytes that were not set are undefined in Vulkan, and 0 here.
+    /// The bytes by offset. Bytes that were not set are undefined in Vulkan, and 0 here.
     current: Vec<u8>,
     snapshots: Vec<u8>,
     /// The position of the last snapshot, and its range.
@@ -15,14 +15,14 @@ pub(in super::super) struct Constants {
 }
 
 impl Constants {
-    /// Forgets everything.
+    /// Clears the push constants and the snapshots.
     pub(in super::super) fn clear(&mut self) {
         self.current.clear();
         self.snapshots.clear();
         self.last = None;
     }
 
-    /// Forgets the snapshots. The current values stay.
+    /// Clears the snapshots. The current values stay.
     pub(in super::super) fn forget_snapshots(&mut self) {
         self.snapshots.clear();
         self.last = None;

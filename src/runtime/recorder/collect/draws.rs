@@ -1,4 +1,4 @@
-//! Collects draws, with what is bound and the active queries.
+//! Collects draws, each with its state and the active queries.
 
 use super::super::checks::check_topology;
 use super::super::draw_commands::Arguments;
@@ -28,7 +28,7 @@ impl Collector {
             traits: Traits::default(),
         };
         let last = self.collected.states.last();
-        // The traits follow from the rest.
+        // The traits follow from the other members.
         if last.is_none_or(|last| State { traits: last.traits, ..state } != *last) {
             let traits = self.traits();
             self.collected.states.push(State { traits, ..state });
@@ -54,8 +54,8 @@ impl Collector {
         }
     }
 
-    /// Whether the next draw can emit to the stream, and whether that shows. Stream 0 takes all draws of shaders that
-    /// emit to it, for the checks of their arguments.
+    /// Whether the next draw must be collected for the stream: if it can emit to the stream, and that is captured or
+    /// counted. Stream 0 collects all draws of shaders that emit to it, so that their arguments are checked.
     fn takes_draws(&self) -> bool {
         let stream = self.collected.stream;
         let emits = match self.bound.pipeline.as_ref().and_then(Pipeline::geometry) {
@@ -66,7 +66,7 @@ impl Collector {
         emits && (stream == 0 || self.collected.has_targets() || has_queries())
     }
 
-    /// The members that all kinds of inputs have in common.
+    /// The members that all kinds of draws have in common.
     fn input(&self, topology: PrimitiveTopology) -> Input {
         let query = |kind: QueryKind| self.bound.queries[kind as usize].values;
         let pipeline = self.bound.pipeline.as_ref();
@@ -241,7 +241,7 @@ impl Collector {
     }
 }
 
-/// The most invocations that a draw can need, whatever the position of its first record.
+/// The largest number of invocations that a draw can need, wherever its first record is.
 pub(in super::super) fn most_invocations(
     topology: PrimitiveTopology,
     input: &Input,
@@ -258,9 +258,9 @@ pub(in super::super) fn most_invocations(
     items.saturating_mul(invocations_per_item(topology).into())
 }
 
-/// The most items of a draw of at most `count` vertices and `instance_count` instances of which
-/// `room` primitives fit. The first primitive of an instance needs the most items; each further
-/// primitive needs the same number of additional items.
+/// The largest number of items of a draw with at most `count` vertices and `instance_count` instances, if `room`
+/// primitives fit. The first primitive of an instance needs the most items; each further primitive needs the same
+/// number of additional items.
 fn most_items(topology: PrimitiveTopology, count: u32, instance_count: u32, room: u64) -> u64 {
     let primitives = topology.primitive_count(count);
     let all = primitives.saturating_mul(instance_count.into()).min(room);
@@ -269,8 +269,8 @@ fn most_items(topology: PrimitiveTopology, count: u32, instance_count: u32, room
     instances * first + (all - instances) * (topology.item_count(2) - first)
 }
 
-/// The same for indices with restarts, where `index_limit` indices are within the bound range.
-/// shaders/setup.wgsl computes the same for any number of primitives that an instance can have.
+/// [`most_items`] with primitive restart, where `index_limit` indices are within the bound range. shaders/setup.wgsl
+/// computes the same for any number of primitives per instance.
 fn most_restarted(count: u32, index_limit: u32, instance_count: u32, room: u64) -> u64 {
     let items = |primitives: u64| {
         let reached = u64::from(index_limit) + 6 * (primitives + 1);
@@ -329,7 +329,7 @@ mod tests {
         }
     }
 
-    /// The last instance may be incomplete, see `workgroups_of` in shaders/setup.wgsl.
+    /// The last instance may be incomplete, see `invocations_of` in shaders/placing.wgsl.
     fn items_up_to_the_last(topology: PrimitiveTopology, counts: &DrawCounts) -> u64 {
         let m = u64::from(topology.vertices_per_primitive());
         let whole = u64::from(counts.output_limit) / u64::from(counts.output_count).max(1);

@@ -1,9 +1,9 @@
-//! The first of three phases: what an application binds, draws and queries is checked, and collected as
-//! values. Nothing is recorded, and how the draws will be captured is not known here.
+//! The first of three phases: checks the application's bindings, draws and queries, and collects them as values.
+//! Nothing is recorded, and it is not decided yet how the draws will be captured.
 //!
-//! The entry point is [`Streams`], with a [`Collector`] for each vertex stream. The next phase, [plan](super::plan), sees of it what [`Collected`] has: no
-//! handle and no device. The last one, [play](super::play), also takes the [`Bindings`] and the descriptors of
-//! the buffers.
+//! The entry point is [`Streams`], with a [`Collector`] for each vertex stream. The next phase, [plan](super::plan),
+//! uses only [`Collected`], which has no handle and no device. The last phase, [play](super::play), also uses the
+//! [`Bindings`] and the descriptors of the buffers.
 
 mod addresses;
 mod bind;
@@ -37,20 +37,20 @@ use crate::runtime::{Context, Pipeline, RuntimeError};
 use crate::sysval::{Address, AttributeDescriptor, INLINE_ATTRIBUTES, split};
 use crate::topology::ProvokingVertex;
 
-/// Collects one capture, or one vertex stream of a capture that has several.
+/// Collects one capture, or one vertex stream of a capture with several streams.
 #[derive(Debug)]
 pub(super) struct Collector {
     pub(super) ctx: Context,
     pub(super) collected: Collected,
     pub(super) bindings: Bindings,
-    /// The descriptors of the buffers that are reached, on a device without addresses.
+    /// The descriptors of the buffers that draws access, on a device without addresses.
     pub(super) table: Table,
     /// The counters to end with, by capture buffer.
     pub(super) end_counters: [Address; MAX_XFB_BUFFERS],
     /// Whether the capture was begun.
     begun: bool,
     bound: Bound,
-    /// Scratch memory for the descriptors of the attributes that are bound last.
+    /// Scratch memory for the descriptors of the currently bound attributes.
     descriptors: Vec<AttributeDescriptor>,
 }
 
@@ -81,19 +81,19 @@ struct BoundIndices {
     size: u32,
     /// The index that restarts primitives.
     restart_index: u32,
-    /// If shaders that cannot load single bytes would read beyond the buffer: where the range ends in it, and the
-    /// bytes of memory that the buffer has.
+    /// Set if shaders that cannot load single bytes would read beyond the buffer: the end of the range in the buffer,
+    /// and the size of the buffer's memory, both in bytes.
     partial_end: Option<(u64, u64)>,
 }
 
-/// The value that decides whether draws are discarded.
+/// The predicate of conditional rendering, which decides whether draws are discarded.
 #[derive(Debug, Clone, Copy)]
 struct Predicate {
     address: Address,
     inverted: bool,
 }
 
-/// What the [`State`]s of the draws stand for.
+/// The objects that the [`State`]s of the draws refer to.
 #[derive(Debug, Default)]
 pub(super) struct Bindings {
     pub(super) pipelines: Vec<Pipeline>,
@@ -110,13 +110,14 @@ pub(super) struct Bindings {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Attributes {
     pub(super) inline: [AttributeDescriptor; INLINE_ATTRIBUTES],
-    /// The first of the other descriptors in [`Bindings::attribute_table`], and their number.
+    /// The index of the first descriptor that is not inline, in [`Bindings::attribute_table`], and the number of these
+    /// descriptors.
     pub(super) others: (usize, usize),
-    /// Whether any of them [reaches far](AttributeDescriptor::reaches_far).
+    /// Whether any attribute [reaches far](AttributeDescriptor::reaches_far).
     reach_far: bool,
-    /// Whether every element is aligned to [what it is accessed by](crate::runtime::pulling::PulledAttribute::access).
+    /// Whether every element is aligned to its [access](crate::runtime::pulling::PulledAttribute::access).
     are_aligned: bool,
-    /// The number of vertices and of instances for which all elements exist.
+    /// The numbers of vertices and of instances for which all elements exist.
     vertices: u32,
     instances: u32,
 }
@@ -135,7 +136,7 @@ impl Collector {
         }
     }
 
-    /// Begins a capture, where nothing is collected.
+    /// Begins a capture without draws.
     ///
     /// # Errors
     /// As [`Recorder::begin`](super::Recorder::begin); [`RuntimeError::Unsupported`] for pipelines of other
@@ -178,7 +179,7 @@ impl Collector {
         unsafe { self.find_attributes() }
     }
 
-    /// Begins counting draws that are not captured, where nothing is collected.
+    /// Begins counting draws that are not captured.
     const fn begin_inactive(&mut self) {
         self.begun = true;
     }
@@ -201,7 +202,7 @@ impl Collector {
         unsafe { self.counter_addresses(counters) }
     }
 
-    /// Forgets everything. The memory is kept.
+    /// Removes everything. The memory is kept.
     pub(super) fn clear(&mut self) {
         self.begun = false;
         self.end_counters = Default::default();
@@ -213,10 +214,10 @@ impl Collector {
         self.bound = Bound { vertex_buffers, ..Bound::default() };
     }
 
-    /// Forgets the draws, which were recorded, and goes on after them.
+    /// Removes the draws, which were recorded, and continues after them.
     pub(super) fn advance(&mut self, position: Position, captured: Option<Captured>) {
         self.collected.advance(position, captured);
-        // The states of the next draw are collected anew.
+        // The states of the next draw are collected again.
         self.bindings.advance();
         self.bound.has_attributes = false;
     }
@@ -275,7 +276,7 @@ impl Bindings {
         self.pipelines.get(state.pipeline)
     }
 
-    /// Forgets everything.
+    /// Removes everything.
     fn clear(&mut self) {
         self.pipelines.clear();
         self.attributes.clear();
@@ -284,7 +285,7 @@ impl Bindings {
         self.sets.restart();
     }
 
-    /// Forgets what only recorded draws needed. The last pipeline and the sets stay bound.
+    /// Removes the data of recorded draws. The last pipeline and the sets stay bound.
     fn advance(&mut self) {
         self.pipelines.drain(..self.pipelines.len().saturating_sub(1));
         self.attributes.clear();

@@ -1,4 +1,4 @@
-//! Queries of compute captures: which are active, and which have ended.
+//! Queries of compute captures: the active ones and the ended ones.
 
 use ash::vk;
 
@@ -8,8 +8,8 @@ use crate::runtime::{QueryKind, QueryPool, RuntimeError};
 use crate::sysval::setup::{Operation, operation};
 use crate::sysval::{Address, split};
 
-/// What tells a query from others: the buffer of its pool, and its number. Its address does not: by descriptors each
-/// stream has its own for the same buffer.
+/// Identifies a query: the buffer of its pool, and its number. Its address does not identify it: under the
+/// descriptor plan each stream has another address for the same buffer.
 pub(super) type QueryName = (vk::Buffer, u32);
 
 /// The addresses of the active query of a kind, which must be [resolved](super::resolve); 0 if
@@ -56,7 +56,7 @@ impl Collector {
         Ok(())
     }
 
-    /// Returns which query it is.
+    /// Ends the active query of a kind, and returns its name.
     pub(super) fn end_query(&mut self, kind: QueryKind) -> Result<QueryName, RuntimeError> {
         let query = std::mem::take(&mut self.bound.queries[kind as usize]);
         if !query.is_active() {

@@ -1,8 +1,8 @@
 //! The descriptor sets of the application that each draw uses.
 //!
-//! One command binds several sets, with the dynamic offsets of all of them, and only the set
-//! layouts tell which offset belongs to which set. Commands are therefore stored as a whole, and a
-//! snapshot contains for each set number the command that bound it last.
+//! One command binds several sets, with the dynamic offsets of all of them. Only the set layouts tell which
+//! offset belongs to which set, so commands are stored as a whole. A snapshot contains for each set number
+//! the command that bound it last.
 
 #![forbid(unsafe_code)]
 
@@ -12,10 +12,10 @@ use ash::vk;
 
 use super::super::set_arguments::SetArguments;
 
-/// Means in place of a command that nothing was bound to the set number.
+/// In place of a command: nothing was bound to the set number.
 const UNBOUND: u32 = u32::MAX;
 
-/// One call: a range of set numbers, and the ranges of its sets and offsets in [`BoundSets`].
+/// One bind command: its range of set numbers, and the ranges of its sets and offsets in [`BoundSets`].
 #[derive(Debug, Clone)]
 struct Command {
     layout: vk::PipelineLayout,
@@ -24,7 +24,7 @@ struct Command {
     dynamic_offsets: Range<usize>,
 }
 
-/// Numbers of descriptor sets.
+/// A set of set numbers.
 #[derive(Debug, Default)]
 pub(in super::super) struct SetNumbers(Vec<u32>);
 
@@ -75,7 +75,7 @@ impl BoundSets {
         self.current = 0;
     }
 
-    /// Makes sure that there are at least `count` set numbers, for another pipeline.
+    /// Ensures that there are at least `count` set numbers, for another pipeline.
     pub(super) fn widen(&mut self, count: u32) {
         let (old, new) = (self.count, count as usize);
         if new <= old {
@@ -99,7 +99,7 @@ impl BoundSets {
         self.current
     }
 
-    /// Binds sets; their numbers must exist. Binding what is already bound makes no new snapshot.
+    /// Binds sets; their numbers must exist. Binding sets again that are already bound makes no new snapshot.
     pub(super) fn bind(&mut self, arguments: SetArguments<'_>) {
         let SetArguments { layout, first, sets, dynamic_offsets } = arguments;
         let numbers = first as usize..first as usize + sets.len();
@@ -120,12 +120,12 @@ impl BoundSets {
         bound.skip(numbers.start).take(numbers.len()).for_each(|bound| *bound = command);
     }
 
-    /// Takes it that the application binds sets itself.
+    /// Records that the application binds these sets itself.
     pub(super) fn assume(&mut self, first: u32, count: u32) {
         self.assumed.add(first, count);
     }
 
-    /// Whether the application binds the set of that number itself.
+    /// Whether the application binds the set with this number itself.
     pub(super) fn is_assumed(&self, number: u32) -> bool {
         self.assumed.contains(number)
     }
@@ -158,30 +158,29 @@ impl BoundSets {
         })
     }
 
-    /// Whether a set number has something bound in a snapshot.
+    /// Whether something is bound to a set number in a snapshot.
     pub(super) fn is_set_bound(&self, snapshot: usize, number: u32) -> bool {
         self.snapshot(snapshot).get(number as usize).is_some_and(|command| *command != UNBOUND)
     }
 }
 
-/// What a command buffer has bound: by set number, the command whose set that is, or [`UNBOUND`].
+/// The sets that a command buffer has bound: by set number, the command that bound it, or [`UNBOUND`].
 #[derive(Debug, Default)]
 pub(in super::super) struct RecordedSets(Vec<u32>);
 
 impl RecordedSets {
-    /// Assumes that nothing of `bound` is, because others may have bound sets.
+    /// Assumes that no set of `bound` is bound any more, because other commands may have bound sets.
     pub(in super::super) fn forget(&mut self, bound: &BoundSets) {
         self.0.clear();
         self.0.resize(bound.count, UNBOUND);
     }
 
-    /// Returns the next command after `after` that must be recorded so that the first `count` sets
-    /// of a snapshot of `bound` are bound, with its number, or `None` if they are bound. Marks the command as
-    /// recorded.
+    /// Returns the next command after `after`, with its number, that must be recorded to bind the first
+    /// `count` sets of a snapshot of `bound`, or `None` if they are bound. Marks the command as recorded.
     ///
-    /// Commands are returned in their original order, because a later command replaces sets of an
-    /// earlier one. A command with another layout may disturb all sets that were bound before;
-    /// these are recorded again for the next dispatch.
+    /// Commands are returned in their original order, because a later command replaces sets of an earlier
+    /// one. A command with another layout may disturb all sets that were bound before; these sets are bound
+    /// again for the next dispatch.
     pub(in super::super) fn next<'a>(
         &mut self,
         bound: &'a BoundSets,
@@ -237,12 +236,11 @@ mod tests {
     /// The number of set numbers.
     const COUNT: usize = 5;
 
-    /// A call: the first set number, the number of sets, and a value that makes its arguments
-    /// distinct.
+    /// A bind call: the first set number, the number of sets, and a value that makes its arguments distinct.
     type Call = (usize, usize, u32);
 
-    /// The state of a command buffer: by set number the call that bound the set, and the index of
-    /// the set in the call.
+    /// The state of a command buffer: by set number, the call that bound the set, and the index of the set in
+    /// the call.
     type State = [Option<(Call, usize)>; COUNT];
 
     fn apply(state: &mut State, call: Call) {

@@ -13,15 +13,15 @@ use crate::runtime::{Context, Pipeline, QueryKind, QueryPool, RuntimeError};
 use crate::sysval::Address;
 use crate::topology::PrimitiveTopology;
 
-/// A collector for each vertex stream of a capture. What one captures does not depend on the others, because no buffer
-/// captures two streams: a capture of several is planned and played stream by stream.
+/// A collector for each vertex stream of a capture. The streams are independent, because no buffer captures two
+/// streams: a capture with several streams is planned and played stream by stream.
 #[derive(Debug)]
 pub(in super::super) struct Streams {
-    /// By stream, at least `count`. Their memory is kept for the next capture.
+    /// The collectors by stream, at least `count`. Their memory is kept for the next capture.
     collectors: Vec<Collector>,
-    /// The streams of the capture: those that its first pipeline may emit to, and those with queries.
+    /// The number of streams of the capture: those that its first pipeline may emit to, and those with queries.
     count: usize,
-    /// How many of them that pipeline may emit to. Only these have what is bound.
+    /// The number of streams that this pipeline may emit to. Only these have bindings.
     bound: usize,
     ended_queries: HashSet<QueryName>,
 }
@@ -32,7 +32,7 @@ impl Streams {
         Self { collectors, count: 1, bound: 1, ended_queries: HashSet::new() }
     }
 
-    /// How many streams the first pipeline may emit to.
+    /// The number of streams that the first pipeline may emit to.
     pub(in super::super) const fn bound(&self) -> usize {
         self.bound
     }
@@ -46,10 +46,10 @@ impl Streams {
         &mut self.collectors[..self.count]
     }
 
-    /// Calls `f` for every stream that has what is bound.
+    /// Calls `f` for every stream that has bindings.
     ///
     /// # Errors
-    /// Those of `f`, for the first stream that has one.
+    /// The first error of `f`.
     pub(in super::super) fn each(
         &mut self,
         f: impl FnMut(&mut Collector) -> Result<(), RuntimeError>,
@@ -57,7 +57,7 @@ impl Streams {
         self.collectors[..self.bound].iter_mut().try_for_each(f)
     }
 
-    /// Lets the capture have `count` streams at least.
+    /// Ensures that the capture has at least `count` streams.
     fn widen(&mut self, count: usize) {
         for stream in self.collectors.len()..count {
             let collector = Collector::new(&self.collectors[0].ctx, stream as u32);
@@ -81,7 +81,7 @@ impl Streams {
         self.widen(self.bound);
         // SAFETY: the caller's contract.
         self.each(|collector| unsafe { collector.begin(desc) })?;
-        // The shaders run for each stream, and their side effects happen for one.
+        // The shaders run for each stream, but their side effects happen in the run for one stream only.
         let mut is_first = true;
         for collector in self.all_mut() {
             let collected = &mut collector.collected;
@@ -91,12 +91,12 @@ impl Streams {
         Ok(())
     }
 
-    /// Begins counting draws that are not captured, where nothing is collected.
+    /// Begins counting draws that are not captured.
     pub(in super::super) fn begin_inactive(&mut self) {
         self.all_mut().iter_mut().for_each(Collector::begin_inactive);
     }
 
-    /// Checks the counters to end with, and keeps their addresses. In case of an error those of before stay.
+    /// Checks the counters to end with, and stores their addresses. In case of an error the previous addresses stay.
     ///
     /// # Errors
     /// As [`Collector::end`].
@@ -118,7 +118,7 @@ impl Streams {
         Ok(())
     }
 
-    /// Forgets everything. The memory is kept.
+    /// Removes everything. The memory is kept.
     pub(in super::super) fn clear(&mut self) {
         self.all_mut().iter_mut().for_each(Collector::clear);
         (self.count, self.bound) = (1, 1);
@@ -131,7 +131,7 @@ impl Streams {
         self.all().iter().try_for_each(Collector::check_begun)
     }
 
-    /// Forgets the queries that ended, whose ends were recorded.
+    /// Removes the ended queries, whose ends were recorded.
     pub(in super::super) fn forget_ended(&mut self) {
         self.ended_queries.clear();
     }
@@ -165,7 +165,7 @@ impl Streams {
         let pushed =
             self.each(|collector| unsafe { collector.push(topology, arguments, draw_index) });
         if pushed.is_err() {
-            // All streams have the draw, or none.
+            // Either all streams have the draw, or none.
             for (collector, before) in self.all_mut().iter_mut().zip(before) {
                 collector.collected.draws.truncate(before);
             }

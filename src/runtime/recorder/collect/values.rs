@@ -1,4 +1,4 @@
-//! What was collected, as values.
+//! The collected values.
 
 #![forbid(unsafe_code)]
 
@@ -16,55 +16,55 @@ use crate::sysval::setup::{Input, MAX_DRAWS, Operation, kind};
 use crate::sysval::{Address, flags};
 use crate::topology::{PrimitiveTopology, Shape};
 
-/// The most draws of geometry shaders that are planned together, of which an indirect command may have many. Each
-/// takes the memory of a workgroup of entries.
+/// The largest number of draws of geometry shaders that are planned together. One indirect command may have many of
+/// them. Each draw takes the memory for a workgroup of entries.
 pub(in super::super) const MAX_ASSEMBLED_DRAWS: u64 = 1 << 16;
 
-/// The most commands of them. Each may have a dispatch of its own, which takes the memory of a block of entries.
+/// The largest number of draw commands among them. Each may have its own dispatch, which takes the memory for a
+/// block of entries.
 const MAX_ASSEMBLED_COMMANDS: usize = 1 << 12;
 
-/// Draws, and where they are captured. Addresses must be [resolved](super::resolve) before shaders read
-/// them.
+/// Draws, and where they are captured. Addresses must be [resolved](super::resolve) before shaders use them.
 #[derive(Debug)]
 pub(in super::super) struct Collected {
     /// The vertex stream that is captured.
     pub(in super::super) stream: u32,
-    /// Whether side effects of the shaders happen when this stream is stored. They happen for one stream alone.
+    /// Whether side effects of the shaders happen in this stream's storing run. They happen for one stream only.
     pub(in super::super) has_effects: bool,
     pub(in super::super) targets: [Option<Target>; MAX_XFB_BUFFERS],
     /// Where the first draw is captured.
     pub(in super::super) position: Position,
     /// The counters that the capture was begun with, by capture buffer.
     pub(in super::super) counters: [Address; MAX_XFB_BUFFERS],
-    /// What was captured by the draws that are recorded already, if the CPU knows it.
+    /// The result of the draws that are already recorded, if the CPU knows it.
     pub(in super::super) captured: Option<Captured>,
     pub(in super::super) draws: Vec<CollectedDraw>,
-    /// The states of the draws. No draw has an earlier state than the draw before it.
+    /// The states of the draws, in the order of the draws.
     pub(in super::super) states: Vec<State>,
     /// Ends of queries, which are executed after all draws.
     pub(in super::super) ends: Vec<Operation>,
-    /// The device addresses of everything that was bound to be read since Begin, except for the
-    /// application's descriptors.
+    /// The device addresses of all buffers that were bound for reading since Begin, except for the application's
+    /// descriptors.
     pub(in super::super) reached: Ranges,
 }
 
 /// A capture buffer that is bound.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct Target {
-    /// Its position is that of record 0 of the capture, if known.
+    /// The buffer; its position is that of record 0 of the capture, if known.
     pub(in super::super) buffer: BoundBuffer,
     /// The address of the bound range.
     pub(in super::super) address: Address,
 }
 
-/// Who knows where the next record is.
+/// Where the next record is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Position {
-    /// The CPU: the number of records after record 0.
+    /// The CPU knows it: the number of records after record 0.
     Known(u32),
     /// The GPU reads the position from the counters that the capture was begun with.
     Counters,
-    /// The GPU reads the position from where an earlier recording of the capture wrote it.
+    /// The GPU reads the position that an earlier recording of the capture wrote.
     Earlier,
 }
 
@@ -72,11 +72,11 @@ pub(in super::super) enum Position {
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct CollectedDraw {
     pub(in super::super) topology: PrimitiveTopology,
-    /// The input of the setup kernel, but for what a plan decides: its group, and the table of its restarts.
+    /// The input of the setup kernel. A plan sets its group and the table of its restarts.
     pub(in super::super) input: Input,
     /// The number of its [`State`].
     pub(in super::super) state: usize,
-    /// The most invocations that the draw can need, whatever the position of its first record.
+    /// The largest number of invocations that the draw can need, wherever its first record is.
     pub(in super::super) invocations: u64,
 }
 
@@ -87,30 +87,31 @@ pub(in super::super) struct State {
     pub(in super::super) pipeline: usize,
     /// The number of the [`Attributes`](super::Attributes).
     pub(in super::super) attributes: usize,
-    /// The position in the push constants of what the shader reads of them.
+    /// The position of the push constants that the shader reads, in
+    /// [`Bindings::constants`](super::Bindings::constants).
     pub(in super::super) constants: usize,
     /// The number of the snapshot of the descriptor sets.
     pub(in super::super) sets: usize,
     pub(in super::super) traits: Traits,
 }
 
-/// What of a state matters for a plan.
+/// The properties of a state that a plan depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(in super::super) struct Traits {
     /// The workgroup sizes of the pipeline; `None` if draws are only counted.
     pub(in super::super) sizes: Option<WorkgroupSizes>,
     /// Whether the shader captures any output. [Transform feedback
-    /// queries](https://docs.vulkan.org/spec/latest/chapters/queries.html#queries-transform-feedback)
-    /// count primitives that are attempted to be written, so none where it does not, whatever is bound.
+    /// queries](https://docs.vulkan.org/spec/latest/chapters/queries.html#queries-transform-feedback) count
+    /// primitives that a shader attempts to write: none if it captures no output, even if buffers are bound.
     pub(in super::super) is_counted: bool,
-    /// Whether workgroups collect records in shared memory, where they do so.
+    /// Whether workgroups collect records in shared memory, except in pipelines that gain nothing from it.
     pub(in super::super) is_staged: bool,
     pub(in super::super) fixed_topology: Option<PrimitiveTopology>,
-    /// What the geometry shader declares, if there is one.
+    /// The input and output primitives of the geometry shader, if there is one.
     pub(in super::super) geometry: Option<LoweredGeometry>,
-    /// Whether every element of an attribute is aligned to what it is accessed by.
+    /// Whether every element of an attribute is aligned to its access.
     pub(in super::super) has_aligned_attributes: bool,
-    /// The number of vertices and of instances for which all elements of attributes exist.
+    /// The numbers of vertices and of instances for which all elements of attributes exist.
     pub(in super::super) vertices: u32,
     pub(in super::super) instances: u32,
     /// A descriptor set that draws read and that the recorder did not bind.
@@ -135,7 +136,7 @@ impl Default for Collected {
 }
 
 impl Collected {
-    /// Forgets everything. The memory is kept.
+    /// Removes everything. The memory is kept.
     pub(super) fn clear(&mut self) {
         self.advance(Position::Known(0), Some(Captured::default()));
         self.targets = Default::default();
@@ -143,7 +144,7 @@ impl Collected {
         self.reached.clear();
     }
 
-    /// Forgets the draws, which were recorded, and goes on after them.
+    /// Removes the draws, which were recorded, and continues after them.
     pub(super) fn advance(&mut self, position: Position, captured: Option<Captured>) {
         (self.position, self.captured) = (position, captured);
         self.draws.clear();
@@ -161,7 +162,7 @@ impl Collected {
         self.targets.iter().flatten()
     }
 
-    /// Whether anything can be captured, and not only counted.
+    /// Whether anything can be captured; otherwise primitives are only counted.
     pub(in super::super) fn has_targets(&self) -> bool {
         self.bound_targets().next().is_some()
     }
@@ -174,7 +175,7 @@ impl Collected {
     pub(in super::super) fn used_states(&self) -> impl Iterator<Item = usize> {
         let captures = self.has_targets();
         let is_used = move |draw: &&CollectedDraw| {
-            // What a geometry shader emits is counted by running it.
+            // A geometry shader must run even to count its primitives.
             captures || self.traits_of(draw).geometry.is_some()
         };
         let mut last = None;
@@ -182,8 +183,8 @@ impl Collected {
         numbers.filter(move |number| last.replace(*number) != Some(*number))
     }
 
-    /// The draws in parts that are planned each by itself, if any is of a geometry shader: consecutive draws with
-    /// one, or without. Those with one are limited in number, for the memory that each takes.
+    /// The draws in parts that are planned separately: consecutive draws with a geometry shader, or without. A part
+    /// with geometry shaders has a limited number of draws, because each of them takes memory.
     pub(in super::super) fn parts(&self) -> Vec<Range<usize>> {
         if self.states.iter().all(|state| state.traits.geometry.is_none()) {
             return Vec::new();
@@ -220,7 +221,7 @@ impl Collected {
 }
 
 impl Target {
-    /// Whether every record is as aligned as its size allows, up to 16 bytes.
+    /// Whether every record is aligned to its size, up to 16 bytes.
     pub(in super::super) const fn is_aligned(&self) -> bool {
         let bits = self.buffer.stride | MAX_ACCESS as u32;
         self.address[0].trailing_zeros() >= bits.trailing_zeros()
@@ -234,7 +235,7 @@ impl Default for Position {
 }
 
 impl Position {
-    /// Bytes from the start of the bound range to the next record, if the CPU knows.
+    /// Bytes from the start of the bound range to the next record, if the CPU knows the position.
     pub(in super::super) fn in_buffer(self, target: &Target) -> Option<u64> {
         match self {
             Self::Known(records) => {
@@ -247,8 +248,8 @@ impl Position {
 }
 
 impl Traits {
-    /// The primitives that a geometry shader emits for each that it takes, and the vertices of one, if they need not
-    /// be counted.
+    /// The number of primitives that a geometry shader emits for each input primitive, and the number of vertices of
+    /// each, if they need not be counted.
     pub(in super::super) fn emission(&self) -> Option<[u32; 2]> {
         let geometry = self.geometry?;
         Some([geometry.primitives_each()?, geometry.output_vertices])
@@ -261,14 +262,14 @@ impl Traits {
 }
 
 impl CollectedDraw {
-    /// Whether the CPU knows what is drawn.
+    /// Whether the CPU knows the arguments of the draw.
     pub(in super::super) fn is_known(&self) -> bool {
         self.input.kind == kind::DIRECT
             && !self.is_restarted()
             && self.input.predicate == Address::default()
     }
 
-    /// The most draws that it can be.
+    /// The largest number of draws of the command.
     pub(in super::super) fn count(&self) -> u64 {
         self.input.draw_count.clamp(1, MAX_DRAWS).into()
     }
@@ -286,20 +287,21 @@ impl CollectedDraw {
         self.input.flags & flags::FAR_ATTRIBUTES != 0
     }
 
-    /// The key of a pipeline that takes the draw whatever else is drawn.
+    /// The key of a pipeline that supports the draw, whatever else is drawn.
     pub(in super::super) const fn any_key(&self) -> Key {
         Key { restart: self.is_restarted(), ..Key::ANY }
     }
 
-    /// The most workgroups of `size` invocations that it can need, if no two of its draws share a workgroup.
+    /// The largest number of workgroups of `size` invocations that it can need, if no two of its draws share a
+    /// workgroup.
     pub(in super::super) fn most_workgroups(&self, size: u32) -> u64 {
         let more = (self.count() - 1).min(self.invocations);
         self.invocations.div_ceil(u64::from(size)) + more
     }
 }
 
-/// A fan needs two invocations for each item: the additional ones write the hub into every
-/// primitive. Plain captures need fewer.
+/// The number of invocations per item. A fan needs two: the second one writes the hub. Unchecked captures need
+/// fewer.
 pub(in super::super) const fn invocations_per_item(topology: PrimitiveTopology) -> u32 {
     match topology.shape() {
         Shape::TriFan => 2,

@@ -9,7 +9,7 @@ use crate::sysval::setup::Input;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct BlockId(pub(in super::super) usize);
 
-/// One of several equally large batches in a block.
+/// One of several batches of equal size in a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct BatchId {
     pub(in super::super) block: BlockId,
@@ -26,44 +26,43 @@ pub(in super::super) struct Block {
     pub(in super::super) size: u64,
 }
 
-/// What a block contains.
+/// The contents of a block.
 #[derive(Debug, Clone, PartialEq)]
 pub(in super::super) enum Contents {
-    /// What the GPU writes.
+    /// The GPU writes the block.
     Scratch(Scratch),
-    /// What the CPU writes.
+    /// The CPU writes the block.
     Upload(Upload),
 }
 
-/// What the GPU writes to a block.
+/// The contents of a block that the GPU writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Scratch {
     /// The positions after the last draw.
     Positions,
-    /// A copy of the positions that an earlier recording left.
+    /// A copy of the positions from an earlier recording.
     MovedPositions,
     /// The draws that the setup kernel places.
     PlacedDraws,
-    /// The batches of the resume kernel, of the setup kernel or of the place kernel.
+    /// The batches that the resume, setup or place kernel writes.
     Batches,
-    /// What the entries of all [`EntryGroup`](super::EntryGroup)s emit, and where: the entries, and behind them
-    /// their blocks. Recordings into one command buffer use the same memory for it.
+    /// The counts and positions of the entries of all [`EntryGroup`](super::EntryGroup)s: first the entries,
+    /// then their blocks. Recordings into one command buffer share this memory.
     EntryCounts,
-    /// Where the entries of each group are, if only the GPU knows.
+    /// The addresses of the entries of each group, if only the GPU knows them.
     Entries,
-    /// The table of the restarts in a range of indices.
+    /// The table of restarts of a range of indices.
     RestartTable,
 }
 
-/// What the CPU writes to a block. It refers to earlier blocks only, so that blocks can be written in order.
-/// Parameters of kernels and fused captures also say where captures begin and end, which is the same for all of
-/// a plan.
+/// The contents of a block that the CPU writes. They refer only to earlier blocks, so that blocks can be
+/// written in order. The parameters of kernels and fused captures also contain where the capture begins and
+/// ends, which is the same for the whole plan.
 #[derive(Debug, Clone, PartialEq)]
 pub(in super::super) enum Upload {
-    /// Draws that the CPU placed, followed by the number of the draw of each workgroup, where there are
-    /// several.
+    /// Draws that the CPU placed. If there are several, the number of the draw of each workgroup follows.
     Listed { draws: Range<usize>, workgroups: usize },
-    /// A [`Batch`](crate::sysval::Batch) for each of so many consecutive blocks of listed draws.
+    /// A [`Batch`](crate::sysval::Batch) for each of `count` consecutive blocks of listed draws.
     Batches { first: BlockId, count: usize },
     /// Operations of the finish kernel, by number.
     Operations(Range<usize>),
@@ -101,12 +100,12 @@ pub(in super::super) enum Upload {
         /// Whether an indirect draw may consist of several draws.
         has_several: bool,
         has_queries: bool,
-        /// For draws of geometry shaders, which are not placed.
+        /// For draws of geometry shaders, which the setup kernel does not place.
         assembly: Option<Assembly>,
     },
-    /// Where the setup kernel places the entries of draws of geometry shaders.
+    /// The addresses where the setup kernel places the entries of draws of geometry shaders.
     EntryTables { counts: BlockId, entries: BlockId },
-    /// Where the entries of each [`EntryGroup`](super::EntryGroup) are.
+    /// The addresses of the entries of each [`EntryGroup`](super::EntryGroup).
     Entries { counts: BlockId },
     /// The parameters of the kernel that adds up the entries of all blocks.
     EntrySums { counts: BlockId, last: BatchId },
@@ -114,13 +113,13 @@ pub(in super::super) enum Upload {
     EntryJobs { entries: BlockId, storing: BlockId },
     /// The parameters of the place kernel.
     PlaceEntries { jobs: BlockId, count: u32 },
-    /// The ranges of indices that tables of restarts are made for.
+    /// The ranges of indices for which tables of restarts are computed.
     RestartRanges,
     /// The parameters of the restart kernel and of its scan.
     Reduction { ranges: BlockId, count: u32, scan_count: u32 },
 }
 
-/// How draws of geometry shaders are divided into entries by the setup kernel.
+/// How the setup kernel divides draws of geometry shaders into entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct Assembly {
     /// [`entry_bits`](crate::sysval::setup::Setup::entry_bits)
@@ -138,7 +137,7 @@ pub(in super::super) struct Queries {
 }
 
 impl Queries {
-    /// Those that a draw counts for.
+    /// The queries that a draw adds to.
     pub(super) const fn of(input: &Input) -> Self {
         Self { stream: input.stream_query, generated: input.generated_query }
     }

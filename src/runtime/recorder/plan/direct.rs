@@ -1,4 +1,4 @@
-//! Plans captures of which the CPU knows everything.
+//! Plans captures whose counts and positions the CPU knows.
 //!
 //! ```text
 //! captures;
@@ -11,7 +11,7 @@ use crate::runtime::{Barrier, RuntimeError};
 use crate::sysval::DrawSysvals;
 
 impl Planner<'_> {
-    /// Plans captures of the placed draws, and what is written to counters and queries.
+    /// Plans captures of the placed draws, and the writes to counters and queries.
     pub(super) fn plan_direct(&mut self) -> Result<(), RuntimeError> {
         if !self.plan.dispatches.is_empty() {
             self.plan.steps.push(Step::Barrier {
@@ -41,7 +41,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// A block for the draws of the dispatch with that number.
+    /// A block for the draws of dispatch `number`.
     pub(super) fn list(&mut self, number: usize) -> Result<BlockId, RuntimeError> {
         let dispatch = self.plan.dispatches[number];
         let per_axis = self.limits.workgroups_per_axis;

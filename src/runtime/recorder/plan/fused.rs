@@ -1,5 +1,5 @@
-//! Plans fused captures: one small direct draw, with counters or queries. Its workgroups also do what the setup
-//! kernel or the finish kernel does for other captures.
+//! Plans fused captures: one small direct draw, with counters or queries. Its workgroups also do the work of
+//! the setup and finish kernels.
 //!
 //! ```text
 //! barrier; capture
@@ -13,38 +13,38 @@ use crate::runtime::{Barrier, RuntimeError};
 use crate::sysval::Address;
 use crate::sysval::setup::Fused;
 
-/// The most workgroups of a fused capture. Each of them finds out where the draw is captured: from about
-/// 16 on, llvmpipe takes longer for that than for kernels.
+/// The largest number of workgroups of a fused capture. Each workgroup computes where the draw is captured:
+/// from about 16 workgroups on, that takes longer on llvmpipe than kernels.
 pub(super) const MOST_WORKGROUPS: u32 = 8;
 
-/// The only draw of a capture.
+/// The only draw of a capture that can be fused.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fusible {
     draw: CollectedDraw,
     workgroups: u32,
-    /// Whether the last workgroup to read counters writes counters, and not the first workgroup.
+    /// Whether the last workgroup that reads the counters writes them, instead of the first workgroup.
     last_writes: bool,
 }
 
 impl Planner<'_> {
-    /// The draw, if its workgroups can do everything.
+    /// The draw, if its workgroups can do the work of kernels.
     pub(super) fn fusible(&self) -> Option<Fusible> {
         let [draw] = self.collected.draws[..] else { return None };
         let size = self.collected.traits_of(&draw).workgroup_size(&Key::of(Source::Fused));
         let workgroups = draw.invocations.div_ceil(size.into());
-        // A workgroup must not write a counter that another one has yet to read. Counters at other
-        // addresses may have the same memory.
+        // A workgroup must not overwrite a counter that another workgroup has not read yet. Counters with
+        // different addresses may have the same memory.
         let writes = self.counters.iter().any(|counter| *counter != Address::default());
         let reads = self.collected.position == Position::Counters;
         let last_writes = reads && writes && workgroups > 1;
-        // By descriptors, workgroups do not tell each other what they have read.
+        // Under the descriptor plan, workgroups cannot count how many of them have read the counters.
         let most = if last_writes && self.limits.by_descriptors { 1 } else { MOST_WORKGROUPS };
         let workgroups = u32::try_from(workgroups).ok().filter(|n| (1..=most).contains(n))?;
         (draw.is_known() && !draw.reaches_far() && self.collected.has_targets())
             .then_some(Fusible { draw, workgroups, last_writes })
     }
 
-    /// Plans the capture of the draw. `is_known` is whether the CPU knows the position after it.
+    /// Plans the capture of the draw. `is_known` says whether the CPU knows the position after it.
     pub(super) fn plan_fused(
         &mut self,
         fusible: &Fusible,
@@ -52,7 +52,7 @@ impl Planner<'_> {
     ) -> Result<(), RuntimeError> {
         let Fusible { draw, workgroups, last_writes } = *fusible;
         if !is_known {
-            // Whether a draw is refused does not depend on its size.
+            // Checked here so that the error does not depend on the size of the draw.
             self.check_sets()?;
             self.positions();
         }

@@ -1,5 +1,5 @@
-//! Plans captures of geometry shaders. How much they emit is known only when they have run, so every
-//! dispatch runs twice. (Those that always emit as much are also placed by direct.rs.)
+//! Plans captures of geometry shaders. How much they emit is known only after they have run, so every dispatch runs
+//! twice. (Shaders that always emit the same number of primitives need only one run; see direct.rs.)
 //!
 //! ```text
 //! barrier; restarts, scan, setup, as in setup.rs             (unless the CPU knows all draws)
@@ -9,10 +9,10 @@
 //! barrier; captures that store
 //! ```
 //!
-//! An entry is a run of consecutive primitives of a draw: what one invocation takes. All draws share
-//! [`MAX_ENTRIES`] entries. Beside these each draw fills up a workgroup, and each dispatch a block. So the memory of
-//! a plan does not depend on what is emitted. It takes 8 bytes for each primitive that is drawn, up to 32 MiB, and more for
-//! the number of draws, which [parts](super::super::collect::Collected::parts) limit.
+//! An entry is a run of consecutive primitives of a draw, which one invocation processes. All draws share
+//! [`MAX_ENTRIES`] entries; in addition each draw fills up a workgroup, and each dispatch fills up a block. The memory
+//! of a plan therefore does not depend on how much is emitted. It is 8 bytes per input primitive, up to 32 MiB, and
+//! some for each draw, of which a [part](super::super::collect::Collected::parts) has a limited number.
 
 use super::super::collect::{CollectedDraw, MAX_ASSEMBLED_DRAWS};
 use super::place::{
@@ -34,15 +34,16 @@ use crate::sysval::entries::{
 use crate::sysval::setup::{BATCH_SIZE, kind};
 use crate::sysval::{Batch, DrawSysvals, reciprocal};
 
-/// The entries that all draws of a plan share. If they have more primitives, an entry has several: then invocations
-/// that run together load and store far apart. An NVIDIA H100 captures a million triangles, one each, at 1.8 times the
-/// speed of four each.
+/// The number of entries that all draws of a plan share. With more primitives, an entry has several of them, and
+/// neighbouring invocations then load and store far apart. An NVIDIA H100 captures a million triangles at 1.8 times the
+/// speed if each entry has one triangle instead of four.
 pub(in crate::runtime) const MAX_ENTRIES: u64 = 1 << 22;
 
-/// The same if only the GPU knows how many primitives there are. Memory is taken for all of these.
+/// [`MAX_ENTRIES`] if only the GPU knows the number of primitives. Memory is taken for all of these entries.
 const MAX_UNKNOWN_ENTRIES: u64 = 1 << 18;
 
-/// The most entries of draws with some primitives, or with `u64::MAX` if only the GPU knows how many.
+/// The largest number of entries of draws with `primitives` primitives, or with `u64::MAX` if only the GPU knows that
+/// number.
 pub(in crate::runtime) const fn most_entries(primitives: u64) -> u64 {
     match primitives {
         u64::MAX => MAX_UNKNOWN_ENTRIES,
@@ -51,14 +52,14 @@ pub(in crate::runtime) const fn most_entries(primitives: u64) -> u64 {
     }
 }
 
-/// The most workgroups that add up entries: enough for a large GPU.
+/// The largest number of workgroups that add up entries: enough for a large GPU.
 const MAX_SUM_WORKGROUPS: u32 = 2048;
 
-/// The same if only the GPU knows how many blocks of entries there are. Without a block, one costs a CPU 20
-/// microseconds.
+/// [`MAX_SUM_WORKGROUPS`] if only the GPU knows the number of blocks of entries. A workgroup without a block costs 20
+/// microseconds on a CPU.
 const MAX_UNKNOWN_SUM_WORKGROUPS: u32 = 128;
 
-/// The most primitives of a draw, with all its instances.
+/// The largest number of primitives of a draw, over all its instances.
 const MAX_PRIMITIVES: u64 = 1 << 31;
 
 /// Consecutive draws that share a dispatch.
@@ -67,26 +68,26 @@ pub(in super::super) struct EntryGroup {
     state: usize,
     key: Key,
     pub(in super::super) queries: Queries,
-    /// The vertices of a primitive that is emitted.
+    /// The number of vertices of an output primitive.
     pub(in super::super) vertices: u32,
-    /// Where the CPU listed the draws, and their number.
+    /// The block where the CPU listed the draws, and their number.
     listed: Option<(BlockId, usize)>,
-    /// The batch that it counts with.
+    /// The batch of the counting run.
     pub(in super::super) counting: BatchId,
     size: Size,
-    /// The blocks of its entries, unless only the GPU knows.
+    /// The blocks of its entries, unless only the GPU knows them.
     pub(in super::super) blocks: Option<[u32; 2]>,
 }
 
 impl Planner<'_> {
-    /// Whether the draws are of geometry shaders, as all draws of a [part](super::super::collect::Collected::parts)
-    /// are, or none.
+    /// Whether the draws have geometry shaders. Either all draws of a [part](super::super::collect::Collected::parts)
+    /// do, or none.
     pub(super) fn has_geometry(&self) -> bool {
         let first = self.collected.draws.first();
         first.is_some_and(|draw| self.geometry_of(draw).is_some())
     }
 
-    /// Whether what the draws emit need not be counted.
+    /// Whether the primitives that the draws emit need no counting.
     pub(super) fn emits_always(&self) -> bool {
         let mut draws = self.collected.draws.iter();
         draws.all(|draw| self.collected.traits_of(draw).emission().is_some())
@@ -96,7 +97,7 @@ impl Planner<'_> {
         self.collected.traits_of(draw).geometry
     }
 
-    /// Plans counting, placing and storing.
+    /// Plans the counting run, placing and the storing run.
     ///
     /// # Errors
     /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::TooManyPrimitives`],
@@ -141,8 +142,8 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// A block for what all entries emit. Its size is one of a few, so that recordings into one command buffer can
-    /// use the same memory although they draw more or less.
+    /// A block for the counts of all entries. It has one of a few sizes, so that recordings into one command buffer can
+    /// share the memory although they draw different amounts.
     fn entry_counts(&mut self) -> BlockId {
         self.plan.entry_blocks = self.plan.entry_blocks.next_power_of_two();
         let blocks = u64::from(self.plan.entry_blocks);
@@ -154,7 +155,7 @@ impl Planner<'_> {
         self.plan.steps.push(Step::Barrier { which, when: When::Always, then });
     }
 
-    /// Captures of all groups: those that count, or those that store with batches in a block.
+    /// The dispatches of all groups: of the counting run, or of the storing run with the batches in a block.
     fn push_captures(&mut self, entries: BlockId, storing: Option<BlockId>) {
         for number in 0..self.plan.entry_groups.len() {
             let group = self.plan.entry_groups[number];
@@ -165,7 +166,7 @@ impl Planner<'_> {
                 entries: at(entries, size_of::<Entries>()),
                 is_counting: storing.is_none(),
             };
-            // By descriptors, what counts may write all scratch memory.
+            // Under the descriptor plan, the counting run may write all scratch memory.
             if storing.is_none() && number > 0 && self.limits.by_descriptors {
                 self.push_barrier(Barrier::BeforeCounting, Touched::Unknown);
             }
@@ -174,8 +175,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Lists draws that the CPU knows, in groups with the same state and the same queries. Returns the blocks of what
-    /// entries emit, and of where those of each group are.
+    /// Lists draws whose counts the CPU knows, in groups with the same state and the same queries. Returns the block of
+    /// the entries' counts, and the block with the addresses of each group's entries.
     ///
     /// # Errors
     /// [`RuntimeError::TooManyPrimitives`], [`RuntimeError::DispatchTooLarge`].
@@ -185,7 +186,7 @@ impl Planner<'_> {
         for draw in &self.collected.draws {
             let placed = assembled_draw(draw)?;
             let count = u64::from(placed.item_count) * u64::from(placed.instance_count);
-            // A list has no draws without workgroups.
+            // Draws without workgroups are not listed.
             if count > 0 {
                 primitives += count;
                 self.plan.placed.push(placed);
@@ -196,7 +197,7 @@ impl Planner<'_> {
         let length = u32::try_from(length).unwrap_or(u32::MAX);
         let (mut first, mut listed) = (0, Vec::new());
         while let Some(head) = draws.get(first).copied() {
-            // A list has no elements that are far apart.
+            // Draws whose attributes reach far are not listed.
             let joins = |draw: &&&CollectedDraw| {
                 is_of_group(head, draw) && !head.reaches_far() && !draw.reaches_far()
             };
@@ -204,7 +205,7 @@ impl Planner<'_> {
             let range = first..first + 1 + others.count();
             first = range.end;
             let traits = self.collected.traits_of(head);
-            let source = if range.len() > 1 { Source::Listed } else { Source::Placed };
+            let source = if range.len() > 1 { Source::Listed } else { Source::General };
             let size = traits.workgroup_size(&Key::of(source));
             let mut workgroups = 0;
             for draw in &mut self.plan.placed[range.clone()] {
@@ -246,7 +247,7 @@ impl Planner<'_> {
         Ok([counts, self.plan.upload(Upload::Entries { counts }, size)])
     }
 
-    /// Plans a setup kernel that finds out what is drawn, and divides it into entries. Returns the same blocks as
+    /// Plans a setup kernel that counts the draws and divides them into entries. Returns the same blocks as
     /// [`list_entries`](Self::list_entries).
     ///
     /// # Errors
@@ -266,7 +267,8 @@ impl Planner<'_> {
         let groups = self.plan.groups.len();
         let largest = self.plan.groups.iter().map(|group| group.workgroup_size).max();
         let largest = u64::from(largest.unwrap_or(1));
-        // Beside the shared entries each draw may have one more and fills up a workgroup, and each group a block.
+        // In addition to the shared entries, each draw may have one more and fills up a workgroup, and each group fills
+        // up a block.
         let blocks =
             (most_of(draws) + all * largest) / u64::from(ENTRIES_PER_BLOCK) + groups as u64;
         self.plan.entry_blocks = blocks as u32;
@@ -321,12 +323,12 @@ impl Planner<'_> {
     }
 }
 
-/// The entries of some blocks.
+/// The number of entries in some blocks.
 const fn entries_of(blocks: u64) -> u64 {
     blocks * ENTRIES_PER_BLOCK as u64
 }
 
-/// The most items of a draw, with all its instances.
+/// The largest number of items of a draw, over all its instances.
 fn most_items(draw: &CollectedDraw) -> u64 {
     let input = &draw.input;
     let items = match (input.kind, draw.is_restarted()) {
@@ -342,7 +344,7 @@ pub(super) fn is_of_group(first: &CollectedDraw, draw: &CollectedDraw) -> bool {
     first.state == draw.state && Queries::of(&first.input) == Queries::of(&draw.input)
 }
 
-/// A draw as a geometry shader takes it: its items are primitives.
+/// A draw for a geometry shader: its items are primitives.
 ///
 /// # Errors
 /// [`RuntimeError::TooManyPrimitives`].

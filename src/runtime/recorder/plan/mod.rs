@@ -1,39 +1,40 @@
-//! The second of three phases: what was [collected](super::collect) becomes a [`Plan`], a value without Vulkan
-//! handles. It says what is recorded and the memory that this takes, before memory is taken and before anything is
-//! recorded. (Whoever [plays](super::play) it adds the tables of push constants and attributes, and barriers where
-//! descriptors cover more bytes than are accessed.) The entry point is [`Plan::make`].
+//! The second of three phases: makes a [`Plan`] of what was [collected](super::collect). The plan is a value without
+//! Vulkan handles. It contains the steps to record and the memory that they take, before memory is taken and before
+//! anything is recorded. (When [playing](super::play), the tables of push constants and attributes are added, and
+//! barriers if descriptors cover more bytes than are accessed.) The entry point is [`Plan::make`].
 //!
-//! # Which way
-//! A draw is *known* if the CPU knows its counts: it is not indirect, has no byte count, no predicate, and no
-//! primitive restart. The position is known unless the capture began with counters, or an earlier recording of it
-//! left the position to the GPU. All draws of a recording go the same way, the first one whose condition holds:
+//! # The choice of steps
+//! A draw is *known* if the CPU knows its counts: it is not indirect, and has no byte count, no predicate, and no
+//! primitive restart. The position is *known* unless the capture began with counters, or the GPU wrote the position in
+//! an earlier recording of the capture. All draws of a recording are planned in the same way, by the first row whose
+//! condition is true:
 //!
 //! | file | condition | steps |
 //! |---|---|---|
 //! | fused.rs | one known draw of at most [8 workgroups](fused::MOST_WORKGROUPS), with a counter or a query to write, or at a position that is not known | barrier; one capture, which writes counters and queries itself |
-//! | direct.rs | position and draws are known, also those of geometry shaders that always emit as much | barrier, which is recorded where captures are played in order; captures; with counters or queries: barrier; finish kernel, which writes them |
-//! | resumed.rs | known draws at a position that is not known, with the same queries and vertices per primitive, that would all fit into empty buffers; not by descriptors | barrier; resume kernel, which writes counters and queries; barrier; captures |
-//! | geometry.rs | other draws of geometry shaders | as setup.rs unless the draws are known; barrier; captures that count; barrier; sums kernel; barrier; place kernel, which writes counters and queries; barrier; captures that store |
+//! | direct.rs | position and draws are known, including those of geometry shaders that always emit the same number of primitives | barrier, which is recorded only if captures are played in order; captures; with counters or queries: barrier; finish kernel, which writes them |
+//! | resumed.rs | known draws at a position that is not known, with the same queries and vertices per primitive, that would all fit into empty buffers; not under the descriptor plan | barrier; resume kernel, which writes counters and queries; barrier; captures |
+//! | geometry.rs | other draws of geometry shaders | as setup.rs unless the draws are known; barrier; counting run; barrier; sums kernel; barrier; place kernel, which writes counters and queries; barrier; storing run |
 //! | setup.rs | otherwise | barrier; setup kernel, which writes counters and queries; barrier; captures |
 //!
-//! Primitive restart always goes by setup.rs: between the first barrier and the setup kernel stand the restart kernel,
-//! with a range of more than 8,192 indices a barrier and a scan, and one more barrier. The capture of a single direct
-//! draw with restart and without a predicate, whose position is known, needs only these kernels
-//! ([`Draws::Restarted`]), so by addresses there is no barrier between the setup kernel and it. The setup kernel then
-//! writes counters, queries and the position after the draw.
+//! Draws with primitive restart are always planned by setup.rs. Between the first barrier and the setup kernel there
+//! are: the restart kernel; with a range of more than 8,192 indices a barrier and a scan; and one more barrier. The
+//! capture of a single direct draw with restart and without a predicate, whose position is known, depends only on these
+//! kernels ([`Draws::Restarted`]), so with device addresses there is no barrier between the setup kernel and this
+//! capture. The setup kernel then writes counters, queries and the position after the draw.
 //!
-//! The ends of queries follow, as a finish kernel of their own: barrier; finish kernel; barrier. By descriptors, at a
-//! position that an earlier recording left, the positions are moved before everything.
+//! Then the queries end, in a finish kernel of their own: barrier; finish kernel; barrier. Under the descriptor plan,
+//! if an earlier recording wrote the position, it is copied before everything else.
 //!
-//! # Which dispatches
-//! A draw needs one invocation for each vertex or index that it draws (of a strip, too, however many copies of it are
-//! captured), and two for each of a fan.
+//! # The choice of dispatches
+//! A draw needs one invocation for each vertex or index (also in a strip, which captures several copies of it), and two
+//! in a fan.
 //!
-//! * The CPU places draws (direct.rs, resumed.rs): consecutive ones with one [`State`](super::collect::State) share a
-//!   dispatch if each needs at most [`SMALL`] workgroups. Any other has a dispatch of its own. Draws that write
-//!   nothing, for their count or for want of room, are left out.
-//! * The setup kernel places draws: consecutive ones with one state share a dispatch, whatever their size, unless they
-//!   differ in primitive restart or in the variant of their [`Size`].
+//! * If the CPU places draws (direct.rs, resumed.rs), consecutive draws with one [`State`](super::collect::State) share
+//!   a dispatch if each needs at most [`SMALL`] workgroups. Any other draw has its own dispatch. Draws that write
+//!   nothing, because they are empty or no room is left, are omitted.
+//! * If the setup kernel places draws, consecutive draws with one state share a dispatch, whatever their size, unless
+//!   they differ in primitive restart or in the variant of their [`Size`].
 
 #![forbid(unsafe_code)]
 
@@ -71,30 +72,30 @@ use crate::runtime::{Barrier, RuntimeError};
 use crate::sysval::setup::{Finish, Operation};
 use crate::sysval::{Address, DrawSysvals};
 
-/// Bytes of the positions that one recording leaves for the next one.
+/// The size in bytes of the positions that one recording writes for the next one.
 pub(super) const POSITIONS_SIZE: u64 = size_of::<[u32; MAX_XFB_BUFFERS]>() as u64;
 
-/// Everything that is recorded of what was collected. Addresses are those of [`Collected`], which must be
-/// [resolved](super::collect::resolve). Its memory is kept for the next plan.
+/// All steps that are recorded for a [`Collected`], and their memory. Addresses are those of [`Collected`], which must
+/// be [resolved](super::collect::resolve). The memory of this value is kept for the next plan.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
-    /// What is recorded, in order.
+    /// The steps, in order.
     pub(super) steps: Vec<Step>,
     /// The memory that the steps read and write, in the order in which it is taken from the arena.
     pub(super) blocks: Vec<Block>,
     /// The draws that the CPU placed.
     pub(super) placed: Vec<DrawSysvals>,
-    /// What the finish kernel does: first for counters and queries whose values the CPU knows, then the ends
-    /// of queries.
+    /// The operations of the finish kernel: first those that write counters and queries whose values the CPU knows,
+    /// then the ends of queries.
     pub(super) operations: Vec<Operation>,
-    /// The draws of each dispatch that the setup kernel places draws for.
+    /// The draws of each dispatch whose draws the setup kernel places.
     pub(super) groups: Vec<Group>,
     /// The draws of each dispatch of geometry shaders.
     pub(super) entry_groups: Vec<EntryGroup>,
-    /// The number of blocks that their entries have room for.
+    /// The number of blocks for their entries.
     pub(super) entry_blocks: u32,
     pub(super) restarts: RestartTables,
-    /// Where the next capture begins.
+    /// The position of the next capture.
     pub(super) after: Position,
     /// The result of the capture, if the CPU knows it.
     pub(super) captured: Option<Captured>,
@@ -102,27 +103,27 @@ pub(super) struct Plan {
     dispatches: Vec<Dispatch>,
 }
 
-/// What plans depend on, beside what was collected.
+/// The properties of a device that a plan depends on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
-    /// The most workgroups of a dispatch along one axis.
+    /// The largest number of workgroups of a dispatch along one axis.
     pub(super) workgroups_per_axis: u32,
-    /// The most workgroups of a draw that shares a dispatch with others: [`SMALL`], but in tests.
+    /// The largest number of workgroups of a draw that shares a dispatch with others: [`SMALL`], except in tests.
     pub(super) shared_workgroups: u32,
-    /// The entries that all draws of a plan share, a power of two: [`MAX_ENTRIES`], but in tests.
+    /// The number of entries that all draws of a plan share, a power of two: [`MAX_ENTRIES`], except in tests.
     pub(super) entries: u64,
-    /// Whether shaders reach buffers by descriptors, and not by addresses.
+    /// Whether shaders access buffers by descriptors instead of addresses.
     pub(super) by_descriptors: bool,
     /// Whether dispatches may be indirect.
     pub(super) indirect_dispatch: bool,
     /// Whether pipelines for one draw test the alignment of accesses.
     pub(super) tests_alignment: bool,
-    /// Whether the barrier before the ends of queries is left out. They then precede what they count, so that a
-    /// test notices.
+    /// For a test of the barrier: whether the barrier before the ends of queries is omitted. Queries then end before
+    /// what they count.
     pub(super) ends_first: bool,
 }
 
-/// Makes a plan.
+/// Makes a plan from collected draws.
 struct Planner<'a> {
     limits: &'a Limits,
     collected: &'a Collected,
@@ -132,8 +133,8 @@ struct Planner<'a> {
 }
 
 impl Plan {
-    /// Plans what is recorded of `collected`. `counters` are those to end with. A plan that is not fused is
-    /// made where `may_fuse` is false.
+    /// Plans the recording of `collected`. `counters` are the counters to end with. The plan is not a fused one if
+    /// `may_fuse` is false.
     ///
     /// # Errors
     /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::DescriptorSetUnknown`],
@@ -151,7 +152,7 @@ impl Plan {
         planner.plan_ends()
     }
 
-    /// Forgets everything. The memory is kept.
+    /// Removes everything. The memory is kept.
     fn clear(&mut self) {
         self.steps.clear();
         self.blocks.clear();
@@ -163,7 +164,7 @@ impl Plan {
         self.restarts.clear();
     }
 
-    /// Forgets the placed draws and their dispatches.
+    /// Removes the placed draws and their dispatches.
     fn forget_placed(&mut self) {
         self.placed.clear();
         self.dispatches.clear();
@@ -188,7 +189,7 @@ impl Plan {
         self.blocks.iter().map(of).fold((0, 0), |(a, b), (c, d)| (a + c, b + d))
     }
 
-    /// The bytes of scratch memory that every recording into a command buffer may take again.
+    /// The bytes of scratch memory that later recordings into the same command buffer may share.
     pub(super) fn reused_memory(&self) -> u64 {
         let is_reused = |block: &&Block| block.contents == Contents::Scratch(Scratch::EntryCounts);
         self.blocks.iter().find(is_reused).map_or(0, |block| block.size)
@@ -277,8 +278,8 @@ impl Planner<'_> {
         Ok(Some(Step::Kernel { kernel: Kernel::Finish, parameters, workgroups }))
     }
 
-    /// Blocks for the positions after the draws, and for those of an earlier recording where descriptors may
-    /// not reach them.
+    /// Adds a block for the positions after the draws, and one for those of an earlier recording if descriptors may not
+    /// cover them.
     fn positions(&mut self) {
         self.plan.scratch(Scratch::Positions, POSITIONS_SIZE);
         if self.limits.by_descriptors && self.collected.position == Position::Earlier {
@@ -288,8 +289,8 @@ impl Planner<'_> {
         (self.plan.after, self.plan.captured) = (Position::Earlier, None);
     }
 
-    /// Kernels disturb the descriptor sets of the application where they have some themselves: checks that the
-    /// recorder bound every set that draws read.
+    /// Kernels disturb the application's descriptor sets if they have sets themselves. Checks that the recorder bound
+    /// every set that draws read.
     ///
     /// # Errors
     /// [`RuntimeError::DescriptorSetUnknown`].

@@ -1,5 +1,4 @@
-//! Places draws whose counts and positions the CPU knows: computes what `shaders/setup.wgsl` computes on the
-//! GPU.
+//! Places draws whose counts and positions the CPU knows, as `shaders/setup.wgsl` does on the GPU.
 
 use super::super::Captured;
 use super::super::collect::{CollectedDraw, Position, Target, Traits, invocations_per_item};
@@ -12,26 +11,25 @@ use crate::sysval::setup::{Input, Operation, operation};
 use crate::sysval::{Address, DrawSysvals, flags, offset, reciprocal, split};
 use crate::topology::{PrimitiveTopology, XfbTopology};
 
-/// [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups), by default:
-/// draws of at most this many workgroups share a dispatch, counted in the workgroups that it has. A
-/// larger draw has a dispatch of its own: its invocations read the draw from push constants, not from
-/// memory. What a small draw would gain from staging does not make up for the time that its code takes
-/// to compile.
+/// The default of [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups). Draws with at
+/// most this many workgroups, of the size that the shared dispatch has, share a dispatch. A larger draw has its own
+/// dispatch: its invocations read the draw from push constants instead of memory. A small draw would gain less from
+/// staging than the longer code takes to compile.
 pub(in crate::runtime) const SMALL: u32 = 64;
 
 /// The number of a draw in a list.
 pub(in super::super) type ListedNumber = u16;
 
-/// The bytes of a list for each workgroup of a draw.
+/// The bytes that a list has for each workgroup of a draw.
 pub(in crate::runtime) const LISTED_BYTES: u64 = size_of::<ListedNumber>() as u64;
 
-/// The most draws that are listed.
+/// The largest number of draws in a list.
 pub(super) const MAX_LISTED_DRAWS: usize = 1 << ListedNumber::BITS;
 
-/// The most workgroups of a shared dispatch, if two axes allow that many.
+/// The largest number of workgroups of a shared dispatch, if two axes allow that many.
 const SHARED: u32 = 1 << 20;
 
-/// One dispatch that captures.
+/// One dispatch of a capture.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Dispatch {
     /// The first draw and the number of draws, among the placed draws.
@@ -40,17 +38,17 @@ pub(super) struct Dispatch {
     /// The number of the state of the draws.
     pub(super) state: usize,
     pub(super) workgroups: u32,
-    /// What the pipeline of the first draw is compiled for, if it has the dispatch alone.
+    /// The key of the first draw's pipeline, if that draw has its own dispatch.
     own: Key,
-    /// The topology of the draws, if all are decomposed alike.
+    /// The topology of the draws, if all have the same decomposition.
     topology: Option<XfbTopology>,
-    /// The workgroups of the draws in a dispatch that they share, or `None` if the first one shares
-    /// none.
+    /// The number of workgroups of the draws in a shared dispatch, or `None` if the first draw needs its own
+    /// dispatch.
     shared: Option<u32>,
 }
 
 impl Dispatch {
-    /// What the pipeline is compiled for. `small` is
+    /// The key of the pipeline. `small` is
     /// [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups).
     pub(super) fn key(&self, small: u32) -> Key {
         match (self.count, self.own.source) {
@@ -59,15 +57,15 @@ impl Dispatch {
         }
     }
 
-    /// The same if only the GPU knows where the draws are captured.
+    /// The key of the pipeline if only the GPU knows where the draws are captured.
     pub(super) fn key_by_kernel(&self, small: u32) -> Key {
-        let source = if self.count > 1 { Source::Listed } else { Source::Placed };
+        let source = if self.count > 1 { Source::Listed } else { Source::General };
         let topology = shared_topology(self.topology, self.workgroups.into(), small);
         Key { topology, ..Key::of(source) }
     }
 }
 
-/// The topology of a dispatch that another draw joins: `None` if that is decomposed differently.
+/// The topology of a dispatch after another draw joins it: `None` if that draw has another decomposition.
 pub(super) fn joined_topology(
     topology: Option<XfbTopology>,
     joining: PrimitiveTopology,
@@ -75,9 +73,8 @@ pub(super) fn joined_topology(
     topology.filter(|topology| *topology == joining.xfb_topology())
 }
 
-/// The topology that the pipeline is compiled for of a dispatch that several draws may share, which has `most`
-/// workgroups at most. For little work, a pipeline for each topology would not make up for the time that it
-/// takes to compile. `small` is
+/// The topology for which the pipeline of a shared dispatch is compiled; the dispatch has at most `most` workgroups.
+/// For small dispatches, a pipeline per topology would cost more time to compile than it saves. `small` is
 /// [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups).
 pub(super) fn shared_topology(
     topology: Option<XfbTopology>,
@@ -87,8 +84,7 @@ pub(super) fn shared_topology(
     topology.filter(|_| most > small.into())
 }
 
-/// Values that the CPU counted for a query and that were not added to the query yet. They wrap like
-/// the sums of the GPU.
+/// Values that the CPU counted for a query, but has not added to the query yet. They wrap like the sums on the GPU.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tally {
     slot: Address,
@@ -102,7 +98,7 @@ impl Tally {
     }
 }
 
-/// The position of the next draw.
+/// The position of the next draw, and the counts of the draws before it.
 pub(super) struct Cursor {
     record: u32,
     captured: Option<Captured>,
@@ -111,22 +107,22 @@ pub(super) struct Cursor {
 }
 
 impl Cursor {
-    /// The position of record 0, where all draws have these queries.
+    /// Begins at record 0, for draws that all have these queries.
     pub(super) fn for_queries(queries: &Queries) -> Self {
         let tally = |slot| Tally { slot, values: [0; 2] };
         let (stream, generated) = (tally(queries.stream), tally(queries.generated));
         Self { record: 0, captured: None, stream, generated }
     }
 
-    /// The primitives that were written, and those that were needed.
+    /// The numbers of primitives written and primitives needed.
     pub(super) const fn counted(&self) -> [u64; 2] {
         self.stream.values
     }
 }
 
 impl Planner<'_> {
-    /// Places the draws, of which the first one begins with record number `record`, and finds what is to be
-    /// written to counters and queries.
+    /// Places the draws, the first one at record number `record`, and adds the operations that write counters and
+    /// queries.
     pub(super) fn place_draws(&mut self, record: u32) -> Result<(), RuntimeError> {
         let mut cursor = Cursor {
             record,
@@ -149,15 +145,15 @@ impl Planner<'_> {
         collected.draws.iter().try_for_each(|draw| self.place_draw(draw, cursor))
     }
 
-    /// Computes what the setup kernel would compute, and adds the draw to a dispatch.
+    /// Computes what the setup kernel would compute for a draw, and adds the draw to a dispatch.
     fn place_draw(
         &mut self,
         draw: &CollectedDraw,
         cursor: &mut Cursor,
     ) -> Result<(), RuntimeError> {
         let Input { stream_query, generated_query, .. } = draw.input;
-        // Each query separately. The operations of one kernel dispatch are not ordered, so there is
-        // one operation per query, with the whole sum.
+        // Each query separately. The operations of one dispatch are not ordered, so there is one operation per
+        // query, with the total sum.
         for (tally, slot) in
             [(&mut cursor.stream, stream_query), (&mut cursor.generated, generated_query)]
         {
@@ -197,7 +193,7 @@ impl Planner<'_> {
         let [columns, rows] = dispatch_size(invocations(per_item, &counts), size, per_axis)?;
         let mut placed = draw_sysvals(&draw.input, per_item, &counts, cursor.record);
         if traits.geometry.is_some() {
-            // The items of an entry.
+            // The number of items per entry.
             placed.output_count = 1;
         }
         let shared = self.shared_workgroups(draw, &traits, &placed);
@@ -216,7 +212,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// The workgroups of a draw in a dispatch that it shares, or `None` if it shares none.
+    /// The number of workgroups of a draw in a shared dispatch, or `None` if it needs its own dispatch.
     fn shared_workgroups(
         &self,
         draw: &CollectedDraw,
@@ -229,7 +225,7 @@ impl Planner<'_> {
         (!draw.reaches_far() && is_small).then_some(workgroups)
     }
 
-    /// Adds a draw to the last dispatch, or begins with its own.
+    /// Adds a draw to the last dispatch, or to its own dispatch, `own`.
     fn place(&mut self, mut placed: DrawSysvals, draw: &CollectedDraw, own: Dispatch) {
         let per_axis = self.limits.workgroups_per_axis;
         let most = SHARED.min(per_axis.saturating_mul(per_axis));
@@ -288,8 +284,8 @@ impl Planner<'_> {
         }
     }
 
-    /// The number of workgroups of a dispatch. A fan without checks has fewer than others: three invocations for
-    /// two items.
+    /// The number of workgroups of a dispatch. An unchecked fan has fewer than other fans: three invocations for two
+    /// items.
     pub(super) fn workgroups_of(&self, dispatch: &Dispatch) -> u32 {
         let Dispatch { first, count, state, workgroups, own, topology, .. } = *dispatch;
         let is_unchecked = count == 1 && own.source == Source::Pushed && !own.checked;
@@ -303,7 +299,7 @@ impl Planner<'_> {
         }
     }
 
-    /// What the pipeline for a draw with a dispatch of its own is compiled for.
+    /// The key of the pipeline for a draw with its own dispatch.
     fn key_of(
         &self,
         draw: &CollectedDraw,
@@ -328,8 +324,8 @@ impl Planner<'_> {
             || instance_count != 1
             || end > traits.vertices.into()
             || first_instance >= traits.instances;
-        // For little work, a pipeline for each topology would not make up for the time that it takes
-        // to compile, unless it compiles fast.
+        // For small dispatches, a pipeline per topology would cost more time to compile than it saves, unless it
+        // compiles fast.
         if checked && shared.is_some() && traits.fixed_topology.is_none() {
             return Key::ANY;
         }
@@ -337,8 +333,8 @@ impl Planner<'_> {
         Key { indexed, checked, topology, ..Key::of(Source::Pushed) }
     }
 
-    /// Whether a pipeline for one draw takes this one: elements of attributes begin within 4 GiB, and
-    /// either all accesses are aligned to their size, or the pipeline tests that.
+    /// Whether a pipeline for one draw supports this draw: elements of attributes begin within 4 GiB, and either all
+    /// accesses are aligned to their size, or the pipeline tests the alignment.
     pub(super) fn is_single(&self, draw: &CollectedDraw, traits: &Traits) -> bool {
         !draw.reaches_far() && (self.limits.tests_alignment || self.is_aligned(traits))
     }
@@ -374,8 +370,7 @@ fn draw_sysvals(
     }
 }
 
-/// Converts a direct input to a draw that is not clamped yet: it has the number of vertices or
-/// indices as `item_count`.
+/// Converts a direct input to a draw that is not clamped yet: its `item_count` is the number of vertices or indices.
 pub(super) fn unclamped_draw(input: &Input) -> DrawSysvals {
     let size = input.flags & flags::INDEX_SIZE;
     let skipped = input.first.min(input.index_limit);
@@ -398,8 +393,8 @@ pub(super) fn unclamped_draw(input: &Input) -> DrawSysvals {
     }
 }
 
-/// The workgroups that a list of several draws says the draw of: all that are dispatched. Those behind the last draw
-/// belong to it.
+/// The number of workgroups for which a list names the draw: all workgroups that are dispatched. Surplus workgroups
+/// belong to the last draw.
 pub(super) fn listed_workgroups(
     draws: usize,
     workgroups: u32,

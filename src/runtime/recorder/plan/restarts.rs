@@ -14,13 +14,13 @@ pub(in super::super) struct RestartTables {
     tables: Vec<RestartTable>,
     /// The number of the table of each draw with restarts, in the order of the draws.
     numbers: Vec<usize>,
-    /// The numbers of the tables that indirect draws share.
+    /// The number of each table that indirect draws share.
     shared: HashMap<RestartRange, usize>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct RestartTable {
-    /// The indices that it is for.
+    /// The range of indices.
     range: RestartRange,
     block: BlockId,
 }
@@ -38,8 +38,8 @@ impl RestartTables {
         self.tables.get(*number).map(|table| table.block)
     }
 
-    /// The ranges that tables are made for, each with the block of its table. Those of several workgroups, which
-    /// the scan goes over, come first.
+    /// The ranges for which tables are computed, each with the block of its table. Ranges of several workgroups,
+    /// which need the scan, come first.
     pub(in super::super) fn ranges(&self) -> impl Iterator<Item = (RestartRange, BlockId)> {
         let of = |is_scanned| {
             let tables = self.tables.iter();
@@ -59,7 +59,8 @@ impl RestartTables {
         self.tables.len()
     }
 
-    /// Workgroups of the restart kernel, and of the scan after it: one for each range of several.
+    /// The number of workgroups of the restart kernel, and of the scan after it, which has one for each range of
+    /// several workgroups.
     pub(super) fn workgroups(&self) -> [u64; 2] {
         let workgroups = || self.tables.iter().map(|table| workgroups_of(&table.range));
         [workgroups().sum(), workgroups().filter(|count| *count > 1).count() as u64]
@@ -67,8 +68,8 @@ impl RestartTables {
 }
 
 impl Planner<'_> {
-    /// Plans a table for each range of indices with restarts. Returns the parameters of the kernels that make
-    /// them; `None` without restarts.
+    /// Plans a table for each range of indices with restarts. Returns the parameters of the restart kernels;
+    /// `None` without primitive restart.
     pub(super) fn plan_restarts(&mut self) -> Option<BlockId> {
         let Plan { blocks, restarts, .. } = &mut *self.plan;
         let RestartTables { tables, numbers, shared } = restarts;
@@ -100,9 +101,8 @@ impl Planner<'_> {
     }
 }
 
-/// The range of a draw's table, without an address. That of an indirect draw consists of all bound
-/// indices, because only the GPU knows which of them it uses. `restarts_of` in shaders/restart.wgsl
-/// relies on that.
+/// The range of a draw's table, without an address. For an indirect draw it consists of all bound indices,
+/// because only the GPU knows which of them are used. `restarts_of` in shaders/restart.wgsl relies on that.
 fn range_of(input: &Input) -> RestartRange {
     let (first, limit) = match input.kind {
         kind::INDIRECT => (0, input.index_limit),
@@ -114,7 +114,7 @@ fn range_of(input: &Input) -> RestartRange {
     RestartRange {
         index_address: input.index_address,
         table: Address::default(),
-        // Without an index in the range, its address is that of other memory.
+        // If the range is empty, its address is that of other, readable memory.
         first: if limit == 0 { 0 } else { first },
         limit,
         topology: input.topology,

@@ -1,5 +1,5 @@
-//! Plans captures that resume where only the GPU knows, of draws whose counts the CPU knows: a small
-//! kernel finds out how many records fit, and then all draws are captured.
+//! Plans captures of known draws at a position that only the GPU knows: a small kernel computes how
+//! many records fit, and then all draws are captured.
 //!
 //! ```text
 //! barrier; resume, one workgroup;
@@ -17,7 +17,7 @@ use crate::runtime::{Barrier, RuntimeError};
 use crate::sysval::Batch;
 use crate::sysval::setup::Resume;
 
-/// What all draws have in common.
+/// The properties that all draws must have in common.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Resumable {
     vertices: u32,
@@ -26,9 +26,9 @@ pub(super) struct Resumable {
 }
 
 impl Planner<'_> {
-    /// Places the draws one after the other, and returns what they have in common, or `None` if that
-    /// is not enough: they must have the same queries and the same number of vertices per primitive,
-    /// and all must fit into empty buffers, so that they are clamped by one number.
+    /// Places the draws one after the other, and returns their common properties. Returns `None`
+    /// unless they have the same queries and the same number of vertices per primitive, and all fit
+    /// into empty buffers. Then a single limit of records clamps them all.
     pub(super) fn resumable(&mut self) -> Result<Option<Resumable>, RuntimeError> {
         let Some(first) = self.collected.draws.first() else { return Ok(None) };
         let queries = Queries::of(&first.input);
@@ -38,7 +38,8 @@ impl Planner<'_> {
                 && draw.topology.vertices_per_primitive() == vertices
                 && Queries::of(&draw.input) == queries
         };
-        // Captures by descriptors read either what the CPU or what kernels wrote.
+        // Under the descriptor plan a capture reads draws either from upload memory or from scratch
+        // memory, not from both.
         if self.limits.by_descriptors
             || !self.collected.has_targets()
             || !self.collected.draws.iter().all(is_like_first)

@@ -8,8 +8,8 @@
 //! barrier; captures
 //! ```
 //!
-//! A single direct draw with primitive restart, whose place the CPU knows, is captured beside the setup,
-//! without a barrier between them (with device addresses): it needs nothing but the restarts.
+//! A single direct draw with primitive restart, whose position the CPU knows, is captured beside the setup
+//! kernel, without a barrier between them (with device addresses): it depends only on the restarts.
 
 use super::super::collect::{Collected, CollectedDraw, Position, invocations_per_item};
 use super::place::{joined_topology, shared_topology, unclamped_draw};
@@ -35,26 +35,26 @@ pub(in super::super) struct Group {
     state: usize,
     /// Whether primitive restart is enabled for the draws.
     is_restarted: bool,
-    /// Of draws of geometry shaders, which share them.
+    /// For geometry shaders: the queries that all draws of the group have.
     queries: Option<Queries>,
-    /// The topology of the draws, if all are decomposed alike.
+    /// The topology of the draws, if all have the same decomposition.
     topology: Option<XfbTopology>,
-    /// The most workgroups needed, unless the draws are of geometry shaders.
+    /// The largest number of workgroups that may be needed, unless the draws have geometry shaders.
     most: u64,
-    /// Whether its dispatch is indirect. Otherwise it is as large as may be needed.
+    /// Whether the dispatch is indirect. Otherwise it is as large as may be needed.
     is_indirect: bool,
 }
 
 impl Group {
-    /// What the pipeline is compiled for. `is_known` is whether its only draw needs nothing from the setup;
+    /// The key of the pipeline. `is_known` says whether the only draw does not depend on the setup kernel;
     /// `small` is [`Context::max_shared_workgroups`](crate::runtime::Context::max_shared_workgroups).
     pub(super) fn key(&self, is_known: bool, small: u32) -> Key {
-        let source = if is_known { Source::Pushed } else { Source::Placed };
+        let source = if is_known { Source::Pushed } else { Source::General };
         let topology = shared_topology(self.topology, self.most, small);
         Key { restart: self.is_restarted, topology, ..Key::of(source) }
     }
 
-    /// Whether a draw can be captured by the same pipeline with the same state.
+    /// Whether a draw can join the group: whether it needs the same pipeline and the same state.
     fn takes(&self, draw: &CollectedDraw) -> bool {
         self.state == draw.state
             && self.is_restarted == draw.is_restarted()
@@ -67,7 +67,7 @@ impl Group {
     }
 }
 
-/// A draw with primitive restart of which the CPU knows everything but the restarts.
+/// A draw with primitive restart of which the CPU knows everything except the restarts.
 #[derive(Debug, Clone, Copy)]
 struct KnownDraw {
     draw: DrawSysvals,
@@ -75,7 +75,7 @@ struct KnownDraw {
 }
 
 impl Planner<'_> {
-    /// Plans a setup and captures of the draws that it places.
+    /// Plans a setup kernel, and captures of the draws that it places.
     ///
     /// # Errors
     /// [`RuntimeError::DispatchTooLarge`].
@@ -120,8 +120,8 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Plans a setup kernel that finds out what is drawn with geometry shaders, without placing it. Returns the
-    /// block of the batches, one for each group of draws.
+    /// Plans a setup kernel that counts draws of geometry shaders without placing them. Returns the block of
+    /// the batches, one for each group of draws.
     ///
     /// # Errors
     /// [`RuntimeError::DispatchTooLarge`].
@@ -134,8 +134,8 @@ impl Planner<'_> {
         Ok(batches)
     }
 
-    /// Adds a setup kernel, and before it the kernels that find restarts. `is_known` is whether the captures
-    /// behind it need nothing that it writes.
+    /// Adds a setup kernel, and before it the kernels that find restarts. `is_known` says whether the captures
+    /// after it do not depend on it.
     ///
     /// # Errors
     /// [`RuntimeError::DispatchTooLarge`].
@@ -165,7 +165,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// A block for the parameters of the setup kernel, and those for what it reads and writes.
+    /// A block for the parameters of the setup kernel, and blocks for its inputs and outputs.
     fn setup_parameters(
         &mut self,
         batches: BlockId,
@@ -174,7 +174,7 @@ impl Planner<'_> {
     ) -> BlockId {
         let Collected { draws: inputs, .. } = self.collected;
         let has_several = inputs.iter().any(|draw| draw.count() > 1);
-        // What geometry shaders emit is counted later.
+        // The primitives that geometry shaders emit are counted later.
         let has_queries =
             assembly.is_none() && inputs.iter().any(|draw| !Queries::of(&draw.input).is_none());
         let draw_stride = match has_restarts {
@@ -205,8 +205,8 @@ impl Planner<'_> {
         plan.upload(setup, size_of::<Setup>())
     }
 
-    /// Groups consecutive draws that have the same state, the same pipeline and the same kind of
-    /// dispatch, direct or indirect.
+    /// Groups consecutive draws that have the same state, the same pipeline and the same kind of dispatch,
+    /// direct or indirect.
     pub(super) fn make_groups(&mut self) {
         let per_axis = u64::from(self.limits.workgroups_per_axis);
         let groups = &mut self.plan.groups;
@@ -240,8 +240,8 @@ impl Planner<'_> {
         }
     }
 
-    /// The most draws that the setup kernel can write. `has_several` is whether an indirect draw may consist of
-    /// several draws.
+    /// The largest number of draws that the setup kernel can write. `has_several` says whether an indirect
+    /// command may have several draws.
     fn most_placed_draws(&self, has_several: bool) -> u64 {
         let draws = &self.collected.draws;
         if !has_several {
@@ -252,8 +252,8 @@ impl Planner<'_> {
         most_placed(all, self.plan.groups.len() as u64, buffers)
     }
 
-    /// The only draw, if it has primitive restart and the CPU knows everything else that its capture
-    /// needs: where it begins, and how much fits.
+    /// The only draw, if it has primitive restart and the CPU knows everything else that its capture needs: its
+    /// position, and how much fits.
     fn known_restarted_draw(&self) -> Option<KnownDraw> {
         let Collected { draws, position: at @ Position::Known(record), .. } = self.collected else {
             return None;
@@ -263,14 +263,15 @@ impl Planner<'_> {
         let Input { kind, count, instance_count, predicate, .. } = draw.input;
         let unclamped = unclamped_draw(&draw.input);
         let invocations = count.checked_mul(invocations_per_item(draw.topology))?;
-        // By descriptors both reach the whole scratch memory, which the setup writes to.
+        // Under the descriptor plan the draw's capture accesses the whole scratch memory, which the setup
+        // kernel writes.
         if self.limits.by_descriptors
             || !draw.is_restarted()
             || !self.is_single(&draw, &traits)
             || kind != kind::DIRECT
             || predicate != Address::default()
             || instance_count != 1
-            // It would have one workgroup all the same, which would run the shader.
+            // An empty draw would still have one workgroup, which would run the shader.
             || count == 0
             || count > unclamped.index_limit
         {
@@ -299,14 +300,14 @@ impl Planner<'_> {
 /// An upper bound for the number of draws that the setup kernel keeps: the draws that write
 /// something (at most as many as records fit), and the first draw of each group.
 fn most_placed(draws: u64, groups: u64, buffers: impl Iterator<Item = BoundBuffer>) -> u64 {
-    // The same as room_at in shaders/setup.wgsl, for any initial position.
+    // Like room_at in shaders/placing.wgsl, for any initial position.
     let captured = buffers.filter(|buffer| buffer.stride != 0);
     let room = captured.map(|buffer| buffer.size / u64::from(buffer.stride)).min();
     draws.min(room.unwrap_or(0).saturating_add(groups))
 }
 
-/// The most workgroups of a dispatch that several draws can share: limited by two axes, and by 2^32
-/// invocation numbers.
+/// The largest number of workgroups of a dispatch that several draws can share: limited by two axes, and by
+/// 2^32 invocation numbers.
 fn most_joined(per_axis: u64, workgroup_size: u32) -> u64 {
     (per_axis * per_axis / 2).min((1 << 32) / u64::from(workgroup_size.max(1)))
 }
@@ -319,7 +320,7 @@ mod tests {
 
     /// A draw as the setup kernel reads it.
     #[derive(Debug, Clone, Copy)]
-    struct Found {
+    struct TestDraw {
         primitives: u64,
         /// Vertices per primitive.
         vertices: u64,
@@ -327,11 +328,11 @@ mod tests {
         starts_group: bool,
     }
 
-    fn draws() -> impl Strategy<Value = Vec<Found>> {
+    fn draws() -> impl Strategy<Value = Vec<TestDraw>> {
         // Many draws write nothing, and few do not fit.
         let primitives = prop_oneof![Just(0u64), 0..4u64, 0..100u64];
         let draw = (primitives, 1..=3u64, proptest::bool::weighted(0.1));
-        let draw = draw.prop_map(|(primitives, vertices, starts_group)| Found {
+        let draw = draw.prop_map(|(primitives, vertices, starts_group)| TestDraw {
             primitives,
             vertices,
             starts_group,
@@ -339,9 +340,9 @@ mod tests {
         proptest::collection::vec(draw, 1..60)
     }
 
-    /// The number of draws that shaders/setup.wgsl keeps (`place`, and `is_kept` in `xfb_setup`).
-    /// Each draw is placed after those before it and clamped to the remaining room.
-    fn kept(draws: &[Found], buffers: &[BoundBuffer]) -> u64 {
+    /// The number of draws that shaders/setup.wgsl keeps (`place`, and `is_kept` in `xfb_setup`). Each draw is
+    /// placed after the previous ones and clamped to the remaining room.
+    fn kept(draws: &[TestDraw], buffers: &[BoundBuffer]) -> u64 {
         // If nothing is captured, no draw is placed.
         let mut room = room_at(buffers).unwrap_or(0);
         let mut kept = 0;
@@ -353,8 +354,7 @@ mod tests {
         kept
     }
 
-    /// The same as `room_at` in shaders/setup.wgsl. Positions are bytes from the start of each
-    /// bound range.
+    /// Like `room_at` in shaders/placing.wgsl. Positions are bytes from the start of each bound range.
     fn room_at(buffers: &[BoundBuffer]) -> Option<u64> {
         let captured = buffers.iter().filter(|buffer| buffer.stride != 0);
         let left = |b: &BoundBuffer| (b.size - b.size.min(b.position)) / u64::from(b.stride);
@@ -384,7 +384,7 @@ mod tests {
     /// One draw of each group writes nothing; the others write one record each.
     #[test]
     fn as_many_draws_may_be_kept_as_the_bound() {
-        let draw = |primitives, starts_group| Found { primitives, vertices: 1, starts_group };
+        let draw = |primitives, starts_group| TestDraw { primitives, vertices: 1, starts_group };
         let mut draws = vec![draw(0, true)];
         draws.extend([draw(1, false); 7]);
         draws.extend([draw(0, true), draw(0, false), draw(9, true), draw(9, false)]);

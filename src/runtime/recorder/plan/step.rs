@@ -1,4 +1,4 @@
-//! What is recorded.
+//! The steps of a plan.
 
 use super::{BatchId, BlockId};
 use crate::lower::kernel::Kernel;
@@ -6,53 +6,53 @@ use crate::runtime::Barrier;
 use crate::runtime::pipeline::Key;
 use crate::sysval::DrawSysvals;
 
-/// One thing that is recorded.
+/// One step to record.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in super::super) enum Step {
-    /// Copies the positions that an earlier recording left to a block, unless descriptors reach them where they
-    /// are.
+    /// Copies the positions of an earlier recording to a block, unless descriptors cover them where they are.
     MovePositions(BlockId),
     Barrier {
         which: Barrier,
         when: When,
-        /// What the steps up to the next barrier access.
+        /// The memory that the steps up to the next barrier access.
         then: Touched,
     },
     Kernel {
         kernel: Kernel,
         parameters: BlockId,
-        /// Along two axes.
+        /// The number of workgroups along two axes.
         workgroups: [u32; 2],
     },
     Capture(CaptureStep),
 }
 
-/// When a barrier is recorded.
+/// The condition for recording a barrier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum When {
     Always,
-    /// If the next steps touch what earlier captures touched, or if that is not known.
+    /// If the next steps access memory that earlier captures accessed, or if that is not known.
     Touched,
-    /// The same, if the recording is [played in order](super::super::Capture::play_in_order).
+    /// As [`Touched`](Self::Touched), but only if the recording is [played in
+    /// order](super::super::Capture::play_in_order).
     InOrder,
 }
 
-/// What steps access, apart from the arena.
+/// The memory that steps access, apart from the arena.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Touched {
-    /// The next recording has to be ordered after it.
+    /// Not known: the next recording must be ordered after the steps.
     Unknown,
-    /// What captures read and write.
+    /// The memory that captures read and write.
     Captured,
-    /// The same, and counters and queries.
+    /// The memory that captures read and write, and counters and queries.
     CapturedAndCounted,
-    /// What the operations with these numbers write.
+    /// The memory that the operations with these numbers write.
     Operations { first: usize, end: usize },
     /// Nothing: the barrier is for the host.
     Nothing,
 }
 
-/// One dispatch that captures.
+/// One dispatch of a capture.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in super::super) struct CaptureStep {
     pub(in super::super) key: Key,
@@ -62,59 +62,62 @@ pub(in super::super) struct CaptureStep {
     pub(in super::super) size: Size,
 }
 
-/// Where a dispatch finds its draws. A workgroup never has two of them: `DrawIndex` may differ.
+/// Where a dispatch reads its draws. A workgroup never has two draws, because their `DrawIndex` may differ.
 ///
-/// The [`Source`](crate::runtime::pipeline::Source) of its key:
+/// The table lists the [`Source`](crate::runtime::pipeline::Source) of the pipeline's key:
 ///
 /// | draws | source |
 /// |---|---|
-/// | `Pushed` | `Pushed`; `Placed` if the draw is small and needs checks, or where accesses may be unaligned or far |
+/// | `Pushed` | `Pushed`; `General` if the draw is small and needs checks, or where accesses may be unaligned or far |
 /// | `Restarted` | `Pushed`, with `restart` |
 /// | `Listed` | `Listed` |
-/// | `Resumed` | `Listed`; `Placed` of one draw |
-/// | `Batch` | `Placed` |
-/// | `Emitted` | `Listed`; `Placed` of one draw, or of those of the setup kernel |
+/// | `Resumed` | `Listed`; `General` of one draw |
+/// | `Batch` | `General` |
+/// | `Emitted` | `Listed`; `General` of one draw, or of those of the setup kernel |
 /// | `Fused` | `Fused` |
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in super::super) enum Draws {
-    /// In push constants: one, which the CPU placed.
+    /// One draw in push constants, which the CPU placed.
     Pushed(DrawSysvals),
-    /// So many, at least two, which the CPU placed, in a block of [`Upload::Listed`](super::Upload::Listed).
+    /// At least two draws, which the CPU placed: a block of [`Upload::Listed`](super::Upload::Listed), and their
+    /// number.
     Listed(BlockId, usize),
-    /// The same, of one draw or several, and a batch of the resume kernel says where they are captured.
+    /// One or several draws as in [`Listed`](Self::Listed), with a batch of the resume kernel that says where they are
+    /// captured.
     Resumed(BlockId, usize, BatchId),
-    /// Draws of a geometry shader: so many, which the CPU listed, or those of the batch, which the setup kernel
-    /// found out. The batch of the place kernel says where they are captured.
+    /// Draws of a geometry shader: those that the CPU listed, or those of a batch that the setup kernel wrote. The
+    /// batch of the place kernel says where they are captured.
     Emitted {
         listed: Option<(BlockId, usize)>,
         batch: BatchId,
         entries: BatchId,
-        /// Whether primitives are counted, and not stored.
+        /// Whether this is the counting run.
         is_counting: bool,
     },
-    /// In a batch, whose draws the setup kernel placed.
+    /// The draws of a batch, which the setup kernel placed.
     Batch(BatchId),
-    /// In push constants: one draw, which is not clamped. Its workgroups place it, with [`Upload::Fused`](super::Upload::Fused).
+    /// One draw in push constants that is not clamped. Its workgroups place it, with
+    /// [`Upload::Fused`](super::Upload::Fused).
     Fused(DrawSysvals, BlockId),
-    /// In push constants: one draw, of which the CPU knows everything but the restarts, which are in a table.
+    /// One draw in push constants of which the CPU knows everything except the restarts, which are in a table.
     Restarted(DrawSysvals, BlockId),
 }
 
 /// The number of workgroups of a dispatch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Size {
-    /// As many as are needed, for draws of which the CPU knows that. A fused draw may turn out to need fewer.
+    /// As many as are needed, for draws whose counts the CPU knows. A fused draw may turn out to need fewer.
     Direct(u64),
-    /// The most that can be needed, each draw by itself: by its own count, or where only the GPU knows that, by the
-    /// room in empty buffers. Workgroups beyond what is placed do nothing. For known draws that the setup kernel
-    /// places, for all draws that it places where indirect dispatches do not work, and for [`Draws::Restarted`].
+    /// The largest number that may be needed. For each draw it follows from the draw's count or, if only the GPU knows
+    /// that, from the size of the buffers. Surplus workgroups do nothing. For known draws that the setup kernel places,
+    /// for all draws that it places if indirect dispatches do not work, and for [`Draws::Restarted`].
     DirectUpTo(u64),
-    /// As many as the setup kernel wrote to the batch, for draws that are not known.
+    /// The number that the setup kernel wrote to the batch, for draws that are not known.
     Indirect(BatchId),
 }
 
 impl Size {
-    /// The workgroups that the CPU knows of.
+    /// The number of workgroups, if the CPU knows it.
     pub(in super::super) const fn direct(self) -> Option<u64> {
         match self {
             Self::Direct(workgroups) | Self::DirectUpTo(workgroups) => Some(workgroups),

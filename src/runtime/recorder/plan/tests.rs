@@ -1,4 +1,4 @@
-//! Plans as values, without a device.
+//! Tests of plans as values, without a device.
 
 use super::super::collect::{
     Collected, CollectedDraw, Position, State, Target, Traits, most_invocations,
@@ -15,7 +15,7 @@ use crate::topology::{PrimitiveTopology, ProvokingVertex};
 const LIST: PrimitiveTopology = PrimitiveTopology::TriangleList;
 const STRIP: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
 
-/// A device that reaches buffers by addresses.
+/// A device with device addresses.
 const ADDRESSES: Limits = Limits {
     workgroups_per_axis: 65535,
     shared_workgroups: 64,
@@ -27,7 +27,7 @@ const ADDRESSES: Limits = Limits {
 };
 const DESCRIPTORS: Limits = Limits { by_descriptors: true, tests_alignment: false, ..ADDRESSES };
 
-/// Counters to end with: of buffer 0.
+/// The counters to end with: one for buffer 0.
 const COUNTERS: [Address; 4] = [[16, 0], [0; 2], [0; 2], [0; 2]];
 const NO_COUNTERS: [Address; 4] = [[0; 2]; 4];
 
@@ -63,7 +63,7 @@ fn draw(topology: PrimitiveTopology, count: u32) -> CollectedDraw {
     CollectedDraw { topology, input, state: 0, invocations: 0 }
 }
 
-/// With indices of 32 bits, all of which are bound.
+/// An indexed draw with 32-bit indices, all of which are bound.
 fn indexed(mut draw: CollectedDraw, restart: bool) -> CollectedDraw {
     let input = &mut draw.input;
     input.flags |= 4 | if restart { crate::sysval::flags::RESTART } else { 0 };
@@ -86,7 +86,8 @@ fn plan(limits: &Limits, collected: &Collected, counters: &[Address; 4]) -> Vec<
     plan.steps.iter().map(described).collect()
 }
 
-/// What holds of every plan: blocks refer to earlier ones, and steps and blocks to blocks of the right kind.
+/// Checks what is true of every plan: blocks refer to earlier blocks, and steps and blocks refer to blocks of the
+/// right kind.
 fn check(plan: &Plan) {
     let upload = |id: BlockId| match &plan.blocks[id.0].contents {
         Contents::Upload(upload) => upload,
@@ -209,7 +210,7 @@ fn check(plan: &Plan) {
                     Draws::Listed(block, count) => is_listed(block, count),
                     Draws::Emitted { listed, batch, entries, is_counting } => {
                         listed.into_iter().for_each(|(block, count)| is_listed(block, count));
-                        // The CPU wrote that which listed draws count with.
+                        // For listed draws, the CPU wrote the batch of the counting run.
                         match listed.is_some() && is_counting {
                             true => assert!(matches!(upload(batch.block), Upload::Batches { .. })),
                             false => is_batch(batch),
@@ -281,7 +282,7 @@ fn draws_that_the_cpu_knows_need_nothing_else() {
         plan(&ADDRESSES, &captured(&[draw(LIST, 300); 1000]), &NO_COUNTERS),
         [before, "capture 1000 listed, workgroups 5000: Listed, indexed, checked, List"]
     );
-    // A large draw between small ones parts them.
+    // A large draw separates the small draws before and after it.
     let draws = [draw(LIST, 3), draw(LIST, 6), draw(STRIP, 10_000), draw(LIST, 3)];
     assert_eq!(
         plan(&ADDRESSES, &captured(&draws), &NO_COUNTERS),
@@ -294,7 +295,8 @@ fn draws_that_the_cpu_knows_need_nothing_else() {
     );
 }
 
-/// A pipeline that stages records checks draws of many workgroups: those gain more from it.
+/// A pipeline with staging is a checked one for large draws, which gain more from staging than from omitted
+/// checks.
 #[test]
 fn large_draws_of_pipelines_that_stage_are_checked() {
     let staged = |count| {
@@ -306,7 +308,7 @@ fn large_draws_of_pipelines_that_stage_are_checked() {
     assert_eq!(staged(600), "capture one pushed, workgroups 10: Pushed, List");
 }
 
-/// Draws of a pipeline that captures no output are not counted, whatever is bound.
+/// Draws of a pipeline that captures no output are not counted, even if buffers are bound.
 #[test]
 fn draws_without_captured_outputs_are_not_counted() {
     let mut collected = captured(&[draw(LIST, 3), draw(LIST, 6)]);
@@ -359,14 +361,14 @@ fn counters_take_a_kernel_or_none() {
             "capture 3 resumed, workgroups 15: Listed, indexed, checked"
         ]
     );
-    // By descriptors only the setup kernel resumes.
+    // Under the descriptor plan only the setup kernel resumes captures.
     assert_eq!(
         plan(&DESCRIPTORS, &resumed, &COUNTERS),
         [
             "barrier BeforeSetup Always Unknown",
             "Setup 1 x 1",
             "barrier SetupToCapture Always Captured",
-            "capture batch 0, workgroups up to 15: Placed, indexed, checked"
+            "capture batch 0, workgroups up to 15: General, indexed, checked"
         ]
     );
     resumed.position = Position::Earlier;
@@ -402,7 +404,7 @@ fn restarts_are_found_before_what_they_cut() {
                 "barrier RestartToSetup Always Unknown",
                 "RestartedSetup 1 x 1",
                 "barrier SetupToCapture Always Captured",
-                "capture batch 0, workgroups indirect: Placed, indexed, restart, checked, TriStrip"
+                "capture batch 0, workgroups indirect: General, indexed, restart, checked, TriStrip"
             ]
         ]
         .concat()
@@ -430,25 +432,25 @@ fn what_is_indirect_is_placed_by_the_gpu() {
         [
             &before[..],
             &[
-                "capture batch 0, workgroups indirect: Placed, indexed, checked, List",
-                "capture batch 1, workgroups indirect: Placed, indexed, restart, checked, TriStrip",
-                "capture batch 2, workgroups up to 1: Placed, indexed, checked"
+                "capture batch 0, workgroups indirect: General, indexed, checked, List",
+                "capture batch 1, workgroups indirect: General, indexed, restart, checked, TriStrip",
+                "capture batch 2, workgroups up to 1: General, indexed, checked"
             ]
         ]
         .concat()
     );
-    // Where indirect dispatches do nothing, as many workgroups as may be needed.
+    // If indirect dispatches do not work, as many workgroups as may be needed are dispatched.
     let direct = Limits { indirect_dispatch: false, ..ADDRESSES };
     let mut small = captured(&draws[..1]);
     small.targets[0].as_mut().unwrap().buffer.size = 16 * 300;
     small.draws[0].invocations = 300;
     assert_eq!(
         plan(&direct, &small, &NO_COUNTERS).last().unwrap(),
-        "capture batch 0, workgroups up to 11: Placed, indexed, checked"
+        "capture batch 0, workgroups up to 11: General, indexed, checked"
     );
 }
 
-/// Draws of a geometry shader that takes triangles and emits lines.
+/// Draws with a geometry shader from triangles to lines.
 fn with_geometry(draws: &[CollectedDraw]) -> Collected {
     let mut collected = captured(draws);
     collected.states[0].traits.geometry = Some(LoweredGeometry {
@@ -481,17 +483,18 @@ fn geometry_shaders_count_before_they_store() {
     let both = [&counting[..], &storing[..]].concat();
     assert_eq!(plan(&ADDRESSES, &collected, &NO_COUNTERS), both);
     assert_eq!(plan(&DESCRIPTORS, &collected, &COUNTERS), both);
-    // Without a buffer nothing is stored, and queries count nevertheless.
+    // Without a buffer nothing is stored, but queries still count.
     let mut unbound = with_geometry(&draws);
     unbound.targets = Default::default();
     assert_eq!(plan(&ADDRESSES, &unbound, &NO_COUNTERS), counting);
-    // Draws of other queries have a dispatch of their own.
+    // Draws with other queries have their own dispatch.
     let mut queried = with_geometry(&[draw(LIST, 3); 2]);
     queried.draws[1].input.generated_query = [32, 0];
     assert_eq!(plan(&ADDRESSES, &queried, &NO_COUNTERS).len(), 10);
 }
 
-/// What always emits as much is placed like a draw without a geometry shader, if all else is known.
+/// Draws whose geometry shader always emits the same number of primitives are placed like draws without one, if
+/// everything else is known.
 #[test]
 fn geometry_shaders_that_always_emit_as_much_are_not_counted() {
     let mut collected = with_geometry(&[draw(LIST, 300), draw(STRIP, 1 << 20)]);
@@ -499,7 +502,7 @@ fn geometry_shaders_that_always_emit_as_much_are_not_counted() {
     (geometry.primitives, geometry.invocations) = (Some(3), 2);
     let direct = [
         "barrier BetweenCaptures InOrder Captured",
-        "capture one pushed, workgroups 2: Placed, indexed, checked",
+        "capture one pushed, workgroups 2: General, indexed, checked",
         "capture one pushed, workgroups 16384: Pushed, checked, TriStrip",
     ];
     assert_eq!(plan(&ADDRESSES, &collected, &NO_COUNTERS), direct);
@@ -510,7 +513,7 @@ fn geometry_shaders_that_always_emit_as_much_are_not_counted() {
     assert_eq!((list.item_count, list.output_end), (100, 100 * 6 * 2));
     assert_eq!((strip.base_record, strip.item_count), (1200, (1 << 20) - 2));
     assert_eq!(plan_of_both.captured.unwrap().primitives_needed, (100 + (1 << 20) - 2) * 6);
-    // Where the first draw begins is not known.
+    // The position of the first draw is not known.
     collected.position = Position::Earlier;
     assert!(
         plan(&ADDRESSES, &collected, &NO_COUNTERS)
@@ -519,7 +522,7 @@ fn geometry_shaders_that_always_emit_as_much_are_not_counted() {
     );
 }
 
-/// However large the draws are, a dispatch has as many entries as the limit says, and those that fill workgroups.
+/// However large the draws are, a dispatch has at most the limit of entries, plus those that fill up workgroups.
 #[test]
 fn large_draws_have_long_entries() {
     let mut plan = Plan::default();
@@ -556,18 +559,18 @@ fn what_geometry_shaders_draw_indirectly_is_assembled_by_the_gpu() {
             "barrier RestartToSetup Always Unknown",
             "Assemble 1 x 1",
             "barrier SetupToCapture Always Unknown",
-            "capture batch 0 counted, workgroups indirect: Placed, indexed, checked, List",
-            "capture batch 1 counted, workgroups indirect: Placed, indexed, restart, checked, TriStrip",
+            "capture batch 0 counted, workgroups indirect: General, indexed, checked, List",
+            "capture batch 1 counted, workgroups indirect: General, indexed, restart, checked, TriStrip",
             "barrier CountsToSums Always Unknown",
             "EntrySums 8 x 1",
             "barrier SumsToPlace Always Unknown",
             "PlaceEntries 1 x 1",
             "barrier PlaceToCapture Always Captured",
-            "capture batch 0 emitted, workgroups indirect: Placed, indexed, checked, List",
-            "capture batch 1 emitted, workgroups indirect: Placed, indexed, restart, checked, TriStrip",
+            "capture batch 0 emitted, workgroups indirect: General, indexed, checked, List",
+            "capture batch 1 emitted, workgroups indirect: General, indexed, restart, checked, TriStrip",
         ]
     );
-    // What may be drawn bounds the memory, and not what the limit allows.
+    // The memory depends on what may be drawn, not on the limit of entries.
     let mut plan = Plan::default();
     let few = with_geometry(&[indexed(draw(STRIP, 50), true); 3]);
     plan.make(&ADDRESSES, &few, &NO_COUNTERS, true).unwrap();
@@ -589,7 +592,7 @@ fn draws_with_and_without_geometry_shaders_are_parted() {
     }
     assert_eq!(collected.parts(), [0..1, 1..2, 2..4, 4..5]);
     assert_eq!(captured(&[draw(LIST, 3); 2]).parts(), []);
-    // Of draws with a geometry shader there are as many as their memory allows.
+    // The number of draws with a geometry shader is limited by the memory that they take.
     let many = [&[indirect(draw(LIST, 0), 60_000); 2][..], &[draw(LIST, 3); 5000]].concat();
     assert_eq!(with_geometry(&many).parts(), [0..1, 1..4097, 4097..5002]);
 }
@@ -614,11 +617,11 @@ fn ends_of_queries_come_last() {
             "barrier EndsToHost Always Nothing"
         ]
     );
-    // A test sees that the barrier is missing, because they precede what they count.
+    // A test notices the missing barrier, because the queries end before what they count.
     let first = Limits { ends_first: true, ..ADDRESSES };
     let steps = plan(&first, &collected, &NO_COUNTERS);
     assert_eq!(steps[1..3], ["Finish 1 x 1", "barrier EndsToHost Always Nothing"]);
-    // Without a draw, too.
+    // The same without a draw.
     collected.draws.clear();
     assert_eq!(plan(&ADDRESSES, &collected, &NO_COUNTERS).len(), 3);
 }
@@ -631,7 +634,7 @@ fn sets_that_kernels_would_disturb_are_refused() {
     let refused = plan.make(&DESCRIPTORS, &collected, &NO_COUNTERS, true);
     assert!(matches!(refused, Err(RuntimeError::DescriptorSetUnknown { set: 2 })));
     plan.make(&ADDRESSES, &collected, &NO_COUNTERS, true).unwrap();
-    // Whether a draw is refused does not depend on its size.
+    // Whether a draw is an error does not depend on its size.
     for count in [3, 100_000] {
         let mut resumed = captured(&[draw(LIST, count)]);
         (resumed.position, resumed.counters) = (Position::Counters, COUNTERS);

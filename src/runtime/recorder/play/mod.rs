@@ -1,8 +1,8 @@
-//! The last of three phases: records a [`Plan`] of what was collected into a command buffer.
+//! The last of three phases: records a [`Plan`] into a command buffer.
 //!
-//! First the pipelines and kernels that do not exist yet are created, all memory is taken and written, and only
-//! then commands are recorded. In case of an error the command buffer and the capture are therefore unchanged.
-//! The entry point is [`Player::record`].
+//! First, missing pipelines and kernels are created, and all memory is taken and written. Only then commands are
+//! recorded, so an error leaves the command buffer and the capture unchanged. The entry point is
+//! [`Player::record`].
 
 mod order;
 mod parameters;
@@ -31,21 +31,21 @@ pub(super) struct Playback<'a> {
     pub(super) recorded: Recorded,
     /// What earlier captures accessed, if this one must come after them.
     pub(super) order: Option<CaptureOrder>,
-    /// Whether kernels, or sets of buffers, have disturbed the application's descriptor sets.
+    /// Whether kernels, or sets of the descriptor plan, have disturbed the application's descriptor sets.
     pub(super) sets_disturbed: bool,
-    /// The layout of the last pipeline, with which the set of the buffers was bound; `None` if it was
-    /// not bound.
+    /// The layout of the last pipeline with which the set of the descriptor plan was bound; `None` if it was not
+    /// bound.
     pub(super) layout: Option<vk::PipelineLayout>,
     last_sets: LastSets,
-    /// What is bound for the next dispatch.
-    found: Found,
+    /// The state that the previous dispatch left bound.
+    bound: BoundState,
 }
 
-/// The known part of a command buffer's state since the first dispatch of a recording.
+/// The command buffer state that is known to be bound since the first dispatch of a recording.
 #[derive(Debug, Clone, Copy, Default)]
-struct Found {
+struct BoundState {
     pipeline: vk::Pipeline,
-    /// The layout that the set of the buffers was bound with.
+    /// The layout with which the set of the descriptor plan was bound.
     table_layout: vk::PipelineLayout,
 }
 
@@ -59,16 +59,16 @@ impl<'a> Playback<'a> {
             sets_disturbed: false,
             layout: None,
             last_sets: LastSets::default(),
-            found: Found::default(),
+            bound: BoundState::default(),
         }
     }
 }
 
-/// Where a capture continues after what was recorded.
+/// The state of a capture after a recording, for the next recording.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct After {
+pub(super) struct Continuation {
     pub(super) position: Position,
-    /// Where the GPU writes the positions, with [`Position::Earlier`].
+    /// The memory where the GPU writes the positions, for [`Position::Earlier`].
     pub(super) positions: Option<Suballocation>,
     pub(super) captured: Option<Captured>,
 }
@@ -84,37 +84,37 @@ pub(super) struct Player<'a> {
     pub(super) places: &'a mut Places,
     /// The counters to end with, by capture buffer.
     pub(super) counters: &'a [Address; MAX_XFB_BUFFERS],
-    /// Where an earlier recording left the positions, with [`Position::Earlier`].
+    /// The memory where an earlier recording wrote the positions, for [`Position::Earlier`].
     pub(super) earlier: Option<Suballocation>,
 }
 
-/// Where everything is that a plan reads and writes. Its memory is kept for the next recording.
+/// The memory and the descriptor sets of a plan. The heap memory of this value is kept for the next recording.
 #[derive(Debug, Default)]
 pub(super) struct Places {
-    /// The blocks of the plan.
+    /// The memory of each block of the plan.
     blocks: Vec<Suballocation>,
     /// The positions after the draws, if the GPU writes them.
     positions: Option<Suballocation>,
     /// The sets of the application that the command buffer has bound.
     sets: RecordedSets,
-    /// The numbers of the states that captures use, each with the [table](crate::sysval::Sysvals::table) that was
-    /// written for it.
+    /// The numbers of the states that captures use, each with the address of its
+    /// [table](crate::sysval::Sysvals::table).
     states: Vec<(usize, Address)>,
-    /// Memory that shaders can read where they have no address: each block of an arena has
-    /// [`READABLE`](crate::sysval::READABLE) bytes at least.
+    /// The address of readable memory, for shaders in place of address 0: each block of an arena has at least
+    /// [`READABLE`](crate::sysval::READABLE) bytes.
     readable: Address,
     /// The descriptor sets of captures and of kernels.
     capture_set: Option<vk::DescriptorSet>,
     kernel_set: Option<vk::DescriptorSet>,
-    /// Temporary memory for the descriptors in a table, for all addresses that are reached, and for what the
-    /// next commands access.
+    /// Temporary memory: for the descriptors in a table, for all addresses that draws access, and for the
+    /// accesses of the next commands.
     descriptors: Vec<AttributeDescriptor>,
     addresses: Vec<Address>,
     accesses: Accesses,
 }
 
 impl Places {
-    /// Forgets everything. The memory is kept.
+    /// Removes everything. The memory is kept.
     fn clear(&mut self) {
         self.blocks.clear();
         self.states.clear();
@@ -127,7 +127,7 @@ impl Places {
         self.blocks.get(block.0).map_or(0, |place| place.address)
     }
 
-    /// The same of one of the structures in a block.
+    /// The address of one of the structures in a block.
     fn address_in(&self, BatchId { block, number, size }: BatchId) -> u64 {
         self.address_of(block) + number as u64 * size
     }
@@ -139,7 +139,7 @@ impl Places {
     }
 }
 
-/// What a plan depends on.
+/// The limits of a device for plans.
 fn limits_of(ctx: &Context) -> Limits {
     Limits {
         workgroups_per_axis: ctx.max_workgroups_per_axis(),
@@ -153,7 +153,7 @@ fn limits_of(ctx: &Context) -> Limits {
 }
 
 impl Player<'_> {
-    /// Records what was collected. Returns where the capture goes on. In case of an error nothing is recorded.
+    /// Records the collected draws. Returns where the capture continues. In case of an error nothing is recorded.
     ///
     /// # Errors
     /// As [`Capture::play`](super::Capture::play).
@@ -163,7 +163,7 @@ impl Player<'_> {
     pub(super) unsafe fn record(
         &mut self,
         playback: &mut Playback<'_>,
-    ) -> Result<After, RuntimeError> {
+    ) -> Result<Continuation, RuntimeError> {
         let mark = playback.arena.mark();
         // SAFETY: the caller's contract.
         let recorded = unsafe { self.record_planned(playback) };
@@ -179,10 +179,10 @@ impl Player<'_> {
     unsafe fn record_planned(
         &mut self,
         playback: &mut Playback<'_>,
-    ) -> Result<After, RuntimeError> {
+    ) -> Result<Continuation, RuntimeError> {
         // The application may have bound sets and a pipeline itself.
         self.places.sets.forget(&self.bindings.sets);
-        playback.found = Found::default();
+        playback.bound = BoundState::default();
         self.check_layouts(playback)?;
         let mark = playback.arena.mark();
         let limits = limits_of(self.ctx);
@@ -204,10 +204,10 @@ impl Player<'_> {
             self.scarce_barrier(playback, self.is_scarce());
         }
         let Plan { after: position, captured, .. } = *self.plan;
-        Ok(After { position, positions: self.places.positions, captured })
+        Ok(Continuation { position, positions: self.places.positions, captured })
     }
 
-    /// Does what can fail: creates the pipelines and kernels that do not exist yet, and reserves memory.
+    /// Does everything that can fail: creates missing pipelines and kernels, and reserves memory.
     ///
     /// # Errors
     /// Those of [`Pipeline::prepare`] and [`ArenaAccess::reserve`]; [`RuntimeError::DispatchTooLarge`].
@@ -250,7 +250,7 @@ impl Player<'_> {
         let user = self.plan.capture_steps().find_map(|capture| match capture.draws {
             Draws::Pushed(_) | Draws::Listed(..) => Some(User::DirectCaptures),
             Draws::Fused(..) => Some(User::FusedCaptures),
-            // These have the set of the kernels.
+            // The counting run uses the set of the kernels.
             Draws::Emitted { is_counting: true, .. } => None,
             Draws::Resumed(..) | Draws::Batch(_) | Draws::Emitted { .. } | Draws::Restarted(..) => {
                 Some(User::CapturesBySetup)
@@ -286,8 +286,8 @@ impl Player<'_> {
         unsafe { last_sets.get(self.ctx, limits, self.table, arena, user) }.map(Some)
     }
 
-    /// Checks the pipeline layouts where the set of the buffers is bound, or was in an earlier
-    /// recording. It comes after those of a pipeline. Binding it with another layout may disturb sets
+    /// Checks the pipeline layouts with which the set of the descriptor plan is bound, or was bound in an earlier
+    /// recording. The set comes after the pipeline's own sets. Binding it with another layout may disturb sets
     /// that the application bound itself.
     ///
     /// # Errors
@@ -316,23 +316,23 @@ impl Player<'_> {
         self.collected.states.get(state).and_then(|state| self.bindings.pipeline_of(state))
     }
 
-    /// The address by which shaders read what was collected with that address.
+    /// The address that shaders use, from an address in [`Collected`].
     fn resolve(&self, address: Address) -> Address {
         resolve(self.ctx, self.table, address)
     }
 
-    /// The same for something of which `limit` elements exist.
+    /// [`resolve`](Self::resolve), or readable memory if `limit` is 0, so that no element exists.
     fn readable(&self, address: Address, limit: u32) -> Address {
         self.resolve(if limit == 0 { self.places.readable } else { address })
     }
 
-    /// The same for an attribute.
+    /// [`readable`](Self::readable) for an attribute.
     fn readable_attribute(&self, attribute: AttributeDescriptor) -> AttributeDescriptor {
         let address = self.readable(attribute.address, attribute.limit);
         AttributeDescriptor { address, ..attribute }
     }
 
-    /// Whether captures must be ordered after each other: [`Table::captures_overlap`].
+    /// Whether captures must be ordered with each other: [`Table::captures_overlap`].
     fn captures_overlap(&self) -> bool {
         self.ctx.table().is_some() && self.table.captures_overlap()
     }

@@ -11,15 +11,16 @@ use crate::sysval::results::Query;
 use crate::sysval::setup::{Operation, operation};
 use crate::sysval::{Address, join};
 
-/// The most ranges that are remembered. With more of them, a barrier is cheaper than to look.
+/// The largest number of ranges to remember. With more of them, a barrier costs less than comparing ranges.
 const MOST_RANGES: usize = 1024;
 
 /// Bytes of a counter, and of the values of a query.
 const COUNTER: u64 = 4;
 const VALUES: u64 = 16;
 
-/// What captures in a command buffer have accessed since the last barrier that orders them, for
-/// [`Capture::play_in_order`](crate::runtime::Capture::play_in_order): only a capture that touches the same bytes needs another barrier.
+/// The memory that captures in a command buffer have accessed since the last barrier that orders them, for
+/// [`Capture::play_in_order`](crate::runtime::Capture::play_in_order): only a capture that accesses the same bytes
+/// needs another barrier.
 ///
 /// ```no_run
 /// # use ash::vk;
@@ -44,25 +45,25 @@ pub struct CaptureOrder {
 }
 
 impl CaptureOrder {
-    /// Nothing is known of earlier commands: the next capture is ordered after all of them.
+    /// Assumes nothing about earlier commands: the next capture is ordered after all of them.
     pub const fn new() -> Self {
         Self { is_known: false, read: Ranges::new(), written: Ranges::new() }
     }
 
-    /// As if it was new, except that the memory is kept.
+    /// Returns to the state of [`new`](Self::new), but keeps the memory.
     pub fn forget(&mut self) {
         self.clear();
         self.is_known = false;
     }
 
-    /// A barrier orders everything so far.
+    /// Removes all accesses, because a barrier orders everything so far.
     fn clear(&mut self) {
         self.is_known = true;
         self.read.clear();
         self.written.clear();
     }
 
-    /// Whether a barrier has to precede these accesses.
+    /// Whether these accesses need a barrier before them.
     fn precludes(&self, accesses: &Accesses) -> bool {
         let is_long = self.read.as_slice().len().max(self.written.as_slice().len()) > MOST_RANGES;
         let wrote = |range: &Range<u64>| self.written.overlaps(range);
@@ -107,10 +108,10 @@ fn bytes_at(address: Address, size: u64) -> Option<Range<u64>> {
 }
 
 impl Player<'_> {
-    /// Finds what the steps behind a barrier access.
+    /// Finds the accesses of the steps after a barrier.
     ///
-    /// What shaders reach by the application's descriptors is not among it, nor the memory of the
-    /// arena, which is new for each recording.
+    /// They do not include accesses of shaders through the application's descriptors, nor to the memory of the arena,
+    /// which is new for each recording.
     pub(super) fn find_touched(&mut self, touched: Touched) {
         self.places.accesses.clear();
         match touched {
@@ -124,14 +125,14 @@ impl Player<'_> {
         }
     }
 
-    /// Adds what the captures of the draws access.
+    /// Adds the accesses of the draws' captures.
     fn find_captured(&mut self) {
         let collected = self.collected;
         let accesses = &mut self.places.accesses;
         accesses.read.extend_from_slice(collected.reached.as_slice());
         for target in collected.bound_targets() {
             let of = |position: Position| position.in_buffer(target);
-            // A capture from an unknown position on may write to any byte.
+            // A capture from an unknown position may write to any byte.
             let (start, end) = match (of(collected.position), of(self.plan.after)) {
                 (Some(start), Some(end)) => (start, end),
                 _ => (0, target.buffer.size),
@@ -141,7 +142,7 @@ impl Player<'_> {
         }
     }
 
-    /// Adds the counters and queries that are accessed beside what is captured.
+    /// Adds the accesses to counters and queries.
     fn find_counted(&mut self) {
         let collected = self.collected;
         let accesses = &mut self.places.accesses;
@@ -156,7 +157,7 @@ impl Player<'_> {
         }
     }
 
-    /// Adds what operations of the finish kernel access.
+    /// Adds the accesses of operations of the finish kernel.
     fn find_operations(&mut self, first: usize, end: usize) {
         let accesses = &mut self.places.accesses;
         for operation in self.plan.operations.get(first..end).unwrap_or_default() {
@@ -172,9 +173,9 @@ impl Player<'_> {
         }
     }
 
-    /// Records a barrier before commands with the accesses that were found, unless these commands
-    /// are known to touch nothing that earlier ones touched. Commands with a set of buffers count as
-    /// accessing all that it covers, so there always is a barrier.
+    /// Records a barrier before commands with the accesses that were found, unless they are known not to overlap
+    /// earlier accesses. Commands with a set of the descriptor plan count as accessing all bytes that it covers, so
+    /// they always get a barrier.
     ///
     /// # Safety
     /// As [`record`](Self::record).
@@ -195,7 +196,7 @@ impl Player<'_> {
         }
     }
 
-    /// Remembers what the commands behind a barrier touch that orders them after everything before it.
+    /// Remembers the accesses of the commands after a barrier that orders them after everything before it.
     pub(super) fn remember(&self, playback: &mut Playback<'_>, touched: Touched) {
         let Some(order) = &mut playback.order else { return };
         match touched {
@@ -220,7 +221,7 @@ mod tests {
     const END: u64 = 60;
 
     fn ranges() -> impl Strategy<Value = Vec<Range<u64>>> {
-        // Some are empty, and many touch each other.
+        // Some ranges are empty, and many are adjacent.
         let range = (0..END / 4, 0..4u64).prop_map(|(start, size)| 4 * start..4 * (start + size));
         proptest::collection::vec(range, 0..3)
     }
@@ -237,8 +238,8 @@ mod tests {
     }
 
     proptest! {
-        /// There is a barrier exactly where a capture writes what another one since the last barrier
-        /// accesses, or accesses what another one writes.
+        /// There is a barrier exactly where a capture writes bytes that an earlier one since the last barrier accesses,
+        /// or accesses bytes that an earlier one writes.
         #[test]
         fn barriers_are_where_captures_share_bytes(captures in captures()) {
             let mut order = CaptureOrder::new();

@@ -19,10 +19,10 @@ use crate::sysval::setup::{
 use crate::sysval::{Address, Batch, DrawSysvals, split};
 
 impl Player<'_> {
-    /// Takes the memory of all blocks, and writes those that the CPU writes.
+    /// Takes the memory of all blocks, and writes the blocks in upload memory.
     ///
     /// # Errors
-    /// None, if the arena has reserved the memory.
+    /// None, if the memory is reserved in the arena.
     pub(super) fn write_blocks(&mut self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
         for number in 0..self.plan.blocks.len() {
             let Block { contents, size } = &self.plan.blocks[number];
@@ -174,7 +174,8 @@ impl Player<'_> {
         }
     }
 
-    /// Where the entries of some blocks are in the memory of all entries: the first of them, and their number.
+    /// The entries of `count` blocks from block `first` on: where they are in the memory of all entries, and
+    /// their number.
     fn entries(&self, counts: BlockId, [first, count]: [u32; 2]) -> Entries {
         let start = self.places.address_of(counts);
         let entries = |blocks: u32| u64::from(blocks) * u64::from(ENTRIES_PER_BLOCK);
@@ -187,7 +188,7 @@ impl Player<'_> {
         }
     }
 
-    /// The number of the draws that are listed in the block with that number.
+    /// The number of draws that are listed in block `block`.
     fn listed_in(&self, block: usize) -> usize {
         match self.plan.blocks.get(block).map(|block| &block.contents) {
             Some(Contents::Upload(Upload::Listed { draws, .. })) => draws.len(),
@@ -195,8 +196,8 @@ impl Player<'_> {
         }
     }
 
-    /// Writes draws, and for each of so many workgroups the number of its draw, so that none has to search for
-    /// it.
+    /// Writes draws, and for each of `workgroups` workgroups the number of its draw, so that no workgroup has
+    /// to search.
     fn write_list(
         &self,
         part: &mut Part,
@@ -217,16 +218,16 @@ impl Player<'_> {
                 if next.is_some_and(|next| next.first_workgroup == workgroup) {
                     number += 1;
                 }
-                // There are no more draws than numbers.
+                // A list has at most as many draws as this type has values.
                 target.copy_from_slice(&(number as ListedNumber).to_ne_bytes());
             }
         })
     }
 
-    /// Writes the draws as the setup kernel reads them.
+    /// Writes the draws for the setup kernel.
     fn write_inputs(&self, part: &mut Part) -> Result<Suballocation, RuntimeError> {
         let Plan { groups, entry_groups, restarts, .. } = &*self.plan;
-        // What geometry shaders emit is counted later.
+        // The primitives that geometry shaders emit are counted later.
         let is_counted = entry_groups.is_empty();
         let mut groups = (0..).zip(groups);
         let (mut group, mut left) = (0, 0);
@@ -272,8 +273,8 @@ impl Player<'_> {
         Operation { address: self.resolve(address), values, ..operation }
     }
 
-    /// From where to where positions of an earlier recording are moved: into the block of the arena that
-    /// descriptors reach, unless they are there.
+    /// The source and the destination for moving positions of an earlier recording to the arena's current
+    /// block, which descriptors cover; `None` if they are there.
     pub(super) fn moved(&self) -> Option<(Suballocation, Suballocation)> {
         let to = self.plan.steps.iter().find_map(|step| match step {
             Step::MovePositions(block) => self.places.blocks.get(block.0),
@@ -283,7 +284,7 @@ impl Player<'_> {
         (from.buffer != to.buffer).then_some((from, *to))
     }
 
-    /// From where to where the draws capture.
+    /// Where the capture begins and ends.
     fn progress(&self) -> Progress {
         let Collected { targets, position, .. } = self.collected;
         let of = |value: fn(&Target) -> u64| {

@@ -7,7 +7,7 @@ use super::super::plan::{
     BatchId, BlockId, CaptureStep, Draws, POSITIONS_SIZE, Size, Step, Touched, When,
 };
 use super::super::set_arguments::SetArguments;
-use super::{Found, Playback, Player};
+use super::{BoundState, Playback, Player};
 use crate::lower::kernel::Kernel;
 use crate::runtime::arena::Suballocation;
 use crate::runtime::fold::fold;
@@ -141,9 +141,9 @@ impl Player<'_> {
         let (set, parameters) = (self.places.kernel_set, self.places.address_of(parameters));
         // SAFETY: the caller's contract.
         unsafe { kernels.dispatch(self.ctx, cmd, set, kernel, parameters, workgroups) }?;
-        playback.found = Found::default();
+        playback.bound = BoundState::default();
         if set.is_some() {
-            // The kernel's set is bound where a set of the application was, which the next draw binds again.
+            // The kernel's set replaces a set of the application, which the next draw binds again.
             self.places.sets.forget(&self.bindings.sets);
             playback.sets_disturbed = true;
         }
@@ -151,7 +151,7 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Records a dispatch that captures.
+    /// Records a dispatch of a capture.
     ///
     /// # Safety
     /// As [`record`](Self::record).
@@ -166,7 +166,7 @@ impl Player<'_> {
         // SAFETY: the caller's contract; the arguments lie in the scratch memory.
         unsafe {
             let raw = pipeline.recorded(self.ctx, key)?;
-            // What counts writes scratch memory, as kernels do, and no capture buffer.
+            // The counting run writes scratch memory, like kernels, and no capture buffer.
             let set = match draws {
                 Draws::Emitted { is_counting: true, .. } => self.places.kernel_set,
                 _ => self.places.capture_set,
@@ -187,7 +187,7 @@ impl Player<'_> {
             }
         }
         playback.recorded.captures += 1;
-        // As with kernels, so that whether a later draw is refused does not depend on the size of this one.
+        // As for kernels, so that whether a later draw is an error does not depend on the size of this one.
         playback.sets_disturbed |= self.places.capture_set.is_some() && key.source == Source::Fused;
         Ok(())
     }
@@ -233,7 +233,7 @@ impl Player<'_> {
         sysvals
     }
 
-    /// The sysvals of a state, without those of draws.
+    /// The sysvals of a state, without a draw.
     fn sysvals_of_state(&self, number: usize) -> Sysvals {
         let target = |t: Option<Target>| t.map_or(Address::default(), |t| self.resolve(t.address));
         let state = self.collected.states[number];
@@ -247,7 +247,7 @@ impl Player<'_> {
         }
     }
 
-    /// Binds what a dispatch with a state needs, and sets its sysvals.
+    /// Binds the state of a dispatch, and sets its sysvals.
     ///
     /// # Safety
     /// As [`record`](Self::record); `raw` is a pipeline of the state, and `set` one of the buffers.
@@ -263,32 +263,32 @@ impl Player<'_> {
         tracing::trace!(?sysvals);
         let (device, cmd) = (self.ctx.device(), playback.cmd);
         let (point, layout) = (vk::PipelineBindPoint::COMPUTE, pipeline.raw_layout());
-        let found = &mut playback.found;
-        // SAFETY: the caller's contract; the layout has the set of the buffers after those of the
-        // application, and that range of push constants for that stage.
+        let bound = &mut playback.bound;
+        // SAFETY: the caller's contract; the layout has the set of the descriptor plan after the
+        // application's sets, and that range of push constants for that stage.
         unsafe {
-            if found.pipeline != raw {
+            if bound.pipeline != raw {
                 device.cmd_bind_pipeline(cmd, point, raw);
-                found.pipeline = raw;
+                bound.pipeline = raw;
             }
             let (snapshot, count) = (self.collected.states[state].sets, pipeline.set_count());
             let (sets, recorded) = (&self.bindings.sets, &mut self.places.sets);
             let mut after = None;
             while let Some((number, arguments)) = recorded.next(sets, snapshot, count, after) {
-                if arguments.layout != found.table_layout {
-                    // The call may have disturbed the set of the buffers.
-                    found.table_layout = vk::PipelineLayout::null();
+                if arguments.layout != bound.table_layout {
+                    // The call may have disturbed the set of the descriptor plan.
+                    bound.table_layout = vk::PipelineLayout::null();
                 }
                 arguments.record(device, cmd, point);
                 after = Some(number);
             }
             if let Some(set) = set
-                && found.table_layout != layout
+                && bound.table_layout != layout
             {
                 SetArguments { layout, first: count, sets: &[set], dynamic_offsets: &[] }
                     .record(device, cmd, point);
                 recorded.disturb(sets, layout, count as usize);
-                found.table_layout = layout;
+                bound.table_layout = layout;
             }
             let bytes = bytemuck::bytes_of(sysvals);
             device.cmd_push_constants(cmd, layout, vk::ShaderStageFlags::COMPUTE, 0, bytes);

@@ -1,5 +1,5 @@
-//! What shaders read in addition to the sysvals: push constants of the application, and attribute descriptors
-//! beyond the inline ones; and the assignment of descriptors to buffers.
+//! The data that shaders read in addition to the sysvals: push constants of the application, and attribute
+//! descriptors beyond the inline ones. Also assigns descriptors to buffers.
 
 use super::super::collect::{Attributes, Position, State};
 use super::{Playback, Player};
@@ -8,7 +8,7 @@ use crate::runtime::arena::aligned;
 use crate::sysval::{Address, AttributeDescriptor, join, split};
 
 impl Player<'_> {
-    /// Reserves the memory of the plan and of its tables, and assigns descriptors to everything that is reached.
+    /// Reserves the memory of the plan and of its tables, and assigns descriptors to all accessed buffers.
     ///
     /// # Errors
     /// Those of [`ArenaAccess::reserve`](crate::runtime::ArenaAccess).
@@ -61,7 +61,7 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// States with the same key share a table.
+    /// A key of a state's table. States with the same key share a table.
     fn table_key(&self, state: usize) -> Option<(usize, usize, usize)> {
         let State { pipeline, attributes, constants, .. } = *self.collected.states.get(state)?;
         Some((pipeline, attributes, constants))
@@ -96,7 +96,7 @@ impl Player<'_> {
         Ok(split(place?.address))
     }
 
-    /// Assigns descriptors to everything that the draws and counters reach.
+    /// Assigns descriptors to all buffers that the draws and counters access.
     fn assign(&mut self) {
         let Some(limits) = self.ctx.table() else { return };
         let collected = self.collected;

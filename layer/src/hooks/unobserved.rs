@@ -1,10 +1,10 @@
-//! Hooks for commands that captures need not see: they are withheld, or go to the driver.
+//! Hooks for commands that captures need not observe: they are withheld, or go to the driver.
 
 use std::ffi::{CStr, c_void};
 
 use ash::vk;
 
-use crate::command_buffers::{Recorded, Straight, straight, with};
+use crate::command_buffers::{Recorded, UnobservedRoute, unobserved_route, with};
 use crate::withheld::{Commands, commands, commands_by_hand, functions};
 
 macro_rules! hook {
@@ -26,10 +26,10 @@ macro_rules! hook {
 
 functions!(hook);
 
-/// The way of a command that neither begins nor ends a pass straight to the driver.
+/// The path to the driver of a command that neither begins nor ends a pass.
 macro_rules! to_the_driver {
     (record $name:ident ($command_buffer:ident, $($parameter:ident),*)) => {
-        if let Some(Straight::Driver(functions)) = straight($command_buffer)
+        if let Some(UnobservedRoute::Driver(functions)) = unobserved_route($command_buffer)
             && let Some(function) = functions.$name
         {
             return function($command_buffer, $($parameter),*);
@@ -38,7 +38,7 @@ macro_rules! to_the_driver {
     ($way:ident $name:ident $arguments:tt) => {};
 }
 
-macro_rules! plain {
+macro_rules! unobserved {
     ($($way:ident $name:ident $type:ident (
         $($parameter:ident: $of:ty $(=> $copy:ident($($count:expr)?))?,)*
     );)*) => {$(
@@ -75,7 +75,7 @@ macro_rules! plain {
             command_buffer: vk::CommandBuffer,
             $($parameter: $of),*
         ) {
-            // A separate function, so that the path straight to the driver need not save registers.
+            // A separate function, so that the direct path to the driver need not save registers.
             #[inline(never)]
             unsafe extern "system" fn record(command_buffer: vk::CommandBuffer, $($parameter: $of),*) {
                 // SAFETY: the application's arguments are valid, and it synchronizes access to the
@@ -95,8 +95,8 @@ macro_rules! plain {
     )*};
 }
 
-commands!(plain);
-commands_by_hand!(plain);
+commands!(unobserved);
+commands_by_hand!(unobserved);
 
 #[cfg(test)]
 mod tests;

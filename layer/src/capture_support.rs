@@ -1,4 +1,4 @@
-//! What captures need of a physical device, and what programs get to know of them.
+//! What captures require of a physical device, and what programs see of them.
 
 use ash::vk;
 use vkxfb::capture::{MAX_STREAMS, MAX_XFB_BUFFERS, MAX_XFB_STRIDE};
@@ -8,21 +8,21 @@ use vkxfb::runtime::{
     Capabilities, RequiredFeatures, Unavailable, WorkaroundEffect, required_features,
 };
 
-/// The means to capture on a physical device.
+/// The support for captures of a physical device.
 #[derive(Debug)]
-pub(crate) struct Means {
-    /// What the physical device can do.
+pub(crate) struct CaptureSupport {
+    /// The capabilities of the physical device.
     pub(crate) capabilities: Capabilities,
     /// The features and extensions that devices are created with for captures.
     pub(crate) required: RequiredFeatures,
 }
 
-impl Means {
+impl CaptureSupport {
     /// # Errors
-    /// What the physical device lacks.
+    /// [`Unavailable`] with what the physical device lacks.
     pub(crate) fn new(capabilities: Capabilities) -> Result<Self, Unavailable> {
         let mut required = required_features(&capabilities, &[Backend::Compute])?;
-        // The layer makes index buffers with sizes that are multiples of 4 bytes.
+        // The layer creates index buffers with sizes that are multiples of 4 bytes.
         required.byte_loads = false;
         Ok(Self { capabilities, required })
     }

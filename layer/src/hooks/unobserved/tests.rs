@@ -219,7 +219,7 @@ mod driver {
         log("end".to_owned());
     }
 
-    /// Returns the driver's function of a name.
+    /// Returns the driver's function by its name.
     pub fn find(name: &CStr) -> vk::PFN_vkVoidFunction {
         let function: *const () = match name.to_bytes() {
             b"vkCmdDraw" => draw as _,
@@ -354,7 +354,7 @@ fn issue(cmd: vk::CommandBuffer, number: u32, seed: u32) {
                 std::hint::black_box(&info);
             }
             7 => {
-                // Twelve bytes apart.
+                // Elements with a stride of twelve bytes.
                 let mut words: Vec<u32> = (0..3 * count).map(from).collect();
                 let draw = hook!(c"vkCmdDrawMultiEXT": PFN_vkCmdDrawMultiEXT);
                 draw(cmd, count, words.as_ptr().cast(), from(1), from(2), 12);
@@ -416,7 +416,7 @@ fn begin_pass(cmd: vk::CommandBuffer, seed: u32) {
             let mut begin = vk::RenderPassBeginInfo::default();
             begin.render_area.extent.width = seed;
             (begin.p_clear_values, begin.clear_value_count) = (clears.as_ptr(), 2);
-            // A structure that contains one with pointers.
+            // A structure that contains another structure with pointers.
             let mut places = [vk::SampleLocationEXT { x: seed as f32, y: 0.25 }; 2];
             let mut subpasses = [vk::SubpassSampleLocationsEXT::default(); 2];
             for subpass in &mut subpasses {
@@ -493,7 +493,7 @@ fn handle() -> vk::CommandBuffer {
 
 proptest! {
     /// The driver gets the same arguments inside and outside of a pass, even if they are
-    /// overwritten meanwhile.
+    /// overwritten after the call.
     #[test]
     fn what_is_withheld_is_what_was_recorded(
         commands in proptest::collection::vec((0..10u32, any::<u32>()), 0..40),
@@ -526,7 +526,7 @@ proptest! {
             prop_assert_eq!(begin, expected);
             let end = withheld.pop();
             prop_assert_eq!(end.as_deref(), Some("end"));
-            // Unknown structures are not repeated.
+            // The layer does not copy unknown structures.
             let known: Vec<String> = direct.iter().map(|text| text.replace("77777 ", "")).collect();
             prop_assert_eq!(withheld, known);
         }
@@ -581,7 +581,7 @@ fn threads_record_at_once() {
                     let direct = logged();
                     end_pass(a, 2);
                     let withheld = logged();
-                    // Unknown structures are not repeated.
+                    // The layer does not copy unknown structures.
                     let direct = direct.iter().map(|text| text.replace("77777 ", ""));
                     assert_eq!(withheld[1..11], direct.collect::<Vec<_>>());
                     match round % 2 {

@@ -44,7 +44,7 @@ pub(crate) fn capabilities() -> Capabilities {
 }
 
 /// Transform feedback of a driver.
-pub(crate) fn support() -> TransformFeedbackSupport {
+pub(crate) fn driver_support() -> TransformFeedbackSupport {
     let mut support = TransformFeedbackSupport::default();
     support.geometry_streams = true;
     support.max_streams = 4;
@@ -66,7 +66,7 @@ fn properties_are_at_least_what_is_required() {
     for (addresses, size) in [(Some(AddressSource::Core), MAX_BUFFER_SIZE), (None, 1 << 27)] {
         let mut capabilities = capabilities();
         capabilities.buffer_device_address = addresses;
-        let properties = Means::new(capabilities).unwrap().properties();
+        let properties = CaptureSupport::new(capabilities).unwrap().properties();
         assert!(properties.max_transform_feedback_streams >= 1);
         assert!(properties.max_transform_feedback_buffers >= 1);
         assert_eq!(properties.max_transform_feedback_buffer_size, size);
@@ -84,6 +84,6 @@ fn byte_counts_are_not_drawn_where_indirect_draws_do_nothing() {
     let mut capabilities = capabilities();
     capabilities.driver_id = vk::DriverId::MESA_PANVK;
     capabilities.driver_version = vk::make_api_version(0, 25, 0, 0);
-    let properties = Means::new(capabilities).unwrap().properties();
+    let properties = CaptureSupport::new(capabilities).unwrap().properties();
     assert_eq!(properties.transform_feedback_draw, vk::FALSE);
 }
