@@ -34,7 +34,7 @@ pub struct Objects {
     device: ash::Device,
     pub context: *mut VkxfbContext,
     pub capture: *mut VkxfbCapture,
-    pipeline: *mut VkxfbPipeline,
+    pub pipeline: *mut VkxfbPipeline,
     /// Dropped last, because the other objects need its instance.
     physical: Physical,
 }
@@ -179,6 +179,8 @@ fn null_pointers_are_named() {
         instance: vk::Instance::null(),
         api_version: 0,
         physical_device: vk::PhysicalDevice::null(),
+        flags: 0,
+        max_storage_buffers: 0,
     };
     let mut created = null_mut();
     let commands = vk::CommandBuffer::from_raw(1);

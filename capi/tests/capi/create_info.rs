@@ -43,6 +43,8 @@ impl Physical {
             instance: self.instance.handle(),
             api_version,
             physical_device,
+            flags: 0,
+            max_storage_buffers: 0,
         }
     }
 

@@ -58,7 +58,7 @@ pub fn libraries() -> PathBuf {
 pub fn flags(library: &str) -> Vec<OsString> {
     let library = libraries().join(library);
     assert!(library.is_file(), "{} is missing", library.display());
-    let mut flags = ["include", "../examples/c"]
+    let mut flags = ["include", "../examples/c", "tests"]
         .iter()
         .flat_map(|path| ["-I".into(), here(path).into_os_string()])
         .collect::<Vec<_>>();
@@ -106,5 +106,5 @@ fn all_that_is_drawn_and_bound_is_captured() {
     let directory = tempfile::tempdir().unwrap();
     let shader = compiled(directory.path(), "draws.vert", DRAWS, "main");
     let program = compile(directory.path(), "tests/draws.c", flags("libvkxfb_capi.a"));
-    assert_eq!(printed(directory.path(), &program, &[shader], &libraries()), "223 records\n");
+    assert_eq!(printed(directory.path(), &program, &[shader], &libraries()), "225 records\n");
 }

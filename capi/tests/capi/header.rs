@@ -6,7 +6,8 @@ use std::process::Command;
 use crate::{here, run};
 
 /// The sources, in the order in which a program calls their functions.
-const SOURCES: [&str; 7] = ["error", "device", "context", "pipeline", "capture", "draw", "query"];
+const SOURCES: [&str; 8] =
+    ["error", "device", "context", "pipeline", "capture", "draw", "draw_commands", "query"];
 
 const WARNINGS: [&str; 4] = ["-Wall", "-Wextra", "-Werror", "-pedantic"];
 

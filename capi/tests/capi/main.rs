@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod calls;
+mod commands;
 mod create_info;
 mod example;
 mod geometry;
