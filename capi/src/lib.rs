@@ -5,6 +5,8 @@
 //! this package, including the comments, which are therefore written for users of C. Vulkan's
 //! structures come from the Vulkan headers.
 //!
+//! `INTERFACE.md` says of each item of the Rust interface what it is in C, or why there is nothing.
+//!
 //! Every function that can fail returns a [`VkxfbResult`], and stores a message for its thread,
 //! which [`vkxfb_last_error`] returns. No function lets a panic unwind into C.
 

@@ -158,7 +158,10 @@ fn what_threads_share_can_be_shared() {
     fn is_sent<T: Send>() {}
     is_shared::<VkxfbContext>();
     is_shared::<VkxfbPipeline>();
+    is_shared::<VkxfbQueryPool>();
     is_sent::<VkxfbCapture>();
+    is_sent::<VkxfbCaptureOrder>();
+    is_sent::<VkxfbLateDraws>();
 }
 
 /// There, device addresses come from an extension.

@@ -70,14 +70,19 @@ pub fn flags(library: &str) -> Vec<OsString> {
 /// Returns the output of a program, including messages of the validation layer, which go to the
 /// standard output. A shared library is found in `libraries`.
 pub fn printed(directory: &Path, program: &Path, shaders: &[PathBuf], libraries: &Path) -> String {
+    let mut command = Command::new(program);
+    command.args(shaders).env("LD_LIBRARY_PATH", libraries);
+    validated(directory, &mut command)
+}
+
+/// As [`printed`], of any command.
+pub fn validated(directory: &Path, command: &mut Command) -> String {
     let settings = "khronos_validation.report_flags = error,warn,perf\n\
         khronos_validation.enables = VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT\n";
     std::fs::write(directory.join("vk_layer_settings.txt"), settings).unwrap();
-    let mut command = Command::new(program);
-    command.args(shaders).env("VK_LAYER_SETTINGS_PATH", directory);
+    command.env("VK_LAYER_SETTINGS_PATH", directory);
     command.env("VK_INSTANCE_LAYERS", VALIDATION).env("VK_LOADER_DEBUG", "layer");
-    command.env("LD_LIBRARY_PATH", libraries);
-    let output = run(&mut command);
+    let output = run(command);
     let loader = String::from_utf8_lossy(&output.stderr);
     let inserted = |line: &str| line.contains("nsert") && line.contains(VALIDATION);
     assert!(loader.lines().any(inserted), "the validation layer was not there:\n{loader}");
