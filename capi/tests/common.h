@@ -8,7 +8,7 @@ static VkCommandBuffer cmd;
 static VkQueue queue;
 
 /* How a context comes about: for a device that the test creates with what vkxfb asks for, or for one that it creates
-   without asking; and how captures reach memory. */
+   without asking; how captures reach memory; and whether they do without what they can do without. */
 static inline VkxfbContext *make_context_as(const char *way) {
     const int uses_descriptors = strstr(way, "descriptors") != NULL;
     VkxfbPhysicalDeviceInfo info = VKXFB_INIT(VkxfbPhysicalDeviceInfo);
@@ -44,6 +44,8 @@ static inline VkxfbContext *make_context_as(const char *way) {
             info.flags = VKXFB_DEVICE_DESCRIPTORS;
             info.maxStorageBuffers = 16;
         }
+        if (strstr(way, "unoptimized") != NULL)
+            info.flags |= VKXFB_DEVICE_NO_OPTIMIZATION | VKXFB_DEVICE_NO_INDIRECT_DISPATCH;
         VKXFB(vkxfb_required_features_create(&info, &required));
         VKXFB(vkxfb_required_features_add_to(required, &create));
         VK(vkCreateDevice(physical_device, &create, NULL, &device));

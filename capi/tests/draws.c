@@ -1,10 +1,11 @@
 /* Tests every command between the beginning and the end of a capture, by what the GPU captures.
  *
- *   draws SHADER.spv
+ *   draws WAY SHADER.spv
  *
- * SHADER is that of tests/capi/example.rs. It captures a vertex attribute, the instance, a push
- * constant, and the sum of a uniform and a specialization constant; where its outputs are named, in
- * another order. The rest of the application is that of the example.
+ * WAY is how the context comes about, see make_context_as. SHADER is that of tests/capi/example.rs. It
+ * captures a vertex attribute, the instance, a push constant, and the sum of a uniform and a
+ * specialization constant; where its outputs are named, in another order. The rest of the application is
+ * that of the example.
  */
 #include "common.h"
 
@@ -285,9 +286,9 @@ int main(int argc, char **argv) {
     VkBufferUsageFlags usage;
     int record_number;
 
-    check(argc == 2, "draws", "takes one argument, the file of a shader");
+    check(argc == 3, "draws", "takes two arguments: a way, and the file of a shader");
     make_instance();
-    context = make_context();
+    context = make_context_as(argv[1]);
     VKXFB(vkxfb_capture_create(context, &capture));
     usage = vkxfb_context_buffer_usage(context);
     source = make_buffer(SIZE * 4, usage | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT);
@@ -296,10 +297,10 @@ int main(int argc, char **argv) {
     layouts[0] = make_layout(0);
     layouts[1] = make_layout(1);
     set = make_set(&descriptors, layouts[1], &source);
-    first = make(context, argv[1], layouts, VK_PROVOKING_VERTEX_MODE_FIRST_VERTEX_EXT, VK_FALSE, 0);
-    last = make(context, argv[1], layouts, VK_PROVOKING_VERTEX_MODE_LAST_VERTEX_EXT, VK_FALSE, 0);
+    first = make(context, argv[2], layouts, VK_PROVOKING_VERTEX_MODE_FIRST_VERTEX_EXT, VK_FALSE, 0);
+    last = make(context, argv[2], layouts, VK_PROVOKING_VERTEX_MODE_LAST_VERTEX_EXT, VK_FALSE, 0);
     restarting =
-        make(context, argv[1], layouts, VK_PROVOKING_VERTEX_MODE_FIRST_VERTEX_EXT, VK_TRUE, 2);
+        make(context, argv[2], layouts, VK_PROVOKING_VERTEX_MODE_FIRST_VERTEX_EXT, VK_TRUE, 2);
 
     make_commands();
     begin_commands();

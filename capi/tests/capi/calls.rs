@@ -41,7 +41,10 @@ pub struct Objects {
 
 impl Objects {
     pub fn new(api_version: u32) -> Self {
-        let physical = Physical::new(api_version);
+        Self::on(Physical::new(api_version))
+    }
+
+    pub fn on(physical: Physical) -> Self {
         let priorities = [1.0];
         let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&priorities)];
         let mut info = vk::DeviceCreateInfo::default().queue_create_infos(&queues);

@@ -4,6 +4,7 @@
 use std::ptr::null_mut;
 
 use ash::vk;
+use ash::vk::Handle;
 use vkxfb_capi::*;
 
 use crate::calls::{INVALID, Objects, refused, succeeds};
@@ -26,9 +27,32 @@ fn what_is_not_drawing_works_on_every_kind_of_device() {
     let path = directory.path();
     let shader = compiled(path, "commands.vert", SHADER, "main");
     let program = compile(path, "tests/commands.c", flags("libvkxfb_capi.a"));
-    for way in ["addresses", "descriptors", "adopted", "adopted descriptors"] {
+    for way in
+        ["addresses", "unoptimized addresses", "descriptors", "adopted", "adopted descriptors"]
+    {
         let arguments = [way.into(), shader.clone()];
         assert_eq!(printed(path, &program, &arguments, &libraries()), "captured\n", "{way}");
+    }
+}
+
+/// Names and labels have no other effect, and a program that knows better than the driver is believed.
+#[test]
+fn what_does_not_work_on_a_device_is_not_used() {
+    let flags = VKXFB_DEVICE_NO_INDIRECT_DRAWS | VKXFB_DEVICE_DEBUG_NAMES;
+    let objects = Objects::on(Physical::with_flags(vk::API_VERSION_1_2, flags));
+    let Objects { context, capture, .. } = objects;
+    // SAFETY: nothing is recorded; the structure may be all zero.
+    unsafe {
+        let mut properties: VkxfbContextProperties = std::mem::zeroed();
+        properties.struct_size = size_of_val(&properties);
+        succeeds(vkxfb_context_get_properties(context, &mut properties));
+        assert_eq!((properties.has_indirect_draws, properties.uses_descriptors), (0, 0));
+        let (commands, buffer) = (vk::CommandBuffer::from_raw(1), vk::Buffer::from_raw(1));
+        let refusal =
+            vkxfb_capture_record_draw_commands(capture, commands, 0, null_mut(), buffer, 0, 16);
+        refused(refusal, VkxfbResult::VkxfbErrorUnavailable, "indirect draws");
+        let refusal = vkxfb_late_draws_create(capture, commands, &mut null_mut());
+        refused(refusal, VkxfbResult::VkxfbErrorUnavailable, "indirect draws");
     }
 }
 

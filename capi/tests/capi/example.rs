@@ -111,5 +111,9 @@ fn all_that_is_drawn_and_bound_is_captured() {
     let directory = tempfile::tempdir().unwrap();
     let shader = compiled(directory.path(), "draws.vert", DRAWS, "main");
     let program = compile(directory.path(), "tests/draws.c", flags("libvkxfb_capi.a"));
-    assert_eq!(printed(directory.path(), &program, &[shader], &libraries()), "225 records\n");
+    for way in ["addresses", "descriptors"] {
+        let arguments = [way.into(), shader.clone()];
+        let counted = printed(directory.path(), &program, &arguments, &libraries());
+        assert_eq!(counted, "225 records\n", "{way}");
+    }
 }
