@@ -1,4 +1,4 @@
-/* Tests every command between the beginning and the end of a capture, by what the GPU captures.
+/* Tests what binds and draws between the beginning and the end of a capture, by what the GPU captures.
  *
  *   draws WAY SHADER.spv
  *
