@@ -4,7 +4,8 @@
 # Installs what the tests and the probe need on Debian 12 (or a system made of it) beside Rust, where
 # it is missing: a C linker and a C++ compiler, the Vulkan loader and headers, the software driver lavapipe, the
 # validation layer, spirv-tools, glslang and shaderc. Then runs COMMAND, with cargo on PATH. Says nothing where nothing is
-# missing. On any other system it names what is missing and installs nothing.
+# missing. On any other system it names what is missing and installs nothing. What the examples in C++ and Python need,
+# tests/languages.sh fetches into target/.
 #
 # With --aarch64 COMMAND also finds what builds for aarch64 Linux and runs it, which tests/aarch64.sh fetches; with
 # --newest what runs programs on the newest lavapipe that Debian has, which tests/newest.sh fetches.
@@ -107,6 +108,8 @@ if ! have_command cargo; then
     PATH="$cargo_bin:$PATH"
     export PATH
 fi
+
+"$(dirname "$0")/languages.sh" || fail 'tests/languages.sh failed'
 
 [ -z "$with" ] || exec "$(dirname "$0")/$with.sh" "$@"
 [ $# -eq 0 ] || exec "$@"

@@ -4,7 +4,8 @@
  *
  * A program calls, in this order:
  * 1. vkxfb_required_features_create and vkxfb_required_features_add_to, before vkCreateDevice;
- * 2. vkxfb_context_create with the device. Buffers get the usage vkxfb_context_buffer_usage, too;
+ * 2. vkxfb_context_create with the device; for a device that others created, vkxfb_context_create_for_device in
+ *    place of both. Buffers get the usage vkxfb_context_buffer_usage, too;
  * 3. vkxfb_pipeline_create for each graphics pipeline that captures, with the names of the outputs that are captured,
  *    and vkxfb_capture_create for each frame in flight;
  * 4. where vkCmdBeginTransformFeedbackEXT and its draws would stand, but outside of a render pass: vkxfb_capture_begin,
@@ -20,8 +21,9 @@
  * A structure whose first member is structSize can gain members at its end. By the size the library knows
  * which of them the caller knows; the others are zero. VKXFB_INIT sets it, and all other members to zero.
  * From another language, set it to the size of the structure, and all other bytes to zero, padding included. A
- * program may thus be newer or older than the library. If it sets a member that the library does not know, the call fails. VkxfbBufferRange and
- * VkxfbCounterBuffer, which are elements of arrays, stay as they are.
+ * program may thus be newer or older than the library. If it sets a member that the library does not know, the call
+ * fails. What is an element of arrays (VkxfbBufferRange, VkxfbCounterBuffer, VkxfbByteCountDraw,
+ * VkxfbExpectedDraws) stays as it is.
  */
 
 #ifndef VKXFB_H
@@ -48,6 +50,14 @@ template <typename Type> inline Type VkxfbInit() {
 #define VKXFB_INIT(Type) ((Type){.structSize = sizeof(Type)})
 #endif
 
+/* Between the two comments that say "declarations" and no more, there are declarations and constants alone, with
+ * types of Vulkan: what parsers take that are no compilers, such as that of cffi for Python. */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* declarations */
+
 /**
  * The major version of this header.
  */
@@ -64,6 +74,78 @@ template <typename Type> inline Type VkxfbInit() {
 #define VKXFB_VERSION_PATCH 0
 
 /**
+ * Captures reach memory by descriptors, also on a device that has buffer device addresses. Without this
+ * bit they do so only where the device has none.
+ */
+#define VKXFB_DEVICE_DESCRIPTORS 1
+
+/**
+ * Captures do not use `vkCmdDispatchIndirect`, because it does not work on the device. What only the
+ * GPU knows then takes as many invocations as the capture buffers have room for.
+ */
+#define VKXFB_DEVICE_NO_INDIRECT_DISPATCH 2
+
+/**
+ * `vkCmdDrawIndirect` does not work on the device, so the functions that write draw commands fail.
+ */
+#define VKXFB_DEVICE_NO_INDIRECT_DRAWS 4
+
+/**
+ * Shaders are given to the driver without being optimized before. What they capture is the same: this
+ * is for whoever suspects the optimizer.
+ */
+#define VKXFB_DEVICE_NO_OPTIMIZATION 8
+
+/**
+ * Objects get names and commands get labels, for tools such as RenderDoc. The instance must have been
+ * created with `VK_EXT_debug_utils`.
+ */
+#define VKXFB_DEVICE_DEBUG_NAMES 16
+
+/**
+ * Draws are large: a dispatch of them may need more than 64 workgroups, usually for more than 4,096
+ * vertices. Of draws whose arguments only the GPU knows, as many count as the capture buffers have room for.
+ */
+#define VKXFB_DRAWS_LARGE 1
+
+/**
+ * Draws have indices.
+ */
+#define VKXFB_DRAWS_INDEXED 2
+
+/**
+ * Draws have indices, and primitive restart is enabled.
+ */
+#define VKXFB_DRAWS_RESTART 4
+
+/**
+ * Draws may have several instances, vertex buffers of more than 4 GiB or with another alignment than that
+ * of what is accessed at once, or indices and elements that do not exist.
+ */
+#define VKXFB_DRAWS_CHECKED 8
+
+/**
+ * A capture has several draws.
+ */
+#define VKXFB_DRAWS_SEVERAL 16
+
+/**
+ * Captures have counters or queries.
+ */
+#define VKXFB_DRAWS_COUNTED 32
+
+/**
+ * Only the GPU knows what is drawn, in this or another draw of the capture: indirect draws, draws of byte
+ * counts, conditional rendering, or primitive restart.
+ */
+#define VKXFB_DRAWS_INDIRECT 64
+
+/**
+ * Draws of every kind, also in captures that mix them.
+ */
+#define VKXFB_DRAWS_ANY 128
+
+/**
  * The maximum number of capture buffers of a shader.
  */
 #define VKXFB_MAX_BUFFERS 4
@@ -77,8 +159,8 @@ typedef enum {
    */
   VKXFB_SUCCESS = 0,
   /**
-   * `vkxfb_query_pool_get_results`: a query has not ended yet. This is no failure, and has no
-   * message.
+   * `vkxfb_query_pool_get_results`, `vkxfb_query_pool_wait`: a query has not ended yet. This is no
+   * failure, and has no message.
    */
   VKXFB_NOT_READY = 1,
   /**
@@ -87,7 +169,8 @@ typedef enum {
    */
   VKXFB_ERROR_INVALID_ARGUMENT = -1,
   /**
-   * The physical device cannot capture by compute. The message lists all reasons.
+   * The physical device, or the device as it was created, cannot capture by compute, or cannot do what
+   * was asked for. The message lists all reasons.
    */
   VKXFB_ERROR_UNAVAILABLE = -2,
   /**
@@ -125,6 +208,17 @@ typedef enum {
 typedef struct VkxfbCapture VkxfbCapture;
 
 /**
+ * What captures that were played into a command buffer have accessed, so that barriers are recorded only
+ * between those that touch the same bytes. Such captures may write to the same bytes, count for the same
+ * queries, go on from the counters of others, and read vertices, indices and arguments of draws that others
+ * captured. What shaders reach by the application's descriptors and addresses, and buffers that share memory,
+ * it does not know.
+ *
+ * A command buffer has one of its own. Only one thread at a time may use it.
+ */
+typedef struct VkxfbCaptureOrder VkxfbCaptureOrder;
+
+/**
  * A device that captures: its commands, internal pipelines that prepare captures, and an allocator
  * of device memory.
  *
@@ -132,6 +226,13 @@ typedef struct VkxfbCapture VkxfbCapture;
  * destroyed in any order, as long as the device outlives them all.
  */
 typedef struct VkxfbContext VkxfbContext;
+
+/**
+ * A kernel that writes draw commands, to which draws are added until its command buffer is submitted.
+ *
+ * Only one thread at a time may use it.
+ */
+typedef struct VkxfbLateDraws VkxfbLateDraws;
 
 /**
  * A pipeline that captures.
@@ -154,7 +255,7 @@ typedef struct VkxfbQueryPool VkxfbQueryPool;
 typedef struct VkxfbRequiredFeatures VkxfbRequiredFeatures;
 
 /**
- * A physical device, and the means to find its commands.
+ * A physical device, the means to find its commands, and how captures use it.
  */
 typedef struct {
   /**
@@ -166,8 +267,8 @@ typedef struct {
    */
   PFN_vkGetInstanceProcAddr getInstanceProcAddr;
   /**
-   * The instance. With a version below Vulkan 1.1, `VK_KHR_get_physical_device_properties2` must
-   * be enabled.
+   * The instance. With a version below Vulkan 1.1, `VK_KHR_get_physical_device_properties2` and
+   * `VK_KHR_device_group_creation` must be enabled.
    */
   VkInstance instance;
   /**
@@ -178,7 +279,59 @@ typedef struct {
    * The physical device.
    */
   VkPhysicalDevice physicalDevice;
+  /**
+   * `VKXFB_DEVICE_` bits; 0 is right for every device that works as it says.
+   */
+  uint32_t flags;
+  /**
+   * Where captures reach memory by descriptors, the number of storage buffers that a capture takes of
+   * `maxPerStageDescriptorStorageBuffers`, at least 4: the set layouts of the application's pipelines
+   * have the rest. A quarter of them is for capture buffers, another quarter for counters, queries and
+   * the library's own memory, the rest for what draws read. 0 means as many as are of use, up to 24.
+   */
+  uint32_t maxStorageBuffers;
 } VkxfbPhysicalDeviceInfo;
+
+/**
+ * What a program has to know of a context.
+ */
+typedef struct {
+  /**
+   * The `sizeof` of the structure, as `VKXFB_INIT` sets it.
+   */
+  size_t structSize;
+  /**
+   * What `vkxfb_context_buffer_usage` returns.
+   */
+  VkBufferUsageFlags bufferUsage;
+  /**
+   * The flags that memory of such buffers is allocated with: `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT` or
+   * none.
+   */
+  VkMemoryAllocateFlags memoryAllocateFlags;
+  /**
+   * The largest range of a capture buffer, in bytes.
+   */
+  VkDeviceSize maxCaptureBufferSize;
+  /**
+   * Whether captures reach memory by descriptors: as there are no device addresses, or by
+   * `VKXFB_DEVICE_DESCRIPTORS`. Then a recording disturbs all descriptor sets of the compute bind point,
+   * and reaches as many buffers as `storageBuffers` says.
+   */
+  VkBool32 usesDescriptors;
+  /**
+   * The number of storage buffers that a capture takes, or 0 if it uses addresses.
+   */
+  uint32_t storageBuffers;
+  /**
+   * Whether the size of an index buffer may be any number of bytes, not only multiples of 4.
+   */
+  VkBool32 hasByteLoads;
+  /**
+   * Whether `vkxfb_capture_record_draw_commands` and `vkxfb_late_draws_create` may be called.
+   */
+  VkBool32 hasIndirectDraws;
+} VkxfbContextProperties;
 
 /**
  * A shader behind the vertex shader. Its members are as those that the vertex shader has in
@@ -296,6 +449,59 @@ typedef struct {
 } VkxfbPipelineCreateInfo;
 
 /**
+ * A kind of draws that is expected.
+ */
+typedef struct {
+  /**
+   * The topology. A pipeline without `dynamicTopology` takes its own in place of it.
+   */
+  VkPrimitiveTopology topology;
+  /**
+   * `VKXFB_DRAWS_` bits. With 0 they are small direct draws of one instance and without indices, each alone
+   * in its capture.
+   */
+  uint32_t flags;
+} VkxfbExpectedDraws;
+
+/**
+ * What a program has to know of a pipeline.
+ */
+typedef struct {
+  /**
+   * The `sizeof` of the structure, as `VKXFB_INIT` sets it.
+   */
+  size_t structSize;
+  /**
+   * The pipeline layout, to bind descriptor sets with: see `vkxfb_capture_assume_descriptor_sets`.
+   */
+  VkPipelineLayout layout;
+  /**
+   * The size in bytes of a record in each capture buffer, or 0 if nothing is captured to it.
+   */
+  uint32_t strides[VKXFB_MAX_BUFFERS];
+  /**
+   * The vertex stream that each capture buffer captures.
+   */
+  uint32_t streams[VKXFB_MAX_BUFFERS];
+  /**
+   * The number of outputs that are captured.
+   */
+  uint32_t outputCount;
+  /**
+   * The number of vertex streams: 1, or more with a geometry shader.
+   */
+  uint32_t streamCount;
+  /**
+   * The first byte of push constants that the shaders read, rounded down to a multiple of 16.
+   */
+  uint32_t pushConstantOffset;
+  /**
+   * How many bytes of push constants they read from there on, rounded up to a multiple of 16.
+   */
+  uint32_t pushConstantSize;
+} VkxfbPipelineProperties;
+
+/**
  * A range of a buffer.
  */
 typedef struct {
@@ -377,7 +583,7 @@ typedef struct {
 } VkxfbCaptureBeginInfo;
 
 /**
- * What a capture writes, if the CPU knows it.
+ * What a capture writes, if the CPU knows it, and what was recorded for it.
  */
 typedef struct {
   /**
@@ -385,10 +591,10 @@ typedef struct {
    */
   size_t structSize;
   /**
-   * Whether the other members are known: if the capture began without counters, and has neither
-   * indirect draws nor primitive restart, nor a geometry shader that emits to several vertex streams
-   * or not always as many vertices. Otherwise they are 0, and only the GPU knows the values: counters
-   * and queries tell them.
+   * Whether the numbers of primitives and the positions are known: if the capture began without
+   * counters, and has neither indirect draws, draws of byte counts, conditional rendering nor primitive
+   * restart, nor a geometry shader that emits to several vertex streams or not always as many vertices.
+   * Otherwise they are 0, and only the GPU knows the values: counters and queries tell them.
    */
   VkBool32 isKnown;
   /**
@@ -403,6 +609,14 @@ typedef struct {
    * Number of bytes that are written, from the start of the range of each capture buffer.
    */
   uint64_t positions[VKXFB_MAX_BUFFERS];
+  /**
+   * Number of dispatches that were recorded.
+   */
+  uint32_t dispatchCount;
+  /**
+   * Number of pipeline barriers that were recorded.
+   */
+  uint32_t barrierCount;
 } VkxfbCaptured;
 
 /**
@@ -441,9 +655,33 @@ typedef struct {
   VkDeviceSize countBufferOffset;
 } VkxfbIndirectDraw;
 
-#ifdef __cplusplus
-extern "C" {
-#endif // __cplusplus
+/**
+ * A draw of as many vertices as a capture wrote, with the arguments of `vkCmdDrawIndirectByteCountEXT`: of
+ * `(counter - counterOffset) / vertexStride` vertices from vertex 0 on.
+ */
+typedef struct {
+  /**
+   * Number of instances.
+   */
+  uint32_t instanceCount;
+  /**
+   * The first value of `gl_InstanceIndex`.
+   */
+  uint32_t firstInstance;
+  /**
+   * The counter that `vkxfb_capture_end` wrote.
+   */
+  VkxfbCounterBuffer counterBuffer;
+  /**
+   * Bytes that are subtracted from the counter, a multiple of 4.
+   */
+  uint32_t counterOffset;
+  /**
+   * The size of a vertex in bytes, a multiple of 4 and not 0: that of a record of the capture buffer, if
+   * what was captured is drawn as it is.
+   */
+  uint32_t vertexStride;
+} VkxfbByteCountDraw;
 
 /**
  * Returns the version of the library that is linked, packed as by `VK_MAKE_API_VERSION` with
@@ -523,6 +761,29 @@ VkxfbResult vkxfb_context_create(const VkxfbRequiredFeatures *requiredFeatures,
                                  VkxfbContext **pContext);
 
 /**
+ * Creates a context for a device that others created: an engine, or a library. This submits nothing.
+ *
+ * `pCreateInfo` says what the device was created with: its extensions in `ppEnabledExtensionNames`, its
+ * features in `pEnabledFeatures` or in the chain. Queues are not read. It may be another structure than the
+ * one that the device was created with, and may leave out what captures do not need. Returns
+ * `VKXFB_ERROR_UNAVAILABLE` if captures need something that it does not have, which `vkxfb_last_error`
+ * names: `bufferDeviceAddress` or, for captures by descriptors, `shaderStorageBufferArrayDynamicIndexing`.
+ *
+ * `pipelineCache` is as for `vkxfb_context_create`.
+ *
+ * # Safety
+ * `pInfo` and `pCreateInfo` point to valid structures; the device was created on the physical device, with
+ * everything in `pCreateInfo`. The instance and the device outlive the context, its pipelines, its captures
+ * and its query pools. `pipelineCache` is `VK_NULL_HANDLE` or a pipeline cache of the device that nothing
+ * else uses meanwhile. `pContext` points to memory for a pointer.
+ */
+VkxfbResult vkxfb_context_create_for_device(const VkxfbPhysicalDeviceInfo *pInfo,
+                                            VkDevice device,
+                                            const VkDeviceCreateInfo *pCreateInfo,
+                                            VkPipelineCache pipelineCache,
+                                            VkxfbContext **pContext);
+
+/**
  * Destroys a context. NULL is ignored.
  *
  * # Safety
@@ -545,6 +806,26 @@ void vkxfb_context_destroy(VkxfbContext *context);
  * `context` is live or NULL.
  */
 VkBufferUsageFlags vkxfb_context_buffer_usage(const VkxfbContext *context);
+
+/**
+ * Tells what a program has to know of a context.
+ *
+ * # Safety
+ * `context` is live, and `pProperties` points to a valid structure.
+ */
+VkxfbResult vkxfb_context_get_properties(const VkxfbContext *context,
+                                         VkxfbContextProperties *pProperties);
+
+/**
+ * Compiles all internal pipelines that prepare captures and that are not compiled yet, so that no recording
+ * waits for a compiler. Any thread may do so while others record.
+ *
+ * # Safety
+ * `context` is live. `pipelineCache` is `VK_NULL_HANDLE` or a pipeline cache of the device that nothing
+ * else uses meanwhile.
+ */
+VkxfbResult vkxfb_context_prepare(const VkxfbContext *context,
+                                  VkPipelineCache pipelineCache);
 
 /**
  * Records a barrier after all captures that were recorded before, for commands that read what they
@@ -577,6 +858,48 @@ VkxfbResult vkxfb_pipeline_create(const VkxfbContext *context,
                                   VkxfbPipeline **pPipeline);
 
 /**
+ * Compiles the Vulkan pipelines for draws of these kinds that are not compiled yet, so that no recording waits
+ * for a compiler. Any thread may do so while others record. What is compiled by a recording goes through no
+ * pipeline cache.
+ *
+ * # Safety
+ * `pipeline` is live, and `pDraws` points to `drawCount` structures. `pipelineCache` is `VK_NULL_HANDLE` or a
+ * pipeline cache of the device that nothing else uses meanwhile.
+ */
+VkxfbResult vkxfb_pipeline_prepare(const VkxfbPipeline *pipeline,
+                                   uint32_t drawCount,
+                                   const VkxfbExpectedDraws *pDraws,
+                                   VkPipelineCache pipelineCache);
+
+/**
+ * Tells what a program has to know of a pipeline.
+ *
+ * # Safety
+ * `pipeline` is live, and `pProperties` points to a valid structure.
+ */
+VkxfbResult vkxfb_pipeline_get_properties(const VkxfbPipeline *pipeline,
+                                          VkxfbPipelineProperties *pProperties);
+
+/**
+ * Tells where a captured output stands in a record, as the vertex attribute that another pipeline takes it
+ * for: `binding` is the number of the capture buffer, `offset` counts from the start of the record, and
+ * `format` is that of its components. `location` is that of the output, or `UINT32_MAX` if it is a built-in
+ * one. Outputs are numbered by capture buffer, then by offset; a matrix has one for each column, and an array
+ * one for each element.
+ *
+ * `ppName` may be NULL. Otherwise it gets the name of the output, or "" if the SPIR-V has no names. The string
+ * is valid until the pipeline is destroyed.
+ *
+ * # Safety
+ * `pipeline` is live, `pAttribute` points to memory for a structure, and `ppName` to memory for a pointer, or it is
+ * NULL.
+ */
+VkxfbResult vkxfb_pipeline_get_output(const VkxfbPipeline *pipeline,
+                                      uint32_t output,
+                                      VkVertexInputAttributeDescription *pAttribute,
+                                      const char **ppName);
+
+/**
  * Destroys a pipeline. NULL is ignored.
  *
  * # Safety
@@ -604,7 +927,7 @@ void vkxfb_capture_destroy(VkxfbCapture *capture);
 
 /**
  * Makes the memory of everything that was recorded available again. Without this, each capture
- * needs more memory.
+ * needs more memory. What `vkxfb_capture_finish` has ended stays, and can be played again.
  *
  * # Safety
  * `capture` is live. Command buffers into which it was recorded were reset or freed, and are not
@@ -626,6 +949,17 @@ VkxfbResult vkxfb_capture_reset(VkxfbCapture *capture);
  * overlap neither each other nor memory that the draws read.
  */
 VkxfbResult vkxfb_capture_begin(VkxfbCapture *capture, const VkxfbCaptureBeginInfo *pBeginInfo);
+
+/**
+ * Begins to count draws that are not captured, for queries of `VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT`: the
+ * draws outside of `vkCmdBeginTransformFeedbackEXT` and `vkCmdEndTransformFeedbackEXT`. There is no pipeline,
+ * and pipelines, vertex buffers and descriptor sets that are bound have no effect. The topology of each
+ * draw decides how its primitives are counted.
+ *
+ * # Safety
+ * `capture` is live. Otherwise as `vkxfb_capture_begin`.
+ */
+VkxfbResult vkxfb_capture_begin_inactive(VkxfbCapture *capture);
 
 /**
  * Ends a capture, and records it into a command buffer.
@@ -654,6 +988,63 @@ VkxfbResult vkxfb_capture_end(VkxfbCapture *capture,
                               VkxfbCaptured *pCaptured);
 
 /**
+ * Ends a capture as `vkxfb_capture_end` does, without recording it: `vkxfb_capture_play` does, as often as
+ * it is called, until the capture is begun again.
+ *
+ * # Safety
+ * As `vkxfb_capture_end`, for the command buffers that it is played into.
+ */
+VkxfbResult vkxfb_capture_finish(VkxfbCapture *capture,
+                                 uint32_t counterBufferCount,
+                                 const VkxfbCounterBuffer *pCounterBuffers);
+
+/**
+ * Records a capture that `vkxfb_capture_finish` has ended into a command buffer. It begins as it was begun;
+ * counters are read, and queries are added to, each time that the commands are executed.
+ *
+ * `order` may be NULL. Then barriers order the kernels of this capture after earlier ones, and the application
+ * records one, with the stage `VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT`, between captures to the same bytes. With
+ * an order, it is ordered after all earlier captures that were played with it, whatever they touch: see
+ * `VkxfbCaptureOrder`. `pCaptured` may be NULL.
+ *
+ * If this fails, nothing is recorded, nothing is lost, and it may be called again: only if some draws have a
+ * geometry shader and others have none, or they emit to several vertex streams, a part may be recorded.
+ *
+ * # Safety
+ * As `vkxfb_capture_end`. `order` is live or NULL. Everything since it was created or forgot was played into
+ * this command buffer with it, and no other function of the library has recorded into the command buffer
+ * since.
+ */
+VkxfbResult vkxfb_capture_play(VkxfbCapture *capture,
+                               VkCommandBuffer commandBuffer,
+                               VkxfbCaptureOrder *order,
+                               VkxfbCaptured *pCaptured);
+
+/**
+ * Creates an order that knows of nothing: the next capture is ordered after everything before it.
+ *
+ * # Safety
+ * `pOrder` points to memory for a pointer.
+ */
+VkxfbResult vkxfb_capture_order_create(VkxfbCaptureOrder **pOrder);
+
+/**
+ * Makes an order as it was created: for another command buffer, or after commands of which it does not know.
+ *
+ * # Safety
+ * `order` is live.
+ */
+VkxfbResult vkxfb_capture_order_forget(VkxfbCaptureOrder *order);
+
+/**
+ * Destroys an order. NULL is ignored.
+ *
+ * # Safety
+ * `order` is live or NULL, and is not used any more.
+ */
+void vkxfb_capture_order_destroy(VkxfbCaptureOrder *order);
+
+/**
  * Binds another pipeline for the draws that follow. Its records must have the same sizes and vertex
  * streams as those of the first pipeline.
  *
@@ -673,6 +1064,19 @@ VkxfbResult vkxfb_capture_bind_vertex_buffers(VkxfbCapture *capture,
                                               uint32_t firstBinding,
                                               uint32_t bufferCount,
                                               const VkxfbBufferRange *pBuffers);
+
+/**
+ * As `vkxfb_capture_bind_vertex_buffers`, with other strides than the pipeline has, as
+ * `vkCmdBindVertexBuffers2` sets them. `pStrides` has as many elements as `pBuffers`.
+ *
+ * # Safety
+ * As `vkxfb_capture_bind_vertex_buffers`.
+ */
+VkxfbResult vkxfb_capture_bind_vertex_buffers2(VkxfbCapture *capture,
+                                               uint32_t firstBinding,
+                                               uint32_t bufferCount,
+                                               const VkxfbBufferRange *pBuffers,
+                                               const uint32_t *pStrides);
 
 /**
  * Binds an index buffer for the draws that follow, of `VK_INDEX_TYPE_UINT16`,
@@ -701,6 +1105,71 @@ VkxfbResult vkxfb_capture_bind_descriptor_sets(VkxfbCapture *capture,
                                                const VkDescriptorSet *pDescriptorSets,
                                                uint32_t dynamicOffsetCount,
                                                const uint32_t *pDynamicOffsets);
+
+/**
+ * Says that the application binds the sets `firstSet` to `firstSet + descriptorSetCount - 1` itself, by
+ * `vkCmdBindDescriptorSets`, `vkCmdPushDescriptorSetKHR` or the like, at the compute bind point and with the
+ * layout of `VkxfbPipelineProperties`. The draws that follow then need no
+ * `vkxfb_capture_bind_descriptor_sets` for them. Where captures use descriptors, draws that need kernels are
+ * refused nevertheless: those with counters, queries, indirect arguments, conditions or primitive restart.
+ *
+ * # Safety
+ * `capture` is live. The sets are bound in the command buffer when `vkxfb_capture_end` records the draws.
+ */
+VkxfbResult vkxfb_capture_assume_descriptor_sets(VkxfbCapture *capture,
+                                                 uint32_t firstSet,
+                                                 uint32_t descriptorSetCount);
+
+/**
+ * Enables or disables primitive restart for the draws that follow, as `vkCmdSetPrimitiveRestartEnable` does.
+ * The pipeline must have been made with `primitiveRestartEnable`, which is what holds at first.
+ *
+ * # Safety
+ * `capture` is live.
+ */
+VkxfbResult vkxfb_capture_set_primitive_restart_enable(VkxfbCapture *capture,
+                                                       VkBool32 primitiveRestartEnable);
+
+/**
+ * Sets the index that restarts primitives, in place of the largest of its type, until another index buffer
+ * is bound, as `vkCmdSetPrimitiveRestartIndexEXT` does.
+ *
+ * # Safety
+ * `capture` is live.
+ */
+VkxfbResult vkxfb_capture_set_primitive_restart_index(VkxfbCapture *capture,
+                                                      uint32_t primitiveRestartIndex);
+
+/**
+ * Sets the provoking vertex of the draws that follow, as `vkCmdSetProvokingVertexModeEXT` does. It is that of
+ * the pipeline at first.
+ *
+ * # Safety
+ * `capture` is live.
+ */
+VkxfbResult vkxfb_capture_set_provoking_vertex_mode(VkxfbCapture *capture,
+                                                    VkProvokingVertexModeEXT provokingVertexMode);
+
+/**
+ * Begins conditional rendering, as `vkCmdBeginConditionalRenderingEXT` does: the device discards the draws
+ * that follow if the dword in the buffer is 0 or, with `VK_CONDITIONAL_RENDERING_INVERTED_BIT_EXT`, if it is
+ * not. A discarded draw captures nothing, and adds to no query and no counter. The device needs neither the
+ * extension nor its feature. The end of the capture also ends it.
+ *
+ * # Safety
+ * `capture` is live. `pConditionalRenderingBegin` points to a valid structure, whose chain is ignored; the
+ * requirements for the buffer are those of `VkxfbCaptureBeginInfo`.
+ */
+VkxfbResult vkxfb_capture_begin_conditional_rendering(VkxfbCapture *capture,
+                                                      const VkConditionalRenderingBeginInfoEXT *pConditionalRenderingBegin);
+
+/**
+ * Ends conditional rendering, as `vkCmdEndConditionalRenderingEXT` does.
+ *
+ * # Safety
+ * `capture` is live.
+ */
+VkxfbResult vkxfb_capture_end_conditional_rendering(VkxfbCapture *capture);
 
 /**
  * Updates push constants for the draws that follow, `offset` bytes from the start of the shader's
@@ -738,6 +1207,29 @@ VkxfbResult vkxfb_capture_draw_indexed(VkxfbCapture *capture,
                                        const VkDrawIndexedIndirectCommand *pDraw);
 
 /**
+ * Captures several draws, in which `gl_DrawID` is 0, 1, 2 and so on, as for `vkCmdDrawMultiEXT`.
+ *
+ * # Safety
+ * `capture` is live, and `pDraws` points to `drawCount` structures.
+ */
+VkxfbResult vkxfb_capture_draw_multi(VkxfbCapture *capture,
+                                     VkPrimitiveTopology primitiveTopology,
+                                     uint32_t drawCount,
+                                     const VkDrawIndirectCommand *pDraws);
+
+/**
+ * Captures several draws with the bound index buffer, in which `gl_DrawID` is 0, 1, 2 and so on, as for
+ * `vkCmdDrawMultiIndexedEXT`.
+ *
+ * # Safety
+ * As `vkxfb_capture_draw_multi`.
+ */
+VkxfbResult vkxfb_capture_draw_multi_indexed(VkxfbCapture *capture,
+                                             VkPrimitiveTopology primitiveTopology,
+                                             uint32_t drawCount,
+                                             const VkDrawIndexedIndirectCommand *pDraws);
+
+/**
  * Captures draws whose arguments are in a buffer, as `VkDrawIndirectCommand` structures.
  *
  * # Safety
@@ -758,6 +1250,88 @@ VkxfbResult vkxfb_capture_draw_indirect(VkxfbCapture *capture,
 VkxfbResult vkxfb_capture_draw_indexed_indirect(VkxfbCapture *capture,
                                                 VkPrimitiveTopology primitiveTopology,
                                                 const VkxfbIndirectDraw *pDraw);
+
+/**
+ * Captures a draw of as many vertices as an earlier capture wrote, as for `vkCmdDrawIndirectByteCountEXT`. To
+ * draw them into a picture, see `vkxfb_capture_record_draw_commands`.
+ *
+ * # Safety
+ * `capture` is live, and `pDraw` points to a valid structure; the requirements for its counter are those of
+ * `VkxfbCaptureBeginInfo`.
+ */
+VkxfbResult vkxfb_capture_draw_indirect_byte_count(VkxfbCapture *capture,
+                                                   VkPrimitiveTopology primitiveTopology,
+                                                   const VkxfbByteCountDraw *pDraw);
+
+/**
+ * Records a kernel that writes commands for `vkCmdDrawIndirect`, which draw what
+ * `vkCmdDrawIndirectByteCountEXT` would draw with the elements of `pDraws`. The application binds the capture
+ * buffers as vertex buffers, and records `vkCmdDrawIndirect` with the same buffer, offset, draw count and
+ * stride. The topology is that of its pipeline: a list of what the records are.
+ *
+ * `buffer` gets a `VkDrawIndirectCommand` every `stride` bytes from `offset` on; both are multiples of 4. It has
+ * the usage `VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT`, too.
+ *
+ * Barriers order the kernel after captures, after draws that read earlier commands and after transfers, and
+ * before the stage `VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT`. For the captured vertices record
+ * `vkxfb_context_record_barrier`. This overwrites the same state of the command buffer as
+ * `vkxfb_capture_end`.
+ *
+ * `capture` need not be begun; if it is, this does not belong to it. Only its memory is taken, until
+ * `vkxfb_capture_reset`. Returns `VKXFB_ERROR_UNAVAILABLE` if `hasIndirectDraws` of `VkxfbContextProperties` is
+ * not true. If this fails, nothing is recorded.
+ *
+ * # Safety
+ * `capture` is live. `commandBuffer` is a command buffer of its device that is being recorded, for a queue with
+ * graphics and compute, outside of a render pass instance and of conditional rendering. `pDraws` points to
+ * `drawCount` valid structures. Until the command buffer is reset or freed, the buffers are live; they have the
+ * usage that `vkxfb_context_buffer_usage` returns, and contain the counters and the commands. Counters that
+ * other commands than captures wrote are visible to `VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT` and
+ * `VK_ACCESS_SHADER_READ_BIT`. `firstInstance` is 0 unless the feature `drawIndirectFirstInstance` is enabled.
+ */
+VkxfbResult vkxfb_capture_record_draw_commands(VkxfbCapture *capture,
+                                               VkCommandBuffer commandBuffer,
+                                               uint32_t drawCount,
+                                               const VkxfbByteCountDraw *pDraws,
+                                               VkBuffer buffer,
+                                               VkDeviceSize offset,
+                                               uint32_t stride);
+
+/**
+ * Records a kernel as `vkxfb_capture_record_draw_commands` does, for draws that are not known yet:
+ * `vkxfb_late_draws_add` adds them. So a render pass can be recorded in which draws need commands that must be
+ * written before the pass.
+ *
+ * Returns `VKXFB_ERROR_UNAVAILABLE` also where captures use descriptors, as all buffers have to be known there.
+ *
+ * # Safety
+ * As `vkxfb_capture_record_draw_commands`. `pLateDraws` points to memory for a pointer.
+ */
+VkxfbResult vkxfb_late_draws_create(VkxfbCapture *capture,
+                                    VkCommandBuffer commandBuffer,
+                                    VkxfbLateDraws **pLateDraws);
+
+/**
+ * Adds a draw: the kernel writes a `VkDrawIndirectCommand` at `offset` in `buffer`. If this fails, it is not
+ * added.
+ *
+ * # Safety
+ * `lateDraws` is live, and `capture` is the one that it was created with, which was not reset since. Its command
+ * buffer is not being executed. Otherwise as `vkxfb_capture_record_draw_commands`.
+ */
+VkxfbResult vkxfb_late_draws_add(VkxfbLateDraws *lateDraws,
+                                 VkxfbCapture *capture,
+                                 const VkxfbByteCountDraw *pDraw,
+                                 VkBuffer buffer,
+                                 VkDeviceSize offset);
+
+/**
+ * Destroys late draws: the kernel and its draws stay in the command buffer. NULL is ignored.
+ *
+ * # Safety
+ * `lateDraws` is live or NULL, and is not used any more.
+ */
+void vkxfb_late_draws_destroy(VkxfbLateDraws *lateDraws);
 
 /**
  * Creates queries of `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`, which count primitives written
@@ -796,6 +1370,17 @@ VkxfbResult vkxfb_query_pool_record_reset(const VkxfbQueryPool *queryPool,
                                           uint32_t queryCount);
 
 /**
+ * Resets queries on the host, as `vkResetQueryPool` does.
+ *
+ * # Safety
+ * `queryPool` is live. Nothing that uses the queries is being executed, and no other thread reads their results
+ * meanwhile.
+ */
+VkxfbResult vkxfb_query_pool_reset(const VkxfbQueryPool *queryPool,
+                                   uint32_t firstQuery,
+                                   uint32_t queryCount);
+
+/**
  * Reads results of queries, with the arguments of `vkGetQueryPoolResults`. Of a query of
  * `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT` these are the primitives written, and behind them the
  * primitives needed, which would be written if the buffers were large enough.
@@ -803,7 +1388,7 @@ VkxfbResult vkxfb_query_pool_record_reset(const VkxfbQueryPool *queryPool,
  * It needs no barrier, and may be called while the device executes. Returns `VKXFB_NOT_READY` if a
  * query has not ended: without `VK_QUERY_RESULT_PARTIAL_BIT` its values in `pData` stay as they were.
  * `VK_QUERY_RESULT_WAIT_BIT` is refused, as the library does not know when the device is lost: wait for
- * a fence.
+ * a fence, or call `vkxfb_query_pool_wait`, which returns after a time.
  *
  * # Safety
  * `queryPool` is live, and `pData` points to `dataSize` bytes.
@@ -815,6 +1400,46 @@ VkxfbResult vkxfb_query_pool_get_results(const VkxfbQueryPool *queryPool,
                                          void *pData,
                                          VkDeviceSize stride,
                                          VkQueryResultFlags flags);
+
+/**
+ * Waits until queries have ended, at most for so many nanoseconds. Returns `VKXFB_NOT_READY` if they have not
+ * by then, which is also what a device that is lost looks like.
+ *
+ * # Safety
+ * `queryPool` is live. The submissions that end the queries were submitted.
+ */
+VkxfbResult vkxfb_query_pool_wait(const VkxfbQueryPool *queryPool,
+                                  uint32_t firstQuery,
+                                  uint32_t queryCount,
+                                  uint64_t timeout);
+
+/**
+ * Records a copy of results of queries into a buffer, with the arguments of `vkCmdCopyQueryPoolResults`. It
+ * counts everything that was submitted to the queue before. If a query has not ended by then, its values in
+ * the buffer stay as they were; with `VK_QUERY_RESULT_PARTIAL_BIT` or `VK_QUERY_RESULT_WAIT_BIT` those counted
+ * so far are written.
+ *
+ * For barriers it is a transfer, as Vulkan's command is: the stage `VK_PIPELINE_STAGE_TRANSFER_BIT` with
+ * `VK_ACCESS_TRANSFER_WRITE_BIT`. It overwrites the same state of the command buffer as `vkxfb_capture_end`.
+ *
+ * `capture` need not be begun; if it is, this does not belong to it. Only its memory is taken, until
+ * `vkxfb_capture_reset`. If this fails, nothing is recorded.
+ *
+ * # Safety
+ * `queryPool` and `capture` are live and belong to the same context. `commandBuffer` is a command buffer of its
+ * device that is being recorded, for a queue with compute, outside of a render pass instance and of conditional
+ * rendering. Until it is reset or freed, the pool and `dstBuffer` are live; the buffer has the usage that
+ * `vkxfb_context_buffer_usage` returns, and is large enough.
+ */
+VkxfbResult vkxfb_query_pool_record_copy_results(const VkxfbQueryPool *queryPool,
+                                                 VkxfbCapture *capture,
+                                                 VkCommandBuffer commandBuffer,
+                                                 uint32_t firstQuery,
+                                                 uint32_t queryCount,
+                                                 VkBuffer dstBuffer,
+                                                 VkDeviceSize dstOffset,
+                                                 VkDeviceSize stride,
+                                                 VkQueryResultFlags flags);
 
 /**
  * Begins a query for a vertex stream, as `vkCmdBeginQueryIndexedEXT` does: it counts what the draws that
@@ -843,8 +1468,9 @@ VkxfbResult vkxfb_capture_end_query_indexed(VkxfbCapture *capture,
                                             uint32_t query,
                                             uint32_t index);
 
+/* declarations */
 #ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
+}
+#endif
 
-#endif  /* VKXFB_H */
+#endif /* VKXFB_H */

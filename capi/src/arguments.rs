@@ -2,7 +2,8 @@
 
 use std::ffi::{CStr, c_char};
 
-use vkxfb::topology::PrimitiveTopology;
+use ash::vk;
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use crate::error::Error;
 
@@ -89,6 +90,14 @@ pub(crate) unsafe fn owned<T>(pointer: *mut T) -> Option<Box<T>> {
     (!pointer.is_null()).then(|| unsafe { Box::from_raw(pointer) })
 }
 
-pub(crate) fn topology(topology: ash::vk::PrimitiveTopology) -> Result<PrimitiveTopology, Error> {
+pub(crate) fn topology(topology: vk::PrimitiveTopology) -> Result<PrimitiveTopology, Error> {
     PrimitiveTopology::try_from(topology).map_err(|error| Error::Argument(error.to_string()))
+}
+
+pub(crate) fn provoking_vertex(mode: vk::ProvokingVertexModeEXT) -> Result<ProvokingVertex, Error> {
+    match mode {
+        vk::ProvokingVertexModeEXT::FIRST_VERTEX => Ok(ProvokingVertex::First),
+        vk::ProvokingVertexModeEXT::LAST_VERTEX => Ok(ProvokingVertex::Last),
+        mode => Err(Error::Argument(format!("provokingVertexMode is {}", mode.as_raw()))),
+    }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use ash::vk;
 use vkxfb::capture::MAX_XFB_BUFFERS;
 use vkxfb::runtime::{
-    Arena, ArenaDesc, Capture, CaptureBuffer, CaptureDesc, CounterBuffer, Recorded, Recorder,
-    VertexBuffer,
+    Arena, ArenaAccess, ArenaDesc, Capture, CaptureBuffer, CaptureDesc, CaptureOrder,
+    CounterBuffer, Recorded, Recorder, RuntimeError, VertexBuffer,
 };
 
 use crate::arguments::{array, owned, required, required_mut};
@@ -81,19 +81,19 @@ pub struct VkxfbCaptureBeginInfo {
 
 extensible! {
     VkxfbCaptureBeginInfo { ..p_counter_buffers }
-    VkxfbCaptured { ..positions }
+    VkxfbCaptured { ..positions, dispatch_count, barrier_count }
 }
 
-/// What a capture writes, if the CPU knows it.
+/// What a capture writes, if the CPU knows it, and what was recorded for it.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct VkxfbCaptured {
     /// The `sizeof` of the structure, as `VKXFB_INIT` sets it.
     pub struct_size: usize,
-    /// Whether the other members are known: if the capture began without counters, and has neither
-    /// indirect draws nor primitive restart, nor a geometry shader that emits to several vertex streams
-    /// or not always as many vertices. Otherwise they are 0, and only the GPU knows the values: counters
-    /// and queries tell them.
+    /// Whether the numbers of primitives and the positions are known: if the capture began without
+    /// counters, and has neither indirect draws, draws of byte counts, conditional rendering nor primitive
+    /// restart, nor a geometry shader that emits to several vertex streams or not always as many vertices.
+    /// Otherwise they are 0, and only the GPU knows the values: counters and queries tell them.
     pub is_known: vk::Bool32,
     /// Number of primitives that are written.
     pub primitives_written: u64,
@@ -101,6 +101,10 @@ pub struct VkxfbCaptured {
     pub primitives_needed: u64,
     /// Number of bytes that are written, from the start of the range of each capture buffer.
     pub positions: [u64; VKXFB_MAX_BUFFERS],
+    /// Number of dispatches that were recorded.
+    pub dispatch_count: u32,
+    /// Number of pipeline barriers that were recorded.
+    pub barrier_count: u32,
 }
 
 /// A capture, which corresponds to the commands from `vkCmdBeginTransformFeedbackEXT` to
@@ -119,6 +123,8 @@ pub struct VkxfbCapture {
     arena: Option<Arena>,
     /// The result and the message of the first command that failed since the beginning.
     failed: Option<(VkxfbResult, String)>,
+    /// Whether it has ended without being recorded, and is there to be played.
+    is_finished: bool,
     pub(crate) active_queries: Vec<ActiveQuery>,
     shared: Arc<Shared>,
 }
@@ -142,8 +148,14 @@ pub unsafe extern "C" fn vkxfb_capture_create(
         let arena = unsafe { Arena::new(&shared.context, &mut *shared.allocator(), &desc) }?;
         let capture = Capture::new(&shared.context, shared.kernels());
         let arena = Some(arena);
-        let made =
-            VkxfbCapture { capture, arena, failed: None, active_queries: Vec::new(), shared };
+        let made = VkxfbCapture {
+            capture,
+            arena,
+            failed: None,
+            is_finished: false,
+            active_queries: Vec::new(),
+            shared,
+        };
         *created = Box::into_raw(Box::new(made));
         Ok(())
     })
@@ -161,7 +173,7 @@ pub unsafe extern "C" fn vkxfb_capture_destroy(capture: *mut VkxfbCapture) {
 }
 
 /// Makes the memory of everything that was recorded available again. Without this, each capture
-/// needs more memory.
+/// needs more memory. What `vkxfb_capture_finish` has ended stays, and can be played again.
 ///
 /// # Safety
 /// `capture` is live. Command buffers into which it was recorded were reset or freed, and are not
@@ -171,7 +183,9 @@ pub unsafe extern "C" fn vkxfb_capture_reset(capture: *mut VkxfbCapture) -> Vkxf
     guard(|| {
         // SAFETY: the caller's contract.
         let capture = unsafe { required_mut(capture, "capture") }?;
-        capture.forget();
+        if !capture.is_finished {
+            capture.forget();
+        }
         if let Some(arena) = &mut capture.arena {
             // SAFETY: as above.
             unsafe { arena.reset() };
@@ -197,11 +211,39 @@ pub unsafe extern "C" fn vkxfb_capture_begin(
     p_begin_info: *const VkxfbCaptureBeginInfo,
 ) -> VkxfbResult {
     // SAFETY: the caller's contract.
+    unsafe {
+        anew(capture);
+        command(capture, |capture| capture.begin(&read(p_begin_info, "pBeginInfo")?))
+    }
+}
+
+/// Begins to count draws that are not captured, for queries of `VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT`: the
+/// draws outside of `vkCmdBeginTransformFeedbackEXT` and `vkCmdEndTransformFeedbackEXT`. There is no pipeline,
+/// and pipelines, vertex buffers and descriptor sets that are bound have no effect. The topology of each
+/// draw decides how its primitives are counted.
+///
+/// # Safety
+/// `capture` is live. Otherwise as `vkxfb_capture_begin`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_capture_begin_inactive(capture: *mut VkxfbCapture) -> VkxfbResult {
+    // SAFETY: the caller's contract.
+    unsafe {
+        anew(capture);
+        command(capture, |capture| Ok(capture.capture.begin_inactive()?))
+    }
+}
+
+/// Forgets that an earlier capture has failed, or has ended.
+///
+/// # Safety
+/// As [`command`].
+unsafe fn anew(capture: *mut VkxfbCapture) {
+    // SAFETY: the caller's contract.
     if let Some(capture) = unsafe { capture.as_mut() } {
         capture.failed = None;
+        capture.is_finished = false;
+        capture.active_queries.clear();
     }
-    // SAFETY: as above.
-    unsafe { command(capture, |capture| capture.begin(&read(p_begin_info, "pBeginInfo")?)) }
 }
 
 /// Ends a capture, and records it into a command buffer.
@@ -249,6 +291,122 @@ pub unsafe extern "C" fn vkxfb_capture_end(
     result
 }
 
+/// Ends a capture as `vkxfb_capture_end` does, without recording it: `vkxfb_capture_play` does, as often as
+/// it is called, until the capture is begun again.
+///
+/// # Safety
+/// As `vkxfb_capture_end`, for the command buffers that it is played into.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_capture_finish(
+    capture: *mut VkxfbCapture,
+    counter_buffer_count: u32,
+    p_counter_buffers: *const VkxfbCounterBuffer,
+) -> VkxfbResult {
+    // SAFETY: the caller's contract.
+    unsafe {
+        command(capture, |capture| {
+            let counters = array(p_counter_buffers, counter_buffer_count, "pCounterBuffers")?;
+            capture.capture.end(&counter_buffers(counters))?;
+            capture.is_finished = true;
+            Ok(())
+        })
+    }
+}
+
+/// Records a capture that `vkxfb_capture_finish` has ended into a command buffer. It begins as it was begun;
+/// counters are read, and queries are added to, each time that the commands are executed.
+///
+/// `order` may be NULL. Then barriers order the kernels of this capture after earlier ones, and the application
+/// records one, with the stage `VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT`, between captures to the same bytes. With
+/// an order, it is ordered after all earlier captures that were played with it, whatever they touch: see
+/// `VkxfbCaptureOrder`. `pCaptured` may be NULL.
+///
+/// If this fails, nothing is recorded, nothing is lost, and it may be called again: only if some draws have a
+/// geometry shader and others have none, or they emit to several vertex streams, a part may be recorded.
+///
+/// # Safety
+/// As `vkxfb_capture_end`. `order` is live or NULL. Everything since it was created or forgot was played into
+/// this command buffer with it, and no other function of the library has recorded into the command buffer
+/// since.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_capture_play(
+    capture: *mut VkxfbCapture,
+    command_buffer: vk::CommandBuffer,
+    order: *mut VkxfbCaptureOrder,
+    p_captured: *mut VkxfbCaptured,
+) -> VkxfbResult {
+    guard(|| {
+        // SAFETY: the caller's contract.
+        let (capture, captured) =
+            unsafe { (required_mut(capture, "capture")?, Output::new(p_captured, "pCaptured")?) };
+        if let Some((result, message)) = &capture.failed {
+            return Err(Error::Earlier(*result, message.clone()));
+        }
+        if !capture.is_finished {
+            let message = "the capture was not ended by vkxfb_capture_finish";
+            return Err(Error::Argument(message.to_owned()));
+        }
+        // SAFETY: as above.
+        unsafe {
+            let recorded = capture.play(command_buffer, order.as_mut())?;
+            if let Some(captured) = captured {
+                captured.write(&recorded.into());
+            }
+        }
+        Ok(())
+    })
+}
+
+/// What captures that were played into a command buffer have accessed, so that barriers are recorded only
+/// between those that touch the same bytes. Such captures may write to the same bytes, count for the same
+/// queries, go on from the counters of others, and read vertices, indices and arguments of draws that others
+/// captured. What shaders reach by the application's descriptors and addresses, and buffers that share memory,
+/// it does not know.
+///
+/// A command buffer has one of its own. Only one thread at a time may use it.
+pub struct VkxfbCaptureOrder {
+    order: CaptureOrder,
+}
+
+/// Creates an order that knows of nothing: the next capture is ordered after everything before it.
+///
+/// # Safety
+/// `pOrder` points to memory for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_capture_order_create(
+    p_order: *mut *mut VkxfbCaptureOrder,
+) -> VkxfbResult {
+    guard(|| {
+        // SAFETY: the caller's contract.
+        let created = unsafe { required_mut(p_order, "pOrder") }?;
+        *created = Box::into_raw(Box::new(VkxfbCaptureOrder { order: CaptureOrder::new() }));
+        Ok(())
+    })
+}
+
+/// Makes an order as it was created: for another command buffer, or after commands of which it does not know.
+///
+/// # Safety
+/// `order` is live.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_capture_order_forget(order: *mut VkxfbCaptureOrder) -> VkxfbResult {
+    guard(|| {
+        // SAFETY: the caller's contract.
+        unsafe { required_mut(order, "order") }?.order.forget();
+        Ok(())
+    })
+}
+
+/// Destroys an order. NULL is ignored.
+///
+/// # Safety
+/// `order` is live or NULL, and is not used any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_capture_order_destroy(order: *mut VkxfbCaptureOrder) {
+    // SAFETY: the caller's contract.
+    guard_quietly(|| drop(unsafe { owned(order) }));
+}
+
 /// Calls `function` for an entry point that is a command of a capture. If it fails, all later
 /// commands of the capture fail.
 ///
@@ -263,6 +421,10 @@ pub(crate) unsafe fn command(
         let capture = unsafe { required_mut(capture, "capture") }?;
         match &capture.failed {
             Some((result, message)) => Err(Error::Earlier(*result, message.clone())),
+            None if capture.is_finished => {
+                let message = "the capture has ended by vkxfb_capture_finish: begin it again";
+                Err(Error::Argument(message.to_owned()))
+            }
             None => function(capture),
         }
     });
@@ -285,6 +447,7 @@ impl VkxfbCapture {
     fn forget(&mut self) {
         self.capture.clear();
         self.failed = None;
+        self.is_finished = false;
         self.active_queries.clear();
     }
 
@@ -301,7 +464,7 @@ impl VkxfbCapture {
             )
         };
         let buffers: Vec<_> = buffers.iter().map(VkxfbBufferRange::capture_buffer).collect();
-        let vertex_buffers = vertex_buffers_from(0, vertex_buffers);
+        let vertex_buffers = vertex_buffers_from(0, vertex_buffers, &[]);
         let counters = counter_buffers(counters);
         let desc = CaptureDesc::new(&pipeline.pipeline)
             .buffers(&buffers)
@@ -321,15 +484,74 @@ impl VkxfbCapture {
         if command_buffer == vk::CommandBuffer::null() {
             return Err(Error::Null("commandBuffer"));
         }
+        // SAFETY: the caller's contract.
+        unsafe {
+            self.capture.end(&counter_buffers(counters))?;
+            self.play(command_buffer, None)
+        }
+    }
+
+    /// # Safety
+    /// As [`vkxfb_capture_play`].
+    unsafe fn play(
+        &mut self,
+        command_buffer: vk::CommandBuffer,
+        order: Option<&mut VkxfbCaptureOrder>,
+    ) -> Result<Recorded, Error> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            self.record(command_buffer, |capture, _, arena| match order {
+                Some(order) => capture.play_in_order(arena, command_buffer, &mut order.order),
+                None => capture.play(arena, command_buffer),
+            })
+        }
+    }
+
+    /// Records with memory of the capture, which grows.
+    ///
+    /// # Safety
+    /// What `function` takes is used until the command buffer is reset, and not after
+    /// [`vkxfb_capture_reset`].
+    pub(crate) unsafe fn record<R>(
+        &mut self,
+        command_buffer: vk::CommandBuffer,
+        function: impl for<'a> FnOnce(
+            &mut Capture,
+            &'a Shared,
+            ArenaAccess<'a>,
+        ) -> Result<R, RuntimeError>,
+    ) -> Result<R, Error> {
+        if command_buffer == vk::CommandBuffer::null() {
+            return Err(Error::Null("commandBuffer"));
+        }
+        // SAFETY: the caller's contract.
+        unsafe { self.with_memory(function) }
+    }
+
+    /// As [`record`](Self::record), for what is not recorded.
+    ///
+    /// # Safety
+    /// As there.
+    pub(crate) unsafe fn with_memory<R>(
+        &mut self,
+        function: impl for<'a> FnOnce(
+            &mut Capture,
+            &'a Shared,
+            ArenaAccess<'a>,
+        ) -> Result<R, RuntimeError>,
+    ) -> Result<R, Error> {
         let Self { capture, arena: Some(arena), shared, .. } = self else {
             return Err(Error::Null("capture"));
         };
-        // SAFETY: the caller's contract, and the arena is destroyed with the allocator of the
-        // context.
-        unsafe {
-            capture.end(&counter_buffers(counters))?;
-            Ok(shared.with_growing(arena, |arena| capture.play(arena, command_buffer))?)
-        }
+        let mut allocator = shared.allocator();
+        // SAFETY: the arena is destroyed with the allocator of the context.
+        let arena = unsafe { arena.growing(&mut *allocator) };
+        Ok(function(capture, shared, arena)?)
+    }
+
+    /// The context that the capture was created with, and what else its objects share.
+    pub(crate) const fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 }
 
@@ -350,16 +572,21 @@ impl VkxfbBufferRange {
     }
 }
 
-/// Vertex buffers of the bindings from `first` on.
-pub(crate) fn vertex_buffers_from(first: u32, ranges: &[VkxfbBufferRange]) -> Vec<VertexBuffer> {
-    let bindings = (first..=u32::MAX).zip(ranges);
+/// Vertex buffers of the bindings from `first` on. Those without a stride have that of their pipeline.
+pub(crate) fn vertex_buffers_from(
+    first: u32,
+    ranges: &[VkxfbBufferRange],
+    strides: &[u32],
+) -> Vec<VertexBuffer> {
+    let strides = strides.iter().copied().map(Some).chain(std::iter::repeat(None));
+    let bindings = (first..=u32::MAX).zip(ranges).zip(strides);
     bindings
-        .map(|(binding, &VkxfbBufferRange { buffer, offset, size })| VertexBuffer {
+        .map(|((binding, &VkxfbBufferRange { buffer, offset, size }), stride)| VertexBuffer {
             binding,
             buffer,
             offset,
             size,
-            stride: None,
+            stride,
         })
         .collect()
 }
@@ -372,17 +599,28 @@ fn counter_buffers(counters: &[VkxfbCounterBuffer]) -> Vec<Option<CounterBuffer>
     counters.iter().map(counter).collect()
 }
 
+impl VkxfbCounterBuffer {
+    /// A counter that must be there.
+    pub(crate) fn counter(self) -> Result<CounterBuffer, Error> {
+        let Self { buffer, offset } = self;
+        match buffer == vk::Buffer::null() {
+            true => Err(Error::Null("counterBuffer")),
+            false => Ok(CounterBuffer { buffer, offset }),
+        }
+    }
+}
+
 impl From<Recorded> for VkxfbCaptured {
     fn from(recorded: Recorded) -> Self {
-        match recorded.captured {
-            Some(captured) => Self {
-                struct_size: size_of::<Self>(),
-                is_known: vk::TRUE,
-                primitives_written: captured.primitives_written,
-                primitives_needed: captured.primitives_needed,
-                positions: captured.positions,
-            },
-            None => Self::default(),
+        let captured = recorded.captured.unwrap_or_default();
+        Self {
+            struct_size: size_of::<Self>(),
+            is_known: recorded.captured.is_some().into(),
+            primitives_written: captured.primitives_written,
+            primitives_needed: captured.primitives_needed,
+            positions: captured.positions,
+            dispatch_count: recorded.captures + recorded.kernels,
+            barrier_count: recorded.barriers,
         }
     }
 }

@@ -7,11 +7,15 @@ use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 use gpu_allocator::{AllocationSizes, AllocatorDebugSettings};
 use vkxfb::lower::Backend;
 use vkxfb::lower::kernel::Kernel;
-use vkxfb::runtime::{Arena, ArenaAccess, ConsumerScope, Context, Kernels, RuntimeError};
+use vkxfb::runtime::{ConsumerScope, Context, Kernels};
 
-use crate::arguments::{owned, required, required_mut};
-use crate::device::VkxfbRequiredFeatures;
+use crate::arguments::{owned, required, required_mut, strings};
+use crate::device::{
+    VKXFB_DEVICE_DEBUG_NAMES, VKXFB_DEVICE_NO_INDIRECT_DISPATCH, VKXFB_DEVICE_NO_INDIRECT_DRAWS,
+    VKXFB_DEVICE_NO_OPTIMIZATION, VkxfbPhysicalDeviceInfo, VkxfbRequiredFeatures,
+};
 use crate::error::{Error, VkxfbResult, guard, guard_quietly};
+use crate::extensible::{Output, extensible, read};
 
 /// The size in bytes of the memory objects for arenas. Most captures need a few kilobytes.
 const BLOCK: u64 = 4 << 20;
@@ -65,6 +69,53 @@ pub unsafe extern "C" fn vkxfb_context_create(
     })
 }
 
+/// Creates a context for a device that others created: an engine, or a library. This submits nothing.
+///
+/// `pCreateInfo` says what the device was created with: its extensions in `ppEnabledExtensionNames`, its
+/// features in `pEnabledFeatures` or in the chain. Queues are not read. It may be another structure than the
+/// one that the device was created with, and may leave out what captures do not need. Returns
+/// `VKXFB_ERROR_UNAVAILABLE` if captures need something that it does not have, which `vkxfb_last_error`
+/// names: `bufferDeviceAddress` or, for captures by descriptors, `shaderStorageBufferArrayDynamicIndexing`.
+///
+/// `pipelineCache` is as for `vkxfb_context_create`.
+///
+/// # Safety
+/// `pInfo` and `pCreateInfo` point to valid structures; the device was created on the physical device, with
+/// everything in `pCreateInfo`. The instance and the device outlive the context, its pipelines, its captures
+/// and its query pools. `pipelineCache` is `VK_NULL_HANDLE` or a pipeline cache of the device that nothing
+/// else uses meanwhile. `pContext` points to memory for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_context_create_for_device(
+    p_info: *const VkxfbPhysicalDeviceInfo,
+    device: vk::Device,
+    p_create_info: *const vk::DeviceCreateInfo<'_>,
+    pipeline_cache: vk::PipelineCache,
+    p_context: *mut *mut VkxfbContext,
+) -> VkxfbResult {
+    guard(|| {
+        // SAFETY: the caller's contract.
+        let (info, created_with, created) = unsafe {
+            (
+                read(p_info, "pInfo")?,
+                required(p_create_info, "pCreateInfo")?,
+                required_mut(p_context, "pContext")?,
+            )
+        };
+        if device == vk::Device::null() {
+            return Err(Error::Null("device"));
+        }
+        // SAFETY: as above.
+        let shared = unsafe {
+            let names = created_with.pp_enabled_extension_names;
+            strings(names, created_with.enabled_extension_count, "ppEnabledExtensionNames")?;
+            let enabled = VkxfbRequiredFeatures::query(&info, Some(created_with))?;
+            Arc::new(Shared::new(&enabled, device, pipeline_cache)?)
+        };
+        *created = Box::into_raw(Box::new(VkxfbContext { shared }));
+        Ok(())
+    })
+}
+
 /// Destroys a context. NULL is ignored.
 ///
 /// # Safety
@@ -94,6 +145,84 @@ pub unsafe extern "C" fn vkxfb_context_buffer_usage(
     // SAFETY: the caller's contract.
     unsafe { context.as_ref() }.map_or(vk::BufferUsageFlags::empty(), |context| {
         context.shared.context.capture_buffer_usage(Backend::Compute)
+    })
+}
+
+/// What a program has to know of a context.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct VkxfbContextProperties {
+    /// The `sizeof` of the structure, as `VKXFB_INIT` sets it.
+    pub struct_size: usize,
+    /// What `vkxfb_context_buffer_usage` returns.
+    pub buffer_usage: vk::BufferUsageFlags,
+    /// The flags that memory of such buffers is allocated with: `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT` or
+    /// none.
+    pub memory_allocate_flags: vk::MemoryAllocateFlags,
+    /// The largest range of a capture buffer, in bytes.
+    pub max_capture_buffer_size: vk::DeviceSize,
+    /// Whether captures reach memory by descriptors: as there are no device addresses, or by
+    /// `VKXFB_DEVICE_DESCRIPTORS`. Then a recording disturbs all descriptor sets of the compute bind point,
+    /// and reaches as many buffers as `storageBuffers` says.
+    pub uses_descriptors: vk::Bool32,
+    /// The number of storage buffers that a capture takes, or 0 if it uses addresses.
+    pub storage_buffers: u32,
+    /// Whether the size of an index buffer may be any number of bytes, not only multiples of 4.
+    pub has_byte_loads: vk::Bool32,
+    /// Whether `vkxfb_capture_record_draw_commands` and `vkxfb_late_draws_create` may be called.
+    pub has_indirect_draws: vk::Bool32,
+}
+
+extensible!(VkxfbContextProperties { ..has_indirect_draws });
+
+/// Tells what a program has to know of a context.
+///
+/// # Safety
+/// `context` is live, and `pProperties` points to a valid structure.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_context_get_properties(
+    context: *const VkxfbContext,
+    p_properties: *mut VkxfbContextProperties,
+) -> VkxfbResult {
+    guard(|| {
+        // SAFETY: the caller's contract.
+        let (context, properties) = unsafe {
+            (required(context, "context")?, Output::required(p_properties, "pProperties")?)
+        };
+        let context = &context.shared.context;
+        let enabled = context.enabled();
+        let made = VkxfbContextProperties {
+            struct_size: size_of::<VkxfbContextProperties>(),
+            buffer_usage: context.capture_buffer_usage(Backend::Compute),
+            memory_allocate_flags: context.memory_allocate_flags(),
+            max_capture_buffer_size: context.max_capture_buffer(),
+            uses_descriptors: enabled.uses_descriptors().into(),
+            storage_buffers: enabled.storage_buffers,
+            has_byte_loads: enabled.byte_loads.into(),
+            has_indirect_draws: context.has_indirect_draws().into(),
+        };
+        // SAFETY: as above.
+        unsafe { properties.write(&made) };
+        Ok(())
+    })
+}
+
+/// Compiles all internal pipelines that prepare captures and that are not compiled yet, so that no recording
+/// waits for a compiler. Any thread may do so while others record.
+///
+/// # Safety
+/// `context` is live. `pipelineCache` is `VK_NULL_HANDLE` or a pipeline cache of the device that nothing
+/// else uses meanwhile.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_context_prepare(
+    context: *const VkxfbContext,
+    pipeline_cache: vk::PipelineCache,
+) -> VkxfbResult {
+    guard(|| {
+        // SAFETY: the caller's contract.
+        let shared = &unsafe { required(context, "context") }?.shared;
+        // SAFETY: as above; the kernels live as long as the context.
+        Ok(unsafe { shared.kernels.prepare(&shared.context, &Kernel::ALL, pipeline_cache) }?)
     })
 }
 
@@ -135,12 +264,26 @@ impl Shared {
         device: vk::Device,
         cache: vk::PipelineCache,
     ) -> Result<Self, Error> {
-        let VkxfbRequiredFeatures { instance, capabilities, features, .. } = required;
+        let VkxfbRequiredFeatures { instance, capabilities, features, flags, .. } = required;
+        let has = |flag| flags & flag != 0;
         // SAFETY: the caller's contract.
         let device = unsafe { ash::Device::load(instance.fp_v1_0(), device) };
         // SAFETY: as above.
-        let context =
+        let mut context =
             unsafe { Context::new(instance, &device, capabilities.clone(), features.clone())? };
+        if has(VKXFB_DEVICE_NO_INDIRECT_DISPATCH) {
+            context.set_indirect_dispatch(false);
+        }
+        if has(VKXFB_DEVICE_NO_INDIRECT_DRAWS) {
+            context.set_indirect_draws(false);
+        }
+        if has(VKXFB_DEVICE_NO_OPTIMIZATION) {
+            context.set_optimizes_shaders(false);
+        }
+        if has(VKXFB_DEVICE_DEBUG_NAMES) {
+            // SAFETY: as above; the flag says that the instance has the extension.
+            unsafe { context.set_debug_utils(instance) };
+        }
         let allocator = Allocator::new(&AllocatorCreateDesc {
             instance: instance.clone(),
             device,
@@ -161,20 +304,6 @@ impl Shared {
 
     pub(crate) const fn kernels(&self) -> &Kernels {
         &self.kernels
-    }
-
-    /// Calls `f` with an arena that grows.
-    ///
-    /// # Safety
-    /// The arena belongs to this context and is destroyed with its allocator.
-    pub(crate) unsafe fn with_growing<R>(
-        &self,
-        arena: &mut Arena,
-        f: impl FnOnce(ArenaAccess<'_>) -> Result<R, RuntimeError>,
-    ) -> Result<R, RuntimeError> {
-        let mut allocator = self.allocator();
-        // SAFETY: the caller's contract.
-        f(unsafe { arena.growing(&mut *allocator) })
     }
 
     /// After a panic the allocator is still usable; at worst blocks are leaked.

@@ -21,7 +21,32 @@ pub type GetInstanceProcAddr = Option<
     ) -> vk::PFN_vkVoidFunction,
 >;
 
-/// A physical device, and the means to find its commands.
+/// Captures reach memory by descriptors, also on a device that has buffer device addresses. Without this
+/// bit they do so only where the device has none.
+pub const VKXFB_DEVICE_DESCRIPTORS: u32 = 1;
+/// Captures do not use `vkCmdDispatchIndirect`, because it does not work on the device. What only the
+/// GPU knows then takes as many invocations as the capture buffers have room for.
+pub const VKXFB_DEVICE_NO_INDIRECT_DISPATCH: u32 = 2;
+/// `vkCmdDrawIndirect` does not work on the device, so the functions that write draw commands fail.
+pub const VKXFB_DEVICE_NO_INDIRECT_DRAWS: u32 = 4;
+/// Shaders are given to the driver without being optimized before. What they capture is the same: this
+/// is for whoever suspects the optimizer.
+pub const VKXFB_DEVICE_NO_OPTIMIZATION: u32 = 8;
+/// Objects get names and commands get labels, for tools such as RenderDoc. The instance must have been
+/// created with `VK_EXT_debug_utils`.
+pub const VKXFB_DEVICE_DEBUG_NAMES: u32 = 16;
+
+/// The bits that [`VkxfbPhysicalDeviceInfo::flags`] may have.
+const KNOWN_FLAGS: u32 = VKXFB_DEVICE_DESCRIPTORS
+    | VKXFB_DEVICE_NO_INDIRECT_DISPATCH
+    | VKXFB_DEVICE_NO_INDIRECT_DRAWS
+    | VKXFB_DEVICE_NO_OPTIMIZATION
+    | VKXFB_DEVICE_DEBUG_NAMES;
+
+/// The fewest storage buffers of a capture by descriptors ([`RequiredFeatures::storage_buffers`]).
+const MIN_STORAGE_BUFFERS: u32 = 4;
+
+/// A physical device, the means to find its commands, and how captures use it.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct VkxfbPhysicalDeviceInfo {
@@ -29,16 +54,23 @@ pub struct VkxfbPhysicalDeviceInfo {
     pub struct_size: usize,
     /// `vkGetInstanceProcAddr`, linked with the program or loaded at run time.
     pub get_instance_proc_addr: GetInstanceProcAddr,
-    /// The instance. With a version below Vulkan 1.1, `VK_KHR_get_physical_device_properties2` must
-    /// be enabled.
+    /// The instance. With a version below Vulkan 1.1, `VK_KHR_get_physical_device_properties2` and
+    /// `VK_KHR_device_group_creation` must be enabled.
     pub instance: vk::Instance,
     /// The `VkApplicationInfo::apiVersion` with which the instance was created; 0 means Vulkan 1.0.
     pub api_version: u32,
     /// The physical device.
     pub physical_device: vk::PhysicalDevice,
+    /// `VKXFB_DEVICE_` bits; 0 is right for every device that works as it says.
+    pub flags: u32,
+    /// Where captures reach memory by descriptors, the number of storage buffers that a capture takes of
+    /// `maxPerStageDescriptorStorageBuffers`, at least 4: the set layouts of the application's pipelines
+    /// have the rest. A quarter of them is for capture buffers, another quarter for counters, queries and
+    /// the library's own memory, the rest for what draws read. 0 means as many as are of use, up to 24.
+    pub max_storage_buffers: u32,
 }
 
-extensible!(VkxfbPhysicalDeviceInfo { ..physical_device });
+extensible!(VkxfbPhysicalDeviceInfo { ..physical_device, flags, max_storage_buffers });
 
 /// The extensions and features that a device needs to capture by compute.
 pub struct VkxfbRequiredFeatures {
@@ -46,6 +78,8 @@ pub struct VkxfbRequiredFeatures {
     pub(crate) physical_device: vk::PhysicalDevice,
     pub(crate) capabilities: Capabilities,
     pub(crate) features: RequiredFeatures,
+    /// Those of [`VkxfbPhysicalDeviceInfo::flags`].
+    pub(crate) flags: u32,
     additions: CreateInfoAdditions,
 }
 
@@ -69,7 +103,7 @@ pub unsafe extern "C" fn vkxfb_required_features_create(
             (read(p_info, "pInfo")?, required_mut(p_required_features, "pRequiredFeatures")?)
         };
         // SAFETY: as above.
-        let features = unsafe { VkxfbRequiredFeatures::query(&info) }?;
+        let features = unsafe { VkxfbRequiredFeatures::query(&info, None) }?;
         *created = Box::into_raw(Box::new(features));
         Ok(())
     })
@@ -122,9 +156,14 @@ pub unsafe extern "C" fn vkxfb_required_features_destroy(
 }
 
 impl VkxfbRequiredFeatures {
+    /// What a device needs or, if `created` says how it was created, what it has of that.
+    ///
     /// # Safety
-    /// As [`vkxfb_required_features_create`].
-    unsafe fn query(info: &VkxfbPhysicalDeviceInfo) -> Result<Self, Error> {
+    /// As [`vkxfb_required_features_create`], and `created` is valid, with its chain.
+    pub(crate) unsafe fn query(
+        info: &VkxfbPhysicalDeviceInfo,
+        created: Option<&vk::DeviceCreateInfo<'_>>,
+    ) -> Result<Self, Error> {
         let get_instance_proc_addr =
             info.get_instance_proc_addr.ok_or(Error::Null("getInstanceProcAddr"))?;
         if info.instance == vk::Instance::null() {
@@ -133,22 +172,43 @@ impl VkxfbRequiredFeatures {
         if info.physical_device == vk::PhysicalDevice::null() {
             return Err(Error::Null("physicalDevice"));
         }
+        if info.flags & !KNOWN_FLAGS != 0 {
+            let unknown = info.flags & !KNOWN_FLAGS;
+            return Err(Error::Argument(format!("flags has unknown bits: {unknown:#x}")));
+        }
+        let max = info.max_storage_buffers;
+        if max != 0 && max < MIN_STORAGE_BUFFERS {
+            let least = MIN_STORAGE_BUFFERS;
+            let message = format!("maxStorageBuffers is {max}: captures need {least} or more");
+            return Err(Error::Argument(message));
+        }
         let functions = ash::StaticFn { get_instance_proc_addr };
         // SAFETY: the caller's contract.
-        let (instance, capabilities) = unsafe {
+        let (instance, mut capabilities) = unsafe {
             let entry = ash::Entry::from_static_fn(functions.clone());
             let instance = ash::Instance::load(&functions, info.instance);
             let capabilities =
                 Capabilities::query(&entry, &instance, info.api_version, info.physical_device)?;
             (instance, capabilities)
         };
-        let features =
+        if let Some(created) = created {
+            // SAFETY: as above.
+            unsafe { capabilities.restrict(created) };
+        }
+        if info.flags & VKXFB_DEVICE_DESCRIPTORS != 0 {
+            capabilities.buffer_device_address = None;
+        }
+        let mut features =
             required_features(&capabilities, &[Backend::Compute]).map_err(RuntimeError::from)?;
+        if max != 0 {
+            features.storage_buffers = features.storage_buffers.min(max);
+        }
         Ok(Self {
             instance,
             physical_device: info.physical_device,
             capabilities,
             features,
+            flags: info.flags,
             additions: CreateInfoAdditions::default(),
         })
     }

@@ -5,10 +5,14 @@
 use std::ffi::c_void;
 
 use ash::vk;
-use vkxfb::runtime::{Draw, DrawIndexed, IndexBuffer, IndexType, IndirectDraw};
+use vkxfb::runtime::{
+    ByteCountDraw, ConditionalRendering, Draw, DrawIndexed, IndexBuffer, IndexType, IndirectDraw,
+};
 
-use crate::arguments::{array, required, topology};
-use crate::capture::{VkxfbBufferRange, VkxfbCapture, command, vertex_buffers_from};
+use crate::arguments::{array, provoking_vertex, required, topology};
+use crate::capture::{
+    VkxfbBufferRange, VkxfbCapture, VkxfbCounterBuffer, command, vertex_buffers_from,
+};
 use crate::error::{Error, VkxfbResult};
 use crate::extensible::{extensible, read};
 use crate::pipeline::VkxfbPipeline;
@@ -36,6 +40,24 @@ pub struct VkxfbIndirectDraw {
 }
 
 extensible!(VkxfbIndirectDraw { ..count_buffer_offset });
+
+/// A draw of as many vertices as a capture wrote, with the arguments of `vkCmdDrawIndirectByteCountEXT`: of
+/// `(counter - counterOffset) / vertexStride` vertices from vertex 0 on.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct VkxfbByteCountDraw {
+    /// Number of instances.
+    pub instance_count: u32,
+    /// The first value of `gl_InstanceIndex`.
+    pub first_instance: u32,
+    /// The counter that `vkxfb_capture_end` wrote.
+    pub counter_buffer: VkxfbCounterBuffer,
+    /// Bytes that are subtracted from the counter, a multiple of 4.
+    pub counter_offset: u32,
+    /// The size of a vertex in bytes, a multiple of 4 and not 0: that of a record of the capture buffer, if
+    /// what was captured is drawn as it is.
+    pub vertex_stride: u32,
+}
 
 /// Binds another pipeline for the draws that follow. Its records must have the same sizes and vertex
 /// streams as those of the first pipeline.
@@ -72,7 +94,31 @@ pub unsafe extern "C" fn vkxfb_capture_bind_vertex_buffers(
     unsafe {
         command(capture, |capture| {
             let buffers = array(p_buffers, buffer_count, "pBuffers")?;
-            let buffers = vertex_buffers_from(first_binding, buffers);
+            let buffers = vertex_buffers_from(first_binding, buffers, &[]);
+            Ok(capture.recorder().bind_vertex_buffers(&buffers)?)
+        })
+    }
+}
+
+/// As `vkxfb_capture_bind_vertex_buffers`, with other strides than the pipeline has, as
+/// `vkCmdBindVertexBuffers2` sets them. `pStrides` has as many elements as `pBuffers`.
+///
+/// # Safety
+/// As `vkxfb_capture_bind_vertex_buffers`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_capture_bind_vertex_buffers2(
+    capture: *mut VkxfbCapture,
+    first_binding: u32,
+    buffer_count: u32,
+    p_buffers: *const VkxfbBufferRange,
+    p_strides: *const u32,
+) -> VkxfbResult {
+    // SAFETY: the caller's contract.
+    unsafe {
+        command(capture, |capture| {
+            let buffers = array(p_buffers, buffer_count, "pBuffers")?;
+            let strides = array(p_strides, buffer_count, "pStrides")?;
+            let buffers = vertex_buffers_from(first_binding, buffers, strides);
             Ok(capture.recorder().bind_vertex_buffers(&buffers)?)
         })
     }
@@ -126,6 +172,125 @@ pub unsafe extern "C" fn vkxfb_capture_bind_descriptor_sets(
             Ok(capture.recorder().bind_descriptor_sets(first_set, sets, offsets)?)
         })
     }
+}
+
+/// Says that the application binds the sets `firstSet` to `firstSet + descriptorSetCount - 1` itself, by
+/// `vkCmdBindDescriptorSets`, `vkCmdPushDescriptorSetKHR` or the like, at the compute bind point and with the
+/// layout of `VkxfbPipelineProperties`. The draws that follow then need no
+/// `vkxfb_capture_bind_descriptor_sets` for them. Where captures use descriptors, draws that need kernels are
+/// refused nevertheless: those with counters, queries, indirect arguments, conditions or primitive restart.
+///
+/// # Safety
+/// `capture` is live. The sets are bound in the command buffer when `vkxfb_capture_end` records the draws.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_capture_assume_descriptor_sets(
+    capture: *mut VkxfbCapture,
+    first_set: u32,
+    descriptor_set_count: u32,
+) -> VkxfbResult {
+    // SAFETY: the caller's contract.
+    unsafe {
+        command(capture, |capture| {
+            Ok(capture.recorder().assume_descriptor_sets(first_set, descriptor_set_count)?)
+        })
+    }
+}
+
+/// Enables or disables primitive restart for the draws that follow, as `vkCmdSetPrimitiveRestartEnable` does.
+/// The pipeline must have been made with `primitiveRestartEnable`, which is what holds at first.
+///
+/// # Safety
+/// `capture` is live.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_capture_set_primitive_restart_enable(
+    capture: *mut VkxfbCapture,
+    primitive_restart_enable: vk::Bool32,
+) -> VkxfbResult {
+    // SAFETY: the caller's contract.
+    unsafe {
+        command(capture, |capture| {
+            Ok(capture.recorder().set_primitive_restart(primitive_restart_enable != vk::FALSE)?)
+        })
+    }
+}
+
+/// Sets the index that restarts primitives, in place of the largest of its type, until another index buffer
+/// is bound, as `vkCmdSetPrimitiveRestartIndexEXT` does.
+///
+/// # Safety
+/// `capture` is live.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_capture_set_primitive_restart_index(
+    capture: *mut VkxfbCapture,
+    primitive_restart_index: u32,
+) -> VkxfbResult {
+    // SAFETY: the caller's contract.
+    unsafe {
+        command(capture, |capture| {
+            Ok(capture.recorder().set_primitive_restart_index(primitive_restart_index)?)
+        })
+    }
+}
+
+/// Sets the provoking vertex of the draws that follow, as `vkCmdSetProvokingVertexModeEXT` does. It is that of
+/// the pipeline at first.
+///
+/// # Safety
+/// `capture` is live.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_capture_set_provoking_vertex_mode(
+    capture: *mut VkxfbCapture,
+    provoking_vertex_mode: vk::ProvokingVertexModeEXT,
+) -> VkxfbResult {
+    // SAFETY: the caller's contract.
+    unsafe {
+        command(capture, |capture| {
+            let mode = provoking_vertex(provoking_vertex_mode)?;
+            Ok(capture.recorder().set_provoking_vertex(mode)?)
+        })
+    }
+}
+
+/// Begins conditional rendering, as `vkCmdBeginConditionalRenderingEXT` does: the device discards the draws
+/// that follow if the dword in the buffer is 0 or, with `VK_CONDITIONAL_RENDERING_INVERTED_BIT_EXT`, if it is
+/// not. A discarded draw captures nothing, and adds to no query and no counter. The device needs neither the
+/// extension nor its feature. The end of the capture also ends it.
+///
+/// # Safety
+/// `capture` is live. `pConditionalRenderingBegin` points to a valid structure, whose chain is ignored; the
+/// requirements for the buffer are those of `VkxfbCaptureBeginInfo`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_capture_begin_conditional_rendering(
+    capture: *mut VkxfbCapture,
+    p_conditional_rendering_begin: *const vk::ConditionalRenderingBeginInfoEXT<'_>,
+) -> VkxfbResult {
+    // SAFETY: the caller's contract.
+    unsafe {
+        command(capture, |capture| {
+            let begin = required(p_conditional_rendering_begin, "pConditionalRenderingBegin")?;
+            if begin.buffer == vk::Buffer::null() {
+                return Err(Error::Null("buffer"));
+            }
+            let condition = ConditionalRendering {
+                buffer: begin.buffer,
+                offset: begin.offset,
+                inverted: begin.flags.contains(vk::ConditionalRenderingFlagsEXT::INVERTED),
+            };
+            Ok(capture.recorder().begin_conditional_rendering(&condition)?)
+        })
+    }
+}
+
+/// Ends conditional rendering, as `vkCmdEndConditionalRenderingEXT` does.
+///
+/// # Safety
+/// `capture` is live.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_capture_end_conditional_rendering(
+    capture: *mut VkxfbCapture,
+) -> VkxfbResult {
+    // SAFETY: the caller's contract.
+    unsafe { command(capture, |capture| Ok(capture.recorder().end_conditional_rendering()?)) }
 }
 
 /// Updates push constants for the draws that follow, `offset` bytes from the start of the shader's
@@ -190,6 +355,49 @@ pub unsafe extern "C" fn vkxfb_capture_draw_indexed(
     }
 }
 
+/// Captures several draws, in which `gl_DrawID` is 0, 1, 2 and so on, as for `vkCmdDrawMultiEXT`.
+///
+/// # Safety
+/// `capture` is live, and `pDraws` points to `drawCount` structures.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_capture_draw_multi(
+    capture: *mut VkxfbCapture,
+    primitive_topology: vk::PrimitiveTopology,
+    draw_count: u32,
+    p_draws: *const vk::DrawIndirectCommand,
+) -> VkxfbResult {
+    // SAFETY: the caller's contract.
+    unsafe {
+        command(capture, |capture| {
+            let draws = array(p_draws, draw_count, "pDraws")?;
+            let draws: Vec<_> = draws.iter().copied().map(Draw::from).collect();
+            Ok(capture.recorder().draw_multi(topology(primitive_topology)?, &draws)?)
+        })
+    }
+}
+
+/// Captures several draws with the bound index buffer, in which `gl_DrawID` is 0, 1, 2 and so on, as for
+/// `vkCmdDrawMultiIndexedEXT`.
+///
+/// # Safety
+/// As `vkxfb_capture_draw_multi`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_capture_draw_multi_indexed(
+    capture: *mut VkxfbCapture,
+    primitive_topology: vk::PrimitiveTopology,
+    draw_count: u32,
+    p_draws: *const vk::DrawIndexedIndirectCommand,
+) -> VkxfbResult {
+    // SAFETY: the caller's contract.
+    unsafe {
+        command(capture, |capture| {
+            let draws = array(p_draws, draw_count, "pDraws")?;
+            let draws: Vec<_> = draws.iter().copied().map(DrawIndexed::from).collect();
+            Ok(capture.recorder().draw_multi_indexed(topology(primitive_topology)?, &draws)?)
+        })
+    }
+}
+
 /// Captures draws whose arguments are in a buffer, as `VkDrawIndirectCommand` structures.
 ///
 /// # Safety
@@ -227,6 +435,36 @@ pub unsafe extern "C" fn vkxfb_capture_draw_indexed_indirect(
             let draw = read(p_draw, "pDraw")?.as_runtime();
             Ok(capture.recorder().draw_indexed_indirect(topology(primitive_topology)?, &draw)?)
         })
+    }
+}
+
+/// Captures a draw of as many vertices as an earlier capture wrote, as for `vkCmdDrawIndirectByteCountEXT`. To
+/// draw them into a picture, see `vkxfb_capture_record_draw_commands`.
+///
+/// # Safety
+/// `capture` is live, and `pDraw` points to a valid structure; the requirements for its counter are those of
+/// `VkxfbCaptureBeginInfo`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_capture_draw_indirect_byte_count(
+    capture: *mut VkxfbCapture,
+    primitive_topology: vk::PrimitiveTopology,
+    p_draw: *const VkxfbByteCountDraw,
+) -> VkxfbResult {
+    // SAFETY: the caller's contract.
+    unsafe {
+        command(capture, |capture| {
+            let draw = required(p_draw, "pDraw")?.as_runtime()?;
+            Ok(capture.recorder().draw_indirect_byte_count(topology(primitive_topology)?, &draw)?)
+        })
+    }
+}
+
+impl VkxfbByteCountDraw {
+    pub(crate) fn as_runtime(&self) -> Result<ByteCountDraw, Error> {
+        let Self { instance_count, first_instance, counter_buffer, counter_offset, vertex_stride } =
+            *self;
+        let counter = counter_buffer.counter()?;
+        Ok(ByteCountDraw { instance_count, first_instance, counter, counter_offset, vertex_stride })
     }
 }
 

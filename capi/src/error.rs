@@ -17,13 +17,14 @@ use vkxfb::runtime::RuntimeError;
 pub enum VkxfbResult {
     /// The function succeeded.
     VkxfbSuccess = 0,
-    /// `vkxfb_query_pool_get_results`: a query has not ended yet. This is no failure, and has no
-    /// message.
+    /// `vkxfb_query_pool_get_results`, `vkxfb_query_pool_wait`: a query has not ended yet. This is no
+    /// failure, and has no message.
     VkxfbNotReady = 1,
     /// An argument is NULL that must not be, has an invalid value, or contradicts another argument.
     /// The function did nothing.
     VkxfbErrorInvalidArgument = -1,
-    /// The physical device cannot capture by compute. The message lists all reasons.
+    /// The physical device, or the device as it was created, cannot capture by compute, or cannot do what
+    /// was asked for. The message lists all reasons.
     VkxfbErrorUnavailable = -2,
     /// The shader is invalid, captures nothing, contains something that cannot be captured, or does
     /// not match the rest of its pipeline.
@@ -84,7 +85,9 @@ impl Error {
             Self::Earlier(result, _) => *result,
             Self::Within(_, error) => error.result(),
             Self::Runtime(error) => match error {
-                RuntimeError::Unavailable(_) => VkxfbResult::VkxfbErrorUnavailable,
+                RuntimeError::Unavailable(_)
+                | RuntimeError::NoIndirectDraws
+                | RuntimeError::FeatureNotEnabled { .. } => VkxfbResult::VkxfbErrorUnavailable,
                 RuntimeError::InvalidShader(_) | RuntimeError::GeometryInput { .. } => {
                     VkxfbResult::VkxfbErrorShader
                 }

@@ -99,6 +99,15 @@ impl<T: Extensible> Output<T> {
         Ok(Some(Self { start, size }))
     }
 
+    /// As [`new`](Self::new), for a structure that must be there.
+    ///
+    /// # Safety
+    /// As [`read`].
+    pub(crate) unsafe fn required(start: *mut T, name: &'static str) -> Result<Self, Error> {
+        // SAFETY: the caller's contract.
+        unsafe { Self::new(start, name) }?.ok_or(Error::Null(name))
+    }
+
     /// Writes the members that the caller knows, and zero where this library knows none. The size
     /// stays that of the caller.
     ///

@@ -1,23 +1,26 @@
 //! A pipeline that captures: a vertex shader, perhaps a geometry shader behind it, and the state of a
 //! graphics pipeline that affects captures.
 
-use std::ffi::c_char;
+use std::ffi::{CString, c_char};
 use std::sync::Arc;
 
 use ash::vk;
-use vkxfb::capture::{BufferMode, CaptureList};
+use vkxfb::capture::{BufferMode, CaptureList, CapturedOutput};
 use vkxfb::lower::{LowerError, Shader, compute};
 use vkxfb::runtime::{ExpectedDraws, Pipeline, PipelineDesc, vulkan};
+use vkxfb::spirv::NumericClass;
 use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::headers::ExecutionModel;
 use vkxfb::spirv::specialization::SpecializationConstant;
-use vkxfb::topology::ProvokingVertex;
 use vkxfb::vertex_input::VertexInput;
 
-use crate::arguments::{array, owned, required, required_mut, string, strings, topology};
+use crate::arguments::{
+    array, owned, provoking_vertex, required, required_mut, string, strings, topology,
+};
+use crate::capture::VKXFB_MAX_BUFFERS;
 use crate::context::{Shared, VkxfbContext};
 use crate::error::{Error, VkxfbResult, guard, guard_quietly};
-use crate::extensible::{extensible, read};
+use crate::extensible::{Output, extensible, read};
 
 /// A shader behind the vertex shader. Its members are as those that the vertex shader has in
 /// `VkxfbPipelineCreateInfo`.
@@ -102,7 +105,64 @@ extensible! {
 /// Several threads may use it at the same time.
 pub struct VkxfbPipeline {
     pub(crate) pipeline: Pipeline,
+    /// The names of the captured outputs, empty where the module has none.
+    names: Vec<CString>,
     shared: Arc<Shared>,
+}
+
+/// What a program has to know of a pipeline.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct VkxfbPipelineProperties {
+    /// The `sizeof` of the structure, as `VKXFB_INIT` sets it.
+    pub struct_size: usize,
+    /// The pipeline layout, to bind descriptor sets with: see `vkxfb_capture_assume_descriptor_sets`.
+    pub layout: vk::PipelineLayout,
+    /// The size in bytes of a record in each capture buffer, or 0 if nothing is captured to it.
+    pub strides: [u32; VKXFB_MAX_BUFFERS],
+    /// The vertex stream that each capture buffer captures.
+    pub streams: [u32; VKXFB_MAX_BUFFERS],
+    /// The number of outputs that are captured.
+    pub output_count: u32,
+    /// The number of vertex streams: 1, or more with a geometry shader.
+    pub stream_count: u32,
+    /// The first byte of push constants that the shaders read, rounded down to a multiple of 16.
+    pub push_constant_offset: u32,
+    /// How many bytes of push constants they read from there on, rounded up to a multiple of 16.
+    pub push_constant_size: u32,
+}
+
+extensible!(VkxfbPipelineProperties { ..push_constant_size });
+
+/// Draws are large: a dispatch of them may need more than 64 workgroups, usually for more than 4,096
+/// vertices. Of draws whose arguments only the GPU knows, as many count as the capture buffers have room for.
+pub const VKXFB_DRAWS_LARGE: u32 = 1;
+/// Draws have indices.
+pub const VKXFB_DRAWS_INDEXED: u32 = 2;
+/// Draws have indices, and primitive restart is enabled.
+pub const VKXFB_DRAWS_RESTART: u32 = 4;
+/// Draws may have several instances, vertex buffers of more than 4 GiB or with another alignment than that
+/// of what is accessed at once, or indices and elements that do not exist.
+pub const VKXFB_DRAWS_CHECKED: u32 = 8;
+/// A capture has several draws.
+pub const VKXFB_DRAWS_SEVERAL: u32 = 16;
+/// Captures have counters or queries.
+pub const VKXFB_DRAWS_COUNTED: u32 = 32;
+/// Only the GPU knows what is drawn, in this or another draw of the capture: indirect draws, draws of byte
+/// counts, conditional rendering, or primitive restart.
+pub const VKXFB_DRAWS_INDIRECT: u32 = 64;
+/// Draws of every kind, also in captures that mix them.
+pub const VKXFB_DRAWS_ANY: u32 = 128;
+
+/// A kind of draws that is expected.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct VkxfbExpectedDraws {
+    /// The topology. A pipeline without `dynamicTopology` takes its own in place of it.
+    pub topology: vk::PrimitiveTopology,
+    /// `VKXFB_DRAWS_` bits. With 0 they are small direct draws of one instance and without indices, each alone
+    /// in its capture.
+    pub flags: u32,
 }
 
 /// Creates a pipeline. Afterwards the memory that `pCreateInfo` points to is not needed any more,
@@ -128,9 +188,167 @@ pub unsafe extern "C" fn vkxfb_pipeline_create(
         // SAFETY: as above.
         let pipeline = unsafe { make(shared, &info) }?;
         let shared = Arc::clone(shared);
-        *created = Box::into_raw(Box::new(VkxfbPipeline { pipeline, shared }));
+        let outputs = pipeline.layout().outputs.iter();
+        let name = |output: &CapturedOutput| output.name.clone().map(CString::new);
+        let names = outputs.map(|output| name(output).and_then(Result::ok).unwrap_or_default());
+        let names = names.collect();
+        *created = Box::into_raw(Box::new(VkxfbPipeline { pipeline, names, shared }));
         Ok(())
     })
+}
+
+/// Compiles the Vulkan pipelines for draws of these kinds that are not compiled yet, so that no recording waits
+/// for a compiler. Any thread may do so while others record. What is compiled by a recording goes through no
+/// pipeline cache.
+///
+/// # Safety
+/// `pipeline` is live, and `pDraws` points to `drawCount` structures. `pipelineCache` is `VK_NULL_HANDLE` or a
+/// pipeline cache of the device that nothing else uses meanwhile.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_pipeline_prepare(
+    pipeline: *const VkxfbPipeline,
+    draw_count: u32,
+    p_draws: *const VkxfbExpectedDraws,
+    pipeline_cache: vk::PipelineCache,
+) -> VkxfbResult {
+    guard(|| {
+        // SAFETY: the caller's contract.
+        let (VkxfbPipeline { pipeline, shared, .. }, draws) =
+            unsafe { (required(pipeline, "pipeline")?, array(p_draws, draw_count, "pDraws")?) };
+        let mut expected = Vec::new();
+        for draws in draws {
+            draws.add_to(&mut expected)?;
+        }
+        // SAFETY: as above.
+        Ok(unsafe { pipeline.prepare(&shared.context, &expected, pipeline_cache) }?)
+    })
+}
+
+/// Tells what a program has to know of a pipeline.
+///
+/// # Safety
+/// `pipeline` is live, and `pProperties` points to a valid structure.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_pipeline_get_properties(
+    pipeline: *const VkxfbPipeline,
+    p_properties: *mut VkxfbPipelineProperties,
+) -> VkxfbResult {
+    guard(|| {
+        // SAFETY: the caller's contract.
+        let (pipeline, properties) = unsafe {
+            (required(pipeline, "pipeline")?, Output::required(p_properties, "pProperties")?)
+        };
+        let pipeline = &pipeline.pipeline;
+        let (layout, pushed) = (pipeline.layout(), pipeline.push_constants());
+        let made = VkxfbPipelineProperties {
+            struct_size: size_of::<VkxfbPipelineProperties>(),
+            layout: pipeline.raw_layout(),
+            strides: layout.strides.map(Option::unwrap_or_default),
+            streams: layout.streams,
+            output_count: layout.outputs.len() as u32,
+            stream_count: pipeline.stream_count(),
+            push_constant_offset: pushed.start,
+            push_constant_size: pushed.end - pushed.start,
+        };
+        // SAFETY: as above.
+        unsafe { properties.write(&made) };
+        Ok(())
+    })
+}
+
+/// Tells where a captured output stands in a record, as the vertex attribute that another pipeline takes it
+/// for: `binding` is the number of the capture buffer, `offset` counts from the start of the record, and
+/// `format` is that of its components. `location` is that of the output, or `UINT32_MAX` if it is a built-in
+/// one. Outputs are numbered by capture buffer, then by offset; a matrix has one for each column, and an array
+/// one for each element.
+///
+/// `ppName` may be NULL. Otherwise it gets the name of the output, or "" if the SPIR-V has no names. The string
+/// is valid until the pipeline is destroyed.
+///
+/// # Safety
+/// `pipeline` is live, `pAttribute` points to memory for a structure, and `ppName` to memory for a pointer, or it is
+/// NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_pipeline_get_output(
+    pipeline: *const VkxfbPipeline,
+    output: u32,
+    p_attribute: *mut vk::VertexInputAttributeDescription,
+    pp_name: *mut *const c_char,
+) -> VkxfbResult {
+    guard(|| {
+        // SAFETY: the caller's contract.
+        let (VkxfbPipeline { pipeline, names, .. }, attribute, name) = unsafe {
+            let attribute = required_mut(p_attribute, "pAttribute")?;
+            (required(pipeline, "pipeline")?, attribute, pp_name.as_mut())
+        };
+        let outputs = &pipeline.layout().outputs;
+        let number = output as usize;
+        let (Some(output), Some(text)) = (outputs.get(number), names.get(number)) else {
+            let message = format!("output is {number}: the pipeline captures {}", outputs.len());
+            return Err(Error::Argument(message));
+        };
+        *attribute = vk::VertexInputAttributeDescription {
+            location: output.location.unwrap_or(u32::MAX),
+            binding: output.buffer,
+            format: format_of(output),
+            offset: output.offset,
+        };
+        if let Some(name) = name {
+            *name = text.as_ptr();
+        }
+        Ok(())
+    })
+}
+
+/// The format of an attribute that has the bytes of an output.
+fn format_of(output: &CapturedOutput) -> vk::Format {
+    use vk::Format as F;
+    let [unsigned, signed, float] = match output.bits {
+        64 => [
+            [F::R64_UINT, F::R64G64_UINT, F::R64G64B64_UINT, F::R64G64B64A64_UINT],
+            [F::R64_SINT, F::R64G64_SINT, F::R64G64B64_SINT, F::R64G64B64A64_SINT],
+            [F::R64_SFLOAT, F::R64G64_SFLOAT, F::R64G64B64_SFLOAT, F::R64G64B64A64_SFLOAT],
+        ],
+        _ => [
+            [F::R32_UINT, F::R32G32_UINT, F::R32G32B32_UINT, F::R32G32B32A32_UINT],
+            [F::R32_SINT, F::R32G32_SINT, F::R32G32B32_SINT, F::R32G32B32A32_SINT],
+            [F::R32_SFLOAT, F::R32G32_SFLOAT, F::R32G32B32_SFLOAT, F::R32G32B32A32_SFLOAT],
+        ],
+    };
+    let formats = match output.class {
+        NumericClass::Uint => unsigned,
+        NumericClass::Sint => signed,
+        NumericClass::Float => float,
+    };
+    let number = output.components.wrapping_sub(1) as usize;
+    formats.get(number).copied().unwrap_or(F::UNDEFINED)
+}
+
+impl VkxfbExpectedDraws {
+    /// Adds what the flags stand for.
+    fn add_to(&self, expected: &mut Vec<ExpectedDraws>) -> Result<(), Error> {
+        let (topology, flags) = (topology(self.topology)?, self.flags);
+        let unknown = flags & !(2 * VKXFB_DRAWS_ANY - 1);
+        if unknown != 0 {
+            return Err(Error::Argument(format!("flags has unknown bits: {unknown:#x}")));
+        }
+        let has = |flag| flags & flag != 0;
+        if has(VKXFB_DRAWS_ANY) {
+            expected.extend(ExpectedDraws::every(topology));
+        } else {
+            expected.push(
+                ExpectedDraws::new(topology)
+                    .large(has(VKXFB_DRAWS_LARGE))
+                    .indexed(has(VKXFB_DRAWS_INDEXED | VKXFB_DRAWS_RESTART))
+                    .restart(has(VKXFB_DRAWS_RESTART))
+                    .checked(has(VKXFB_DRAWS_CHECKED))
+                    .several(has(VKXFB_DRAWS_SEVERAL))
+                    .counted(has(VKXFB_DRAWS_COUNTED))
+                    .indirect(has(VKXFB_DRAWS_INDIRECT)),
+            );
+        }
+        Ok(())
+    }
 }
 
 /// Destroys a pipeline. NULL is ignored.
@@ -143,7 +361,7 @@ pub unsafe extern "C" fn vkxfb_pipeline_destroy(pipeline: *mut VkxfbPipeline) {
     guard_quietly(|| {
         // SAFETY: the caller's contract.
         if let Some(owned) = unsafe { owned(pipeline) } {
-            let VkxfbPipeline { pipeline, shared } = *owned;
+            let VkxfbPipeline { pipeline, shared, .. } = *owned;
             // SAFETY: as above.
             unsafe { pipeline.destroy(&shared.context) };
         }
@@ -276,13 +494,5 @@ impl<'a> Stage<'a> {
         let mut shader = Shader::new(self.words).specialization(&self.specialization);
         (shader.stage, shader.entry_point) = (self.stage, self.entry_point);
         shader
-    }
-}
-
-fn provoking_vertex(mode: vk::ProvokingVertexModeEXT) -> Result<ProvokingVertex, Error> {
-    match mode {
-        vk::ProvokingVertexModeEXT::FIRST_VERTEX => Ok(ProvokingVertex::First),
-        vk::ProvokingVertexModeEXT::LAST_VERTEX => Ok(ProvokingVertex::Last),
-        mode => Err(Error::Argument(format!("provokingVertexMode is {}", mode.as_raw()))),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ash::vk;
-use vkxfb::runtime::{QueryKind, QueryPool};
+use vkxfb::runtime::{QueryKind, QueryPool, ResultTarget, RuntimeError};
 
 use crate::arguments::{owned, required, required_mut};
 use crate::capture::{VkxfbCapture, command};
@@ -115,6 +115,25 @@ pub unsafe extern "C" fn vkxfb_query_pool_record_reset(
     })
 }
 
+/// Resets queries on the host, as `vkResetQueryPool` does.
+///
+/// # Safety
+/// `queryPool` is live. Nothing that uses the queries is being executed, and no other thread reads their results
+/// meanwhile.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_query_pool_reset(
+    query_pool: *const VkxfbQueryPool,
+    first_query: u32,
+    query_count: u32,
+) -> VkxfbResult {
+    guard(|| {
+        // SAFETY: the caller's contract.
+        let VkxfbQueryPool { pool, .. } = unsafe { required(query_pool, "queryPool") }?;
+        // SAFETY: as above.
+        Ok(unsafe { pool.reset_by_host(first_query, query_count) }?)
+    })
+}
+
 /// Reads results of queries, with the arguments of `vkGetQueryPoolResults`. Of a query of
 /// `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT` these are the primitives written, and behind them the
 /// primitives needed, which would be written if the buffers were large enough.
@@ -122,7 +141,7 @@ pub unsafe extern "C" fn vkxfb_query_pool_record_reset(
 /// It needs no barrier, and may be called while the device executes. Returns `VKXFB_NOT_READY` if a
 /// query has not ended: without `VK_QUERY_RESULT_PARTIAL_BIT` its values in `pData` stay as they were.
 /// `VK_QUERY_RESULT_WAIT_BIT` is refused, as the library does not know when the device is lost: wait for
-/// a fence.
+/// a fence, or call `vkxfb_query_pool_wait`, which returns after a time.
 ///
 /// # Safety
 /// `queryPool` is live, and `pData` points to `dataSize` bytes.
@@ -158,6 +177,101 @@ pub unsafe extern "C" fn vkxfb_query_pool_get_results(
         VkxfbResult::VkxfbSuccess if !all_ended => VkxfbResult::VkxfbNotReady,
         result => result,
     }
+}
+
+/// Waits until queries have ended, at most for so many nanoseconds. Returns `VKXFB_NOT_READY` if they have not
+/// by then, which is also what a device that is lost looks like.
+///
+/// # Safety
+/// `queryPool` is live. The submissions that end the queries were submitted.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_query_pool_wait(
+    query_pool: *const VkxfbQueryPool,
+    first_query: u32,
+    query_count: u32,
+    timeout: u64,
+) -> VkxfbResult {
+    let mut has_timed_out = false;
+    let result = guard(|| {
+        // SAFETY: the caller's contract.
+        let pool = &unsafe { required(query_pool, "queryPool") }?.pool;
+        let stride = pool.kind().values() * size_of::<u32>();
+        let size = stride.saturating_mul(pool.count().min(query_count) as usize);
+        let (mut values, flags) = (vec![0; size], vk::QueryResultFlags::WAIT);
+        let timeout = Duration::from_nanos(timeout);
+        // SAFETY: as above.
+        let waited = unsafe {
+            pool.results(first_query, query_count, &mut values, stride as u64, flags, timeout)
+        };
+        match waited {
+            Ok(_) => Ok(()),
+            Err(RuntimeError::QueryTimeout { .. }) => {
+                has_timed_out = true;
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
+        }
+    });
+    match result {
+        VkxfbResult::VkxfbSuccess if has_timed_out => VkxfbResult::VkxfbNotReady,
+        result => result,
+    }
+}
+
+/// Records a copy of results of queries into a buffer, with the arguments of `vkCmdCopyQueryPoolResults`. It
+/// counts everything that was submitted to the queue before. If a query has not ended by then, its values in
+/// the buffer stay as they were; with `VK_QUERY_RESULT_PARTIAL_BIT` or `VK_QUERY_RESULT_WAIT_BIT` those counted
+/// so far are written.
+///
+/// For barriers it is a transfer, as Vulkan's command is: the stage `VK_PIPELINE_STAGE_TRANSFER_BIT` with
+/// `VK_ACCESS_TRANSFER_WRITE_BIT`. It overwrites the same state of the command buffer as `vkxfb_capture_end`.
+///
+/// `capture` need not be begun; if it is, this does not belong to it. Only its memory is taken, until
+/// `vkxfb_capture_reset`. If this fails, nothing is recorded.
+///
+/// # Safety
+/// `queryPool` and `capture` are live and belong to the same context. `commandBuffer` is a command buffer of its
+/// device that is being recorded, for a queue with compute, outside of a render pass instance and of conditional
+/// rendering. Until it is reset or freed, the pool and `dstBuffer` are live; the buffer has the usage that
+/// `vkxfb_context_buffer_usage` returns, and is large enough.
+#[unsafe(no_mangle)]
+#[allow(clippy::too_many_arguments, reason = "those of vkCmdCopyQueryPoolResults")]
+pub unsafe extern "C" fn vkxfb_query_pool_record_copy_results(
+    query_pool: *const VkxfbQueryPool,
+    capture: *mut VkxfbCapture,
+    command_buffer: vk::CommandBuffer,
+    first_query: u32,
+    query_count: u32,
+    dst_buffer: vk::Buffer,
+    dst_offset: vk::DeviceSize,
+    stride: vk::DeviceSize,
+    flags: vk::QueryResultFlags,
+) -> VkxfbResult {
+    guard(|| {
+        // SAFETY: the caller's contract.
+        let (pool, capture) = unsafe {
+            (&required(query_pool, "queryPool")?.pool, required_mut(capture, "capture")?)
+        };
+        if dst_buffer == vk::Buffer::null() {
+            return Err(Error::Null("dstBuffer"));
+        }
+        let target = ResultTarget { buffer: dst_buffer, offset: dst_offset, stride };
+        // SAFETY: as above.
+        unsafe {
+            capture.record(command_buffer, |_, shared, arena| {
+                pool.copy_results(
+                    &shared.context,
+                    arena,
+                    shared.kernels(),
+                    command_buffer,
+                    first_query,
+                    query_count,
+                    &target,
+                    flags,
+                )
+            })
+        }
+    })
 }
 
 /// Begins a query for a vertex stream, as `vkCmdBeginQueryIndexedEXT` does: it counts what the draws that

@@ -1,14 +1,13 @@
-/* Tests every command between the beginning and the end of a capture, by what the GPU captures.
+/* Tests what binds and draws between the beginning and the end of a capture, by what the GPU captures.
  *
- *   draws SHADER.spv
+ *   draws WAY SHADER.spv
  *
- * SHADER is that of tests/capi/example.rs. It captures a vertex attribute, the instance, a push
- * constant, and the sum of a uniform and a specialization constant; where its outputs are named, in
- * another order. The rest of the application is that of the example.
+ * WAY is how the context comes about, see make_context_as. SHADER is that of tests/capi/example.rs. It
+ * captures a vertex attribute, the instance, a push constant, and the sum of a uniform and a
+ * specialization constant; where its outputs are named, in another order. The rest of the application is
+ * that of the example.
  */
-#define main minimal
-#include "minimal.c"
-#undef main
+#include "common.h"
 
 #define UNIFORMS 256 /* bytes from one uniform to the next */
 #define EXTRA 1000   /* the specialization constant */
@@ -40,14 +39,6 @@ static void expect_swapped(uint32_t attribute, uint32_t drawn_instance, uint32_t
                            uint32_t uniform) {
     const uint32_t record[4] = {pushed, uniform + EXTRA, attribute, drawn_instance};
     memcpy(expected[records++], record, sizeof(record));
-}
-
-static VkxfbBufferRange range(const struct buffer *buffer, uint32_t first, uint32_t dwords) {
-    VkxfbBufferRange made;
-    made.buffer = buffer->buffer;
-    made.offset = first * 4;
-    made.size = dwords * 4;
-    return made;
 }
 
 static VkDescriptorSetLayout make_layout(uint32_t bindings) {
@@ -97,25 +88,15 @@ static VkDescriptorSet make_set(VkDescriptorPool *pool, VkDescriptorSetLayout la
 
 static VkxfbPipeline *make(VkxfbContext *context, const char *path, const VkDescriptorSetLayout *sets,
                            VkProvokingVertexModeEXT mode, VkBool32 restart, uint32_t varyings) {
-    VkVertexInputBindingDescription binding = {0, 4, VK_VERTEX_INPUT_RATE_VERTEX};
-    VkVertexInputAttributeDescription attribute = {0, 0, VK_FORMAT_R32_UINT, 0};
-    VkPipelineVertexInputStateCreateInfo vertex_input = {0};
-    VkPipelineInputAssemblyStateCreateInfo assembly = {0};
     VkSpecializationMapEntry entry = {3, 4, 4};
     const uint32_t constants[2] = {1, EXTRA};
     VkSpecializationInfo specialization = {1, NULL, sizeof(constants), NULL};
     VkxfbPipelineCreateInfo info = VKXFB_INIT(VkxfbPipelineCreateInfo);
+    struct vertex_states states;
     VkxfbPipeline *pipeline;
     uint32_t *code = read_file(path, &info.codeSize);
 
-    vertex_input.sType = VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO;
-    vertex_input.vertexBindingDescriptionCount = 1;
-    vertex_input.pVertexBindingDescriptions = &binding;
-    vertex_input.vertexAttributeDescriptionCount = 1;
-    vertex_input.pVertexAttributeDescriptions = &attribute;
-    assembly.sType = VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO;
-    assembly.topology = VK_PRIMITIVE_TOPOLOGY_POINT_LIST;
-    assembly.primitiveRestartEnable = restart;
+    describe_vertices(&info, &states, VK_PRIMITIVE_TOPOLOGY_POINT_LIST, restart);
     specialization.pMapEntries = &entry;
     specialization.pData = constants;
     info.pCode = code;
@@ -123,8 +104,6 @@ static VkxfbPipeline *make(VkxfbContext *context, const char *path, const VkDesc
     info.pSpecializationInfo = &specialization;
     info.varyingCount = varyings;
     info.ppVaryings = SWAPPED;
-    info.pVertexInputState = &vertex_input;
-    info.pInputAssemblyState = &assembly;
     info.dynamicTopology = VK_TRUE;
     info.provokingVertexMode = mode;
     info.setLayoutCount = 2;
@@ -145,7 +124,7 @@ static void bind_uniform(VkxfbCapture *capture, const VkDescriptorSet *set, uint
 }
 
 /* Records draws whose counts the CPU knows, and writes a counter at the end. */
-static void record_direct(VkxfbCapture *capture, VkxfbCaptureBeginInfo *begin, VkCommandBuffer cmd,
+static void record_direct(VkxfbCapture *capture, VkxfbCaptureBeginInfo *begin,
                           const struct buffer *source, const VkDescriptorSet *set,
                           const VkxfbPipeline *last) {
     const VkPrimitiveTopology points = VK_PRIMITIVE_TOPOLOGY_POINT_LIST;
@@ -191,8 +170,7 @@ static void record_direct(VkxfbCapture *capture, VkxfbCaptureBeginInfo *begin, V
         expect(200 + draws % 16, 0, 12, 8);
     }
 
-    counter.buffer = source->buffer;
-    counter.offset = COUNTER * 4;
+    counter = counter_at(source, COUNTER);
     VKXFB(vkxfb_capture_end(capture, cmd, 1, &counter, &captured));
     check(captured.isKnown && captured.primitivesWritten == 12 + MANY &&
               captured.primitivesNeeded == 12 + MANY &&
@@ -201,7 +179,7 @@ static void record_direct(VkxfbCapture *capture, VkxfbCaptureBeginInfo *begin, V
 }
 
 /* Records draws whose counts only the GPU knows, and which begin with the counter. */
-static void record_indirect(VkxfbCapture *capture, VkxfbCaptureBeginInfo *begin, VkCommandBuffer cmd,
+static void record_indirect(VkxfbCapture *capture, VkxfbCaptureBeginInfo *begin,
                             const struct buffer *source, const VkDescriptorSet *set) {
     const VkPrimitiveTopology points = VK_PRIMITIVE_TOPOLOGY_POINT_LIST;
     VkxfbBufferRange indices = range(source, INDICES, 4);
@@ -210,8 +188,7 @@ static void record_indirect(VkxfbCapture *capture, VkxfbCaptureBeginInfo *begin,
     VkxfbCounterBuffer counter;
     VkxfbCaptured captured = VKXFB_INIT(VkxfbCaptured);
 
-    counter.buffer = source->buffer;
-    counter.offset = COUNTER * 4;
+    counter = counter_at(source, COUNTER);
     begin->counterBufferCount = 1;
     begin->pCounterBuffers = &counter;
     VKXFB(vkxfb_capture_begin(capture, begin));
@@ -244,6 +221,38 @@ static void record_indirect(VkxfbCapture *capture, VkxfbCaptureBeginInfo *begin,
     check(!captured.isKnown && captured.primitivesWritten == 0, "VkxfbCaptured", "knows too much");
 }
 
+/* Records a draw with a descriptor set that the test binds itself, behind what was captured before. */
+static void record_assumed(VkxfbCapture *capture, const VkxfbPipeline *pipeline,
+                           const struct buffer *source, const struct buffer *target,
+                           const VkDescriptorSet *set) {
+    const VkDrawIndirectCommand draw = {2, 1, 3, 0};
+    const uint32_t offset = UNIFORMS;
+    VkxfbBufferRange captured = range(target, (uint32_t)records * 4, 8);
+    VkxfbBufferRange vertices = range(source, FIRST, 16);
+    VkxfbCaptureBeginInfo begin = VKXFB_INIT(VkxfbCaptureBeginInfo);
+    VkxfbPipelineProperties properties = VKXFB_INIT(VkxfbPipelineProperties);
+
+    VKXFB(vkxfb_pipeline_get_properties(pipeline, &properties));
+    check(properties.strides[0] == 16 && properties.strides[1] == 0 &&
+              properties.streamCount == 1 && properties.outputCount == 1 &&
+              properties.pushConstantOffset == 0 && properties.pushConstantSize == 16,
+          "VkxfbPipelineProperties", "are wrong");
+    vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, properties.layout, 1, 1, set, 1,
+                            &offset);
+    begin.pipeline = pipeline;
+    begin.bufferCount = 1;
+    begin.pBuffers = &captured;
+    begin.vertexBufferCount = 1;
+    begin.pVertexBuffers = &vertices;
+    VKXFB(vkxfb_capture_begin(capture, &begin));
+    VKXFB(vkxfb_capture_assume_descriptor_sets(capture, 1, 1));
+    push(capture, 14);
+    VKXFB(vkxfb_capture_draw(capture, VK_PRIMITIVE_TOPOLOGY_POINT_LIST, &draw));
+    VKXFB(vkxfb_capture_end(capture, cmd, 0, NULL, NULL));
+    expect(103, 0, 14, 8);
+    expect(104, 0, 14, 8);
+}
+
 static void fill(const struct buffer *source) {
     const uint16_t indices[8] = {9, 8, 3, 1, 4, 0xffff, 2, 5};
     const VkDrawIndirectCommand commands[3] = {{1, 1, 6, 4}, {2, 1, 9, 3}, {5, 1, 0, 0}};
@@ -274,19 +283,12 @@ int main(int argc, char **argv) {
     VkDescriptorSetLayout layouts[2];
     VkDescriptorPool descriptors;
     VkDescriptorSet set;
-    VkCommandPool pool;
-    VkCommandPoolCreateInfo pool_info = {0};
-    VkCommandBufferAllocateInfo allocate = {0};
-    VkCommandBufferBeginInfo begin_commands = {0};
-    VkCommandBuffer cmd;
-    VkSubmitInfo submit = {0};
-    VkQueue queue;
     VkBufferUsageFlags usage;
     int record_number;
 
-    check(argc == 2, "draws", "takes one argument, the file of a shader");
+    check(argc == 3, "draws", "takes two arguments: a way, and the file of a shader");
     make_instance();
-    context = make_context();
+    context = make_context_as(argv[1]);
     VKXFB(vkxfb_capture_create(context, &capture));
     usage = vkxfb_context_buffer_usage(context);
     source = make_buffer(SIZE * 4, usage | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT);
@@ -295,19 +297,13 @@ int main(int argc, char **argv) {
     layouts[0] = make_layout(0);
     layouts[1] = make_layout(1);
     set = make_set(&descriptors, layouts[1], &source);
-    first = make(context, argv[1], layouts, VK_PROVOKING_VERTEX_MODE_FIRST_VERTEX_EXT, VK_FALSE, 0);
-    last = make(context, argv[1], layouts, VK_PROVOKING_VERTEX_MODE_LAST_VERTEX_EXT, VK_FALSE, 0);
+    first = make(context, argv[2], layouts, VK_PROVOKING_VERTEX_MODE_FIRST_VERTEX_EXT, VK_FALSE, 0);
+    last = make(context, argv[2], layouts, VK_PROVOKING_VERTEX_MODE_LAST_VERTEX_EXT, VK_FALSE, 0);
     restarting =
-        make(context, argv[1], layouts, VK_PROVOKING_VERTEX_MODE_FIRST_VERTEX_EXT, VK_TRUE, 2);
+        make(context, argv[2], layouts, VK_PROVOKING_VERTEX_MODE_FIRST_VERTEX_EXT, VK_TRUE, 2);
 
-    pool_info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
-    VK(vkCreateCommandPool(device, &pool_info, NULL, &pool));
-    allocate.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
-    allocate.commandPool = pool;
-    allocate.commandBufferCount = 1;
-    VK(vkAllocateCommandBuffers(device, &allocate, &cmd));
-    begin_commands.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
-    VK(vkBeginCommandBuffer(cmd, &begin_commands));
+    make_commands();
+    begin_commands();
     captured = range(&target, 0, MAX_RECORDS * 4);
     vertices = range(&source, FIRST, 16);
     begin.pipeline = first;
@@ -315,18 +311,11 @@ int main(int argc, char **argv) {
     begin.pBuffers = &captured;
     begin.vertexBufferCount = 1;
     begin.pVertexBuffers = &vertices;
-    record_direct(capture, &begin, cmd, &source, &set, last);
+    record_direct(capture, &begin, &source, &set, last);
     begin.pipeline = restarting;
-    record_indirect(capture, &begin, cmd, &source, &set);
-    VKXFB(vkxfb_context_record_barrier(context, cmd, VK_PIPELINE_STAGE_HOST_BIT,
-                                       VK_ACCESS_HOST_READ_BIT));
-    VK(vkEndCommandBuffer(cmd));
-    submit.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
-    submit.commandBufferCount = 1;
-    submit.pCommandBuffers = &cmd;
-    vkGetDeviceQueue(device, 0, 0, &queue);
-    VK(vkQueueSubmit(queue, 1, &submit, VK_NULL_HANDLE));
-    VK(vkQueueWaitIdle(queue));
+    record_indirect(capture, &begin, &source, &set);
+    record_assumed(capture, first, &source, &target, &set);
+    execute_commands(context);
 
     for (record_number = 0; record_number < records; record_number++) {
         const uint32_t *found = (const uint32_t *)(const void *)target.mapped + 4 * record_number;
@@ -339,7 +328,7 @@ int main(int argc, char **argv) {
     }
     printf("%d records\n", records);
 
-    vkDestroyCommandPool(device, pool, NULL);
+    vkDestroyCommandPool(device, command_pool, NULL);
     VKXFB(vkxfb_capture_reset(capture));
     vkDestroyDescriptorPool(device, descriptors, NULL);
     vkxfb_pipeline_destroy(first);

@@ -5,9 +5,7 @@
  * The shaders are those of tests/capi/geometry.rs, whose rules stand here once more; BOTH has those of VERTEX
  * and STREAMS. The rest of the application is that of the example.
  */
-#define main minimal
-#include "minimal.c"
-#undef main
+#include "common.h"
 
 #define POINTS 7
 #define ID(vertex, step) ((100 + (vertex)) * (step)) /* what the vertex shader passes on */
@@ -23,8 +21,6 @@ enum { TARGET = 4096 }; /* bytes of a capture buffer */
 static VkxfbContext *context;
 static VkxfbCapture *capture;
 static VkxfbQueryPool *streams, *generated;
-static VkCommandBuffer cmd;
-static VkQueue queue;
 static struct buffer source, targets[2];
 
 static const char *const AMPLIFIED[2] = {"made", "@2"};
@@ -34,10 +30,7 @@ static const char *const STREAMED[3] = {"first", "gl_NextBuffer", "second"};
 static VkxfbPipeline *make(const char *vertex, const char *geometry, const char *entry,
                            VkPrimitiveTopology topology, VkBool32 is_specialized,
                            uint32_t varyings, const char *const *names) {
-    VkVertexInputBindingDescription binding = {0, 4, VK_VERTEX_INPUT_RATE_VERTEX};
-    VkVertexInputAttributeDescription attribute = {0, 0, VK_FORMAT_R32_UINT, 0};
-    VkPipelineVertexInputStateCreateInfo vertex_input = {0};
-    VkPipelineInputAssemblyStateCreateInfo assembly = {0};
+    struct vertex_states states;
     VkSpecializationMapEntry entries[2] = {{3, 0, 4}, {3, 4, 4}};
     const uint32_t constants[2] = {STEP, EMITTED};
     VkSpecializationInfo of_vertex = {1, NULL, sizeof(constants), NULL};
@@ -48,13 +41,7 @@ static VkxfbPipeline *make(const char *vertex, const char *geometry, const char 
     uint32_t *code = read_file(vertex, &info.codeSize);
     uint32_t *geometry_code = read_file(geometry, &shader.codeSize);
 
-    vertex_input.sType = VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO;
-    vertex_input.vertexBindingDescriptionCount = 1;
-    vertex_input.pVertexBindingDescriptions = &binding;
-    vertex_input.vertexAttributeDescriptionCount = 1;
-    vertex_input.pVertexAttributeDescriptions = &attribute;
-    assembly.sType = VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO;
-    assembly.topology = topology;
+    describe_vertices(&info, &states, topology, VK_FALSE);
     /* The same constant_id has a value of its own in each shader. */
     of_vertex.pMapEntries = &entries[0];
     of_vertex.pData = constants;
@@ -69,23 +56,11 @@ static VkxfbPipeline *make(const char *vertex, const char *geometry, const char 
     }
     info.varyingCount = varyings;
     info.ppVaryings = names;
-    info.pVertexInputState = &vertex_input;
-    info.pInputAssemblyState = &assembly;
     info.pGeometryShader = &shader;
     VKXFB(vkxfb_pipeline_create(context, &info, &pipeline));
     free(code);
     free(geometry_code);
     return pipeline;
-}
-
-static VkxfbQueryPool *make_queries(VkQueryType type) {
-    VkQueryPoolCreateInfo info = {0};
-    VkxfbQueryPool *pool;
-    info.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;
-    info.queryType = type;
-    info.queryCount = 2;
-    VKXFB(vkxfb_query_pool_create(context, &info, &pool));
-    return pool;
 }
 
 /* Captures one draw to buffers of these sizes, with a query of both types for each of two streams. Returns what the
@@ -94,24 +69,17 @@ static VkxfbCaptured run(const VkxfbPipeline *pipeline, VkPrimitiveTopology topo
                          uint32_t first_size, uint32_t second_size) {
     const VkDrawIndirectCommand draw = {POINTS, 1, 0, 0};
     const uint32_t added = ADDED;
-    VkCommandBufferBeginInfo begin_commands = {0};
-    VkSubmitInfo submit = {0};
     VkxfbCaptureBeginInfo begin = VKXFB_INIT(VkxfbCaptureBeginInfo);
     VkxfbCaptured captured = VKXFB_INIT(VkxfbCaptured);
-    VkxfbBufferRange buffers[2] = {{0}, {0}}, vertices = {0};
+    VkxfbBufferRange buffers[2], vertices = range(&source, 0, POINTS);
     uint32_t stream;
 
-    buffers[0].buffer = targets[0].buffer;
-    buffers[0].size = first_size;
-    buffers[1].buffer = targets[1].buffer;
-    buffers[1].size = second_size;
-    vertices.buffer = source.buffer;
-    vertices.size = POINTS * 4;
+    buffers[0] = range(&targets[0], 0, first_size / 4);
+    buffers[1] = range(&targets[1], 0, second_size / 4);
     memset(targets[0].mapped, 0xa5, TARGET);
     memset(targets[1].mapped, 0xa5, TARGET);
 
-    begin_commands.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
-    VK(vkBeginCommandBuffer(cmd, &begin_commands));
+    begin_commands();
     VKXFB(vkxfb_query_pool_record_reset(streams, cmd, 0, 2));
     VKXFB(vkxfb_query_pool_record_reset(generated, cmd, 0, 2));
     begin.pipeline = pipeline;
@@ -131,14 +99,7 @@ static VkxfbCaptured run(const VkxfbPipeline *pipeline, VkPrimitiveTopology topo
         VKXFB(vkxfb_capture_end_query_indexed(capture, generated, 1 - stream, stream));
     }
     VKXFB(vkxfb_capture_end(capture, cmd, 0, NULL, &captured));
-    VKXFB(vkxfb_context_record_barrier(context, cmd, VK_PIPELINE_STAGE_HOST_BIT,
-                                       VK_ACCESS_HOST_READ_BIT));
-    VK(vkEndCommandBuffer(cmd));
-    submit.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
-    submit.commandBufferCount = 1;
-    submit.pCommandBuffers = &cmd;
-    VK(vkQueueSubmit(queue, 1, &submit, VK_NULL_HANDLE));
-    VK(vkQueueWaitIdle(queue));
+    execute_commands(context);
     VK(vkResetCommandBuffer(cmd, 0));
     VKXFB(vkxfb_capture_reset(capture));
     return captured;
@@ -219,9 +180,6 @@ static void test_streams(const VkxfbPipeline *pipeline) {
 
 int main(int argc, char **argv) {
     VkxfbPipeline *amplifying, *decorated, *named;
-    VkCommandPool pool;
-    VkCommandPoolCreateInfo pool_info = {0};
-    VkCommandBufferAllocateInfo allocate = {0};
     VkBufferUsageFlags usage;
     uint32_t vertex, result;
 
@@ -235,8 +193,8 @@ int main(int argc, char **argv) {
         ((uint32_t *)(void *)source.mapped)[vertex] = 100 + vertex;
     targets[0] = make_buffer(TARGET, usage);
     targets[1] = make_buffer(TARGET, usage);
-    streams = make_queries(VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT);
-    generated = make_queries(VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT);
+    streams = make_queries(context, VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT, 2);
+    generated = make_queries(context, VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT, 2);
     check(vkxfb_query_pool_get_results(generated, 0, 1, 4, &result, 4, 0) == VKXFB_NOT_READY,
           "a query that was not begun", "has a result");
     amplifying = make(argv[1], argv[2], "amplify", VK_PRIMITIVE_TOPOLOGY_LINE_STRIP, VK_TRUE, 2,
@@ -245,20 +203,13 @@ int main(int argc, char **argv) {
         make(argv[1], argv[3], NULL, VK_PRIMITIVE_TOPOLOGY_POINT_LIST, VK_FALSE, 0, NULL);
     named = make(argv[4], argv[4], NULL, VK_PRIMITIVE_TOPOLOGY_POINT_LIST, VK_FALSE, 3, STREAMED);
 
-    pool_info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
-    pool_info.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
-    VK(vkCreateCommandPool(device, &pool_info, NULL, &pool));
-    allocate.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
-    allocate.commandPool = pool;
-    allocate.commandBufferCount = 1;
-    VK(vkAllocateCommandBuffers(device, &allocate, &cmd));
-    vkGetDeviceQueue(device, 0, 0, &queue);
+    make_commands();
     test_amplification(amplifying);
     test_streams(decorated);
     test_streams(named);
     printf("captured\n");
 
-    vkDestroyCommandPool(device, pool, NULL);
+    vkDestroyCommandPool(device, command_pool, NULL);
     vkxfb_pipeline_destroy(amplifying);
     vkxfb_pipeline_destroy(decorated);
     vkxfb_pipeline_destroy(named);

@@ -4,10 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Relative to the root of the repository.
-const PAGES: [&str; 7] = [
+const PAGES: [&str; 8] = [
     "CONTRIBUTING.md",
     "README.md",
     "bench/README.md",
+    "capi/INTERFACE.md",
     "capi/README.md",
     "cli/README.md",
     "layer/README.md",

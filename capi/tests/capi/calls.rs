@@ -34,14 +34,17 @@ pub struct Objects {
     device: ash::Device,
     pub context: *mut VkxfbContext,
     pub capture: *mut VkxfbCapture,
-    pipeline: *mut VkxfbPipeline,
+    pub pipeline: *mut VkxfbPipeline,
     /// Dropped last, because the other objects need its instance.
     physical: Physical,
 }
 
 impl Objects {
     pub fn new(api_version: u32) -> Self {
-        let physical = Physical::new(api_version);
+        Self::on(Physical::new(api_version))
+    }
+
+    pub fn on(physical: Physical) -> Self {
         let priorities = [1.0];
         let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&priorities)];
         let mut info = vk::DeviceCreateInfo::default().queue_create_infos(&queues);
@@ -158,7 +161,10 @@ fn what_threads_share_can_be_shared() {
     fn is_sent<T: Send>() {}
     is_shared::<VkxfbContext>();
     is_shared::<VkxfbPipeline>();
+    is_shared::<VkxfbQueryPool>();
     is_sent::<VkxfbCapture>();
+    is_sent::<VkxfbCaptureOrder>();
+    is_sent::<VkxfbLateDraws>();
 }
 
 /// There, device addresses come from an extension.
@@ -179,6 +185,8 @@ fn null_pointers_are_named() {
         instance: vk::Instance::null(),
         api_version: 0,
         physical_device: vk::PhysicalDevice::null(),
+        flags: 0,
+        max_storage_buffers: 0,
     };
     let mut created = null_mut();
     let commands = vk::CommandBuffer::from_raw(1);

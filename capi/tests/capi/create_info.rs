@@ -3,10 +3,11 @@
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
 
-use ash::{khr, vk};
+use ash::{ext, khr, vk};
 use vkxfb_capi::{
-    VkxfbPhysicalDeviceInfo, VkxfbRequiredFeatures, VkxfbResult, vkxfb_required_features_add_to,
-    vkxfb_required_features_create, vkxfb_required_features_destroy,
+    VKXFB_DEVICE_DEBUG_NAMES, VkxfbPhysicalDeviceInfo, VkxfbRequiredFeatures, VkxfbResult,
+    vkxfb_required_features_add_to, vkxfb_required_features_create,
+    vkxfb_required_features_destroy,
 };
 
 /// The objects that exist before a `VkDevice`.
@@ -20,14 +21,23 @@ impl Physical {
     /// Creates an instance of that version. Below 1.2, buffer device addresses come from an
     /// extension.
     pub fn new(api_version: u32) -> Self {
+        Self::with_flags(api_version, 0)
+    }
+
+    /// The same, of which captures make use as those bits say.
+    pub fn with_flags(api_version: u32, flags: u32) -> Self {
         // SAFETY: what is created is destroyed in the reverse order.
         unsafe {
             let entry = ash::Entry::load().unwrap();
             let application = vk::ApplicationInfo::default().api_version(api_version);
-            let info = vk::InstanceCreateInfo::default().application_info(&application);
+            let names = [ext::debug_utils::NAME.as_ptr()];
+            let names = if flags & VKXFB_DEVICE_DEBUG_NAMES != 0 { &names[..] } else { &[] };
+            let info = vk::InstanceCreateInfo::default()
+                .application_info(&application)
+                .enabled_extension_names(names);
             let instance = entry.create_instance(&info, None).unwrap();
             let mut this = Self { entry, instance, required: ptr::null_mut() };
-            let info = this.info(api_version);
+            let info = VkxfbPhysicalDeviceInfo { flags, ..this.info(api_version) };
             let created = vkxfb_required_features_create(&info, &mut this.required);
             assert_eq!(created, VkxfbResult::VkxfbSuccess, "{}", super::calls::last_error());
             this
@@ -43,6 +53,8 @@ impl Physical {
             instance: self.instance.handle(),
             api_version,
             physical_device,
+            flags: 0,
+            max_storage_buffers: 0,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Compiles programs in C against the libraries, and runs them with the validation layer:
-//! `examples/c/minimal.c`, and `tests/draws.c`, which calls every function that captures. `tests/geometry.c` is run
-//! by the module [`geometry`](crate::geometry).
+//! `examples/c/minimal.c`, and `tests/draws.c`, which binds and draws. `tests/commands.c` and `tests/geometry.c` are run
+//! by the modules [`commands`](crate::commands) and [`geometry`](crate::geometry).
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -58,7 +58,7 @@ pub fn libraries() -> PathBuf {
 pub fn flags(library: &str) -> Vec<OsString> {
     let library = libraries().join(library);
     assert!(library.is_file(), "{} is missing", library.display());
-    let mut flags = ["include", "../examples/c"]
+    let mut flags = ["include", "../examples/c", "tests"]
         .iter()
         .flat_map(|path| ["-I".into(), here(path).into_os_string()])
         .collect::<Vec<_>>();
@@ -70,14 +70,19 @@ pub fn flags(library: &str) -> Vec<OsString> {
 /// Returns the output of a program, including messages of the validation layer, which go to the
 /// standard output. A shared library is found in `libraries`.
 pub fn printed(directory: &Path, program: &Path, shaders: &[PathBuf], libraries: &Path) -> String {
+    let mut command = Command::new(program);
+    command.args(shaders).env("LD_LIBRARY_PATH", libraries);
+    validated(directory, &mut command)
+}
+
+/// As [`printed`], of any command.
+pub fn validated(directory: &Path, command: &mut Command) -> String {
     let settings = "khronos_validation.report_flags = error,warn,perf\n\
         khronos_validation.enables = VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT\n";
     std::fs::write(directory.join("vk_layer_settings.txt"), settings).unwrap();
-    let mut command = Command::new(program);
-    command.args(shaders).env("VK_LAYER_SETTINGS_PATH", directory);
+    command.env("VK_LAYER_SETTINGS_PATH", directory);
     command.env("VK_INSTANCE_LAYERS", VALIDATION).env("VK_LOADER_DEBUG", "layer");
-    command.env("LD_LIBRARY_PATH", libraries);
-    let output = run(&mut command);
+    let output = run(command);
     let loader = String::from_utf8_lossy(&output.stderr);
     let inserted = |line: &str| line.contains("nsert") && line.contains(VALIDATION);
     assert!(loader.lines().any(inserted), "the validation layer was not there:\n{loader}");
@@ -106,5 +111,9 @@ fn all_that_is_drawn_and_bound_is_captured() {
     let directory = tempfile::tempdir().unwrap();
     let shader = compiled(directory.path(), "draws.vert", DRAWS, "main");
     let program = compile(directory.path(), "tests/draws.c", flags("libvkxfb_capi.a"));
-    assert_eq!(printed(directory.path(), &program, &[shader], &libraries()), "223 records\n");
+    for way in ["addresses", "descriptors"] {
+        let arguments = [way.into(), shader.clone()];
+        let counted = printed(directory.path(), &program, &arguments, &libraries());
+        assert_eq!(counted, "225 records\n", "{way}");
+    }
 }

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use crate::{here, run};
+use crate::{here, run, works};
 
 /// The sources, in the order in which a program calls their functions.
-const SOURCES: [&str; 7] = ["error", "device", "context", "pipeline", "capture", "draw", "query"];
+const SOURCES: [&str; 8] =
+    ["error", "device", "context", "pipeline", "capture", "draw", "draw_commands", "query"];
 
 const WARNINGS: [&str; 4] = ["-Wall", "-Wextra", "-Werror", "-pedantic"];
 
@@ -18,6 +19,12 @@ fn text() -> String {
 fn functions<'a>(text: &'a str, before: &str, after: &str) -> BTreeSet<&'a str> {
     let found = text.split(before).skip(1).filter_map(|rest| rest.split_once(after));
     found.map(|(name, _)| name).filter(|name| name.starts_with("vkxfb_")).collect()
+}
+
+/// The functions that the header declares.
+pub fn declared() -> BTreeSet<String> {
+    let header = text().replace('*', " ");
+    functions(&header, " ", "(").into_iter().map(str::to_owned).collect()
 }
 
 #[test]
@@ -50,8 +57,7 @@ fn every_function_is_declared() {
         exported.extend(functions(source, "extern \"C\" fn ", "("));
     }
     assert!(!exported.is_empty());
-    let header = text().replace('*', " ");
-    assert_eq!(functions(&header, " ", "("), exported);
+    assert_eq!(declared(), exported.into_iter().map(str::to_owned).collect());
 }
 
 #[test]
@@ -79,4 +85,21 @@ fn compiles(compiler: &str, language: &str, standard: &str) {
     let mut command = Command::new(compiler);
     command.args(WARNINGS).arg(format!("-std={standard}")).arg("-fsyntax-only");
     run(command.arg("-I").arg(here("include")).args(["-x", language]).arg(source));
+}
+
+/// cffi takes it in `languages.rs`.
+#[test]
+fn bindgen_takes_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let small = directory.path().join("small.h");
+    std::fs::write(&small, "#include <stddef.h>\nsize_t size(void);\n").unwrap();
+    if !works(Command::new("bindgen").arg(small)) {
+        return eprintln!("skipped: no bindgen, or it finds no libclang");
+    }
+    let mut command = Command::new("bindgen");
+    let output =
+        run(command.arg(here("include/vkxfb.h")).args(["--allowlist-function", "vkxfb_.*"]));
+    let made = String::from_utf8(output.stdout).unwrap();
+    let made = functions(&made, "pub fn ", "(");
+    assert_eq!(made.into_iter().map(str::to_owned).collect::<BTreeSet<_>>(), declared());
 }

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::example::{MINIMAL, MINIMAL_PRINTS, compile, printed, stream};
-use crate::{here, run};
+use crate::{here, run, works};
 
 #[test]
 fn the_example_captures_with_what_cargo_c_installs() {
@@ -12,7 +12,7 @@ fn the_example_captures_with_what_cargo_c_installs() {
         command.arg("cinstall").current_dir(here("."));
         command
     };
-    if !cargo().arg("--version").output().is_ok_and(|output| output.status.success()) {
+    if !works(cargo().arg("--version")) {
         return eprintln!("skipped: cargo-c is not installed");
     }
     let directory = tempfile::tempdir().unwrap();

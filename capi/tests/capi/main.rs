@@ -1,13 +1,16 @@
-//! Tests the C interface: its header, programs in C, and invalid arguments.
+//! Tests the C interface: its header and its table, programs in C and in other languages, and invalid arguments.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod calls;
+mod commands;
 mod create_info;
 mod example;
 mod geometry;
 mod header;
 mod installed;
+mod interface;
+mod languages;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -41,4 +44,9 @@ fn run(command: &mut Command) -> Output {
     let (out, err) = (said(&output.stdout), said(&output.stderr));
     assert!(output.status.success(), "{command:?}: {}\n{out}\n{err}", output.status);
     output
+}
+
+/// Whether a command is there, and succeeds.
+fn works(command: &mut Command) -> bool {
+    command.output().is_ok_and(|output| output.status.success())
 }

@@ -1,0 +1,161 @@
+//! Draw commands for what was captured: kernels make arguments of `vkCmdDrawIndirect` of counters.
+
+use std::sync::Arc;
+
+use ash::vk;
+use vkxfb::runtime::{DrawCommands, LateDraws};
+
+use crate::arguments::{array, owned, required, required_mut};
+use crate::capture::VkxfbCapture;
+use crate::context::Shared;
+use crate::draw::VkxfbByteCountDraw;
+use crate::error::{Error, VkxfbResult, guard, guard_quietly};
+
+/// Records a kernel that writes commands for `vkCmdDrawIndirect`, which draw what
+/// `vkCmdDrawIndirectByteCountEXT` would draw with the elements of `pDraws`. The application binds the capture
+/// buffers as vertex buffers, and records `vkCmdDrawIndirect` with the same buffer, offset, draw count and
+/// stride. The topology is that of its pipeline: a list of what the records are.
+///
+/// `buffer` gets a `VkDrawIndirectCommand` every `stride` bytes from `offset` on; both are multiples of 4. It has
+/// the usage `VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT`, too.
+///
+/// Barriers order the kernel after captures, after draws that read earlier commands and after transfers, and
+/// before the stage `VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT`. For the captured vertices record
+/// `vkxfb_context_record_barrier`. This overwrites the same state of the command buffer as
+/// `vkxfb_capture_end`.
+///
+/// `capture` need not be begun; if it is, this does not belong to it. Only its memory is taken, until
+/// `vkxfb_capture_reset`. Returns `VKXFB_ERROR_UNAVAILABLE` if `hasIndirectDraws` of `VkxfbContextProperties` is
+/// not true. If this fails, nothing is recorded.
+///
+/// # Safety
+/// `capture` is live. `commandBuffer` is a command buffer of its device that is being recorded, for a queue with
+/// graphics and compute, outside of a render pass instance and of conditional rendering. `pDraws` points to
+/// `drawCount` valid structures. Until the command buffer is reset or freed, the buffers are live; they have the
+/// usage that `vkxfb_context_buffer_usage` returns, and contain the counters and the commands. Counters that
+/// other commands than captures wrote are visible to `VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT` and
+/// `VK_ACCESS_SHADER_READ_BIT`. `firstInstance` is 0 unless the feature `drawIndirectFirstInstance` is enabled.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_capture_record_draw_commands(
+    capture: *mut VkxfbCapture,
+    command_buffer: vk::CommandBuffer,
+    draw_count: u32,
+    p_draws: *const VkxfbByteCountDraw,
+    buffer: vk::Buffer,
+    offset: vk::DeviceSize,
+    stride: u32,
+) -> VkxfbResult {
+    guard(|| {
+        // SAFETY: the caller's contract.
+        let (capture, draws) =
+            unsafe { (required_mut(capture, "capture")?, array(p_draws, draw_count, "pDraws")?) };
+        let draws: Vec<_> =
+            draws.iter().map(VkxfbByteCountDraw::as_runtime).collect::<Result<_, _>>()?;
+        let commands = draw_commands(buffer, offset, stride)?;
+        // SAFETY: as above.
+        unsafe {
+            capture.record(command_buffer, |_, shared, arena| {
+                let (context, kernels) = (&shared.context, shared.kernels());
+                kernels.write_draw_commands(context, arena, command_buffer, &draws, &commands)
+            })
+        }
+    })
+}
+
+/// A kernel that writes draw commands, to which draws are added until its command buffer is submitted.
+///
+/// Only one thread at a time may use it.
+pub struct VkxfbLateDraws {
+    draws: LateDraws,
+    shared: Arc<Shared>,
+}
+
+/// Records a kernel as `vkxfb_capture_record_draw_commands` does, for draws that are not known yet:
+/// `vkxfb_late_draws_add` adds them. So a render pass can be recorded in which draws need commands that must be
+/// written before the pass.
+///
+/// Returns `VKXFB_ERROR_UNAVAILABLE` also where captures use descriptors, as all buffers have to be known there.
+///
+/// # Safety
+/// As `vkxfb_capture_record_draw_commands`. `pLateDraws` points to memory for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_late_draws_create(
+    capture: *mut VkxfbCapture,
+    command_buffer: vk::CommandBuffer,
+    p_late_draws: *mut *mut VkxfbLateDraws,
+) -> VkxfbResult {
+    guard(|| {
+        // SAFETY: the caller's contract.
+        let (capture, created) = unsafe {
+            (required_mut(capture, "capture")?, required_mut(p_late_draws, "pLateDraws")?)
+        };
+        // SAFETY: as above.
+        let draws = unsafe {
+            capture.record(command_buffer, |_, shared, arena| {
+                let (context, kernels) = (&shared.context, shared.kernels());
+                kernels.write_draw_commands_later(context, arena, command_buffer)
+            })
+        }?;
+        let shared = Arc::clone(capture.shared());
+        *created = Box::into_raw(Box::new(VkxfbLateDraws { draws, shared }));
+        Ok(())
+    })
+}
+
+/// Adds a draw: the kernel writes a `VkDrawIndirectCommand` at `offset` in `buffer`. If this fails, it is not
+/// added.
+///
+/// # Safety
+/// `lateDraws` is live, and `capture` is the one that it was created with, which was not reset since. Its command
+/// buffer is not being executed. Otherwise as `vkxfb_capture_record_draw_commands`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_late_draws_add(
+    late_draws: *mut VkxfbLateDraws,
+    capture: *mut VkxfbCapture,
+    p_draw: *const VkxfbByteCountDraw,
+    buffer: vk::Buffer,
+    offset: vk::DeviceSize,
+) -> VkxfbResult {
+    guard(|| {
+        // SAFETY: the caller's contract.
+        let (VkxfbLateDraws { draws, shared }, capture, draw) = unsafe {
+            (
+                required_mut(late_draws, "lateDraws")?,
+                required_mut(capture, "capture")?,
+                required(p_draw, "pDraw")?.as_runtime()?,
+            )
+        };
+        if !Arc::ptr_eq(shared, capture.shared()) {
+            let message = "lateDraws and capture belong to different contexts";
+            return Err(Error::Argument(message.to_owned()));
+        }
+        let commands = draw_commands(buffer, offset, 0)?;
+        // SAFETY: as above.
+        unsafe {
+            capture.with_memory(|_, shared, arena| {
+                draws.push(&shared.context, arena, &draw, &commands)
+            })
+        }
+    })
+}
+
+/// Destroys late draws: the kernel and its draws stay in the command buffer. NULL is ignored.
+///
+/// # Safety
+/// `lateDraws` is live or NULL, and is not used any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vkxfb_late_draws_destroy(late_draws: *mut VkxfbLateDraws) {
+    // SAFETY: the caller's contract.
+    guard_quietly(|| drop(unsafe { owned(late_draws) }));
+}
+
+fn draw_commands(
+    buffer: vk::Buffer,
+    offset: vk::DeviceSize,
+    stride: u32,
+) -> Result<DrawCommands, Error> {
+    match buffer == vk::Buffer::null() {
+        true => Err(Error::Null("buffer")),
+        false => Ok(DrawCommands { buffer, offset, stride }),
+    }
+}
