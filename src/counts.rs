@@ -39,6 +39,7 @@ impl PrimitiveTopology {
     }
 
     /// The number of items in the first `primitives` primitives of an instance.
+    #[doc(hidden)]
     pub const fn item_count(self, primitives: u64) -> u64 {
         if primitives == 0 {
             return 0;
@@ -64,6 +65,7 @@ pub struct BoundBuffer {
 
 impl BoundBuffer {
     /// The number of whole primitives of `vertices_per_primitive` vertices that still fit.
+    #[doc(hidden)]
     pub const fn primitives_left(&self, vertices_per_primitive: u32) -> u64 {
         let size = if self.size < MAX_BUFFER_SIZE { self.size } else { MAX_BUFFER_SIZE };
         let primitive = self.stride as u64 * vertices_per_primitive as u64;

@@ -1,15 +1,17 @@
-//! Functions for other packages of this workspace. They are not part of the API: any version may
-//! change them.
+//! What other packages of this workspace take beside the API. It is no part of it: any version may
+//! change it.
 
 #![forbid(unsafe_code)]
 
 use ash::vk;
 
 pub use crate::runtime::barrier::Barrier;
+pub use crate::runtime::capabilities::version_string;
 pub use crate::runtime::checks::check_limit;
 pub use crate::runtime::context::ContextId;
 pub use crate::runtime::context::overrides;
 pub use crate::runtime::fold::fold;
+pub use crate::runtime::identity::DeviceIdentity;
 pub use crate::runtime::pipeline::compute_pipeline;
 use crate::runtime::{Arena, Buffer, Context, Kernels, Pipeline, QueryPool, RuntimeError};
 
@@ -51,4 +53,62 @@ has_context! {
     Buffer: context,
     Pipeline: context,
     QueryPool: context,
+}
+
+/// What a shader's interface has, and what of it is captured.
+pub mod capture {
+    pub use crate::capture::interface::{InterfaceVariable, interface_variables};
+    pub use crate::capture::list::locations_used;
+}
+
+/// What a lowered shader consists of.
+pub mod lower {
+    pub use crate::lower::lowered::{
+        LoweredAttribute, LoweredCompute, LoweredKind, LoweredNative, LoweredStage, LoweredVertex,
+        SpecIds, WideAccesses,
+    };
+    pub use crate::lower::stages::{GeometryInput, LoweredGeometry};
+    pub use crate::lower::sysvals::SysvalsPlace;
+}
+
+/// SPIR-V at word level.
+pub mod spirv {
+    pub use crate::spirv::grammar::{read_string, result_of, string_words};
+    pub use crate::spirv::module::{Instruction, MAX_OPERANDS, Module, Section};
+    pub use crate::spirv::specialization::{DeclaredConstant, declared_constants, specialize};
+    pub use crate::spirv::*;
+
+    pub mod declarations {
+        pub use crate::spirv::declarations::*;
+    }
+    pub mod emit {
+        pub use crate::spirv::emit::*;
+    }
+    pub mod entry_point {
+        pub use crate::spirv::entry_point::*;
+    }
+    pub mod link {
+        pub use crate::spirv::link::*;
+    }
+    pub mod merge {
+        pub use crate::spirv::merge::*;
+    }
+    pub mod static_use {
+        pub use crate::spirv::static_use::*;
+    }
+}
+
+/// The data that shaders of this crate read and write.
+pub mod sysval {
+    pub use crate::sysval::*;
+}
+
+/// Compute shaders of this crate.
+pub mod kernel {
+    pub use crate::lower::kernel::*;
+}
+
+/// What a shader reads.
+pub mod reflect {
+    pub use crate::lower::reflect::*;
 }

@@ -14,7 +14,7 @@
 //! The rules are implemented on the CPU by [`topology`] (which vertices a primitive writes, in
 //! which order) and [`counts`] (how many primitives there are, and how many fit into the buffers). `shaders/*.wgsl`
 //! implements the same rules for the GPU; the functions there are linked into the rewritten shader.
-//! [`sysval`] defines the data that the CPU passes to the GPU for each draw.
+//! `sysval` defines the data that the CPU passes to the GPU for each draw.
 //!
 //! # A capture
 //!
@@ -160,18 +160,24 @@
 //! * `wgsl`, `glsl`: the module `frontend`, which compiles vertex shaders in these languages. A
 //!   [`capture::CaptureList`] says what to capture from them.
 
+#![cfg_attr(
+    not(feature = "internal"),
+    allow(dead_code, unused_imports, reason = "other packages of the workspace use the rest")
+)]
+
 pub mod capture;
 pub mod counts;
 #[cfg(any(feature = "glsl", feature = "wgsl"))]
 pub mod frontend;
 pub mod guide;
+#[cfg(feature = "internal")]
 #[doc(hidden)]
 pub mod internal;
 pub mod lower;
 pub mod runtime;
 mod setters;
 pub mod spirv;
-pub mod sysval;
+mod sysval;
 pub mod topology;
 pub mod translators;
 pub mod vertex_input;

@@ -89,6 +89,7 @@ pub enum PrimitiveTopology {
 
 /// The value of the sysval `xfb_topology`, which the shader switches on: `VkPrimitiveTopology` with
 /// one value for the three plain lists.
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum XfbTopology {
@@ -111,6 +112,7 @@ pub enum XfbTopology {
 }
 
 /// How the items of a topology form primitives.
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Shape {
     /// Item k is record k.
@@ -153,6 +155,7 @@ impl fmt::Display for ProvokingVertex {
 }
 
 /// A position in the captured sequence of one instance.
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Contribution {
     /// The number of the primitive, counted from 0 in the instance.
@@ -203,6 +206,7 @@ impl PrimitiveTopology {
     }
 
     /// The value of the sysval.
+    #[doc(hidden)]
     pub const fn xfb_topology(self) -> XfbTopology {
         match self {
             Self::PointList | Self::LineList | Self::TriangleList => XfbTopology::List,
@@ -217,6 +221,7 @@ impl PrimitiveTopology {
     }
 
     /// How items form primitives.
+    #[doc(hidden)]
     pub const fn shape(self) -> Shape {
         self.xfb_topology().shape()
     }
@@ -243,6 +248,7 @@ impl PrimitiveTopology {
     }
 
     /// The number of vertices of a geometry shader's input primitive: 1, 2 or 3, with adjacency 4 or 6.
+    #[doc(hidden)]
     pub const fn input_vertices(self) -> u32 {
         match self {
             Self::LineListWithAdjacency | Self::LineStripWithAdjacency => 4,
@@ -255,6 +261,7 @@ impl PrimitiveTopology {
     /// topologies](https://docs.vulkan.org/spec/latest/chapters/drawing.html#drawing-primitive-topologies)).
     /// `primitive` is its number, `primitives` the number of primitives in the instance. Without adjacency the
     /// result is the vertex that transform feedback would capture there.
+    #[doc(hidden)]
     pub const fn assemble(
         self,
         provoking: ProvokingVertex,
@@ -287,6 +294,7 @@ impl PrimitiveTopology {
     /// The vertex that is written to record `output` of an instance (record = primitive *
     /// [`vertices_per_primitive`](Self::vertices_per_primitive) + slot). The result is meaningless
     /// if the primitive does not exist; see [`output_count`](Self::output_count).
+    #[doc(hidden)]
     pub const fn gather(self, provoking: ProvokingVertex, output: u64) -> u64 {
         let m = self.vertices_per_primitive() as u64;
         let (i, slot) = (output / m, (output % m) as usize);
@@ -317,6 +325,7 @@ impl PrimitiveTopology {
 
     /// The records that `vertex` is written to in an instance of `vertex_count` vertices. There are
     /// at most three, except for the hub of a fan, which is in every primitive.
+    #[doc(hidden)]
     pub fn scatter(
         self,
         provoking: ProvokingVertex,
@@ -335,6 +344,7 @@ impl PrimitiveTopology {
     }
 
     /// The item of a vertex, or `None` if it is in no primitive, or is the hub of a fan.
+    #[doc(hidden)]
     pub const fn item_of_vertex(self, vertex: u32) -> Option<u32> {
         match self.xfb_topology() {
             XfbTopology::List | XfbTopology::LineStrip | XfbTopology::TriStrip => Some(vertex),
@@ -351,6 +361,7 @@ impl PrimitiveTopology {
     }
 
     /// The inverse of [`item_of_vertex`](Self::item_of_vertex).
+    #[doc(hidden)]
     pub const fn vertex_of_item(self, item: u32) -> u32 {
         match self.xfb_topology() {
             XfbTopology::List | XfbTopology::LineStrip | XfbTopology::TriStrip => item,
@@ -363,6 +374,7 @@ impl PrimitiveTopology {
 
 impl XfbTopology {
     /// How items form primitives.
+    #[doc(hidden)]
     pub const fn shape(self) -> Shape {
         match self {
             Self::List | Self::LineListAdj | Self::TriListAdj => Shape::List,

@@ -6,7 +6,6 @@ use ash::vk;
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 use gpu_allocator::{AllocationSizes, AllocatorDebugSettings};
 use vkxfb::lower::Backend;
-use vkxfb::lower::kernel::Kernel;
 use vkxfb::runtime::{ConsumerScope, Context, Kernels};
 
 use crate::arguments::{owned, required, required_mut, strings};
@@ -222,7 +221,7 @@ pub unsafe extern "C" fn vkxfb_context_prepare(
         // SAFETY: the caller's contract.
         let shared = &unsafe { required(context, "context") }?.shared;
         // SAFETY: as above; the kernels live as long as the context.
-        Ok(unsafe { shared.kernels.prepare(&shared.context, &Kernel::ALL, pipeline_cache) }?)
+        Ok(unsafe { shared.kernels.prepare(&shared.context, pipeline_cache) }?)
     })
 }
 
@@ -297,7 +296,7 @@ impl Shared {
         let shared = Self { context, kernels, allocator: Mutex::new(allocator) };
         if cache != vk::PipelineCache::null() {
             // SAFETY: as above.
-            unsafe { shared.kernels.prepare(&shared.context, &Kernel::ALL, cache) }?;
+            unsafe { shared.kernels.prepare(&shared.context, cache) }?;
         }
         Ok(shared)
     }

@@ -9,7 +9,6 @@ use vkxfb::capture::{BufferMode, CaptureList, CapturedOutput};
 use vkxfb::lower::{LowerError, Shader, compute};
 use vkxfb::runtime::{ExpectedDraws, Pipeline, PipelineDesc, vulkan};
 use vkxfb::spirv::NumericClass;
-use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::headers::ExecutionModel;
 use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb::vertex_input::VertexInput;
@@ -417,9 +416,7 @@ unsafe fn make(shared: &Shared, info: &VkxfbPipelineCreateInfo<'_>) -> Result<Pi
 
 /// The outputs with these names, interleaved.
 fn capture_list(shader: &Shader<'_>, varyings: &[&str]) -> Result<CaptureList, LowerError> {
-    let module = shader.module()?;
-    let (declarations, entry) = (Declarations::of(&module), shader.find(&module)?);
-    Ok(CaptureList::from_varyings(&declarations, &entry, varyings, BufferMode::Interleaved)?)
+    shader.varyings(varyings, BufferMode::Interleaved)
 }
 
 /// A shader of the caller's.

@@ -1,7 +1,7 @@
 //! Vertex input on the command line, for the compute backend, which pulls attributes.
 
 use anyhow::{Result, bail};
-use vkxfb::lower::reflect::VertexReads;
+use vkxfb::internal::reflect::VertexReads;
 use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
 
 /// The options that correspond to `VkPipelineVertexInputStateCreateInfo`.

@@ -13,9 +13,11 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use spirv::{ExecutionModel, StorageClass};
-use vkxfb::capture::{InterfaceVariable, MAX_STREAMS, interface_variables};
-use vkxfb::lower::{Backend, Captures, Shader, reflect};
-use vkxfb::spirv::declarations::Declarations;
+use vkxfb::capture::MAX_STREAMS;
+use vkxfb::internal::capture::{InterfaceVariable, interface_variables};
+use vkxfb::internal::reflect;
+use vkxfb::internal::spirv::declarations::Declarations;
+use vkxfb::lower::{Backend, Captures, Shader};
 use vkxfb::topology::ProvokingVertex;
 use vkxfb_probe::contents::{Contents, Missing};
 use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions};

@@ -8,15 +8,13 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use serde::Serialize;
 use spirv::StorageClass;
-use vkxfb::capture::{
-    CaptureError, CapturedOutput, InterfaceVariable, Layout, Varying, interface_variables,
-    locations_used,
-};
-use vkxfb::lower::reflect::{PushConstant, geometry, push_constants};
-use vkxfb::spirv::Module;
-use vkxfb::spirv::declarations::Declarations;
-use vkxfb::spirv::entry_point::stage_name;
-use vkxfb::spirv::specialization::declared_constants;
+use vkxfb::capture::{CaptureError, CapturedOutput, Layout, Varying};
+use vkxfb::internal::capture::{InterfaceVariable, interface_variables, locations_used};
+use vkxfb::internal::reflect::{PushConstant, geometry, push_constants};
+use vkxfb::internal::spirv::Module;
+use vkxfb::internal::spirv::declarations::Declarations;
+use vkxfb::internal::spirv::declared_constants;
+use vkxfb::internal::spirv::entry_point::stage_name;
 
 use super::Stages;
 use super::source::Sources;

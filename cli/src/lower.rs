@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
+use vkxfb::internal::reflect::vertex_reads;
 use vkxfb::lower::compute::WorkgroupSizes;
-use vkxfb::lower::reflect::vertex_reads;
 use vkxfb::lower::{Backend, Captures, Lowered, ResourcePlan, compute, native, vertex};
 use vkxfb::vertex_input::{InputRate, VertexInput};
 

@@ -38,8 +38,8 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::writer::MakeWriterExt;
 use vkxfb::capture::{BufferMode, CaptureList};
 use vkxfb::frontend::NAGA_THREAD;
-use vkxfb::lower::{Backend, GeometryInput, LoweredGeometry, Shader};
-use vkxfb::spirv::declarations::Declarations;
+use vkxfb::internal::lower::{GeometryInput, LoweredGeometry};
+use vkxfb::lower::{Backend, Shader};
 use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb_probe::gpu::{Message, Profile, Resources};
 use vkxfb_probe::report::{check_writable, write_atomically};
@@ -506,17 +506,12 @@ impl Captured {
         if !self.has_list() {
             return Ok(None);
         }
-        let module = shader.module()?;
-        let entry = shader.find(&module)?;
-        let declarations = Declarations::of(&module);
         if let Some(file) = &self.stream_output {
-            let info = stream_output::read(file)?;
-            let list = info.capture_list(&module, &declarations, &entry);
+            let list = stream_output::read(file)?.capture_list(shader);
             return Ok(Some(list.with_context(|| file.display().to_string())?));
         }
         let mode = if self.separate { BufferMode::Separate } else { BufferMode::Interleaved };
-        let list = CaptureList::from_varyings(&declarations, &entry, &self.varyings, mode)?;
-        Ok(Some(list))
+        Ok(Some(shader.varyings(&self.varyings, mode)?))
     }
 }
 

@@ -2,9 +2,10 @@
 
 use anyhow::{Context, Result, bail};
 use spirv::Op;
-use vkxfb::spirv::Module;
-use vkxfb::spirv::declarations::{Declarations, Type};
-use vkxfb::spirv::specialization::{DeclaredConstant, SpecializationConstant, declared_constants};
+use vkxfb::internal::spirv::Module;
+use vkxfb::internal::spirv::declarations::{Declarations, Type};
+use vkxfb::internal::spirv::{DeclaredConstant, declared_constants};
+use vkxfb::spirv::specialization::SpecializationConstant;
 
 /// The values that a pipeline would get.
 #[derive(Debug, Default, clap::Args)]

@@ -10,12 +10,12 @@ mod block;
 use std::collections::BTreeMap;
 
 use spirv::{BuiltIn, Capability, Decoration, Op, StorageClass};
-use vkxfb::lower::reflect::{DescriptorCount, DescriptorUse, ResourceType, resource_interface};
+use vkxfb::internal::reflect::{DescriptorCount, DescriptorUse, ResourceType, resource_interface};
+use vkxfb::internal::spirv::declarations::{Declarations, Type};
+use vkxfb::internal::spirv::entry_point::find_vertex_shader;
+use vkxfb::internal::spirv::static_use::StaticUse;
+use vkxfb::internal::spirv::{Id, Instruction, Module, Section};
 use vkxfb::lower::{LowerError, Shader};
-use vkxfb::spirv::declarations::{Declarations, Type};
-use vkxfb::spirv::entry_point::find_vertex_shader;
-use vkxfb::spirv::static_use::StaticUse;
-use vkxfb::spirv::{Id, Instruction, Module, Section};
 
 use self::block::Block;
 

@@ -10,10 +10,9 @@ pub use self::point_size::writes_point_size;
 use std::path::Path;
 
 use vkxfb::capture::{CaptureError, CaptureList, Layout};
-use vkxfb::lower::reflect::vertex_reads;
-use vkxfb::lower::{
-    Backend, Captures, LowerError, Lowered, LoweredGeometry, Shader, compute, native, vertex,
-};
+use vkxfb::internal::lower::LoweredGeometry;
+use vkxfb::internal::reflect::vertex_reads;
+use vkxfb::lower::{Backend, Captures, LowerError, Lowered, Shader, compute, native, vertex};
 use vkxfb::spirv::{ParseError, words_from_bytes};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::{InputRate, NumericClass, VertexBinding, VertexInput};

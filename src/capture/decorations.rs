@@ -23,6 +23,7 @@ impl Layout {
     /// # Errors
     /// [`CaptureError`]: the execution mode Xfb is missing, decorations contradict each other or
     /// exceed the limits, or types are not supported.
+    #[doc(hidden)]
     pub fn from_decorations(
         module: &Module,
         declarations: &Declarations,

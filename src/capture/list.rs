@@ -129,6 +129,7 @@ impl Layout {
     /// # Errors
     /// [`CaptureError`]: an output does not exist, strides or offsets exceed their limits, or
     /// outputs overlap.
+    #[doc(hidden)]
     pub fn from_list(
         declarations: &Declarations,
         entry: &EntryPoint,

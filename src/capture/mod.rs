@@ -13,8 +13,8 @@
 mod aggregate;
 mod decorations;
 mod error;
-mod interface;
-mod list;
+pub(crate) mod interface;
+pub(crate) mod list;
 mod names;
 mod outputs;
 mod program_interface;
@@ -23,8 +23,8 @@ mod varyings;
 mod written;
 
 pub use error::{CaptureError, LengthError};
-pub use interface::{InterfaceVariable, interface_variables};
-pub use list::{CaptureEntry, CaptureList, Selector, locations_used};
+pub(crate) use list::locations_used;
+pub use list::{CaptureEntry, CaptureList, Selector};
 pub use program_interface::{GlType, Varying};
 /// Built-ins, as [`Selector::BuiltIn`] names them.
 pub use spirv::BuiltIn;

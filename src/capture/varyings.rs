@@ -18,17 +18,8 @@ pub enum BufferMode {
 }
 
 impl CaptureList {
-    /// Makes a list from the names of varyings, as OpenGL does.
-    ///
-    /// An output can also be named by its location or built-in, because modules may have no names,
-    /// or names that the compiler chose: `@3` is the output at location 3, `@3.yz` the second and
-    /// third 32-bit components of that location, `@Position` the output with the built-in
-    /// `Position` of SPIR-V, `@Position.xyz` its first three components. The GLSL names of
-    /// built-ins (`gl_Position`) are found whatever names the module uses.
-    ///
-    /// # Errors
-    /// [`CaptureError`]: an output does not exist, there are too many buffers, a special name is
-    /// used in [`BufferMode::Separate`], or records are too long.
+    /// See [`Shader::varyings`](crate::lower::Shader::varyings).
+    #[doc(hidden)]
     pub fn from_varyings(
         declarations: &Declarations,
         entry: &EntryPoint,

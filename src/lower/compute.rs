@@ -131,12 +131,14 @@ impl Default for Target {
 }
 
 /// The default workgroup size, for devices without measurements.
+#[doc(hidden)]
 pub const DEFAULT_WORKGROUP_SIZE: u32 = 64;
 
 /// Bytes of shared memory for a draw whose parameters a workgroup loads together (`shaders/shared.wgsl`).
 const SHARED_DRAW_BYTES: u32 = (size_of::<RestartedDraw>() + size_of::<Batch>()) as u32;
 
 /// Invocations per workgroup. Every device supports up to 128.
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[must_use]

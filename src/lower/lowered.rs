@@ -31,12 +31,10 @@ pub struct Lowered {
     /// The side effects of the shader.
     pub effects: Effects,
     /// The numbers of the descriptor sets that the shader itself uses, ascending. A pipeline needs
-    /// their layouts. [`reflect::resource_interface`](super::reflect::resource_interface) returns
-    /// their contents.
+    /// their layouts.
     pub descriptor_sets: Vec<u32>,
     /// The range of bytes of the application's push constants that the shader reads, rounded to
-    /// multiples of 16. [`Sysvals::table`](crate::sysval::Sysvals::table) begins with them. The
-    /// native backend reads push constants directly: there it is the range of the whole block,
+    /// multiples of 16. The native backend reads push constants directly: there it is the range of the whole block,
     /// which a pipeline layout must contain. `0..0` if there are none.
     pub push_constants: Range<u32>,
     /// Indices in [`Layout::outputs`] of the outputs that the shader may leave unwritten on some
@@ -220,6 +218,7 @@ impl Lowered {
     }
 
     /// The `SpecId`s of the constants that specialise the shader; `None` on the native backend.
+    #[doc(hidden)]
     pub const fn spec_ids(&self) -> Option<SpecIds> {
         match &self.kind {
             LoweredKind::Native(_) => None,
@@ -230,6 +229,7 @@ impl Lowered {
 
     /// How the generated code reaches memory; `None` on the native backend, which has no generated
     /// code.
+    #[doc(hidden)]
     pub const fn resources(&self) -> Option<ResourcePlan> {
         match &self.kind {
             LoweredKind::Native(_) => None,
@@ -245,6 +245,7 @@ impl Lowered {
     /// # Errors
     /// [`LowerError::DescriptorSet`] if the module uses that set or a later one; [`LowerError::Parse`] for words
     /// that are not those of a lowered module.
+    #[doc(hidden)]
     pub fn move_descriptor_set(&mut self, set: u32) -> Result<(), LowerError> {
         let LoweredKind::Compute(LoweredCompute { descriptor_set: Some(number), .. }) =
             &mut self.kind
@@ -261,6 +262,7 @@ impl Lowered {
 
     /// Where the generated code reads its [`Sysvals`](crate::sysval::Sysvals); `None` on the native
     /// backend, which has no generated code.
+    #[doc(hidden)]
     pub const fn sysvals(&self) -> Option<SysvalsPlace> {
         match &self.kind {
             LoweredKind::Native(_) => None,
@@ -282,6 +284,7 @@ impl Lowered {
     /// input state, or the [vertex shader](Self::vertex_shader) before a geometry shader.
     ///
     /// XXH3 is not a cryptographic hash: it is possible to construct two modules with the same key.
+    #[doc(hidden)]
     pub fn cache_key(&self) -> u128 {
         let mut hash = Xxh3Default::new();
         // Hash one slice if the words are little-endian in memory.

@@ -26,20 +26,20 @@ mod explicit_layout;
 mod functions;
 mod inputs;
 pub(crate) mod interface;
-pub mod kernel;
+pub(crate) mod kernel;
 mod library;
-mod lowered;
+pub(crate) mod lowered;
 pub mod native;
 mod push_constants;
-pub mod reflect;
+pub(crate) mod reflect;
 mod resources;
 mod specialized;
-mod stages;
+pub(crate) mod stages;
 mod staging;
 mod store;
 pub mod streams;
 pub mod strip;
-mod sysvals;
+pub(crate) mod sysvals;
 mod undefined;
 mod uses;
 pub mod vertex;
@@ -49,17 +49,18 @@ use std::collections::BTreeSet;
 
 pub use self::effects::Effects;
 pub use self::error::LowerError;
-pub use self::lowered::{
-    Lowered, LoweredAttribute, LoweredCompute, LoweredKind, LoweredNative, LoweredStage,
-    LoweredVertex, SpecIds, WideAccesses,
+pub use self::lowered::Lowered;
+pub(crate) use self::lowered::{
+    LoweredAttribute, LoweredCompute, LoweredKind, LoweredNative, LoweredStage, LoweredVertex,
+    SpecIds, WideAccesses,
 };
 pub use self::resources::ResourcePlan;
-pub use self::stages::{GeometryInput, LoweredGeometry};
-pub use self::sysvals::SysvalsPlace;
+pub(crate) use self::stages::{GeometryInput, LoweredGeometry};
+pub(crate) use self::sysvals::SysvalsPlace;
 
 use spirv::ExecutionModel;
 
-use crate::capture::{CaptureError, CaptureList, Layout};
+use crate::capture::{BufferMode, CaptureError, CaptureList, Layout};
 use crate::setters::setters;
 use crate::spirv::Module;
 use crate::spirv::declarations::Declarations;
@@ -70,16 +71,16 @@ use crate::spirv::specialization::{SpecializationConstant, specialize};
 use crate::spirv::static_use::StaticUse;
 
 /// The largest number of input locations. Devices have 16 to 64; without a limit an array could use 2^32.
+#[doc(hidden)]
 pub const MAX_INPUT_LOCATIONS: u32 = 256;
 
 /// A shader to lower, and what to capture from it.
 ///
 /// ```
 /// use vkxfb::Shader;
-/// use vkxfb::capture::{BufferMode, CaptureList};
+/// use vkxfb::capture::BufferMode;
 /// use vkxfb::frontend::wgsl;
 /// use vkxfb::lower::native;
-/// use vkxfb::spirv::declarations::Declarations;
 ///
 /// let spirv = wgsl::vertex_shader(
 ///     "struct Output { @builtin(position) position: vec4f, @location(0) colour: vec3f }
@@ -88,11 +89,7 @@ pub const MAX_INPUT_LOCATIONS: u32 = 256;
 /// )?;
 /// // What is captured of a shader without decorations, as OpenGL names it.
 /// let shader = Shader::new(&spirv).entry_point("shade");
-/// let module = shader.module()?;
-/// let (declarations, entry) = (Declarations::of(&module), shader.find(&module)?);
-/// let names = ["@0", "@Position"];
-/// let list =
-///     CaptureList::from_varyings(&declarations, &entry, &names, BufferMode::Interleaved)?;
+/// let list = shader.varyings(&["@0", "@Position"], BufferMode::Interleaved)?;
 ///
 /// let lowered = native::lower(&shader.captures(&list))?;
 /// assert_eq!(lowered.layout.strides, [Some(12 + 16), None, None, None]);
@@ -153,11 +150,35 @@ impl<'a> Shader<'a> {
         self
     }
 
+    /// A list of outputs by their names, as `glTransformFeedbackVaryings` takes them ([OpenGL 4.6 section
+    /// 11.1.2.1](https://registry.khronos.org/OpenGL/specs/gl/glspec46.core.pdf)).
+    ///
+    /// An output can also be named by its location or built-in, because modules may have no names,
+    /// or names that the compiler chose: `@3` is the output at location 3, `@3.yz` the second and
+    /// third 32-bit components of that location, `@Position` the output with the built-in
+    /// `Position` of SPIR-V, `@Position.xyz` its first three components. The GLSL names of
+    /// built-ins (`gl_Position`) are found whatever names the module uses.
+    ///
+    /// # Errors
+    /// [`LowerError::Parse`], [`LowerError::Specialization`], [`LowerError::EntryPoint`], and
+    /// [`LowerError::Capture`]: an output does not exist, there are too many buffers, a special name is
+    /// used in [`BufferMode::Separate`], or records are too long.
+    pub fn varyings(
+        &self,
+        names: &[impl AsRef<str>],
+        mode: BufferMode,
+    ) -> Result<CaptureList, LowerError> {
+        let module = self.module()?;
+        let (declarations, entry) = (Declarations::of(&module), self.find(&module)?);
+        Ok(CaptureList::from_varyings(&declarations, &entry, names, mode)?)
+    }
+
     /// The module with specialisation constants replaced by constants. Make a [`CaptureList`] for
     /// this shader from this module if lengths of arrays depend on specialisation constants.
     ///
     /// # Errors
     /// [`LowerError::Parse`], [`LowerError::Specialization`].
+    #[doc(hidden)]
     pub fn module(&self) -> Result<Module, LowerError> {
         Ok(self.specialized()?.0)
     }
@@ -175,6 +196,7 @@ impl<'a> Shader<'a> {
     ///
     /// # Errors
     /// [`EntryPointError`]
+    #[doc(hidden)]
     pub fn find(&self, module: &Module) -> Result<EntryPoint, EntryPointError> {
         find_captured_shader(module, self.stage, self.entry_point)
     }

@@ -54,6 +54,7 @@ use crate::spirv::{Instruction, Module, Section};
 
 /// The minimum of `maxVertexOutputComponents` in the specification ([required
 /// limits](https://docs.vulkan.org/spec/latest/chapters/limits.html#limits-minmax)).
+#[doc(hidden)]
 pub const MIN_OUTPUT_COMPONENTS: u32 = 64;
 
 /// The options of a native lowering.
@@ -103,6 +104,7 @@ pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
 ///
 /// # Errors
 /// As [`lower_with`].
+#[doc(hidden)]
 pub fn lower_within(
     shader: &Shader<'_>,
     max_output_components: u32,
@@ -120,6 +122,7 @@ pub fn lower_within(
 /// # Errors
 /// [`LowerError`]: a module is invalid, or has no such shader; what to capture does not match it;
 /// the shader after a vertex shader is not a geometry shader; for a list also the errors of [`emit`].
+#[doc(hidden)]
 #[tracing::instrument(name = "lower", level = "debug", skip_all, fields(backend = "native"))]
 pub fn lower_with(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, LowerError> {
     let Some(vertex) = options.vertex_shader else {
@@ -240,6 +243,7 @@ impl Report {
 }
 
 /// The options of [`emit`].
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 #[must_use]
@@ -279,6 +283,7 @@ impl<'a> EmitOptions<'a> {
 }
 
 /// A module that was decorated for a capture list.
+#[doc(hidden)]
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Emitted {
@@ -300,6 +305,7 @@ pub struct Emitted {
 /// # Errors
 /// [`LowerError`]: the module is invalid, it has no such shader, the stage is not captured,
 /// [`Layout::from_list`] refuses the list, or [`LowerError::LocationBudget`].
+#[doc(hidden)]
 #[tracing::instrument(level = "debug", skip_all)]
 pub fn emit(words: &[u32], options: &EmitOptions<'_>) -> Result<Emitted, LowerError> {
     let &EmitOptions { stage, entry_point, list, max_output_components, specialization } = options;

@@ -16,8 +16,7 @@ use crate::spirv::{Id, Module, Section};
 /// How generated code reaches the buffers of a capture: capture buffers, vertex and index buffers,
 /// and the buffers of the runtime.
 ///
-/// The sysvals and kernels are the same in both plans; only the meaning of an
-/// [`Address`](crate::sysval::Address) in them differs.
+/// The data that shaders read and write is the same in both plans; only the meaning of an address in it differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ResourcePlan {
     /// By device addresses (`bufferDeviceAddress`). No descriptors are declared.
@@ -32,8 +31,7 @@ pub enum ResourcePlan {
     /// write binding 1. Kernels write buffers that captures read: these are the first `writes`
     /// elements of binding 0.
     ///
-    /// They are in one descriptor set after those of the application
-    /// ([`LoweredCompute::descriptor_set`](super::LoweredCompute::descriptor_set)).
+    /// They are in one descriptor set after those of the application.
     Descriptors {
         /// Buffers in the array of binding 0. Must be greater than `writes`; the sum is at most
         /// [`MAX_STORAGE_BUFFERS`](Self::MAX_STORAGE_BUFFERS).

@@ -45,6 +45,7 @@ impl Lowered {
     /// # Errors
     /// [`LowerError::Parse`] and [`LowerError::EntryPoint`] for words that are not those of a lowered module;
     /// [`LowerError::Specialization`].
+    #[doc(hidden)]
     pub fn specialized(
         &self,
         constants: &[SpecializationConstant<'_>],

@@ -11,8 +11,8 @@
 //!
 //! `Stream` and the capability `GeometryStreams` are kept, because they also determine what a
 //! geometry shader emits to the rasterized stream. All other words are unchanged, including debug
-//! info and unknown instructions, except that decoration groups are expanded, as [`Module`] always
-//! does.
+//! info and unknown instructions, except that decoration groups are expanded, as in all modules
+//! that this crate writes.
 
 use std::borrow::Cow;
 

@@ -43,8 +43,7 @@ const SETS_GROWTH: u32 = 16;
 ///
 /// A description that is too small causes no error if the arena may [grow](Arena::growing).
 ///
-/// A capture takes 16 bytes of upload memory for each vertex attribute beyond
-/// [`INLINE_ATTRIBUTES`](crate::sysval::INLINE_ATTRIBUTES), plus the push constant bytes that the
+/// A capture takes 16 bytes of upload memory for each vertex attribute beyond the first, plus the push constant bytes that the
 /// shader reads. It takes them again each time a pipeline, vertex buffers or push constants change
 /// between its draws. Each draw that shares a dispatch with others takes
 /// [`UPLOAD_PER_DRAW`](Self::UPLOAD_PER_DRAW). Counters, indirect arguments, conditional rendering,
@@ -102,7 +101,7 @@ impl ArenaDesc {
     }
 
     /// An arena for `captures` captures and `draws` draws in all, without primitive restart, for shaders that have at
-    /// most [`INLINE_ATTRIBUTES`](crate::sysval::INLINE_ATTRIBUTES) attributes and read no push constants.
+    /// most one attribute and read no push constants.
     /// [`with_pipeline`](Self::with_pipeline) adds memory for other shaders. Saturates.
     pub const fn for_draws(captures: u64, draws: u64) -> Self {
         const fn size(captures: u64, per_setup: u64, draws: u64, per_draw: u64) -> u64 {

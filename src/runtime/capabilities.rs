@@ -164,6 +164,7 @@ pub fn version_string(version: u32) -> String {
 impl Capabilities {
     /// The identity of the device and its driver, which [workarounds](DeviceIdentity::workarounds)
     /// depend on.
+    #[doc(hidden)]
     pub const fn identity(&self) -> DeviceIdentity {
         DeviceIdentity {
             driver_id: self.driver_id,
@@ -178,6 +179,7 @@ impl Capabilities {
     /// declare the alignment to the device. Most GPUs split a vector access that is only aligned to 4 bytes: an NVIDIA
     /// H200 captures three times as fast with the declaration. A [tuning](TuningEffect::NarrowAccesses) disables it for
     /// devices that do not gain from it. Accesses that are always aligned are declared as such without a test.
+    #[doc(hidden)]
     pub fn wide_accesses(&self) -> bool {
         !self.identity().gains_from(TuningEffect::NarrowAccesses)
     }
@@ -185,6 +187,7 @@ impl Capabilities {
     /// Whether captures access pairs of dwords as 64-bit integers, which needs `shaderInt64`. Only
     /// llvmpipe gains from it, see the [tuning](TuningEffect::Int64Accesses): it captures 1.5 to 1.7
     /// times as fast.
+    #[doc(hidden)]
     pub fn int64_accesses(&self) -> bool {
         self.shader_int64 && self.identity().gains_from(TuningEffect::Int64Accesses)
     }
@@ -192,6 +195,7 @@ impl Capabilities {
     /// Whether the invocations of a workgroup load the parameters of their draw together. Only
     /// llvmpipe gains from it, see the [tuning](TuningEffect::SharedDraws): it captures a thousand small draws
     /// twice as fast.
+    #[doc(hidden)]
     pub fn shared_draws(&self) -> bool {
         self.identity().gains_from(TuningEffect::SharedDraws)
     }
@@ -200,6 +204,7 @@ impl Capabilities {
     /// not gain from it, see the [tuning](TuningEffect::NoStaging). An NVIDIA H200 captures strips
     /// three times as fast with staging; other GPUs are assumed to gain too. Set another value in
     /// [`Target`](crate::lower::compute::Target) to override it.
+    #[doc(hidden)]
     pub fn staging(&self) -> u32 {
         // The minimum of `maxComputeSharedMemorySize` that Vulkan guarantees.
         const MOST: u32 = 16 << 10;
@@ -217,6 +222,7 @@ impl Capabilities {
     ///
     /// Several small draws in one dispatch have [32 on some devices](TuningEffect::SmallBatchedWorkgroups):
     /// llvmpipe then captures draws of 3 vertices 1.5 times as fast.
+    #[doc(hidden)]
     pub fn workgroup_sizes(&self) -> WorkgroupSizes {
         let mut sizes = WorkgroupSizes::default();
         if self.identity().gains_from(TuningEffect::LargeRestartedWorkgroups) {
@@ -280,6 +286,7 @@ impl Capabilities {
     /// no transform feedback, no choice of provoking vertex, no `shaderFloat64`, no loads of single bytes.
     ///
     /// Nothing is added: what the device lacks, it still lacks afterwards.
+    #[doc(hidden)]
     pub fn restrict_to_floor(&mut self) {
         self.api_version = vk::API_VERSION_1_0;
         self.extensions.retain(|name| FLOOR_EXTENSIONS.contains(&name.as_c_str()));

@@ -277,6 +277,7 @@ impl Context {
     ///
     /// # Errors
     /// As [`compute_target`](Self::compute_target).
+    #[doc(hidden)]
     pub fn resource_plan(&self) -> Result<ResourcePlan, RuntimeError> {
         match &self.shared.table {
             Some(table) => Ok(table.plan()),
@@ -320,6 +321,7 @@ impl Context {
     /// # Safety
     /// `buffer` is a live buffer of the device with the usage `SHADER_DEVICE_ADDRESS`, bound to
     /// memory that was allocated with `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT`.
+    #[doc(hidden)]
     pub unsafe fn buffer_address(&self, buffer: vk::Buffer) -> Result<u64, RuntimeError> {
         // SAFETY: the caller's contract.
         let address = self.shared.addresses.as_ref().map_or(0, |f| unsafe { f.get(buffer) });
@@ -342,6 +344,7 @@ impl Context {
 
     /// The number of workgroups that a dispatch may have along one axis: the device's limit, at
     /// most 65535.
+    #[doc(hidden)]
     pub fn max_workgroups_per_axis(&self) -> u32 {
         self.shared.max_workgroups_per_axis
     }
@@ -359,6 +362,7 @@ impl Context {
 
     /// Whether shaders are [optimized](crate::lower::Lowered::specialized) before the driver compiles them.
     /// The default is true.
+    #[doc(hidden)]
     pub fn optimizes_shaders(&self) -> bool {
         self.shared.optimizes_shaders
     }
@@ -366,11 +370,13 @@ impl Context {
     /// Sets whether shaders are optimized, for all pipelines and [`Kernels`](super::Kernels) that are created
     /// afterwards. They capture the same without it, but drivers take longer to compile them, and some
     /// generate slower code. Use it to rule out a fault of the optimizer.
+    #[doc(hidden)]
     pub fn set_optimizes_shaders(&mut self, optimizes: bool) {
         Arc::make_mut(&mut self.shared).optimizes_shaders = optimizes;
     }
 
     /// Whether captures may use `vkCmdDispatchIndirect`.
+    #[doc(hidden)]
     pub fn has_indirect_dispatch(&self) -> bool {
         self.shared.indirect_dispatch
     }
@@ -382,11 +388,13 @@ impl Context {
     /// nothing. For an indirect draw with primitive restart this can be the number of bound indices
     /// times the number of primitives that fit, which can take longer than the driver's timeout: do
     /// not bind larger index ranges and capture buffers than needed.
+    #[doc(hidden)]
     pub fn set_indirect_dispatch(&mut self, works: bool) {
         Arc::make_mut(&mut self.shared).indirect_dispatch = works;
     }
 
     /// Whether `vkCmdDrawIndirect` works.
+    #[doc(hidden)]
     pub fn has_indirect_draws(&self) -> bool {
         self.shared.indirect_draws
     }
@@ -395,6 +403,7 @@ impl Context {
     /// used by default, unless a [workaround](WorkaroundEffect::NoIndirectDraws) disables it. If it does not
     /// work, [`Kernels::write_draw_commands`](super::Kernels::write_draw_commands) returns an
     /// error.
+    #[doc(hidden)]
     pub fn set_indirect_draws(&mut self, work: bool) {
         Arc::make_mut(&mut self.shared).indirect_draws = work;
     }

@@ -146,11 +146,13 @@ impl RequiredFeatures {
     }
 
     /// Where `bufferDeviceAddress` comes from, or `None` if it is not enabled.
+    #[doc(hidden)]
     pub const fn address_source(&self) -> Option<AddressSource> {
         self.address_source
     }
 
     /// Whether the compute backend uses the descriptor plan.
+    #[doc(hidden)]
     pub const fn uses_descriptors(&self) -> bool {
         self.descriptors
     }
@@ -202,6 +204,7 @@ impl RequiredFeatures {
     }
 
     /// Returns `features` with the required core features enabled.
+    #[doc(hidden)]
     pub fn core_features(
         &self,
         features: &vk::PhysicalDeviceFeatures,

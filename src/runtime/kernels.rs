@@ -12,7 +12,7 @@ use super::{Context, RuntimeError};
 use crate::lower::Backend;
 use crate::lower::kernel::{self, KERNEL_CONSTANTS_SIZE, Kernel};
 
-/// The pipelines of the [kernels](Kernel). Only the compute backend uses kernels, so there are no
+/// The pipelines of the kernels, compute shaders of this crate that count primitives, place draws and write results. Only the compute backend uses kernels, so there are no
 /// pipelines on a device without it.
 ///
 /// Each pipeline is created by [`prepare`](Self::prepare) or when a recording first needs it, and
@@ -56,20 +56,6 @@ impl Kernels {
     /// compiler. Any thread may do so while others record. Only this function uses a pipeline
     /// cache, recording does not.
     ///
-    /// ```
-    /// # use ash::vk;
-    /// # use vkxfb::lower::kernel::Kernel;
-    /// # use vkxfb::runtime::{Context, Kernels, RuntimeError};
-    /// # unsafe fn prepare(
-    /// #     context: &Context, kernels: &Kernels, cache: vk::PipelineCache,
-    /// # ) -> Result<(), RuntimeError> { unsafe {
-    /// // For counters whose values only the GPU knows, and for primitive restart:
-    /// kernels.prepare(context, &[Kernel::Setup], cache)?;
-    /// // For everything:
-    /// kernels.prepare(context, &Kernel::ALL, cache)
-    /// # } }
-    /// ```
-    ///
     /// # Errors
     /// A failed command, or [`RuntimeError::InvalidShader`] for a mistake in this crate's shaders.
     ///
@@ -77,6 +63,23 @@ impl Kernels {
     /// The device of `ctx` is live, and `ctx` is the context that the kernels were made with.
     /// `cache` is a pipeline cache of that device or null. The kernels were not destroyed.
     pub unsafe fn prepare(
+        &self,
+        ctx: &Context,
+        cache: vk::PipelineCache,
+    ) -> Result<(), RuntimeError> {
+        // SAFETY: the caller's contract.
+        unsafe { self.prepare_each(ctx, &Kernel::ALL, cache) }
+    }
+
+    /// The same for some kernels.
+    ///
+    /// # Errors
+    /// As [`prepare`](Self::prepare).
+    ///
+    /// # Safety
+    /// As for [`prepare`](Self::prepare).
+    #[doc(hidden)]
+    pub unsafe fn prepare_each(
         &self,
         ctx: &Context,
         kernels: &[Kernel],

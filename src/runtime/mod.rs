@@ -46,7 +46,7 @@
 
 mod arena;
 pub(crate) mod barrier;
-mod capabilities;
+pub(crate) mod capabilities;
 pub(crate) mod checks;
 mod choice;
 pub(crate) mod context;
@@ -58,7 +58,7 @@ mod error;
 mod extensions;
 mod features;
 pub(crate) mod fold;
-mod identity;
+pub(crate) mod identity;
 mod job;
 mod kernels;
 mod lazy;
@@ -77,7 +77,7 @@ mod workarounds;
 pub use arena::{Arena, ArenaAccess, ArenaDesc, ArenaRing};
 pub(crate) use barrier::Barrier;
 pub use barrier::ConsumerScope;
-pub use capabilities::{Capabilities, Limits, Unavailable, version_string};
+pub use capabilities::{Capabilities, Limits, Unavailable};
 pub use choice::CaptureNeeds;
 pub use context::{Context, RawDevice};
 pub use draw_arguments::{DrawCommands, LateDraws};
@@ -87,7 +87,7 @@ pub use extensions::{
     VertexDivisorSupport,
 };
 pub use features::{RequiredFeatures, required_features};
-pub use identity::DeviceIdentity;
+pub(crate) use identity::DeviceIdentity;
 pub use kernels::Kernels;
 pub use memory::{
     Allocation, AllocationRequest, Buffer, BufferDesc, MemoryAllocator, MemoryLocation,

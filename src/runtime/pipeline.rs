@@ -498,6 +498,7 @@ impl Pipeline {
     }
 
     /// The `VkPipelineLayout`, which the application needs to bind its descriptor sets.
+    #[doc(hidden)]
     pub fn raw_layout(&self) -> vk::PipelineLayout {
         self.shared.objects.raw_layout
     }
@@ -508,6 +509,7 @@ impl Pipeline {
     }
 
     /// The bind point of [`raw`](Self::raw).
+    #[doc(hidden)]
     pub fn bind_point(&self) -> vk::PipelineBindPoint {
         match self.shared.backend {
             Backend::Native | Backend::Vertex => vk::PipelineBindPoint::GRAPHICS,
@@ -527,11 +529,13 @@ impl Pipeline {
 
     /// The number of vertex streams: one more than the last stream that the shader emits to or captures, 1 to 4.
     /// Without a geometry shader it is 1.
+    #[doc(hidden)]
     pub fn stream_count(&self) -> u32 {
         self.shared.stream_count
     }
 
     /// The topology that all draws must have, or `None` if each draw chooses.
+    #[doc(hidden)]
     pub fn fixed_topology(&self) -> Option<PrimitiveTopology> {
         self.shared.fixed_topology
     }
@@ -548,6 +552,7 @@ impl Pipeline {
 
     /// Bytes of upload memory that the attributes take in the [`Arena`](super::Arena): once per capture with this
     /// pipeline, and once more each time vertex buffers are bound.
+    #[doc(hidden)]
     pub fn attribute_bytes(&self) -> u64 {
         let beyond = match self.shared.backend {
             Backend::Native | Backend::Vertex => 0,
@@ -559,6 +564,7 @@ impl Pipeline {
     /// The bytes of the application's push constants that the shader reads, rounded to multiples of
     /// 16; empty if the shader reads none. Like [`attribute_bytes`](Self::attribute_bytes), they
     /// take upload memory in the [`Arena`](super::Arena).
+    #[doc(hidden)]
     pub fn push_constants(&self) -> &Range<u32> {
         &self.shared.push_constants
     }
@@ -603,6 +609,7 @@ impl Pipeline {
     }
 
     /// The numbers of the application's descriptor sets that the shader reads, ascending.
+    #[doc(hidden)]
     pub fn used_sets(&self) -> &[u32] {
         &self.shared.used_sets
     }

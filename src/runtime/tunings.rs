@@ -125,6 +125,7 @@ pub static TUNINGS: &[Tuning] = &[
 
 impl DeviceIdentity {
     /// The tunings for the device.
+    #[doc(hidden)]
     pub fn tunings(&self) -> impl Iterator<Item = &'static Tuning> {
         TUNINGS.iter().filter(|tuning| (tuning.applies)(self))
     }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use rspirv::grammar::{INSTRUCTION_TABLE, LogicalOperand, OperandKind, OperandQuantifier};
 use spirv::{MemoryAccess, Op};
 
-use super::{Id, Instruction, Section, read_string};
+use super::{Id, Instruction, Section};
 
 /// The properties of an instruction.
 #[derive(Debug, Clone, Copy)]
@@ -180,6 +180,22 @@ const MEMORY_ACCESS_IDS: MemoryAccess = MemoryAccess::MAKE_POINTER_AVAILABLE
     .union(MemoryAccess::MAKE_POINTER_VISIBLE)
     .union(MemoryAccess::ALIAS_SCOPE_INTEL_MASK)
     .union(MemoryAccess::NO_ALIAS_INTEL_MASK);
+
+/// The words of a literal string: UTF-8, low byte first, with at least one terminating 0.
+pub fn string_words(text: &str) -> Vec<u32> {
+    let mut bytes = text.as_bytes().to_vec();
+    bytes.resize((bytes.len() / 4 + 1) * 4, 0);
+    bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
+}
+
+/// Reads a literal string at the start of `words`. Returns it with the number of its words, or
+/// `None` if it is not terminated. Invalid UTF-8 is replaced.
+pub fn read_string(words: &[u32]) -> Option<(String, usize)> {
+    let end = words.iter().position(|w| w.to_le_bytes().contains(&0))?;
+    let bytes: Vec<u8> =
+        words[..=end].iter().flat_map(|w| w.to_le_bytes()).take_while(|b| *b != 0).collect();
+    Some((String::from_utf8_lossy(&bytes).into_owned(), end + 1))
+}
 
 #[cfg(test)]
 mod tests {

@@ -51,6 +51,7 @@ pub enum SpecializationError {
 }
 
 /// A specialisation constant that a module declares.
+#[doc(hidden)]
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeclaredConstant {
@@ -67,6 +68,7 @@ pub struct DeclaredConstant {
 }
 
 /// The specialisation constants of a module to which a pipeline can give a value, by `SpecId`.
+#[doc(hidden)]
 pub fn declared_constants(module: &Module, declarations: &Declarations) -> Vec<DeclaredConstant> {
     let declared = |i: Instruction<'_>| {
         let default = match i.op()? {
@@ -98,6 +100,7 @@ pub fn declared_constants(module: &Module, declarations: &Declarations) -> Vec<D
 ///
 /// # Errors
 /// [`SpecializationError`]; the module is unchanged then.
+#[doc(hidden)]
 pub fn specialize(
     module: &mut Module,
     values: &[SpecializationConstant<'_>],

@@ -81,6 +81,7 @@ varying_slots! {
 
 impl VaryingSlot {
     /// The slot with that value of `gl_varying_slot`.
+    #[doc(hidden)]
     pub fn from_index(index: u32) -> Option<Self> {
         Self::ALL.get(usize::try_from(index).ok()?).copied()
     }
@@ -96,6 +97,7 @@ impl VaryingSlot {
     }
 
     /// The slot that [`Packing`] assigns to a location: `VARn` for a location that `TEXn` shares.
+    #[doc(hidden)]
     pub fn at_location(location: u32) -> Option<Self> {
         let is_there =
             |slot: &Self| Packing::default().pack(*slot) == Ok(Packed::Location(location));
@@ -103,6 +105,7 @@ impl VaryingSlot {
     }
 
     /// The slot of an output built-in. For an array of floats it is the slot of element `element`.
+    #[doc(hidden)]
     pub fn of_built_in(built_in: BuiltIn, element: u32) -> Option<Self> {
         let first_element = element / 4 * 4;
         let is_it = |slot: &Self| {
@@ -112,6 +115,7 @@ impl VaryingSlot {
     }
 
     /// The n of the generic slot: for `VARn`, and for `TEXn`, which shares its location.
+    #[doc(hidden)]
     pub const fn generic(self) -> Option<u32> {
         const TEX: u32 = VaryingSlot::Tex0.index();
         const PSIZ: u32 = VaryingSlot::Psiz.index();
@@ -176,6 +180,7 @@ pub enum SlotError {
 }
 
 /// The number of generic slots that fit into `locations` locations.
+#[doc(hidden)]
 pub const fn generic_locations(locations: u32) -> u32 {
     let locations = if locations < MAX_LOCATIONS { locations } else { MAX_LOCATIONS };
     locations.saturating_sub(RESERVED_LOCATIONS)

@@ -17,6 +17,7 @@ use crate::capture::{
     CaptureEntry, CaptureList, MAX_XFB_BUFFERS, MAX_XFB_STRIDE, Outputs, Selector, Space, Written,
     place_of, stream_of,
 };
+use crate::lower::{LowerError, Shader};
 use crate::spirv::Module;
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::EntryPoint;
@@ -74,6 +75,7 @@ impl StreamOutputInfo {
     /// everything that it points to.
     ///
     /// An output at a location that is not a slot (32 or higher) has no register.
+    #[doc(hidden)]
     pub fn written_slots(
         &self,
         module: &Module,
@@ -195,11 +197,19 @@ impl Run {
 }
 
 impl StreamOutputInfo {
-    /// The list that captures the same. `declarations` are those of `module`.
+    /// The list that captures the same of a shader.
     ///
     /// # Errors
-    /// The error names a stream output and its field.
-    pub fn capture_list(
+    /// [`LowerError::StreamOutput`] names a stream output and its field. As [`Shader::varyings`] otherwise.
+    pub fn capture_list(&self, shader: &Shader<'_>) -> Result<CaptureList, LowerError> {
+        let module = shader.module()?;
+        let entry = shader.find(&module)?;
+        Ok(self.list_of(&module, &Declarations::of(&module), &entry)?)
+    }
+
+    /// The same of a module with its declarations and an entry point.
+    #[doc(hidden)]
+    pub fn list_of(
         &self,
         module: &Module,
         declarations: &Declarations,

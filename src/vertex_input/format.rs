@@ -4,6 +4,7 @@ use super::NumericClass;
 
 /// The interpretation of a component's bits: Vulkan's [numeric
 /// format](https://docs.vulkan.org/spec/latest/chapters/formats.html#formats-numericformat).
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NumericFormat {
     /// Unsigned normalized: 0 to 1.
@@ -290,11 +291,13 @@ impl VertexFormat {
     }
 
     /// The interpretation of the bits.
+    #[doc(hidden)]
     pub const fn numeric(self) -> NumericFormat {
         self.row().0
     }
 
     /// The numeric class that the shader's variable must have.
+    #[doc(hidden)]
     pub const fn class(self) -> NumericClass {
         match self.numeric() {
             NumericFormat::Uint => NumericClass::Uint,
@@ -305,6 +308,7 @@ impl VertexFormat {
 
     /// The component size in bits as the shader reads it: 64 for formats with 64-bit components,
     /// otherwise 32.
+    #[doc(hidden)]
     pub const fn bits(self) -> u32 {
         match self.row().1.fields[0].width {
             64 => 64,
@@ -313,6 +317,7 @@ impl VertexFormat {
     }
 
     /// The bits of the value 1, which is the value of a missing fourth component.
+    #[doc(hidden)]
     pub const fn one(self) -> u32 {
         match self.class() {
             NumericClass::Float => 1f32.to_bits(),

@@ -2,7 +2,7 @@
 //! more, because offsets of elements take 64 bits there, buffers that are not aligned to vectors,
 //! elements that do not exist, and draws that are just small enough.
 
-use vkxfb::lower::reflect::vertex_reads;
+use vkxfb::internal::reflect::vertex_reads;
 use vkxfb::lower::{Backend, Shader, compute};
 use vkxfb::runtime::{
     ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, Draw, DrawIndexed, IndexBuffer,

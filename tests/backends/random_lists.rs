@@ -3,10 +3,10 @@
 
 use spirv::BuiltIn;
 use vkxfb::capture::{CaptureEntry, CaptureList, Layout, Selector};
+use vkxfb::internal::spirv::Module;
+use vkxfb::internal::spirv::declarations::Declarations;
+use vkxfb::internal::spirv::entry_point::find_vertex_shader;
 use vkxfb::lower::{Backend, LowerError, Shader, compute, native, vertex};
-use vkxfb::spirv::Module;
-use vkxfb::spirv::declarations::Declarations;
-use vkxfb::spirv::entry_point::find_vertex_shader;
 use vkxfb::translators::split_blocks::{self, split_blocks};
 use vkxfb::translators::stream_output::{SlotLocations, StreamOutput, StreamOutputInfo};
 use vkxfb::vertex_input::VertexInput;
@@ -199,7 +199,7 @@ fn native_captures_of_lists_are_those_of_the_other_backends() {
         // The same as records, half of the time.
         let mut list = random_list(&mut random);
         let from_records = records(&mut random, &list)
-            .capture_list(&module, &declarations, &entry)
+            .list_of(&module, &declarations, &entry)
             .unwrap_or_else(|error| panic!("{error}: {list:?}"));
         let layout = |list| Layout::from_list(&declarations, &entry, list).unwrap();
         assert_eq!(dwords(&layout(&from_records)), dwords(&layout(&list)));

@@ -2,7 +2,8 @@
 //! captures the same as the driver.
 
 use ash::vk;
-use vkxfb::lower::{Backend, LowerError, Lowered, Shader, SysvalsPlace, native, vertex};
+use vkxfb::internal::lower::SysvalsPlace;
+use vkxfb::lower::{Backend, LowerError, Lowered, Shader, native, vertex};
 use vkxfb::runtime::vulkan;
 use vkxfb::runtime::{
     Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, Context, Draw, Kernels,

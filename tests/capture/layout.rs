@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 use vkxfb::capture::{CaptureError, CapturedOutput, Layout};
-use vkxfb::spirv::Module;
-use vkxfb::spirv::declarations::Declarations;
-use vkxfb::spirv::entry_point::find_vertex_shader;
+use vkxfb::internal::spirv::Module;
+use vkxfb::internal::spirv::declarations::Declarations;
+use vkxfb::internal::spirv::entry_point::find_vertex_shader;
 
 use crate::common;
 

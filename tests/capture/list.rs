@@ -1,13 +1,12 @@
 //! Compares explicit lists with the layouts from the decorations of the same shader.
 
 use spirv::BuiltIn;
-use vkxfb::capture::{
-    BufferMode, CaptureEntry, CaptureError, CaptureList, Layout, Selector, locations_used,
-};
+use vkxfb::capture::{BufferMode, CaptureEntry, CaptureError, CaptureList, Layout, Selector};
+use vkxfb::internal::capture::locations_used;
+use vkxfb::internal::spirv::Module;
+use vkxfb::internal::spirv::declarations::Declarations;
+use vkxfb::internal::spirv::entry_point::{EntryPoint, find_vertex_shader};
 use vkxfb::lower::native;
-use vkxfb::spirv::Module;
-use vkxfb::spirv::declarations::Declarations;
-use vkxfb::spirv::entry_point::{EntryPoint, find_vertex_shader};
 
 use crate::common;
 

@@ -2,11 +2,11 @@
 
 use spirv::ExecutionModel;
 use vkxfb::capture::{CaptureList, Layout};
+use vkxfb::internal::spirv::Module;
+use vkxfb::internal::spirv::declarations::Declarations;
+use vkxfb::internal::spirv::entry_point::find_entry_point;
 use vkxfb::lower::native::{self, Emitted};
 use vkxfb::lower::{LowerError, Shader, vertex};
-use vkxfb::spirv::Module;
-use vkxfb::spirv::declarations::Declarations;
-use vkxfb::spirv::entry_point::find_entry_point;
 use vkxfb::translators::slots::VaryingSlot;
 use vkxfb::translators::split_blocks::{self, split_blocks};
 use vkxfb::translators::stream_output::{
@@ -26,7 +26,7 @@ fn list(
 ) -> Result<CaptureList, StreamOutputError> {
     let module = Module::parse(words).unwrap();
     let entry = find_entry_point(&module, stage, None).unwrap();
-    info.capture_list(&module, &Declarations::of(&module), &entry)
+    info.list_of(&module, &Declarations::of(&module), &entry)
 }
 
 fn layout(words: &[u32], stage: ExecutionModel, info: &StreamOutputInfo) -> Layout {

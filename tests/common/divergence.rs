@@ -7,8 +7,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use vkxfb::internal::spirv::{Id, Instruction, Module, Section};
 use vkxfb::spirv::headers::{BuiltIn, Decoration, Op, StorageClass};
-use vkxfb::spirv::{Id, Instruction, Module, Section};
 
 /// A block: its label, and its instructions behind it.
 type Block<'a> = (Id, Vec<Instruction<'a>>);
@@ -139,7 +139,9 @@ fn divergent(module: &Module) -> HashSet<Id> {
                     }
                 }
                 Some(op) => {
-                    let (Some(_), Some(result)) = vkxfb::spirv::result_of(i) else { continue };
+                    let (Some(_), Some(result)) = vkxfb::internal::spirv::result_of(i) else {
+                        continue;
+                    };
                     if op == Op::AccessChain
                         && let Some(base) = bases.get(&i.id(2)).copied()
                     {

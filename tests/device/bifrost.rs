@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use ash::vk;
-use vkxfb::lower::kernel::Kernel;
-use vkxfb::lower::reflect::vertex_reads;
+use vkxfb::internal::kernel::Kernel;
+use vkxfb::internal::reflect::vertex_reads;
 use vkxfb::lower::{Backend, Shader, compute};
 use vkxfb::runtime::{ExpectedDraws, Pipeline, PipelineDesc};
 use vkxfb::topology::PrimitiveTopology;
@@ -253,7 +253,7 @@ fn compiles_everything() {
         for kernel in Kernel::ALL {
             eprintln!("{MARK}kernel {kernel:?}, {plan}");
             // SAFETY: as above.
-            unsafe { kernels.prepare(ctx, &[kernel], cache) }.unwrap();
+            unsafe { kernels.prepare_each(ctx, &[kernel], cache) }.unwrap();
         }
     }
 }

@@ -4,8 +4,8 @@ use std::ffi::{CStr, c_char};
 use std::sync::Mutex;
 
 use ash::vk;
+use vkxfb::internal::kernel::Kernel;
 use vkxfb::lower::compute;
-use vkxfb::lower::kernel::Kernel;
 use vkxfb::{
     Arena, ArenaDesc, Backend, Capture, CaptureBuffer, CaptureDesc, Draw, Kernels, Pipeline,
     PipelineDesc, PrimitiveTopology, Recorder, Shader, VertexInput,
@@ -95,7 +95,7 @@ fn record(names: bool) -> Vec<String> {
         let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
         let pipeline = Pipeline::new(ctx, &PipelineDesc::new(&lowered)).unwrap();
         let kernels = Kernels::new(ctx).unwrap();
-        kernels.prepare(ctx, &[Kernel::Setup], vk::PipelineCache::null()).unwrap();
+        kernels.prepare_each(ctx, &[Kernel::Setup], vk::PipelineCache::null()).unwrap();
         let mut arena = Arena::new(ctx, allocator, &ArenaDesc::for_draws(1, 1)).unwrap();
         let desc = vkxfb::BufferDesc::new(
             "captured",

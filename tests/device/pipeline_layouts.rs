@@ -2,7 +2,9 @@
 //! layout that was made compatible.
 
 use ash::vk::{self, DescriptorType as D, ShaderStageFlags as S};
-use vkxfb::lower::reflect::{DescriptorCount, ResourceInterface, ResourceType, resource_interface};
+use vkxfb::internal::reflect::{
+    DescriptorCount, ResourceInterface, ResourceType, resource_interface,
+};
 use vkxfb::lower::{Backend, Lowered, Shader, compute};
 use vkxfb::runtime::vulkan::{PipelineLayoutDesc, PipelineLayoutError, SetLayoutInfo};
 use vkxfb::runtime::{

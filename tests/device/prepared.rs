@@ -4,8 +4,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use ash::vk;
+use vkxfb::internal::kernel::Kernel;
 use vkxfb::lower::compute;
-use vkxfb::lower::kernel::Kernel;
 use vkxfb::runtime::{DrawIndexed, ExpectedDraws, IndexBuffer, IndexType};
 use vkxfb::{
     Arena, ArenaDesc, Backend, Capture, CaptureBuffer, CaptureDesc, Draw, Kernels, Pipeline,
@@ -92,7 +92,7 @@ fn pipelines_are_created_when_they_are_needed() {
         assert_eq!(created(), 2);
         prepared.prepare(ctx, &[several, several], no_cache).unwrap();
         assert_eq!(created(), 0);
-        kernels.prepare(ctx, &[Kernel::Results, Kernel::Results], no_cache).unwrap();
+        kernels.prepare_each(ctx, &[Kernel::Results, Kernel::Results], no_cache).unwrap();
         assert_eq!(created(), 1);
 
         let desc = ArenaDesc::for_draws(400, 4000).scratch(32 << 20);
@@ -172,7 +172,7 @@ fn pipelines_are_created_when_they_are_needed() {
         assert_eq!(created(), 2);
         restarting.prepare(ctx, &[several], no_cache).unwrap();
         assert_eq!(created(), 2);
-        kernels.prepare(ctx, &Kernel::ALL, no_cache).unwrap();
+        kernels.prepare(ctx, no_cache).unwrap();
         created();
         let mut record_indexed = |draws: &[(PrimitiveTopology, bool, u32)]| {
             let desc = CaptureDesc::new(&restarting).buffers(&bound);

@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use ash::vk;
 use ash::vk::{DriverId, PhysicalDeviceType};
+use vkxfb::internal::DeviceIdentity;
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
-    ArenaDesc, Capture, CaptureBuffer, CaptureDesc, CaptureNeeds, Context, DeviceIdentity,
-    IndirectDraw, MemoryLocation, Recorder, TUNINGS, WORKAROUNDS, required_features,
+    ArenaDesc, Capture, CaptureBuffer, CaptureDesc, CaptureNeeds, Context, IndirectDraw,
+    MemoryLocation, Recorder, TUNINGS, WORKAROUNDS, required_features,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb_probe::gpu::Profile;

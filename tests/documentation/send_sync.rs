@@ -7,21 +7,25 @@ use std::path::Path;
 mod thread_safety;
 
 send_and_sync! {
-    vkxfb::capture { InterfaceVariable,
+    vkxfb::internal::capture { InterfaceVariable }
+    vkxfb::capture {
         BufferMode, CaptureEntry, CaptureError, CaptureList, GlType, Layout, LengthError, CapturedOutput,
         Selector, Varying,
     }
     vkxfb::counts { BoundBuffer, DrawCounts }
-    vkxfb::internal { Barrier, ContextId }
+    vkxfb::internal { Barrier, ContextId, DeviceIdentity }
     vkxfb::lower {
-        Backend, Captures<'static>, Effects, GeometryInput, LoweredGeometry, LowerError, Lowered, LoweredAttribute, LoweredCompute, LoweredKind, LoweredNative, LoweredStage, LoweredVertex,
-        ResourcePlan, Shader<'static>, SpecIds, SysvalsPlace, WideAccesses,
+        Backend, Captures<'static>, Effects, LowerError, Lowered, ResourcePlan, Shader<'static>,
+    }
+    vkxfb::internal::lower {
+        GeometryInput, LoweredAttribute, LoweredCompute, LoweredGeometry, LoweredKind, LoweredNative, LoweredStage,
+        LoweredVertex, SpecIds, SysvalsPlace, WideAccesses,
     }
     vkxfb::translators::broadcast { AddedOutput, Broadcast, BroadcastError, BroadcastOptions<'static> }
     vkxfb::lower::compute { Options<'static>, Target, WorkgroupSizes }
-    vkxfb::lower::kernel { Kernel, Target }
+    vkxfb::internal::kernel { Kernel, Target }
     vkxfb::lower::native { EmitOptions<'static>, Emitted, Options<'static> }
-    vkxfb::lower::reflect {
+    vkxfb::internal::reflect {
         AttributeUse, DescriptorCount, DescriptorUse, PushConstant, ResourceInterface, ResourceType, VertexReads,
     }
     vkxfb::translators::split_blocks { Member, Split, SplitError, SplitOptions<'static> }
@@ -29,7 +33,7 @@ send_and_sync! {
         AddressSource, Allocation, AllocationRequest<'static>, Arena, ArenaAccess<'static>, ArenaDesc, ArenaRing,
         Buffer, BufferDesc<'static>, ByteCountDraw, Capabilities, Capture, CaptureBuffer, Captured,
         CaptureDesc<'static>, CaptureNeeds, CaptureOrder, ConditionalRendering, ConsumerScope, Context, CounterBuffer, CreateInfoAdditions,
-        DeviceIdentity, Draw, DrawCommands, DrawIndexed, WorkaroundEffect, ExpectedDraws, IndexBuffer, IndexType, IndirectDraw, LateDraws,
+        Draw, DrawCommands, DrawIndexed, WorkaroundEffect, ExpectedDraws, IndexBuffer, IndexType, IndirectDraw, LateDraws,
         Kernels, Limits, MemoryLocation, Pipeline, PipelineDesc<'static>, PipelineSpecialization,
         ProvokingVertexSupport, RawDevice, QueryKind, QueryPool, QueryResult, Recorded, Recorder<'static>,
         RequiredFeatures, ResultTarget, RuntimeError, SimpleAllocator, TransformFeedbackSupport, Unavailable,
@@ -42,19 +46,20 @@ send_and_sync! {
     vkxfb::translators::stream_output {
         SlotLocations, StreamOutput, StreamOutputError, StreamOutputField, StreamOutputInfo, StreamOutputProblem
     }
-    vkxfb::spirv { Id, Instruction<'static>, Module, NumericClass, ParseError, ParseErrorKind, Section }
-    vkxfb::spirv::declarations { Declarations, Type, Variable }
-    vkxfb::spirv::emit { Builder<'static>, Code }
-    vkxfb::spirv::entry_point { EntryPoint, EntryPointError }
-    vkxfb::spirv::merge { MergeError }
-    vkxfb::spirv::link { Library, LinkError, Linker<'static, 'static>, Stub }
-    vkxfb::spirv::specialization { DeclaredConstant, SpecializationConstant<'static>, SpecializationError }
-    vkxfb::spirv::static_use { StaticUse }
-    vkxfb::sysval { AttributeDescriptor, Batch, DrawSysvals, Sysvals }
-    vkxfb::sysval::entries { Entries, EntryJob, EntrySums, EntryTables, PlaceEntries }
-    vkxfb::sysval::draw_arguments { CountedDraw, DrawArguments }
-    vkxfb::sysval::results { Query, Results }
-    vkxfb::sysval::setup {
+    vkxfb::spirv { Id, NumericClass, ParseError, ParseErrorKind }
+    vkxfb::internal::spirv { DeclaredConstant, Instruction<'static>, Module, Section }
+    vkxfb::internal::spirv::declarations { Declarations, Type, Variable }
+    vkxfb::internal::spirv::emit { Builder<'static>, Code }
+    vkxfb::internal::spirv::entry_point { EntryPoint, EntryPointError }
+    vkxfb::internal::spirv::merge { MergeError }
+    vkxfb::internal::spirv::link { Library, LinkError, Linker<'static, 'static>, Stub }
+    vkxfb::spirv::specialization { SpecializationConstant<'static>, SpecializationError }
+    vkxfb::internal::spirv::static_use { StaticUse }
+    vkxfb::internal::sysval { AttributeDescriptor, Batch, DrawSysvals, Sysvals }
+    vkxfb::internal::sysval::entries { Entries, EntryJob, EntrySums, EntryTables, PlaceEntries }
+    vkxfb::internal::sysval::draw_arguments { CountedDraw, DrawArguments }
+    vkxfb::internal::sysval::results { Query, Results }
+    vkxfb::internal::sysval::setup {
         Finish, Fused, GroupBatch, Input, Operation, Progress, Reduction, RestartRange, Resume, DrawRestarts, RestartedDraw,
         Setup,
     }

@@ -7,14 +7,16 @@
 use std::borrow::Cow;
 
 use spirv::{BuiltIn, Decoration, Op};
-use vkxfb::capture::{BufferMode, CaptureEntry, CaptureList, Layout, Selector, locations_used};
-use vkxfb::lower::reflect::{resource_interface, vertex_reads};
+use vkxfb::capture::{BufferMode, CaptureEntry, CaptureList, Layout, Selector};
+use vkxfb::internal::capture::locations_used;
+use vkxfb::internal::reflect::{resource_interface, vertex_reads};
+use vkxfb::internal::spirv::declarations::Declarations;
+use vkxfb::internal::spirv::entry_point::find_vertex_shader;
+use vkxfb::internal::spirv::{Module, read_string};
 use vkxfb::lower::strip::strip_xfb;
 use vkxfb::lower::{Captures, LowerError, Lowered, Shader, compute, native, vertex};
-use vkxfb::spirv::declarations::Declarations;
-use vkxfb::spirv::entry_point::find_vertex_shader;
 use vkxfb::spirv::specialization::SpecializationConstant;
-use vkxfb::spirv::{Module, read_string, words_from_bytes};
+use vkxfb::spirv::words_from_bytes;
 use vkxfb::translators::broadcast::{self, broadcast_color};
 use vkxfb::translators::split_blocks::{self, split_blocks};
 use vkxfb::translators::stream_output::{SlotLocations, StreamOutput, StreamOutputInfo};
@@ -198,7 +200,7 @@ impl Case {
             let _ = CaptureList::from_varyings(&declarations, &entry, &names, mode);
         }
         if let Some(list) = &self.list {
-            let _ = records(list).capture_list(&module, &declarations, &entry);
+            let _ = records(list).list_of(&module, &declarations, &entry);
         }
         locations_used(&declarations, &entry);
     }

@@ -1,9 +1,10 @@
 //! Compute shaders: workgroups, shared memory and descriptors.
 
+use vkxfb::internal::reflect;
+use vkxfb::internal::spirv::{Module, Section};
 use vkxfb::lower::compute::WorkgroupSizes;
-use vkxfb::lower::{LowerError, Lowered, ResourcePlan, Shader, compute, reflect};
+use vkxfb::lower::{LowerError, Lowered, ResourcePlan, Shader, compute};
 use vkxfb::spirv::specialization::SpecializationConstant;
-use vkxfb::spirv::{Module, Section};
 use vkxfb::vertex_input::NumericClass;
 
 use super::shaders::{EVERYTHING, SHARED, compute_of, to_compute, to_compute_by, vertex_input};

@@ -1,8 +1,8 @@
 //! Variables that lowering makes private have no explicit layout, even if a buffer shares their
 //! type, and copies of them still work.
 
+use vkxfb::internal::kernel::{self, Kernel};
 use vkxfb::lower::Shader;
-use vkxfb::lower::kernel::{self, Kernel};
 
 use super::shaders::all;
 use crate::common;

@@ -2,9 +2,10 @@
 
 use spirv::{BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, Op};
 use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
-use vkxfb::lower::{GeometryInput, LowerError, Lowered, ResourcePlan, Shader, compute};
-use vkxfb::spirv::declarations::Declarations;
-use vkxfb::spirv::{Id, Module, Section, string_words};
+use vkxfb::internal::lower::GeometryInput;
+use vkxfb::internal::spirv::declarations::Declarations;
+use vkxfb::internal::spirv::{Id, Module, Section, string_words};
+use vkxfb::lower::{LowerError, Lowered, ResourcePlan, Shader, compute};
 use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
 
 use crate::common;
@@ -283,7 +284,8 @@ fn labels_behind_wide_literals_are_renumbered() {
     common::validate(&words, "vulkan1.0");
     let lowered = lower_valid(&vertex, &words, "vulkan1.0");
     let module = Module::parse(&lowered.words).unwrap();
-    let is_wide = |i: &vkxfb::spirv::Instruction<'_>| i.is(Op::Switch) && i.operands().len() == 11;
+    let is_wide =
+        |i: &vkxfb::internal::spirv::Instruction<'_>| i.is(Op::Switch) && i.operands().len() == 11;
     let switch = module.section(Section::Functions).find(is_wide).unwrap();
     let literals: Vec<_> =
         switch.operands()[2..].chunks(3).map(|case| (case[0], case[1])).collect();

@@ -1,6 +1,7 @@
 //! Inputs of the vertex shader: what is read for them, and which are refused.
 
-use vkxfb::lower::{LowerError, Shader, reflect};
+use vkxfb::internal::reflect;
+use vkxfb::lower::{LowerError, Shader};
 use vkxfb::vertex_input::{InputRate, NumericClass, VertexFormat};
 
 use super::shaders::{SHARED, one_attribute, to_compute, vertex_input};

@@ -2,10 +2,10 @@
 //! points.
 
 use vkxfb::capture::CaptureError;
+use vkxfb::internal::spirv::Module;
+use vkxfb::internal::spirv::entry_point::EntryPointError;
 use vkxfb::lower::compute::WorkgroupSizes;
 use vkxfb::lower::{LowerError, Shader, compute, native, vertex};
-use vkxfb::spirv::Module;
-use vkxfb::spirv::entry_point::EntryPointError;
 use vkxfb::vertex_input::NumericClass;
 
 use super::shaders::{EVERYTHING, SEVERAL, SHARED, all, compute_of, named, vertex_input};

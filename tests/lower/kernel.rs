@@ -1,6 +1,6 @@
 //! Kernels, which prepare captures.
 
-use vkxfb::lower::kernel::Kernel;
+use vkxfb::internal::kernel::Kernel;
 use vkxfb::lower::{LowerError, ResourcePlan};
 
 use super::shaders::DESCRIPTORS;
@@ -9,7 +9,7 @@ use crate::common;
 /// The kernels that prepare captures are whole modules.
 #[test]
 fn kernels_are_valid() {
-    use vkxfb::lower::kernel::{MIN_WORKGROUP_SIZE, Target, lower};
+    use vkxfb::internal::kernel::{MIN_WORKGROUP_SIZE, Target, lower};
     for kernel in Kernel::ALL {
         for resources in [ResourcePlan::DeviceAddress, DESCRIPTORS] {
             for max_invocations in [MIN_WORKGROUP_SIZE, 255, 1024] {

@@ -2,7 +2,7 @@
 //! where the shader reads them.
 
 use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
-use vkxfb::lower::reflect::vertex_reads;
+use vkxfb::internal::reflect::vertex_reads;
 use vkxfb::lower::{Backend, LowerError, Shader, compute};
 use vkxfb::runtime::Draw;
 use vkxfb::topology::PrimitiveTopology;

@@ -3,11 +3,11 @@
 
 use spirv::{BuiltIn, ExecutionModel};
 use vkxfb::capture::{CaptureEntry, CaptureList, CapturedOutput, Layout, Selector};
+use vkxfb::internal::spirv::Module;
+use vkxfb::internal::spirv::declarations::Declarations;
+use vkxfb::internal::spirv::entry_point::find_entry_point;
 use vkxfb::lower::native::{self, Emitted};
 use vkxfb::lower::{LowerError, Shader};
-use vkxfb::spirv::Module;
-use vkxfb::spirv::declarations::Declarations;
-use vkxfb::spirv::entry_point::find_entry_point;
 use vkxfb::translators::split_blocks::{self, Split, SplitError, split_blocks};
 
 use crate::common;

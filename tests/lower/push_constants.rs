@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use vkxfb::lower::reflect::{PushConstant, push_constants};
+use vkxfb::internal::reflect::{PushConstant, push_constants};
 use vkxfb::lower::{Backend, LowerError, Lowered, Shader, native};
 use vkxfb::spirv::specialization::SpecializationConstant;
 

@@ -1,6 +1,7 @@
 //! Shaders that tests of several passes lower, and the ways in which they are lowered.
 
-use vkxfb::lower::{LowerError, Lowered, ResourcePlan, Shader, compute, reflect, vertex};
+use vkxfb::internal::reflect;
+use vkxfb::lower::{LowerError, Lowered, ResourcePlan, Shader, compute, vertex};
 use vkxfb::vertex_input::{
     InputRate, NumericClass, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
 };

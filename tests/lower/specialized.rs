@@ -1,12 +1,13 @@
 //! Shaders that are specialised and inlined for a pipeline are valid, and as small as they should
 //! be. That they capture the same is tested wherever captures are compared with a model.
 
-use vkxfb::lower::kernel::{self, Kernel, MAX_WORKGROUP_SIZE, MIN_WORKGROUP_SIZE};
-use vkxfb::lower::reflect::vertex_reads;
-use vkxfb::lower::{Lowered, ResourcePlan, Shader, SpecIds, WideAccesses, compute, vertex};
+use vkxfb::internal::kernel::{self, Kernel, MAX_WORKGROUP_SIZE, MIN_WORKGROUP_SIZE};
+use vkxfb::internal::lower::{SpecIds, WideAccesses};
+use vkxfb::internal::reflect::vertex_reads;
+use vkxfb::internal::spirv::{Module, Section};
+use vkxfb::lower::{Lowered, ResourcePlan, Shader, compute, vertex};
 use vkxfb::spirv::headers::{Op, StorageClass};
 use vkxfb::spirv::specialization::SpecializationConstant;
-use vkxfb::spirv::{Module, Section};
 use vkxfb_probe::shaders::ProbeShader;
 
 use crate::common;

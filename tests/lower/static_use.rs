@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use vkxfb::lower::reflect::vertex_reads;
+use vkxfb::internal::reflect::vertex_reads;
 use vkxfb::lower::{Backend, LowerError, Shader, native};
 use vkxfb::vertex_input::VertexInput;
 

@@ -2,7 +2,7 @@
 //! locations.
 
 use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
-use vkxfb::lower::reflect::{AttributeUse, vertex_reads};
+use vkxfb::internal::reflect::{AttributeUse, vertex_reads};
 use vkxfb::lower::{Backend, LowerError, Shader};
 use vkxfb::runtime::Draw;
 use vkxfb::topology::PrimitiveTopology;

@@ -2,11 +2,11 @@
 //! are valid.
 
 use vkxfb::capture::{BufferMode, CaptureList, CapturedOutput, Layout};
-use vkxfb::lower::reflect::vertex_reads;
+use vkxfb::internal::reflect::vertex_reads;
+use vkxfb::internal::spirv::declarations::Declarations;
+use vkxfb::internal::spirv::entry_point::find_vertex_shader;
+use vkxfb::internal::spirv::{Id, Module};
 use vkxfb::lower::{Captures, Lowered, Shader, compute, native, vertex};
-use vkxfb::spirv::declarations::Declarations;
-use vkxfb::spirv::entry_point::find_vertex_shader;
-use vkxfb::spirv::{Id, Module};
 use vkxfb::translators::split_blocks::{self, split_blocks};
 
 use crate::common;

@@ -1,7 +1,7 @@
 //! Calls that would be undefined behaviour in a driver are refused before they reach it.
 
 use ash::vk;
-use vkxfb::lower::kernel::{self, Kernel};
+use vkxfb::internal::kernel::{self, Kernel};
 use vkxfb::lower::{Backend, LowerError, Lowered, ResourcePlan, Shader, compute, native, vertex};
 use vkxfb::runtime::{
     Arena, ArenaDesc, Capture, CaptureBuffer, CaptureDesc, Context, ExpectedDraws, IndexBuffer,

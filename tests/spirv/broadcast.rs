@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use ash::vk;
-use vkxfb::spirv::Module;
+use vkxfb::internal::spirv::Module;
 use vkxfb::translators::broadcast::{Broadcast, BroadcastError, BroadcastOptions, broadcast_color};
 
 use crate::common;

@@ -5,12 +5,12 @@ use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
 use vkxfb::frontend::{
     FrontendError, MAX_NESTING, SourceLocation, glsl, module, output_names, wgsl,
 };
-use vkxfb::lower::reflect::vertex_reads;
+use vkxfb::internal::reflect::vertex_reads;
+use vkxfb::internal::spirv::Module;
+use vkxfb::internal::spirv::declarations::Declarations;
+use vkxfb::internal::spirv::entry_point::find_vertex_shader;
 use vkxfb::lower::{Backend, Lowered, Shader, compute, vertex};
 use vkxfb::runtime::Draw;
-use vkxfb::spirv::Module;
-use vkxfb::spirv::declarations::Declarations;
-use vkxfb::spirv::entry_point::find_vertex_shader;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::Profile;

@@ -7,23 +7,23 @@ use std::path::{Path, PathBuf};
 
 use naga::back::spv;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
-use vkxfb::lower::compute::DEFAULT_WORKGROUP_SIZE;
-use vkxfb::lower::kernel::{ENTRY_SUMS_WIDTH, MAX_WORKGROUP_SIZE, RESUME_WIDTH};
-use vkxfb::lower::{SpecIds, WideAccesses};
-use vkxfb::sysval::draw_arguments::{CountedDraw, DrawArguments};
-use vkxfb::sysval::entries::{
+use vkxfb::internal::kernel::{ENTRY_SUMS_WIDTH, MAX_WORKGROUP_SIZE, RESUME_WIDTH};
+use vkxfb::internal::lower::{SpecIds, WideAccesses};
+use vkxfb::internal::sysval::draw_arguments::{CountedDraw, DrawArguments};
+use vkxfb::internal::sysval::entries::{
     ENTRIES_PER_BLOCK, ENTRY_BLOCK_SIZE, ENTRY_SIZE, Entries, EntryJob, EntrySums, EntryTables,
     PlaceEntries,
 };
-use vkxfb::sysval::results::{Query, RESULTS_WIDTH, Results, flags as result_flags};
-use vkxfb::sysval::setup::{
+use vkxfb::internal::sysval::results::{Query, RESULTS_WIDTH, Results, flags as result_flags};
+use vkxfb::internal::sysval::setup::{
     BATCH_SIZE, DrawRestarts, Finish, Fused, GroupBatch, Input, MAX_DRAWS, Operation, Progress,
     RESTART_BLOCK, RESTART_BLOCKS, Reduction, RestartRange, RestartedDraw, Resume, Setup, kind,
     operation,
 };
-use vkxfb::sysval::{
+use vkxfb::internal::sysval::{
     AttributeDescriptor, Batch, DrawSysvals, INLINE_ATTRIBUTES, RESTARTED_BATCH, Sysvals, flags,
 };
+use vkxfb::lower::compute::DEFAULT_WORKGROUP_SIZE;
 use vkxfb::topology::XfbTopology;
 
 const SOURCES: [&str; 26] = [

@@ -1,12 +1,15 @@
 //! Specialisation constants: compares modules with those of spirv-opt, layouts with those of
 //! shaders in which the values are constants, and captures on a device.
 
-use vkxfb::capture::{CaptureError, Layout, LengthError, locations_used};
-use vkxfb::lower::{LowerError, Lowered, Shader, SpecIds, compute, native, reflect, vertex};
-use vkxfb::spirv::declarations::Declarations;
-use vkxfb::spirv::entry_point::find_vertex_shader;
+use vkxfb::capture::{CaptureError, Layout, LengthError};
+use vkxfb::internal::capture::locations_used;
+use vkxfb::internal::lower::SpecIds;
+use vkxfb::internal::reflect;
+use vkxfb::internal::spirv::declarations::Declarations;
+use vkxfb::internal::spirv::entry_point::find_vertex_shader;
+use vkxfb::internal::spirv::{Id, Module};
+use vkxfb::lower::{LowerError, Lowered, Shader, compute, native, vertex};
 use vkxfb::spirv::specialization::{SpecializationConstant, SpecializationError};
-use vkxfb::spirv::{Id, Module};
 use vkxfb::translators::split_blocks::{self, split_blocks};
 use vkxfb::vertex_input::VertexInput;
 

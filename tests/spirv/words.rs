@@ -3,10 +3,11 @@
 use proptest::prelude::*;
 use spirv::{Decoration, Op};
 use vkxfb::capture::Layout;
-use vkxfb::spirv::declarations::Declarations;
-use vkxfb::spirv::emit::Code;
-use vkxfb::spirv::entry_point::find_vertex_shader;
-use vkxfb::spirv::{MAX_OPERANDS, Module, ParseErrorKind, Section, words_from_bytes};
+use vkxfb::internal::spirv::declarations::Declarations;
+use vkxfb::internal::spirv::emit::Code;
+use vkxfb::internal::spirv::entry_point::find_vertex_shader;
+use vkxfb::internal::spirv::{MAX_OPERANDS, Module, Section};
+use vkxfb::spirv::{ParseErrorKind, words_from_bytes};
 
 use crate::common;
 

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail};
 use half::f16;
 use spirv::StorageClass;
-use vkxfb::capture::interface_variables;
+use vkxfb::internal::capture::interface_variables;
+use vkxfb::internal::reflect::{AttributeUse, vertex_reads};
+use vkxfb::internal::spirv::Id;
+use vkxfb::internal::spirv::declarations::{Declarations, Type};
+use vkxfb::internal::spirv::entry_point::find_vertex_shader;
+use vkxfb::internal::spirv::static_use::StaticUse;
 use vkxfb::lower::Shader;
-use vkxfb::lower::reflect::{AttributeUse, vertex_reads};
-use vkxfb::spirv::Id;
-use vkxfb::spirv::declarations::{Declarations, Type};
-use vkxfb::spirv::entry_point::find_vertex_shader;
-use vkxfb::spirv::static_use::StaticUse;
 use vkxfb::vertex_input::{
     InputRate, NumericFormat, UnknownFormat, VertexAttribute, VertexBinding, VertexFormat,
     VertexInput,

@@ -4,13 +4,14 @@
 use anyhow::{Context as _, Result, bail};
 use ash::vk;
 use vkxfb::capture::{Layout, MAX_XFB_BUFFERS};
-use vkxfb::lower::{Backend, Captures, Lowered, LoweredGeometry, Shader, compute, native, vertex};
+use vkxfb::internal::lower::LoweredGeometry;
+use vkxfb::internal::spirv::declarations::Declarations;
+use vkxfb::lower::{Backend, Captures, Lowered, Shader, compute, native, vertex};
 use vkxfb::runtime::{
     Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, CounterBuffer,
     IndexBuffer, IndexType, MemoryLocation, Pipeline, PipelineDesc, Recorded, Recorder,
     RuntimeError, VertexBuffer,
 };
-use vkxfb::spirv::declarations::Declarations;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb_probe::contents::Contents;
 use vkxfb_probe::gpu::{BoundContents, Gpu, begin_render_pass};

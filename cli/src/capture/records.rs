@@ -1,7 +1,8 @@
 //! The numbers of what was captured.
 
 use serde::{Serialize, Serializer};
-use vkxfb::capture::{CapturedOutput, InterfaceVariable};
+use vkxfb::capture::CapturedOutput;
+use vkxfb::internal::capture::InterfaceVariable;
 use vkxfb::spirv::NumericClass;
 
 use super::device::Taken;

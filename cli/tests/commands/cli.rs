@@ -319,8 +319,9 @@ fn every_input_and_output_has_a_place() {
     let bare = shaders.path("bare.spv");
     let words = std::fs::read(&shader).unwrap();
     let mut module =
-        vkxfb::spirv::Module::parse(&vkxfb::spirv::words_from_bytes(&words).unwrap()).unwrap();
-    module.retain(vkxfb::spirv::Section::Names, |_| false);
+        vkxfb::internal::spirv::Module::parse(&vkxfb::spirv::words_from_bytes(&words).unwrap())
+            .unwrap();
+    module.retain(vkxfb::internal::spirv::Section::Names, |_| false);
     std::fs::write(&bare, bytemuck::cast_slice(&module.words())).unwrap();
     let bare = bare.to_str().unwrap();
     vkxfb(&["inspect", bare, "--varyings", "@0"])

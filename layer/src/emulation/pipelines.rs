@@ -7,11 +7,11 @@ use std::sync::{Arc, OnceLock};
 
 use ash::vk;
 use vkxfb::capture::{CaptureError, Layout};
+use vkxfb::internal::spirv::declarations::Declarations;
 use vkxfb::lower::{Captures, Effects, LowerError, Shader};
 use vkxfb::runtime::{
     Context, ExpectedDraws, RuntimeError, VariantDesc, VariantError, Variants, vulkan,
 };
-use vkxfb::spirv::declarations::Declarations;
 use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;

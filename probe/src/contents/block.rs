@@ -1,8 +1,8 @@
 //! Where the numbers of a block lie.
 
 use spirv::Decoration;
-use vkxfb::spirv::Id;
-use vkxfb::spirv::declarations::{Declarations, Type};
+use vkxfb::internal::spirv::Id;
+use vkxfb::internal::spirv::declarations::{Declarations, Type};
 
 /// Values within values that are looked at: a block of 64 KiB has 16384 dwords.
 const MAX_STEPS: u32 = 1 << 20;

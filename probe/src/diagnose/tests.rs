@@ -2,7 +2,7 @@ use super::*;
 use crate::sentinel;
 use proptest::prelude::*;
 use vkxfb::capture::CapturedOutput;
-use vkxfb::spirv::Id;
+use vkxfb::internal::spirv::Id;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::NumericClass;
 

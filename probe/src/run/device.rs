@@ -1,7 +1,7 @@
 //! What a report says of the device.
 
+use vkxfb::internal::version_string;
 use vkxfb::lower::Backend;
-use vkxfb::runtime::version_string;
 use vkxfb::topology::PrimitiveTopology;
 
 use crate::gpu::Gpu;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use vkxfb::capture::{CapturedOutput, Layout, MAX_XFB_BUFFERS};
-use vkxfb::spirv::Id;
+use vkxfb::internal::spirv::Id;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::NumericClass;
 

@@ -6,7 +6,7 @@
 
 use spirv::{ExecutionMode, Op};
 use vkxfb::capture::MAX_XFB_BUFFERS;
-use vkxfb::lower::GeometryInput;
+use vkxfb::internal::lower::GeometryInput;
 use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 

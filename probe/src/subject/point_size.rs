@@ -6,8 +6,9 @@
 use std::collections::BTreeSet;
 
 use spirv::{BuiltIn, Decoration, Op, StorageClass};
-use vkxfb::spirv::declarations::{Declarations, Type};
-use vkxfb::spirv::{Id, Module, ParseError, Section};
+use vkxfb::internal::spirv::declarations::{Declarations, Type};
+use vkxfb::internal::spirv::{Id, Module, Section};
+use vkxfb::spirv::ParseError;
 
 /// Whether some instruction stores to `PointSize`. A block of the usual built-ins that only declares
 /// it does not count, as it does not for the rule.

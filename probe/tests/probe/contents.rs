@@ -165,7 +165,7 @@ fn instruction(op: spirv::Op, operands: &[u32]) -> Vec<u32> {
 /// `vec4 o = heap[2].member`, with descriptors from a heap, which no assembler here knows.
 fn heap() -> Vec<u32> {
     use spirv::{BuiltIn, Capability, Decoration, Op, StorageClass};
-    let text = |text: &str| vkxfb::spirv::string_words(text);
+    let text = |text: &str| vkxfb::internal::spirv::string_words(text);
     let entry = [&[0, 1], &text("main")[..], &[2, 3]].concat();
     let extension = text("SPV_EXT_descriptor_heap");
     let (uniform, output) = (StorageClass::Uniform as u32, StorageClass::Output as u32);
@@ -245,8 +245,8 @@ fn a_descriptor_heap_is_lowered() {
     let vertex_input = vkxfb::vertex_input::VertexInput::default();
     let options = compute::Options::new(&vertex_input);
     for lowered in [compute::lower(&shader, &options).unwrap(), vertex::lower(&shader).unwrap()] {
-        let module = vkxfb::spirv::Module::parse(&lowered.words).unwrap();
-        use vkxfb::spirv::{Section, result_of};
+        let module = vkxfb::internal::spirv::Module::parse(&lowered.words).unwrap();
+        use vkxfb::internal::spirv::{Section, result_of};
         let declared = |op| module.section(Section::Declarations).find(|i| i.is(op));
         for kept in [Op::TypeBufferEXT, Op::ConstantSizeOfEXT, Op::UntypedVariableKHR] {
             assert!(declared(kept).is_some(), "{kept:?}");
@@ -265,7 +265,11 @@ fn a_descriptor_heap_is_lowered() {
                 Some(Op::MemberDecorateIdEXT) => &i.operands()[3..],
                 _ => &[],
             };
-            assert!(parameters.iter().all(|id| is_defined(vkxfb::spirv::Id(*id))), "{:?}", i.op());
+            assert!(
+                parameters.iter().all(|id| is_defined(vkxfb::internal::spirv::Id(*id))),
+                "{:?}",
+                i.op()
+            );
         }
     }
 }

@@ -6,11 +6,11 @@ mod device;
 use ash::vk::ShaderStageFlags as Stage;
 use spirv::ExecutionModel;
 use vkxfb::capture::{CaptureEntry, CaptureError, CaptureList, Layout, Selector};
+use vkxfb::internal::spirv::Module;
+use vkxfb::internal::spirv::declarations::Declarations;
 use vkxfb::lower::native::{self, Emitted};
 use vkxfb::lower::strip::strip_xfb;
 use vkxfb::lower::{LowerError, Shader, compute, vertex};
-use vkxfb::spirv::Module;
-use vkxfb::spirv::declarations::Declarations;
 use vkxfb::translators::split_blocks::{self, split_blocks};
 use vkxfb::vertex_input::VertexInput;
 
