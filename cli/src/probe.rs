@@ -14,7 +14,7 @@ use vkxfb::lower::{Backend, Captures};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions, TIMEOUT, devices};
 use vkxfb_probe::plan::{MAX_BATCH_BYTES, Plan, batch_bytes_within};
-use vkxfb_probe::report::{self, BugReport, Failing, Failure, Outcome, ProbeReport};
+use vkxfb_probe::report::{self, BugReport, Failing, FailingShader, Failure, Outcome, ProbeReport};
 use vkxfb_probe::run::{self, Position, Progress};
 use vkxfb_probe::shaders::{ProbeGeometry, ProbeShader};
 use vkxfb_probe::subject::Subject;
@@ -127,9 +127,13 @@ const EXAMPLES: &str = "Examples:
 
 A geometry shader of yours is captured of each topology that it takes. What it emits is captured
 first from a list of the same primitives, which an index buffer assembles, so that what the device
-makes of strips and fans is compared with that. The probe's own emit points, lines or triangles,
-and are named so: {points, lines, triangles, lines_adjacency, triangles_adjacency}_to_{points,
-lines, triangles}, with _cut where each primitive has strips of other lengths.
+makes of strips and fans is compared with that. The probe's own are named after the primitives
+that they take and emit: {points, lines, triangles, lines_adjacency, triangles_adjacency}_to_
+{points, lines, triangles}, with _cut where each primitive has strips of other lengths. These emit
+to several vertex streams: points_to_triangles_2_streams, points_to_{points, lines}_4_streams.
+
+Where a shader emits to several streams, the buffer of one of them is too small in most draws: it
+has to hold what fits, and the other streams everything.
 
 Attributes of a shader of yours hold made-up numbers, and so do descriptors and push constants
 for which no file is given: small ones, and the same for every backend.
@@ -232,8 +236,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
         super::write(file, &report::to_html(&reports))?;
     }
     if let Some(file) = &arguments.report {
-        let failing = failing.as_ref().map(FailingShader::describe);
-        let bug = BugReport { reports: &reports, failing, log: &super::log::kept() };
+        let bug =
+            BugReport { reports: &reports, failing: failing.as_ref(), log: &super::log::kept() };
         super::write(file, &report::bug_report(&bug)?)?;
     }
     let outcome = report::outcome(&reports);
@@ -314,20 +318,6 @@ fn find_subject(arguments: &Arguments, file: &Path) -> Result<Subject> {
     })
 }
 
-/// The shader of a case that came out wrong.
-struct FailingShader {
-    failure: Failure,
-    spirv: Vec<u32>,
-    disassembly: Option<String>,
-}
-
-impl FailingShader {
-    fn describe(&self) -> Failing<'_> {
-        let Self { failure, spirv, disassembly } = self;
-        Failing { failure, spirv, disassembly: disassembly.as_deref() }
-    }
-}
-
 /// The environment variable that lets captures of a draw fail, for tests.
 const INJECTED: &str = "VKXFB_INJECT_FAULT";
 
@@ -347,6 +337,9 @@ fn open(
         device: Some(device),
         // Made-up integers may index behind the end of what there is.
         robustness: subject.is_some_and(|subject| !subject.contents.made_up.is_empty()),
+        geometry_point_size: subject
+            .and_then(|subject| subject.geometry.as_ref())
+            .is_some_and(|geometry| geometry.has_point_size),
         ..arguments.open_options()
     };
     let mut gpu = Gpu::open(&options)?;
@@ -387,7 +380,7 @@ fn probe_device(
     arguments: &Arguments,
     device: DeviceSelector,
     subject: Option<&Subject>,
-) -> Result<(ProbeReport, Option<FailingShader>)> {
+) -> Result<(ProbeReport, Option<Failing>)> {
     let Opened { mut gpu, mut plan, mut report } = open(arguments, device, subject)?;
     let start = Instant::now();
     let bar = super::progress_bar();
@@ -426,13 +419,16 @@ fn probe_device(
     report.elapsed_s = start.elapsed().as_secs_f64();
 
     let failure = report.mismatches.first().filter(|_| arguments.report.is_some());
-    let shader_of = |failure: &Failure| -> Result<FailingShader> {
+    let with_shaders = |failure: &Failure| -> Result<Failing> {
         let target = gpu.compute_target(failure.backend)?;
-        let spirv = run::failing_module(failure, &plan, &target)?;
-        let disassembly = super::disassemble(&spirv);
-        Ok(FailingShader { failure: failure.clone(), spirv, disassembly })
+        let shaders = run::failing_shaders(failure, &plan, &target)?.into_iter();
+        let shaders = shaders.map(|(stage, spirv)| {
+            let disassembly = super::disassemble(&spirv);
+            FailingShader { stage, spirv, disassembly }
+        });
+        Ok(Failing { failure: failure.clone(), shaders: shaders.collect() })
     };
-    let failing = failure.map(shader_of).transpose()?;
+    let failing = failure.map(with_shaders).transpose()?;
     report.validation.extend(super::once_each(&gpu.close()));
     if !arguments.json {
         super::show(&table::render_results(&report, true))?;

@@ -88,6 +88,7 @@ pub struct Gpu {
     host_memory: HostMemory,
     robustness: Robustness,
     draw_features: DrawFeatures,
+    geometry_point_size: bool,
     queue: vk::Queue,
     queue_family: u32,
     command_pool: vk::CommandPool,
@@ -155,10 +156,17 @@ impl Gpu {
         }
         let required =
             required_features(&caps, &backends).map_err(|e| GpuError::NoBackend(vec![e]))?;
+        // SAFETY: the device is of the instance.
+        let geometry_point_size = options.geometry_point_size
+            && options.profile == Profile::Full
+            && unsafe { instance.raw.get_physical_device_features(physical_device) }
+                .shader_tessellation_and_geometry_point_size
+                == vk::TRUE;
         // What shaders under test use, and no backend needs.
         let features = match options.profile {
             Profile::Full => vk::PhysicalDeviceFeatures::default()
                 .robust_buffer_access(options.robustness)
+                .shader_tessellation_and_geometry_point_size(geometry_point_size)
                 .shader_int64(caps.shader_int64)
                 .shader_float64(caps.shader_float64)
                 .shader_clip_distance(caps.shader_clip_distance)
@@ -226,6 +234,7 @@ impl Gpu {
             host_memory: options.host_memory,
             robustness,
             draw_features,
+            geometry_point_size,
             queue,
             queue_family,
             command_pool: vk::CommandPool::null(),
@@ -377,6 +386,12 @@ impl Gpu {
     /// What of draws beyond the plainest is enabled.
     pub const fn draw_features(&self) -> DrawFeatures {
         self.draw_features
+    }
+
+    /// Whether geometry shaders may write `PointSize` on the native backend:
+    /// [`OpenOptions::geometry_point_size`], where the device has it.
+    pub const fn has_geometry_point_size(&self) -> bool {
+        self.geometry_point_size
     }
 
     /// The instance, to load functions that the runtime does not call.

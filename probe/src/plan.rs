@@ -9,7 +9,7 @@ use vkxfb::lower::{Backend, compute};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use super::diagnose::Sequence;
-use super::report::{CapturedStage, Row};
+use super::report::{Case, Row};
 use super::shaders::{ProbeGeometry, ProbeShader};
 use super::subject::{Subject, SubjectError};
 use super::trial::Rate;
@@ -120,9 +120,21 @@ pub struct CaseGroup<'a> {
 impl CaseGroup<'_> {
     /// The row of the table that its cases count for.
     pub const fn row(&self) -> Row {
-        let has_geometry = self.subject.geometry.is_some();
-        let stage = if has_geometry { CapturedStage::Geometry } else { CapturedStage::Vertex };
-        Row { stage, topology: self.topology }
+        Row { stage: self.subject.captured_stage(), topology: self.topology }
+    }
+
+    /// The case of a draw: vertices of an instance, and instances.
+    pub fn case(&self, (vertex_count, instance_count): (u32, u32), specialized: bool) -> Case {
+        Case {
+            shader: self.subject.name.clone(),
+            geometry: self.subject.geometry.as_ref().map(|geometry| geometry.name.clone()),
+            stage: self.subject.captured_stage(),
+            topology: self.topology,
+            provoking: self.provoking,
+            vertex_count,
+            instance_count,
+            specialized,
+        }
     }
 
     /// The primitives of an instance of so many vertices, as they are drawn.
@@ -158,12 +170,19 @@ impl CaseGroup<'_> {
             u64::from(vertices.max(1)).saturating_mul(u64::from(instances.max(1)))
         };
         let per_primitive = u64::from(self.subject.vertices_per_primitive(self.topology));
+        // Of several streams, the probe's own shaders emit each vertex to one. For others there is room for all vertices in
+        // each stream.
+        let captured_strides = match self.subject.has_formulas() && self.subject.stream_count() > 1
+        {
+            true => self.subject.layout.strides.iter().flatten().max().map_or(0, |s| u64::from(*s)),
+            false => strides,
+        };
         let captures = batch.iter().map(|&(v, i)| {
             let captured = (self.subject.most_primitives(self.topology, v).saturating_add(1))
                 .saturating_mul(i.max(1).into())
                 .saturating_mul(per_primitive);
             let inputs = inputs.saturating_mul(u64::from(v.max(i)));
-            captured.saturating_mul(strides).saturating_add(inputs)
+            captured.saturating_mul(captured_strides).saturating_add(inputs)
         });
         let records = vertices(vertex_count, instance_count).saturating_mul(strides.max(4));
         captures.fold(records, u64::saturating_add)
@@ -197,12 +216,8 @@ impl Plan {
     pub fn full(backends: &[Backend], max_workgroups: u32) -> Result<Self, SubjectError> {
         let vertex = ProbeShader::all().into_iter().map(Subject::built_in);
         let geometry = ProbeGeometry::all().into_iter().map(|shader| {
-            let provoking = match shader.cut {
-                true => ProvokingVertex::First,
-                false => ProvokingVertex::Last,
-            };
             let mut subject = Subject::built_in_geometry(shader)?;
-            subject.provoking = Some(provoking);
+            subject.provoking = Some(shader.planned_provoking());
             Ok(subject)
         });
         Ok(Self {
@@ -221,14 +236,15 @@ impl Plan {
         })
     }
 
-    /// Leaves out cases that take long. Of the probe's geometry shaders one remains for each kind of primitives that is
-    /// taken: a pipeline with one takes ten times as long to make as one without.
+    /// Leaves out cases that take long. Of the probe's geometry shaders one remains for each kind of input primitives
+    /// and number of vertex streams: a pipeline with one takes ten times as long to create as one without.
     pub fn quick(&mut self) {
         let mut taken = Vec::new();
         self.subjects.retain(|subject| match &subject.geometry {
             Some(geometry) if subject.has_formulas() => {
-                let is_first = !taken.contains(&geometry.declared.input);
-                taken.push(geometry.declared.input);
+                let kind = (geometry.declared.input, subject.stream_count());
+                let is_first = !taken.contains(&kind);
+                taken.push(kind);
                 is_first
             }
             _ => true,

@@ -32,7 +32,7 @@ use vkxfb::topology::PrimitiveTopology;
 use super::diagnose::{Mismatch, PrimitiveDiff, Verdict};
 use super::trial::{TrialResult, Tried};
 
-pub use bug::{BugReport, Failing, bug_report};
+pub use bug::{BugReport, Failing, FailingShader, bug_report};
 pub use case::{Case, shell_word};
 pub use file::{check_writable, write_atomically};
 pub use findings::Findings;
@@ -114,6 +114,9 @@ pub struct Trace {
     pub backend: Backend,
     /// The case.
     pub case: Case,
+    /// The vertex stream, if the case has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<u32>,
     /// The primitives of its first instance.
     pub primitives: Vec<PrimitiveDiff>,
 }
@@ -377,19 +380,28 @@ impl ProbeReport {
         self.cell_mut(backend, row.into()).skipped.get_or_insert_with(|| reason.into());
     }
 
-    /// Whether a capture of that case is wanted for a picture: the first of its row on a
-    /// backend that fits a picture, see [`super::picture::vertex_count`].
-    pub fn wants_trace(&self, backend: Backend, case: &Case) -> bool {
-        let is_alike = |t: &Trace| t.backend == backend && t.case.row() == case.row();
+    /// Whether a capture of that case, and of that vertex stream if it has several, is wanted for a picture: that of the
+    /// first case of its row on a backend that fits a picture, see [`super::picture::vertex_count`].
+    pub fn wants_trace(&self, backend: Backend, case: &Case, stream: Option<u32>) -> bool {
+        let is_alike = |t: &Trace| {
+            (t.backend, t.case.row()) == (backend, case.row())
+                && (t.case != *case || t.stream == stream)
+        };
         case.vertex_count == super::picture::vertex_count(case.topology)
             && !self.traces.iter().any(is_alike)
     }
 
     /// Keeps the result of [`super::diagnose::trace`] for the first instance of a case, if it is
     /// wanted.
-    pub fn trace(&mut self, backend: Backend, case: &Case, primitives: Vec<PrimitiveDiff>) {
-        if self.wants_trace(backend, case) {
-            self.traces.push(Trace { backend, case: case.clone(), primitives });
+    pub fn trace(
+        &mut self,
+        backend: Backend,
+        case: &Case,
+        stream: Option<u32>,
+        primitives: Vec<PrimitiveDiff>,
+    ) {
+        if self.wants_trace(backend, case, stream) {
+            self.traces.push(Trace { backend, case: case.clone(), stream, primitives });
         }
     }
 

@@ -5,8 +5,9 @@
 mod given;
 mod point_size;
 
-pub use self::point_size::writes_point_size;
+pub use self::point_size::{has_geometry_point_size, writes_point_size};
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use vkxfb::capture::{CaptureError, CaptureList, Layout};
@@ -20,7 +21,7 @@ use vkxfb::vertex_input::{InputRate, NumericClass, VertexBinding, VertexInput};
 use self::given::GivenShader;
 use crate::contents::{Contents, ContentsError, Given, Missing};
 use crate::emission::Emission;
-use crate::report::Case;
+use crate::report::{CapturedStage, Case};
 use crate::shaders::{ProbeGeometry, ProbeShader};
 
 /// A shader that cannot be probed.
@@ -98,6 +99,8 @@ pub struct SubjectGeometry {
     pub name: String,
     /// What it declares.
     pub declared: LoweredGeometry,
+    /// Whether it has the capability `GeometryPointSize`, for which a device needs a feature.
+    pub has_point_size: bool,
     stage: GivenShader,
     formulas: Option<ProbeGeometry>,
 }
@@ -126,8 +129,7 @@ impl Subject {
     pub fn built_in_geometry(geometry: ProbeGeometry) -> Result<Self, SubjectError> {
         let vertex = ProbeGeometry::vertex_shader();
         let (words, own) = (vertex.words(), geometry.words());
-        let values = geometry.constants();
-        let behind = Shader::new(&own).specialization(&values);
+        let behind = Shader::new(&own).specialization(geometry.constants());
         let (name, given) = (geometry.name(), Given::default());
         let behind = Some((name.as_str(), &behind));
         let mut subject = Self::from_stages(vertex.name, &Shader::new(&words), behind, &given)?;
@@ -210,10 +212,13 @@ impl Subject {
             let options = compute::Options::new(&vertex_input).vertex_shader(before);
             compute::lower(captured, &options).ok()
         });
+        let has_point_size = has_geometry_point_size(captured.words)
+            .map_err(|source| SubjectError::Parse { file: captured_name.clone(), source })?;
         let declared = lowered.geometry();
         let geometry = geometry.zip(declared).map(|((name, shader), declared)| SubjectGeometry {
             name: name.to_owned(),
             declared,
+            has_point_size,
             stage: GivenShader::of(shader),
             formulas: None,
         });
@@ -272,6 +277,32 @@ impl Subject {
     pub fn is_of(&self, case: &Case) -> bool {
         let geometry = self.geometry.as_ref().map(|geometry| &geometry.name);
         self.name == case.shader && geometry == case.geometry.as_ref()
+    }
+
+    /// The stage that is captured, as the table of results tells them apart.
+    pub const fn captured_stage(&self) -> CapturedStage {
+        match &self.geometry {
+            None => CapturedStage::Vertex,
+            Some(_) if self.stream_count() > 1 => CapturedStage::GeometryStreams,
+            Some(_) => CapturedStage::Geometry,
+        }
+    }
+
+    /// The vertex streams up to the last one that is emitted to: 1 without a geometry shader.
+    pub const fn stream_count(&self) -> u32 {
+        match &self.geometry {
+            Some(SubjectGeometry { declared, .. }) => (declared.streams | 1).ilog2() + 1,
+            None => 1,
+        }
+    }
+
+    /// The stream whose buffers are too small for what a draw emits to it, if the shader emits to several: the other
+    /// streams have to be captured as if it had room. It depends on the draw which one it is, and for some draws all
+    /// buffers are large enough.
+    pub fn overflowing_stream(&self, vertices: u32, instances: u32) -> Option<u32> {
+        let count = self.stream_count();
+        let stream = vertices.wrapping_add(instances) % (count + 1);
+        (count > 1 && stream < count).then_some(stream)
     }
 
     /// The name of the shader that is captured.
@@ -334,15 +365,15 @@ impl Subject {
         Some(records)
     }
 
-    /// What one of the probe's own geometry shaders emits for a draw from [`FIRST_VERTEX`] and [`FIRST_INSTANCE`] on, or
-    /// `None` if it is another, or there is none.
+    /// What one of the probe's own geometry shaders emits to each vertex stream for a draw from [`FIRST_VERTEX`] and
+    /// [`FIRST_INSTANCE`] on; `None` for any other shader.
     pub fn emission(
         &self,
         topology: PrimitiveTopology,
         provoking: ProvokingVertex,
         vertices: u32,
         instances: u32,
-    ) -> Option<Emission> {
+    ) -> Option<BTreeMap<u32, Emission>> {
         let formulas = self.geometry.as_ref()?.formulas?;
         Some(formulas.emission(topology, provoking, vertices, instances))
     }

@@ -102,6 +102,11 @@ pub struct OpenOptions {
     /// Whether `robustBufferAccess` is enabled, and of `VK_EXT_robustness2` what the device has, on the
     /// profile [`Full`](Profile::Full): [`Gpu::robustness`](super::Gpu::robustness).
     pub robustness: bool,
+    /// Whether `shaderTessellationAndGeometryPointSize` is enabled where the device has it, on the profile
+    /// [`Full`](Profile::Full). It must not be for a geometry shader that emits points without a `PointSize`
+    /// ([VUID-VkGraphicsPipelineCreateInfo-Geometry-07725](https://docs.vulkan.org/refpages/latest/refpages/source/VkGraphicsPipelineCreateInfo.html)),
+    /// so only those ask for it that have a shader which writes one.
+    pub geometry_point_size: bool,
 }
 
 /// A physical device.

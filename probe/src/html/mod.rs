@@ -9,6 +9,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
 use vkxfb::lower::Backend;
@@ -107,14 +108,17 @@ fn write_traces(page: &mut String, report: &ProbeReport) -> fmt::Result {
     }
     write_pictures_head(page, "What was captured of each topology")?;
     for row in Row::all() {
-        for provoking in ProvokingVertex::ALL {
-            let is_alike = |t: &&Trace| (t.case.row(), t.case.provoking) == (row, provoking);
-            let alike = report.traces.iter().filter(is_alike);
+        let of_row = || report.traces.iter().filter(|trace| trace.case.row() == row);
+        let streams: BTreeSet<Option<u32>> = of_row().map(|trace| trace.stream).collect();
+        let each_provoking = |stream| ProvokingVertex::ALL.map(|provoking| (stream, provoking));
+        for (stream, provoking) in streams.into_iter().flat_map(each_provoking) {
+            let is_alike = |t: &&Trace| (t.stream, t.case.provoking) == (stream, provoking);
+            let alike = of_row().filter(is_alike);
             let captured: Vec<_> = alike.map(|t| (t.backend, t.primitives.as_slice())).collect();
             if captured.is_empty() {
                 continue;
             }
-            let pictures = picture::traces(row, provoking, &captured).join("\n");
+            let pictures = picture::traces(row, stream, provoking, &captured).join("\n");
             writeln!(page, "<figure class=\"traces\">{pictures}</figure>")?;
         }
     }

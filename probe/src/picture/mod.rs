@@ -51,10 +51,13 @@ const LINE: f32 = 18.0;
 pub fn title(row: impl Into<Row>) -> String {
     let row = row.into();
     let name = row.topology.name().replace('-', "_").to_uppercase();
-    match row.stage {
-        CapturedStage::Vertex => name,
-        CapturedStage::Geometry => format!("{name} into geometry"),
-    }
+    name + row.stage.suffix()
+}
+
+/// The same with the vertex stream, if there are several.
+fn title_with_stream(row: Row, stream: Option<u32>) -> String {
+    let stream = stream.map_or(String::new(), |stream| format!(", stream {stream}"));
+    title(row) + &stream
 }
 
 /// The number of vertices that pictures of a topology have room for. An instance with so many
@@ -79,14 +82,15 @@ pub fn comparison(row: impl Into<Row>, provoking: ProvokingVertex, mismatch: &Mi
 }
 
 /// Pictures of an instance as expected, and as each backend captured it, from
-/// [`super::diagnose::trace`]. For a page that contains [`STYLE`].
+/// [`super::diagnose::trace`]: of a vertex stream, if there are several. For a page that contains [`STYLE`].
 pub fn traces(
     row: impl Into<Row>,
+    stream: Option<u32>,
     provoking: ProvokingVertex,
     captured: &[(Backend, &[PrimitiveDiff])],
 ) -> Vec<String> {
     let row = row.into();
-    let name = title(row);
+    let name = title_with_stream(row, stream);
     let picture = |shown: &Shown<'_>, (head, panel): (Head, Group), what: &str| {
         let height = head.height() + shown.stage.height;
         let document = document(WIDTH, height, &format!("{name}, {what}"), Usage::Inline);
@@ -94,7 +98,7 @@ pub fn traces(
     };
     let mut pictures = Vec::new();
     for (by, diffs) in captured {
-        let shown = shown(row, diffs);
+        let shown = shown(row, stream, diffs);
         if pictures.is_empty() {
             pictures.push(picture(&shown, shown.expected(provoking), "expected"));
         }
@@ -181,7 +185,7 @@ fn mismatch_document(
     mismatch: &Mismatch,
     usage: Usage,
 ) -> Document {
-    let shown = shown(row, &mismatch.excerpt);
+    let shown = shown(row, mismatch.stream, &mismatch.excerpt);
     let width = WIDTH * 2.0;
     let captions = captions(mismatch, &shown.diffs);
     let captions = captions
@@ -208,17 +212,19 @@ fn mismatch_document(
 /// The primitives of one instance that fit the picture, and their stage.
 struct Shown<'a> {
     stage: Stage,
+    /// The vertex stream, if there are several.
+    stream: Option<u32>,
     diffs: Vec<&'a PrimitiveDiff>,
 }
 
-fn shown(row: Row, diffs: &[PrimitiveDiff]) -> Shown<'_> {
+fn shown(row: Row, stream: Option<u32>, diffs: &[PrimitiveDiff]) -> Shown<'_> {
     let instance = diffs.first().map_or(0, |diff| diff.instance);
     let of_instance = || diffs.iter().filter(|diff| diff.instance == instance);
     let first = of_instance().map(|diff| diff.primitive).min().unwrap_or(0);
     let mut stage = match row.stage {
         CapturedStage::Vertex => Stage::new(row.topology, first / 2 * 2),
-        CapturedStage::Geometry => {
-            Stage::of_emitted(row.topology, &of_instance().collect::<Vec<_>>())
+        CapturedStage::Geometry | CapturedStage::GeometryStreams => {
+            Stage::of_emitted(row, &of_instance().collect::<Vec<_>>())
         }
     };
     let end = stage.first + stage.primitives;
@@ -230,13 +236,13 @@ fn shown(row: Row, diffs: &[PrimitiveDiff]) -> Shown<'_> {
                 || diff.captured.iter().any(|s| vertex_of(s, diff.instance) == Some(vertex))
         })
     });
-    Shown { stage, diffs }
+    Shown { stage, stream, diffs }
 }
 
 impl Shown<'_> {
     /// The panel of the expected primitives, and its head.
     fn expected(&self, provoking: ProvokingVertex) -> (Head, Group) {
-        let Self { stage, diffs } = self;
+        let Self { stage, stream, diffs } = self;
         // Only expected primitives: an excerpt may end before the stage does.
         let mut panel = Panel::new(stage, "xf-expected");
         for diff in diffs.iter().filter(|diff| !diff.expected.is_empty()) {
@@ -244,14 +250,14 @@ impl Shown<'_> {
             panel.right(diff.primitive, &vertices);
         }
         let instance = diffs.first().map_or(0, |diff| diff.instance);
-        let head = format!("{}: expected", title(stage.row));
+        let head = format!("{}: expected", title_with_stream(stage.row, *stream));
         let convention = format!("instance {instance}, the {provoking} vertex provokes");
         (Head::of(&head, &convention, WIDTH), panel.finish())
     }
 
     /// The panel of the captured primitives, and its head.
     fn captured(&self, head: &str) -> (Head, Group) {
-        let Self { stage, diffs } = self;
+        let Self { stage, diffs, .. } = self;
         let mut panel = Panel::new(stage, "xf-captured");
         for diff in diffs {
             panel.captured(diff);

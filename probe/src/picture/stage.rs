@@ -4,7 +4,7 @@ use vkxfb::topology::PrimitiveTopology;
 
 use super::WIDTH;
 use crate::diagnose::PrimitiveDiff;
-use crate::report::{CapturedStage, Row};
+use crate::report::Row;
 
 /// A point in a panel, in user units, with y downwards.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -117,7 +117,7 @@ impl Stage {
 
     /// A stage of what a geometry shader emits for draws of a topology: its strips, from left to right, as many as there
     /// is room for. Primitives that have a vertex in common are of one strip.
-    pub fn of_emitted(topology: PrimitiveTopology, diffs: &[&PrimitiveDiff]) -> Self {
+    pub fn of_emitted(row: Row, diffs: &[&PrimitiveDiff]) -> Self {
         let expected = || diffs.iter().filter(|diff| !diff.expected.is_empty());
         let mut strips: Vec<Vec<u64>> = Vec::new();
         let mut primitives = 0;
@@ -139,7 +139,7 @@ impl Stage {
             strips = more;
         }
         let mut stage = Self {
-            row: Row { stage: CapturedStage::Geometry, topology },
+            row,
             first: expected().map(|diff| diff.primitive).min().unwrap_or(0),
             primitives,
             height: BOTTOM + 30.0,

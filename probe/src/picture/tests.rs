@@ -119,8 +119,11 @@ fn rows() -> impl Iterator<Item = (Row, self_test::Source)> {
         (T::TriangleFan, T::PointList),
     ];
     let emitted = emitted.map(|(topology, strip)| {
-        let row = Row { stage: CapturedStage::Geometry, topology };
-        (row, self_test::Source::Emitted(strip))
+        let stage = match topology {
+            T::PointList => CapturedStage::GeometryStreams,
+            _ => CapturedStage::Geometry,
+        };
+        (Row { stage, topology }, self_test::Source::Emitted(strip))
     });
     drawn.into_iter().chain(emitted)
 }
@@ -131,7 +134,8 @@ fn strips_of_a_geometry_shader_are_drawn() {
     let diffs =
         self_test::sample_trace(self_test::Source::Emitted(PrimitiveTopology::TriangleStrip));
     let diffs: Vec<_> = diffs.iter().collect();
-    let stage = Stage::of_emitted(PrimitiveTopology::PointList, &diffs);
+    let row = Row { stage: CapturedStage::Geometry, topology: PrimitiveTopology::PointList };
+    let stage = Stage::of_emitted(row, &diffs);
     // Of strips of five, one, four and two vertices, those that are triangles.
     let shown: Vec<_> = stage.vertices.iter().map(|placed| placed.vertex).collect();
     assert_eq!(shown, [0, 1, 2, 3, 4, 6, 7, 8, 9]);

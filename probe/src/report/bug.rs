@@ -12,20 +12,29 @@ pub struct BugReport<'a> {
     /// The runs, one per device.
     pub reports: &'a [ProbeReport],
     /// The case that it is about, if one came out wrong.
-    pub failing: Option<Failing<'a>>,
+    pub failing: Option<&'a Failing>,
     /// What was logged.
     pub log: &'a str,
 }
 
 /// A case that came out wrong.
-#[derive(Debug, Clone, Copy)]
-pub struct Failing<'a> {
+#[derive(Debug, Clone)]
+pub struct Failing {
     /// The case.
-    pub failure: &'a Failure,
-    /// The shader as the device got it.
-    pub spirv: &'a [u32],
+    pub failure: Failure,
+    /// Its shaders, as the driver got them; the one that captures is first.
+    pub shaders: Vec<FailingShader>,
+}
+
+/// A shader of a case that came out wrong.
+#[derive(Debug, Clone)]
+pub struct FailingShader {
+    /// The stage, such as "geometry shader".
+    pub stage: &'static str,
+    /// The module.
+    pub spirv: Vec<u32>,
     /// Its disassembly, if there is a disassembler.
-    pub disassembly: Option<&'a str>,
+    pub disassembly: Option<String>,
 }
 
 /// Lines of a text.
@@ -83,8 +92,10 @@ pub fn bug_report(bug: &BugReport<'_>) -> Result<String, serde_json::Error> {
             lines.add(format!("- {name}: {value}"));
         }
     }
-    if let Some(Failing { spirv, disassembly, .. }) = failing {
-        lines.add("\n## SPIR-V\n");
+    for FailingShader { stage, spirv, disassembly } in
+        failing.iter().flat_map(|failing| &failing.shaders)
+    {
+        lines.add(format!("\n## SPIR-V of the {stage}\n"));
         let words = spirv.len();
         lines
             .add(format!("{words} words, little-endian; `xxd -r -p` makes a module of the hex.\n"));

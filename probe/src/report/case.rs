@@ -16,6 +16,9 @@ pub struct Case {
     /// Name of the geometry shader behind it, if there is one: then that is captured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub geometry: Option<String>,
+    /// The stage that is captured.
+    #[serde(default)]
+    pub stage: CapturedStage,
     /// Topology of the draw.
     #[serde(with = "names::topology")]
     pub topology: PrimitiveTopology,
@@ -33,16 +36,14 @@ pub struct Case {
 impl Case {
     /// The row of the table that it counts for.
     pub const fn row(&self) -> Row {
-        let stage =
-            if self.geometry.is_some() { CapturedStage::Geometry } else { CapturedStage::Vertex };
-        Row { stage, topology: self.topology }
+        Row { stage: self.stage, topology: self.topology }
     }
 
     /// The primitives of the first instance that a picture shows.
     pub(crate) fn pictured_primitives(&self) -> usize {
-        match self.geometry {
-            None => self.topology.primitive_count(self.vertex_count) as usize,
-            Some(_) => crate::picture::EMITTED,
+        match self.stage {
+            CapturedStage::Vertex => self.topology.primitive_count(self.vertex_count) as usize,
+            CapturedStage::Geometry | CapturedStage::GeometryStreams => crate::picture::EMITTED,
         }
     }
 

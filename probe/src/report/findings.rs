@@ -54,8 +54,8 @@ impl ProbeReport {
         let room = MAX_FAILURES.saturating_sub(self.mismatches.len());
         self.mismatches.extend(mismatches.into_iter().take(room));
         self.mismatch_count += mismatch_count;
-        for Trace { backend, case, primitives } in traces {
-            self.trace(backend, &case, primitives);
+        for Trace { backend, case, stream, primitives } in traces {
+            self.trace(backend, &case, stream, primitives);
         }
         for note in notes {
             self.note(note);

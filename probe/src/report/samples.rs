@@ -72,6 +72,7 @@ pub(crate) fn sample_report() -> ProbeReport {
         let case = Case {
             shader: "two-buffers".to_owned(),
             geometry: None,
+            stage: CapturedStage::Vertex,
             topology,
             provoking: ProvokingVertex::First,
             vertex_count: 12,
@@ -80,7 +81,7 @@ pub(crate) fn sample_report() -> ProbeReport {
         };
         let small = Case { vertex_count: crate::picture::vertex_count(topology), ..case.clone() };
         for backend in [Backend::Native, Backend::Compute] {
-            report.trace(backend, &small, self_test::sample_trace(topology));
+            report.trace(backend, &small, None, self_test::sample_trace(topology));
         }
         for _ in 0..120 {
             report.record(Backend::Compute, &case, Verdict::Match);
@@ -115,6 +116,7 @@ pub(crate) fn sample_report() -> ProbeReport {
     let emitted = Case {
         shader: "identify".to_owned(),
         geometry: Some("points_to_triangles_cut".to_owned()),
+        stage: CapturedStage::Geometry,
         topology: T::PointList,
         provoking: ProvokingVertex::First,
         vertex_count: crate::picture::vertex_count(T::PointList),
@@ -127,7 +129,7 @@ pub(crate) fn sample_report() -> ProbeReport {
             report.record(Backend::Compute, &emitted, verdict);
         }
     }
-    report.trace(Backend::Compute, &emitted, self_test::sample_trace(source));
+    report.trace(Backend::Compute, &emitted, None, self_test::sample_trace(source));
     report.skip(Backend::Vertex, emitted.row(), "the vertex backend takes vertex shaders alone");
     report.note("two-buffers: compute and native differ by 1 ulp in 3 floats".to_owned());
     report.elapsed_s = 3.25;

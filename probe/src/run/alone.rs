@@ -4,17 +4,17 @@
 use std::io::{Error, Result};
 
 use serde::{Deserialize, Serialize};
-use vkxfb::runtime::Pipeline;
 
 use crate::gpu::{BoundContents, Gpu};
-use crate::plan::{Batch, CaseGroup, Plan};
+use crate::plan::{Batch, Plan};
 use crate::report::{Case, Findings, ProbeReport};
 use crate::trial::Tried;
 
 use super::case::Prepared;
+use super::pipelines::BoundShader;
+use super::reference::RecordTable;
 use super::{
-    BatchError, Shaded, Shared, capture, case_of, chain, forms, make_pipeline, note_made_up,
-    prepare, refused, unsupported,
+    BatchError, Shared, capture, error_chain, forms, note_made_up, prepare, refused, unsupported,
 };
 
 /// A place in a plan whose cases run one by one.
@@ -46,7 +46,7 @@ pub enum Event {
 pub fn numbered_cases(batch: &Batch<'_>) -> Vec<Case> {
     let forms = forms(&batch.group);
     let cases = forms.iter().flat_map(|specialized| {
-        batch.draws.iter().map(|(v, i)| case_of(&batch.group, *v, *i, *specialized))
+        batch.draws.iter().map(|draw| batch.group.case(*draw, *specialized))
     });
     cases.collect()
 }
@@ -88,6 +88,19 @@ pub fn run_alone(
 ) -> Result<bool> {
     note_made_up(plan, report);
     let mut shared = Shared::default();
+    let works = run_batches(gpu, plan, from, &mut shared, report, tell);
+    shared.cache.destroy(gpu);
+    works
+}
+
+fn run_batches(
+    gpu: &mut Gpu,
+    plan: &Plan,
+    from: Position,
+    shared: &mut Shared,
+    report: &mut ProbeReport,
+    tell: Tell<'_>,
+) -> Result<bool> {
     for (index, batch) in plan.all_batches().iter().enumerate().skip(from.batch) {
         let first = if index == from.batch { from.case } else { 0 };
         let Batch { group, .. } = batch;
@@ -97,11 +110,11 @@ pub fn run_alone(
         } else {
             // Behind a case that was lost, what the batch needs is made once more.
             tell(place.begin(first))?;
-            match run_batch(gpu, &place, &mut shared, report, tell) {
+            match run_batch(gpu, &place, shared, report, tell) {
                 Ok(()) => {}
                 Err(Stop::Listener(error)) => return Err(error),
                 Err(Stop::Batch(error)) if error.is_fatal() => {
-                    tell(Event::Lost(chain(&error)))?;
+                    tell(Event::Lost(error_chain(&error)))?;
                     return Ok(false);
                 }
                 Err(Stop::Batch(error)) => {
@@ -141,6 +154,7 @@ fn run_batch(
     group.check(&place.batch.draws).map_err(BatchError::from)?;
     let contents = gpu.bind_contents(&group.subject.contents).map_err(BatchError::from)?;
     let result = run_cases(gpu, place, &contents, shared, report, tell);
+    shared.cache.end_batch(gpu, group);
     gpu.destroy_contents(contents);
     result
 }
@@ -155,71 +169,42 @@ fn run_cases(
 ) -> std::result::Result<(), Stop> {
     let Batch { group, draws } = place.batch;
     let (shader, table) = prepare(gpu, group, contents, draws, shared, report)?;
-    let mut pipelines = Pipelines { shader: &shader, group, made: None };
     for (case, number) in numbered_cases(place.batch).iter().zip(1..) {
-        let &Case { vertex_count, instance_count, specialized, .. } = case;
         if number < place.first {
             continue;
         }
-        if let Some(reason) = refused(group, vertex_count) {
+        if let Some(reason) = refused(group, case.vertex_count) {
             report.skip(group.backend, group.row(), reason);
             continue;
         }
-        let begun = tell(place.begin(number));
-        let captured = begun.map_err(Stop::from).and_then(|()| {
-            let pipeline = pipelines.of(gpu, specialized)?;
-            let draw = (vertex_count, instance_count);
-            let cases = [Prepared::new(group, table.primitives(group, draw), draw)];
-            let captured = capture(gpu, pipeline, &shader, group, &cases);
-            let [prepared] = cases;
-            for captured in captured.map_err(BatchError::from)? {
-                prepared.judge(gpu, group, &table, &captured, specialized, report)?;
-            }
-            Ok(())
-        });
-        match captured {
-            Err(Stop::Batch(error)) if !error.is_fatal() => {
-                error.record(group.backend, case, report);
-            }
-            Err(stop) => {
-                pipelines.destroy(gpu);
-                return Err(stop);
-            }
-            Ok(()) => {}
+        tell(place.begin(number))?;
+        match run_case(gpu, place, &shader, &table, shared, case, report) {
+            Err(error) if !error.is_fatal() => error.record(group.backend, case, report),
+            result => result?,
         }
         report.longest_submission_s = gpu.longest_submission().as_secs_f64();
         tell(Event::Found(Box::new(report.take_findings())))?;
     }
-    pipelines.destroy(gpu);
     Ok(())
 }
 
-/// The pipelines of a batch, one after the other: each is made by the first case that runs with it.
-struct Pipelines<'a> {
-    shader: &'a Shaded<'a>,
-    group: &'a CaseGroup<'a>,
-    made: Option<(bool, Pipeline)>,
-}
-
-impl Pipelines<'_> {
-    fn of(&mut self, gpu: &Gpu, specialized: bool) -> std::result::Result<&Pipeline, BatchError> {
-        if self.made.as_ref().is_some_and(|(made, _)| *made != specialized) {
-            self.destroy(gpu);
-        }
-        let (_, pipeline) = match self.made.take() {
-            Some(made) => self.made.insert(made),
-            None => {
-                let Self { shader, group, .. } = *self;
-                let pipeline = make_pipeline(gpu, group, shader, specialized)?;
-                self.made.insert((specialized, pipeline))
-            }
-        };
-        Ok(pipeline)
+/// Captures one case, and records its verdict.
+fn run_case(
+    gpu: &mut Gpu,
+    place: &Place<'_>,
+    shader: &BoundShader<'_>,
+    table: &RecordTable,
+    shared: &mut Shared,
+    case: &Case,
+    report: &mut ProbeReport,
+) -> std::result::Result<(), BatchError> {
+    let group = &place.batch.group;
+    let pipeline = shared.cache.pipeline(gpu, group, shader, case.specialized)?;
+    let draw = (case.vertex_count, case.instance_count);
+    let prepared = Prepared::new(group, table, draw);
+    let captured = capture(gpu, pipeline, shader, group, std::slice::from_ref(&prepared))?;
+    for captured in captured {
+        prepared.judge(gpu, group, table, &captured, case.specialized, report)?;
     }
-
-    fn destroy(&mut self, gpu: &Gpu) {
-        if let Some((_, pipeline)) = self.made.take() {
-            gpu.destroy_pipeline(pipeline);
-        }
-    }
+    Ok(())
 }

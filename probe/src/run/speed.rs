@@ -16,7 +16,7 @@ use crate::shaders::ProbeShader;
 use crate::subject::Subject;
 use crate::trial::{Rate, Trial, TrialResult, Tried};
 
-use super::{BatchError, Shaded, make_pipeline};
+use super::{BatchError, PipelineCache};
 
 /// A shader of the probe that reads no vertex buffer.
 const SHADER: &str = "identify";
@@ -49,15 +49,15 @@ pub(super) fn measure(gpu: &mut Gpu, plan: &Plan) -> Result<Tried, BatchError> {
             topology: TOPOLOGY,
             max_batch_bytes: plan.max_batch_bytes,
         };
-        let target = gpu.compute_target(backend)?;
-        let contents = gpu.bind_contents(&subject.contents)?;
-        let lowered = subject.lower(backend, &target)?;
-        let shader = Shaded { lowered: lowered.into(), contents: &contents };
-        let pipeline = make_pipeline(gpu, &group, &shader, true)?;
         let stride: u64 = subject.layout.buffers().map(|(_, stride)| u64::from(stride)).sum();
         let most = plan.max_capture_buffer.min(plan.max_batch_bytes);
-        let rate = of_pipeline(gpu, &pipeline, stride, most);
-        gpu.destroy_pipeline(pipeline);
+        let contents = gpu.bind_contents(&subject.contents)?;
+        let mut cache = PipelineCache::default();
+        let rate = cache.shader(gpu, &group, &contents).and_then(|shader| {
+            let pipeline = cache.pipeline(gpu, &group, &shader, true)?;
+            Ok(of_pipeline(gpu, pipeline, stride, most)?)
+        });
+        cache.destroy(gpu);
         gpu.destroy_contents(contents);
         match rate? {
             Some(vertices_per_second) => rates.push(Rate { backend, vertices_per_second }),

@@ -5,7 +5,7 @@ use crate::plan::Plan;
 use crate::report::ProbeReport;
 use crate::trial::{Trial, TrialResult, Tried};
 
-use super::{BatchError, chain, counters, speed};
+use super::{BatchError, counters, error_chain, speed};
 
 /// Makes the trials that the report does not have yet. Returns whether the device still works.
 pub fn run_trials(gpu: &mut Gpu, plan: &Plan, report: &mut ProbeReport) -> bool {
@@ -34,6 +34,6 @@ pub fn run_trial(gpu: &mut Gpu, plan: &Plan, trial: Trial) -> Tried {
     };
     tried.unwrap_or_else(|error| {
         let result = if error.is_fatal() { TrialResult::Lost } else { TrialResult::NotRun };
-        Tried::new(trial, result, chain(&error))
+        Tried::new(trial, result, error_chain(&error))
     })
 }

@@ -27,7 +27,7 @@ send_and_sync! {
     vkxfb_probe::plan { Batch<'static>, BatchTooLarge, CaseGroup<'static>, Plan }
     vkxfb_probe::records { Differences, Records<'static>, RecordsDiffer }
     vkxfb_probe::report {
-        BackendSupport, BugReport<'static>, CapturedStage, Case, CaseResult, Cell, DeviceInfo, Failing<'static>, Failure, Findings, HostInfo, LostCase, Outcome, ProbeReport,
+        BackendSupport, BugReport<'static>, CapturedStage, Case, CaseResult, Cell, DeviceInfo, Failing, FailingShader, Failure, Findings, HostInfo, LostCase, Outcome, ProbeReport,
         Results, Row, Trace,
     }
     vkxfb_probe::run { Event, Loss, Position, Progress<'static> }
