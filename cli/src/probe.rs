@@ -179,8 +179,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     if arguments.self_test {
         return self_test::run(arguments.json);
     }
-    // Before any device is opened: a wrong file is wrong on all of them, and where a result cannot
-    // be written, it need not be made.
+    // Files are checked before any device is opened, because the probe takes long.
     let subject = match &arguments.shader {
         Some(file) => Some(find_subject(arguments, file)?),
         None if arguments.captured.geometry.is_some() => bail!("--geometry needs --shader FILE"),
@@ -221,7 +220,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
                     break;
                 }
             }
-            // One of several devices that cannot run takes nothing from the others.
+            // If one of several devices fails, the others are still probed.
             Err(error) if several => {
                 super::complain("error:", format_args!("{error:#}"));
                 failed = true;
@@ -246,18 +245,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
 }
 
 impl Arguments {
-    /// Whether it is said beside the shader what to capture.
+    /// Whether options, not decorations, say what to capture.
     pub(super) fn has_list(&self) -> bool {
         self.captured.has_list()
     }
 
-    /// Bytes that captures may take, if they are limited.
+    /// The maximum memory for captures in bytes, if it is limited.
     fn memory(&self) -> Option<u64> {
         let is_small = || report::HostInfo::query().memory_kib.is_some_and(|kib| kib <= 4 << 20);
         self.memory.or_else(|| is_small().then_some(256 << 20))
     }
 
-    /// What is opened, whichever device it is.
+    /// The options for opening any of the devices.
     fn open_options(&self) -> OpenOptions {
         OpenOptions {
             driver: self.driver.clone(),
@@ -269,13 +268,13 @@ impl Arguments {
         }
     }
 
-    /// How long the device may take for a submission, if it is said or a child process is told by it to end.
+    /// The maximum time of a submission, if an option sets it, or if this is a child process.
     fn case_timeout(&self) -> Option<Duration> {
         let said = self.timeout.map(|seconds| Duration::from_secs(seconds.into()));
         said.or_else(|| self.worker.as_ref().map(|_| TIMEOUT))
     }
 
-    /// What says more of shaders from files than their names.
+    /// The options about shaders from files, except their names.
     fn shader_options(&self) -> Vec<String> {
         [self.captured.options(), self.supplied.options()].concat()
     }
@@ -318,10 +317,10 @@ fn find_subject(arguments: &Arguments, file: &Path) -> Result<Subject> {
     })
 }
 
-/// The environment variable that lets captures of a draw fail, for tests.
+/// The environment variable that simulates a fault of the driver, for tests.
 const INJECTED: &str = "VKXFB_INJECT_FAULT";
 
-/// A device, what is run on it, and the report that starts.
+/// An open device, its plan, and its report, which is still empty.
 struct Opened {
     gpu: Gpu,
     plan: Plan,
@@ -335,7 +334,7 @@ fn open(
 ) -> Result<Opened> {
     let options = OpenOptions {
         device: Some(device),
-        // Made-up integers may index behind the end of what there is.
+        // Made-up integers may be array indices that are out of bounds.
         robustness: subject.is_some_and(|subject| !subject.contents.made_up.is_empty()),
         geometry_point_size: subject
             .and_then(|subject| subject.geometry.as_ref())
@@ -433,7 +432,7 @@ fn probe_device(
     if !arguments.json {
         super::show(&table::render_results(&report, true))?;
     }
-    // Those who parse the output are told as well.
+    // With --json they are also printed to standard error.
     for message in report.validation.iter().filter(|_| arguments.json) {
         super::complain("validation:", message);
     }

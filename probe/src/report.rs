@@ -30,7 +30,7 @@ use vkxfb::lower::Backend;
 use vkxfb::topology::PrimitiveTopology;
 
 use super::diagnose::{Mismatch, PrimitiveDiff, Verdict};
-use super::trial::{TrialResult, Tried};
+use super::trial::{TrialReport, TrialResult};
 
 pub use bug::{BugReport, Failing, FailingShader, bug_report};
 pub use case::{Case, shell_word};
@@ -92,7 +92,7 @@ pub struct Failure {
     pub command: String,
 }
 
-/// A case with which the device was lost, or the process ended, or that did not end.
+/// A case that lost the device, crashed the process, or did not finish.
 #[derive(Debug, Clone, Serialize)]
 pub struct LostCase {
     /// The backend that captured.
@@ -201,16 +201,16 @@ pub struct ProbeReport {
     pub command: String,
     /// Name of the device profile of the run, empty for none.
     pub profile: String,
-    /// The resource plan that captures by compute had to use, empty if it was not prescribed.
+    /// The resource plan, if an option selected one; otherwise empty.
     pub resources: String,
-    /// What of the command says which shader is probed and how, beside its name.
+    /// Other options of the command that concern the shader.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
-    /// What was tried before the cases ran.
-    pub trials: Vec<Tried>,
+    /// The trials, which run before the cases.
+    pub trials: Vec<TrialReport>,
     /// Results by backend and row, in the order in which they were first recorded.
     pub cells: Vec<Cell>,
-    /// How each case came out, by pipeline, in the order in which they were first recorded.
+    /// The result of each case, by pipeline, in the order in which they were first recorded.
     pub results: Vec<Results>,
     /// The first [`MAX_FAILURES`] wrong cases.
     pub mismatches: Vec<Failure>,
@@ -222,16 +222,16 @@ pub struct ProbeReport {
     pub notes: Vec<String>,
     /// The messages of the validation layer, each once.
     pub validation: Vec<String>,
-    /// The cases with which the device was lost, or the process ended, or that did not end.
+    /// The cases that lost the device, crashed the process, or did not finish.
     pub losses: Vec<LostCase>,
-    /// Seconds that the longest submission took, by the host's clock.
+    /// The time of the longest submission in seconds, measured by the host.
     pub longest_submission_s: f64,
     /// Seconds that the run took.
     pub elapsed_s: f64,
 }
 
 impl ProbeReport {
-    /// A report of a run that is about to start.
+    /// An empty report, before the run.
     pub fn new(device: DeviceInfo, profile: impl Into<String>) -> Self {
         Self {
             device,
@@ -291,7 +291,7 @@ impl ProbeReport {
     }
 
     fn add_result(&mut self, backend: Backend, case: &Case, result: CaseResult) {
-        // Cases of a pipeline mostly come one after the other.
+        // Consecutive cases mostly have the same pipeline.
         let index = self.results.iter().rposition(|r| r.has(backend, case)).unwrap_or_else(|| {
             self.results.push(Results::of(backend, case));
             self.results.len() - 1
@@ -368,7 +368,7 @@ impl ProbeReport {
         cell.first_error.get_or_insert_with(|| error.into());
     }
 
-    /// Records that the device was lost with a case, that the process ended with it, or that it did not end.
+    /// Records that a case lost the device, crashed the process, or did not finish.
     pub fn record_loss(&mut self, backend: Backend, case: &Case, how: impl Into<String>) {
         let (how, command) = (how.into(), self.command(case, Some(backend)));
         self.record_error(backend, case, how.as_str());
@@ -412,8 +412,8 @@ impl ProbeReport {
         }
     }
 
-    /// The first trial that came out like one of these.
-    pub(crate) fn first_trial(&self, results: &[TrialResult]) -> Option<&Tried> {
+    /// The first trial with one of these results.
+    pub(crate) fn first_trial(&self, results: &[TrialResult]) -> Option<&TrialReport> {
         self.trials.iter().find(|tried| results.contains(&tried.result))
     }
 
@@ -443,7 +443,7 @@ impl ProbeReport {
     }
 }
 
-/// Reports as one HTML file that needs no other, see [`super::html`].
+/// Reports as one self-contained HTML file; see [`super::html`].
 pub fn to_html(reports: &[ProbeReport]) -> String {
     super::html::render(reports)
 }

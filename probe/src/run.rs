@@ -1,12 +1,11 @@
 //! Runs a plan on a device.
 //!
-//! Each case is captured into memory that is filled with [`super::sentinel`], with guards around
-//! it. The result is compared with the records that the model on the CPU gathers. For the probe's
-//! own shaders the records are formulas, so every backend is compared with the same expectation,
-//! and so with the other backends. The records of a shader from a file are not known. They are
-//! captured first by the same backend, as a list of points (or of lines, if the shader must not be
-//! drawn as points), and compared with those of the first backend. What a geometry shader from a file emits is captured
-//! first from a list of its primitives, whose vertices an index buffer has, and compared so, too.
+//! Each case is captured into memory that is filled with [`super::sentinel`], with guards around it. The result is compared
+//! with the records that the model on the CPU expects. For the probe's own shaders the records are formulas, so all backends
+//! are compared with the same records. The records of a shader from a file are not known in advance. Each backend first
+//! captures them as a list of points (or of lines, if the shader must not be drawn as points), and they are compared with
+//! those of the first backend. For a geometry shader from a file, the list contains the primitives of the draw, and an
+//! index buffer selects their vertices.
 
 mod alone;
 mod case;
@@ -52,8 +51,7 @@ pub struct Progress<'a> {
 
 /// Runs a plan, and records the results in `report`.
 ///
-/// A case that cannot be captured is recorded, too. Only a lost device ends the run early, which
-/// the report also says.
+/// A case that cannot be captured is recorded, too. Only the loss of the device ends the run early; the report says so.
 pub fn run(
     gpu: &mut Gpu,
     plan: &Plan,
@@ -79,11 +77,11 @@ pub struct Loss {
     pub at: Position,
     /// What happened.
     pub how: String,
-    /// Of which pipelines of the batch no draw was captured: those into which the topology is folded, and others.
+    /// The pipelines of the batch that captured no draw: for each, whether the topology is folded into it.
     forms: VecDeque<bool>,
 }
 
-/// As [`run`], but of the batch that was running when the device was lost nothing is recorded that was not captured.
+/// As [`run`], but if the device is lost, the cases of the current batch that were not captured are not recorded.
 pub fn run_until_loss(
     gpu: &mut Gpu,
     plan: &Plan,
@@ -175,7 +173,7 @@ enum BatchError {
     Gpu(#[from] GpuError),
     #[error(transparent)]
     Diagnose(#[from] DiagnoseError),
-    /// A step of the capture of the records did nothing.
+    /// A step of the capture of the reference records did nothing.
     #[error("{0}")]
     MissingStep(Box<Mismatch>),
     /// The backends captured different records.
@@ -210,7 +208,7 @@ impl BatchError {
             Self::MissingStep(mismatch) => {
                 report.record(backend, case, Verdict::Mismatch(mismatch.clone()));
             }
-            // The outermost message alone may be only the name of a file.
+            // The outermost message may be only the name of a file.
             _ => report.record_error(backend, case, error_chain(self)),
         }
     }
@@ -222,8 +220,9 @@ fn error_chain(error: &dyn std::error::Error) -> String {
     sources.fold(error.to_string(), |text, source| format!("{text}: {source}"))
 }
 
-/// Whether the topology is folded into each of a group's pipelines. Both kinds are in use, so both are probed; but of
-/// the probe's own geometry shaders only the one that takes every topology, and need not be made for each.
+/// The pipelines of a group: for each, whether the topology is folded into it by specialisation constants. Applications use
+/// both kinds, so both are probed. For the probe's own geometry shaders only pipelines for all topologies are created, which
+/// takes less time.
 fn forms(group: &CaseGroup<'_>) -> VecDeque<bool> {
     match group.backend {
         Backend::Native => [false].into(),
@@ -232,14 +231,14 @@ fn forms(group: &CaseGroup<'_>) -> VecDeque<bool> {
     }
 }
 
-/// What batches have in common.
+/// What is kept from one batch to the next.
 #[derive(Default)]
 struct Shared {
     references: References,
     cache: PipelineCache,
 }
 
-/// Captures a batch with the group's pipelines, and records the verdicts. Takes those out of `forms` that are done.
+/// Captures a batch with the group's pipelines, and records the verdicts. Removes from `forms` the pipelines that are done.
 fn run_batch(
     gpu: &mut Gpu,
     group: &CaseGroup<'_>,
@@ -268,7 +267,7 @@ fn run_batch(
     result
 }
 
-/// The same, with what the shader's descriptors hold.
+/// The same, with the descriptor sets of the shader.
 fn run_bound(
     gpu: &mut Gpu,
     group: &CaseGroup<'_>,
@@ -293,7 +292,7 @@ fn run_bound(
     Ok(())
 }
 
-/// What the cases of a batch need: the shader, and what they write.
+/// Prepares a batch: lowers the shader, and finds out what the draws should write.
 fn prepare<'a>(
     gpu: &mut Gpu,
     group: &CaseGroup<'_>,

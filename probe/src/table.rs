@@ -34,7 +34,7 @@ pub fn render(report: &ProbeReport, colour: bool) -> String {
     render_head(report, colour) + &render_results(report, colour)
 }
 
-/// The first part of [`render`], which is known before the cases run: the device, and what was tried.
+/// The first part of [`render`], which is known before the cases run: the device and the trials.
 pub fn render_head(report: &ProbeReport, colour: bool) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
@@ -42,7 +42,7 @@ pub fn render_head(report: &ProbeReport, colour: bool) -> String {
     text
 }
 
-/// What [`render`] shows behind [`render_head`].
+/// The second part of [`render`], after [`render_head`].
 pub fn render_results(report: &ProbeReport, colour: bool) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
@@ -105,7 +105,7 @@ fn write_head(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::Res
     Ok(())
 }
 
-/// Writes a line of the head, and where it is too long, several.
+/// Writes a fact of the head, in several lines if it is too long.
 fn write_fact(
     out: &mut String,
     name: &str,
@@ -225,7 +225,7 @@ fn write_command(out: &mut String, command: &str) -> fmt::Result {
     for (index, argument) in printable(command).split(" --").enumerate() {
         let argument = if index == 0 { argument.to_owned() } else { format!("--{argument}") };
         let width = argument.chars().count();
-        // Two columns are for the backslash.
+        // Two columns are reserved for the backslash.
         if column + 1 + width + 2 > WIDTH {
             write!(out, " \\\n     ")?;
             column = 5;

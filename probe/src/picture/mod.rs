@@ -37,12 +37,12 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 /// The style sheet of the pictures. A page that has them inline needs it once.
 pub const STYLE: &str = include_str!("picture.css");
 
-/// The most primitives of a geometry shader in a picture.
+/// The maximum number of primitives of a geometry shader in a picture.
 pub const EMITTED: usize = 8;
 
 /// Width of a panel in user units.
 const WIDTH: f32 = 400.0;
-/// From the sides to lines of text.
+/// The distance of text from the sides.
 const MARGIN: f32 = 16.0;
 /// Height of a line below the panels.
 const LINE: f32 = 18.0;

@@ -1,4 +1,4 @@
-//! A single file to attach to a driver bug, and to compare with that of another driver.
+//! A single file to attach to a bug report for a driver. `vkxfb probe compare` also reads it.
 
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ pub struct BugReport<'a> {
     pub reports: &'a [ProbeReport],
     /// The case that it is about, if one came out wrong.
     pub failing: Option<&'a Failing>,
-    /// What was logged.
+    /// The log of the run.
     pub log: &'a str,
 }
 
@@ -163,7 +163,7 @@ fn add_case(lines: &mut Lines, failure: &Failure) {
                 diff.instance,
                 diff.primitive,
                 diff.expected_text(),
-                // A bar would end the cell of the table.
+                // A vertical bar would end the cell.
                 diff.captured_text().replace('|', "\\|"),
                 diff.fault.map_or("", Fault::name)
             ));

@@ -13,7 +13,7 @@ use super::{CapturedStage, Row, names};
 pub struct Case {
     /// Name of the vertex shader.
     pub shader: String,
-    /// Name of the geometry shader behind it, if there is one: then that is captured.
+    /// Name of the geometry shader after it, if there is one. Then its outputs are captured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub geometry: Option<String>,
     /// The stage that is captured.
@@ -22,7 +22,7 @@ pub struct Case {
     /// Topology of the draw.
     #[serde(with = "names::topology")]
     pub topology: PrimitiveTopology,
-    /// Convention of the pipeline.
+    /// Provoking vertex of the pipeline.
     #[serde(with = "names::provoking")]
     pub provoking: ProvokingVertex,
     /// Vertices of one instance.
@@ -81,8 +81,8 @@ impl Case {
 
 /// Quotes a path or an option as one word of a shell command.
 pub fn shell_word(text: &str) -> Cow<'_, str> {
-    let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
-    match !text.is_empty() && text.chars().all(plain) {
+    let is_safe = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
+    match !text.is_empty() && text.chars().all(is_safe) {
         true => text.into(),
         false => format!("'{}'", text.replace('\'', r"'\''")).into(),
     }

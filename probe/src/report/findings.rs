@@ -1,10 +1,10 @@
-//! What a part of a run found, on its way from the process that ran it to the report of the whole.
+//! The results of a part of a run, which a child process sends to the main process.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Cell, Failure, MAX_FAILURES, ProbeReport, Results, Trace};
 
-/// What a part of a run found: those fields of a [`ProbeReport`] that a case adds to.
+/// The results of a part of a run: the fields of a [`ProbeReport`] that cases change.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Findings {
     cells: Vec<Cell>,
@@ -17,7 +17,7 @@ pub struct Findings {
 }
 
 impl ProbeReport {
-    /// Takes out what was found, so that the report is as it was before the run.
+    /// Moves the results out of the report.
     pub fn take_findings(&mut self) -> Findings {
         Findings {
             cells: std::mem::take(&mut self.cells),
@@ -30,7 +30,7 @@ impl ProbeReport {
         }
     }
 
-    /// Adds what another part of the run found.
+    /// Adds the results of another part of the run.
     pub fn absorb(&mut self, findings: Findings) {
         let Findings { cells, results, mismatches, mismatch_count, traces, notes, .. } = findings;
         let longest = findings.longest_submission_s;

@@ -22,7 +22,7 @@ impl CapturedStage {
     /// All of them, in the order of a pipeline.
     pub const ALL: [Self; 3] = [Self::Vertex, Self::Geometry, Self::GeometryStreams];
 
-    /// What stands behind the topology in the name of a row.
+    /// The text after the topology in the name of a row.
     pub(crate) const fn suffix(self) -> &'static str {
         match self {
             Self::Vertex => "",

@@ -56,17 +56,17 @@ pub(crate) fn sample_report() -> ProbeReport {
     };
     report.command = "vkxfb probe --report bug.md".to_owned();
     report.trials = vec![
-        Tried::new(
+        TrialReport::new(
             Trial::IndirectDispatch,
             TrialResult::DoneWithout,
             "does nothing, and is not used",
         ),
-        Tried::new(
+        TrialReport::new(
             Trial::VertexStores,
             TrialResult::Absent,
             "no feature vertexPipelineStoresAndAtomics",
         ),
-        Tried::new(Trial::Speed, TrialResult::Works, "compute 9.5 million vertices/s"),
+        TrialReport::new(Trial::Speed, TrialResult::Works, "compute 9.5 million vertices/s"),
     ];
     for topology in T::ALL {
         let case = Case {

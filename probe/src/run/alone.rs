@@ -1,5 +1,5 @@
-//! Runs each case in a submission of its own, and tells of each before it begins: who listens knows which case it was
-//! that took the device or the process with it.
+//! Runs each case in its own submission, and reports each case before it starts. If the device is lost or the process
+//! crashes, the listener knows which case did it.
 
 use std::io::{Error, Result};
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::gpu::{BoundContents, Gpu};
 use crate::plan::{Batch, Plan};
 use crate::report::{Case, Findings, ProbeReport};
-use crate::trial::Tried;
+use crate::trial::TrialReport;
 
 use super::case::Prepared;
 use super::pipelines::BoundShader;
@@ -17,32 +17,32 @@ use super::{
     BatchError, Shared, capture, error_chain, forms, note_made_up, prepare, refused, unsupported,
 };
 
-/// A place in a plan whose cases run one by one.
+/// A position in a plan whose cases run one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub struct Position {
-    /// Place of the batch in [`Plan::all_batches`].
+    /// Index of the batch in [`Plan::all_batches`].
     pub batch: usize,
-    /// 0 for what all cases of the batch need, which is made first; otherwise the case, from 1.
+    /// 0 while preparing what all cases of the batch need; otherwise the number of the case, from 1.
     pub case: usize,
 }
 
-/// What a run tells.
+/// An event of a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Event {
-    /// Something begins, and what began before is done.
+    /// A case starts, and the one before is done.
     Begin(Position),
-    /// What was found since the last time.
-    Found(Box<Findings>),
-    /// A trial was made.
-    Tried(Box<Tried>),
+    /// The results since the last event of this kind.
+    Findings(Box<Findings>),
+    /// The result of a trial.
+    Trial(Box<TrialReport>),
     /// The device was lost, or did not finish, and the run is over.
     Lost(String),
-    /// The messages of the validation layer, and the run is over.
+    /// The run is over, and these are the messages of the validation layer.
     Done(Vec<String>),
 }
 
-/// The cases of a batch in the order of their numbers, from 1.
+/// The cases of a batch in the order in which they run. The first has number 1.
 pub fn numbered_cases(batch: &Batch<'_>) -> Vec<Case> {
     let forms = forms(&batch.group);
     let cases = forms.iter().flat_map(|specialized| {
@@ -51,14 +51,14 @@ pub fn numbered_cases(batch: &Batch<'_>) -> Vec<Case> {
     cases.collect()
 }
 
-/// Where a run tells what happens. Its error ends the run.
-type Tell<'a> = &'a mut dyn FnMut(Event) -> Result<()>;
+/// Receives the events of a run. Its error ends the run.
+type SendEvent<'a> = &'a mut dyn FnMut(Event) -> Result<()>;
 
 /// Why the cases of a batch ended early.
 enum Stop {
     /// They could not be captured.
     Batch(BatchError),
-    /// Nobody listens.
+    /// The receiver of events failed.
     Listener(Error),
 }
 
@@ -74,8 +74,8 @@ impl From<Error> for Stop {
     }
 }
 
-/// Runs a plan from a position on, each case alone, and tells of it; but for [`Event::Done`], which is left to the
-/// caller, who closes the device before. Returns whether the device still works. Findings are taken out of `report`.
+/// Runs a plan from a position on, each case alone, and sends events. It does not send [`Event::Done`]: the caller does,
+/// after closing the device. Returns whether the device still works. The findings are sent, and do not stay in `report`.
 ///
 /// # Errors
 /// Those of `tell`.
@@ -84,7 +84,7 @@ pub fn run_alone(
     plan: &Plan,
     from: Position,
     report: &mut ProbeReport,
-    tell: Tell<'_>,
+    tell: SendEvent<'_>,
 ) -> Result<bool> {
     note_made_up(plan, report);
     let mut shared = Shared::default();
@@ -99,7 +99,7 @@ fn run_batches(
     from: Position,
     shared: &mut Shared,
     report: &mut ProbeReport,
-    tell: Tell<'_>,
+    tell: SendEvent<'_>,
 ) -> Result<bool> {
     for (index, batch) in plan.all_batches().iter().enumerate().skip(from.batch) {
         let first = if index == from.batch { from.case } else { 0 };
@@ -108,7 +108,7 @@ fn run_batches(
         if let Some(reason) = unsupported(gpu, group) {
             report.skip(group.backend, group.row(), reason);
         } else {
-            // Behind a case that was lost, what the batch needs is made once more.
+            // After a lost case, the batch is prepared again in a new process.
             tell(place.begin(first))?;
             match run_batch(gpu, &place, shared, report, tell) {
                 Ok(()) => {}
@@ -125,12 +125,12 @@ fn run_batches(
             }
         }
         report.longest_submission_s = gpu.longest_submission().as_secs_f64();
-        tell(Event::Found(Box::new(report.take_findings())))?;
+        tell(Event::Findings(Box::new(report.take_findings())))?;
     }
     Ok(true)
 }
 
-/// A batch, and the first of its cases that runs.
+/// A batch, its index, and the number of the first case that runs.
 struct Place<'a> {
     batch: &'a Batch<'a>,
     index: usize,
@@ -148,7 +148,7 @@ fn run_batch(
     place: &Place<'_>,
     shared: &mut Shared,
     report: &mut ProbeReport,
-    tell: Tell<'_>,
+    tell: SendEvent<'_>,
 ) -> std::result::Result<(), Stop> {
     let group = &place.batch.group;
     group.check(&place.batch.draws).map_err(BatchError::from)?;
@@ -165,7 +165,7 @@ fn run_cases(
     contents: &BoundContents,
     shared: &mut Shared,
     report: &mut ProbeReport,
-    tell: Tell<'_>,
+    tell: SendEvent<'_>,
 ) -> std::result::Result<(), Stop> {
     let Batch { group, draws } = place.batch;
     let (shader, table) = prepare(gpu, group, contents, draws, shared, report)?;
@@ -183,7 +183,7 @@ fn run_cases(
             result => result?,
         }
         report.longest_submission_s = gpu.longest_submission().as_secs_f64();
-        tell(Event::Found(Box::new(report.take_findings())))?;
+        tell(Event::Findings(Box::new(report.take_findings())))?;
     }
     Ok(())
 }

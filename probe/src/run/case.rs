@@ -84,14 +84,14 @@ impl Prepared {
         Self { draw, vertices: vertex_count, indices: Vec::new(), primitives_written, allocations }
     }
 
-    /// The same draw of the vertices that indices choose.
+    /// The same as an indexed draw.
     pub(super) fn by_indices(mut self, indices: Vec<u32>) -> Self {
         self.draw.vertex_count = u32::try_from(indices.len()).unwrap_or(u32::MAX);
         self.indices = indices;
         self
     }
 
-    /// The primitives of a stream that it writes.
+    /// The number of primitives that are written to the buffers of a stream.
     pub(super) fn primitives(&self, stream: u32) -> u64 {
         self.primitives_written.get(stream as usize).copied().unwrap_or(0)
     }
@@ -106,12 +106,12 @@ impl Prepared {
         })
     }
 
-    /// Finds a step that did nothing.
+    /// Finds a step that did nothing; see [`missing_step`].
     pub(super) fn missing_step(&self, buffers: &[Option<Vec<u8>>]) -> Option<Mismatch> {
         missing_step(self.primitives_written.iter().sum(), &captured(buffers, None))
     }
 
-    /// The same, where it is not known whether anything is written.
+    /// The same, if the draw may write no primitives.
     pub(super) fn missing_submission(&self, buffers: &[Option<Vec<u8>>]) -> Option<Mismatch> {
         missing_step(0, &captured(buffers, None))
     }
@@ -178,14 +178,14 @@ fn captured<'a>(
         .collect()
 }
 
-/// Whether the order within a primitive is promised.
+/// Whether the backend guarantees the order of vertices within a primitive.
 fn preserves_provoking_vertex(gpu: &Gpu, group: &CaseGroup<'_>) -> bool {
     let fans = gpu
         .capabilities()
         .provoking_vertex
         .as_ref()
         .is_some_and(|support| support.triangle_fan_preserved);
-    // No geometry shader emits fans.
+    // Geometry shaders emit no fans.
     let is_fan =
         group.topology == PrimitiveTopology::TriangleFan && group.subject.geometry.is_none();
     group.backend != Backend::Native

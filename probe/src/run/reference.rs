@@ -1,4 +1,4 @@
-//! The reference for the captures of a batch: the records of its draws, and the primitives that have them.
+//! The expected result of the captures of a batch: the records of all vertices, and the vertices of all primitives.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -21,13 +21,13 @@ use super::pipelines::{BoundShader, PipelineCache, capture};
 /// Vertex and instance counts.
 type DrawSize = (u32, u32);
 
-/// A number by buffer.
+/// The stride of each buffer.
 type Strides = [Option<u32>; MAX_XFB_BUFFERS];
 
 /// The bytes of each buffer.
 type Buffers = [Vec<u8>; MAX_XFB_BUFFERS];
 
-/// What the draws of a batch write.
+/// What the draws of a batch should write.
 pub(super) enum RecordTable {
     /// The records of a vertex shader, for each vertex of the largest draw.
     Vertices { vertices: u32, instances: u32, strides: Strides, records: Buffers },
@@ -36,7 +36,7 @@ pub(super) enum RecordTable {
     Emitted(BTreeMap<(DrawSize, u32), Emission>),
 }
 
-/// What a draw writes.
+/// What a draw should write.
 pub(super) struct Expected<'a> {
     pub(super) sequence: Sequence<'a>,
     pub(super) instance_count: u32,
@@ -94,11 +94,11 @@ impl RecordTable {
     }
 }
 
-/// What tells a reference from others: the shaders, and the vertices and instances. What a geometry shader emits to a
-/// vertex stream depends on the primitives, too.
+/// Identifies a reference: the shaders, and the numbers of vertices and instances; for geometry shaders also the topology,
+/// the provoking vertex and the vertex stream.
 type ReferenceKey = (String, Option<(String, PrimitiveTopology, ProvokingVertex, u32)>, DrawSize);
 
-/// The records of shaders from files as the first backend captured them.
+/// The records of shaders from files, as the first backend captured them.
 #[derive(Default)]
 pub(super) struct References {
     first: Vec<(ReferenceKey, Backend, Buffers)>,
@@ -163,9 +163,9 @@ impl References {
         Ok(RecordTable::Vertices { vertices, instances, strides, records })
     }
 
-    /// What a geometry shader emits. That of a file is captured from a list: of the vertices of each primitive, as the
-    /// model assembles them, by an index buffer. So nothing is left to the device but the shader, and the order of what
-    /// it emits.
+    /// What a geometry shader emits. For a shader from a file, it is captured from a draw of a list topology, with an index
+    /// buffer that contains the vertices of each primitive according to the model. So the result does not depend on how the
+    /// device assembles strips and fans.
     fn of_emitted(
         &mut self,
         gpu: &mut Gpu,
@@ -260,7 +260,7 @@ fn first_records(strides: &Strides, buffers: &[Option<Vec<u8>>], records: u64) -
     })
 }
 
-/// The topology of the plain list of primitives like those.
+/// The list topology with the same kind of primitives.
 const fn list_of(topology: PrimitiveTopology) -> PrimitiveTopology {
     use PrimitiveTopology as T;
     match topology.input_vertices() {
@@ -272,7 +272,7 @@ const fn list_of(topology: PrimitiveTopology) -> PrimitiveTopology {
     }
 }
 
-/// The vertices of each primitive of an instance, one primitive after the other, as a geometry shader takes them.
+/// The input vertices of a geometry shader for each primitive of an instance, one primitive after the other.
 fn assembled(
     topology: PrimitiveTopology,
     provoking: ProvokingVertex,
@@ -286,7 +286,7 @@ fn assembled(
     (0..primitives).flat_map(of_primitive).collect()
 }
 
-/// How many primitives counters say, if all say the same.
+/// The number of primitives according to the counters, if all of them agree.
 fn counted(
     strides: &Strides,
     counters: &[Option<u32>; MAX_XFB_BUFFERS],
@@ -306,7 +306,7 @@ fn counted(
     counted
 }
 
-/// The counters of a reference tell no number of primitives, so that there is none.
+/// The error if the counters of the reference do not agree, or are not multiples of the size of a primitive.
 fn wrong_counters(counters: &[Option<u32>; MAX_XFB_BUFFERS]) -> Mismatch {
     let (buffer, counter) =
         (0..).zip(counters).find_map(|(b, counter)| Some((b, (*counter)?))).unwrap_or((0, 0));

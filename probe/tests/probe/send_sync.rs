@@ -35,7 +35,7 @@ send_and_sync! {
     vkxfb_probe::sentinel { Fill }
     vkxfb_probe::shaders { Emitted, ProbeBuffer, ProbeField, ProbeGeometry, ProbeShader }
     vkxfb_probe::subject { Subject, SubjectError, SubjectGeometry }
-    vkxfb_probe::trial { Rate, Trial, TrialResult, Tried }
+    vkxfb_probe::trial { Rate, Trial, TrialResult, TrialReport }
 }
 
 #[test]
