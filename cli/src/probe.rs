@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value_t)]
     resources: super::ResourcesName,
 
-    /// Give the driver shaders as they are lowered, to rule out the optimizer that they otherwise go through
+    /// Pass lowered shaders to the driver without optimizing them, to rule out faults of the optimizer
     #[arg(long)]
     unoptimized: bool,
     /// Only this backend: native, vertex or compute
@@ -75,14 +75,14 @@ pub(crate) struct Arguments {
     /// the machine has 4 GiB or less
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     memory: Option<u64>,
-    /// Capture each case alone, in a child process, from the start: one that hangs within the driver is named, too
+    /// Capture each case alone in a child process from the start, which also finds cases that hang in the driver
     #[arg(long)]
     isolate: bool,
-    /// How long the device may take for a submission, 120 unless said otherwise
+    /// The maximum time of a submission, by default 120
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     timeout: Option<u32>,
-    /// How long a submission should take at most: captures are split so that it holds. 300 unless said otherwise, and
-    /// on a CPU as long as it takes
+    /// The time that a submission should take at most, by default 300, and unlimited on a CPU. Captures are split into
+    /// submissions accordingly
     #[arg(long, value_name = "MILLISECONDS")]
     submission_limit: Option<u32>,
     /// Run under the validation layer; its messages are errors

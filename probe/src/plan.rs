@@ -170,8 +170,8 @@ impl CaseGroup<'_> {
             u64::from(vertices.max(1)).saturating_mul(u64::from(instances.max(1)))
         };
         let per_primitive = u64::from(self.subject.vertices_per_primitive(self.topology));
-        // Of several streams, the probe's own shaders emit each vertex to one. For others there is room for all vertices in
-        // each stream.
+        // The probe's own shaders emit each vertex to one stream. For others, the reference capture has room for all vertices
+        // in each stream.
         let captured_strides = match self.subject.has_formulas() && self.subject.stream_count() > 1
         {
             true => self.subject.layout.strides.iter().flatten().max().map_or(0, |s| u64::from(*s)),

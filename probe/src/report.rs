@@ -9,9 +9,11 @@
 
 mod bug;
 mod case;
+mod date;
 mod file;
 mod findings;
 mod footnotes;
+mod groups;
 mod host;
 mod json;
 pub(crate) mod names;
@@ -37,6 +39,7 @@ pub use case::{Case, shell_word};
 pub use file::{check_writable, write_atomically};
 pub use findings::Findings;
 pub(super) use footnotes::Footnotes;
+pub(super) use groups::{Group, OnBackend};
 pub use host::HostInfo;
 use json::to_comparable_json;
 pub use json::to_json;
@@ -72,7 +75,7 @@ pub struct DeviceInfo {
     pub vendor_id: u32,
     /// `VkPhysicalDeviceProperties::deviceID`.
     pub device_id: u32,
-    /// What each backend captures, or lacks.
+    /// The support for each backend.
     pub backends: Vec<BackendSupport>,
     /// Limits and features that affect captures, by their Vulkan names.
     pub limits: BTreeMap<String, String>,
@@ -106,7 +109,7 @@ pub struct LostCase {
     pub command: String,
 }
 
-/// What was captured from a draw, right or wrong, for a picture.
+/// The captured primitives of a draw, right or wrong, for a picture.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Trace {
     /// The backend that captured.
@@ -195,6 +198,8 @@ impl Outcome {
 pub struct ProbeReport {
     /// The device under test.
     pub device: DeviceInfo,
+    /// When the run started, such as `2026-01-31 17:05 UTC`.
+    pub date: String,
     /// The machine that it is in.
     pub host: HostInfo,
     /// The command line of the run, empty if it was no command.
@@ -235,6 +240,7 @@ impl ProbeReport {
     pub fn new(device: DeviceInfo, profile: impl Into<String>) -> Self {
         Self {
             device,
+            date: date::now(),
             host: HostInfo::query(),
             command: String::new(),
             profile: profile.into(),
@@ -415,6 +421,30 @@ impl ProbeReport {
     /// The first trial with one of these results.
     pub(crate) fn first_trial(&self, results: &[TrialResult]) -> Option<&TrialReport> {
         self.trials.iter().find(|tried| results.contains(&tried.result))
+    }
+
+    /// The known facts about the device, the machine and the run, with their names.
+    pub(crate) fn facts(&self) -> Vec<(&'static str, String)> {
+        let device = &self.device;
+        let ids = format!("{:#06x}:{:#06x}", device.vendor_id, device.device_id);
+        let mut facts = vec![
+            ("device", format!("{} ({ids})", device.name)),
+            ("driver", format!("{}, version {}", device.driver, device.driver_version)),
+            ("conformance", device.conformance_version.clone().unwrap_or_default()),
+            ("Vulkan", device.api_version.clone()),
+            ("date", self.date.clone()),
+        ];
+        facts.extend(self.host.facts());
+        let longest = self.longest_submission_s * 1000.0;
+        facts.extend([
+            ("longest submission", format!("{longest:.1} ms")),
+            ("vkxfb", TOOL_VERSION.to_owned()),
+            ("profile", self.profile.clone()),
+            ("resources", self.resources.clone()),
+            ("command", self.command.clone()),
+        ]);
+        facts.retain(|(_, value)| !value.is_empty());
+        facts
     }
 
     /// The number of cases that ran.

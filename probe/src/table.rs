@@ -11,11 +11,14 @@ mod tests;
 
 use std::fmt::{self, Write};
 
-use comfy_table::{Attribute, Cell as TableCell, Color, LineStyle, Table, TableStyle};
+use comfy_table::{
+    Attribute, Cell as TableCell, Color, ColumnConstraint, ContentArrangement, LineStyle, Table,
+    TableStyle,
+};
 use owo_colors::{OwoColorize, Style};
 use vkxfb::lower::Backend;
 
-use super::report::{Cell, Failure, Footnotes, LostCase, Outcome, ProbeReport};
+use super::report::{Cell, Failure, Footnotes, Group, LostCase, Outcome, ProbeReport};
 use super::trial::TrialResult;
 
 /// The width of the text, in columns.
@@ -119,6 +122,7 @@ fn write_results(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::
     let mut footnotes = Footnotes::default();
     let mut table = Table::new();
     table.load_style(RULES).force_no_tty();
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH as u16);
     if paint.colour {
         table.enforce_styling();
     }
@@ -127,6 +131,10 @@ fn write_results(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::
     for row in report.rows() {
         let results = Backend::ALL.map(|backend| cell(report.cell(backend, row), &mut footnotes));
         table.add_row(std::iter::once(TableCell::new(row)).chain(results));
+    }
+    // Names of rows stay whole, and wide cells are broken into lines.
+    if let Some(names) = table.column_mut(0) {
+        names.set_constraint(ColumnConstraint::ContentWidth);
     }
     writeln!(out, "{}", table.trim_fmt())?;
     for (number, text) in footnotes.iter() {
@@ -138,12 +146,8 @@ fn write_results(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::
     for message in &report.validation {
         write_wrapped(out, message, "validation: ", |line| line.to_owned())?;
     }
-    for LostCase { backend, case, how, command } in &report.losses {
-        writeln!(out)?;
-        writeln!(out, "{} on {backend}", paint.bad(format!("{}: lost", case.row())))?;
-        write_wrapped(out, &case.to_string(), "  ", |line| paint.dim(line))?;
-        write_wrapped(out, how, "  ", |line| line.to_owned())?;
-        write_command(out, command)?;
+    for group in report.loss_groups() {
+        write_losses(out, &group, paint)?;
     }
     for failure in report.cells.iter().filter_map(|c| c.first_failure.as_ref()) {
         write_failure(out, failure, paint)?;
@@ -189,6 +193,19 @@ fn cell(cell: Option<&Cell>, footnotes: &mut Footnotes) -> TableCell {
         lines.push(format!("({} rotated, allowed)", cell.rotated));
     }
     TableCell::new(lines.join("\n")).fg(colour)
+}
+
+fn write_losses(out: &mut String, group: &Group<'_, LostCase>, paint: &Paint) -> fmt::Result {
+    let LostCase { case, how, command, .. } = group.first;
+    let head = paint.bad(format!("{}: lost", case.row()));
+    let count = match group.others.len() {
+        0 => String::new(),
+        others => format!(": {} cases, the first of which is", others + 1),
+    };
+    writeln!(out, "\n{head} on {}{count}", group.backends())?;
+    write_wrapped(out, &case.to_string(), "  ", |line| paint.dim(line))?;
+    write_wrapped(out, how, "  ", |line| line.to_owned())?;
+    write_command(out, command)
 }
 
 fn write_failure(out: &mut String, failure: &Failure, paint: &Paint) -> fmt::Result {

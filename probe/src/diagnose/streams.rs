@@ -2,8 +2,8 @@
 
 use super::{Fault, Mismatch, Verdict};
 
-/// The verdict on all streams together, from that on each: a mismatch if there is one, which then is that of the first
-/// stream that has one.
+/// Combines the verdicts on the streams of a capture. If several streams have a mismatch, the result is the mismatch of the
+/// first one, with the faults of the others added.
 pub fn verdict_of_streams(verdicts: impl IntoIterator<Item = (u32, Verdict)>) -> Verdict {
     let verdicts: Vec<_> = verdicts.into_iter().collect();
     let are_several = verdicts.len() > 1;
@@ -25,7 +25,7 @@ pub fn verdict_of_streams(verdicts: impl IntoIterator<Item = (u32, Verdict)>) ->
     })
 }
 
-/// A mismatch, with the faults of a later stream added to it.
+/// Adds the faults of another stream to a mismatch.
 fn joined(mut first: Mismatch, other: &Mismatch) -> Mismatch {
     let faults: Vec<Fault> = std::iter::once(other.fault).chain(other.also.clone()).collect();
     for fault in faults {

@@ -113,31 +113,12 @@ pub fn bug_report(bug: &BugReport<'_>) -> Result<String, serde_json::Error> {
     Ok(lines.0)
 }
 
-/// The device and the machine.
+/// The device, the machine and the run.
 fn add_device(lines: &mut Lines, report: &ProbeReport) {
     lines.add("## Device\n");
-    let device = &report.device;
-    let ids = format!("{:#06x}:{:#06x}", device.vendor_id, device.device_id);
-    lines.add(format!("- device: {} ({ids})", device.name));
-    lines.add(format!("- driver: {}, version {}", device.driver, device.driver_version));
-    if let Some(conformance) = &device.conformance_version {
-        lines.add(format!("- conformance: {conformance}"));
-    }
-    lines.add(format!("- Vulkan {}", device.api_version));
-    for (name, value) in report.host.facts() {
-        lines.add(format!("- {name}: {value}"));
-    }
-    let longest = report.longest_submission_s * 1000.0;
-    lines.add(format!("- longest submission: {longest:.1} ms"));
-    lines.add(format!("- vkxfb {}", super::TOOL_VERSION));
-    if !report.profile.is_empty() {
-        lines.add(format!("- profile: {}", report.profile));
-    }
-    if !report.resources.is_empty() {
-        lines.add(format!("- resources: {}", report.resources));
-    }
-    if !report.command.is_empty() {
-        lines.add(format!("- command: `{}`", report.command));
+    for (name, value) in report.facts() {
+        let quote = if name == "command" { "`" } else { "" };
+        lines.add(format!("- {name}: {quote}{value}{quote}"));
     }
 }
 

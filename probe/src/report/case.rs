@@ -88,14 +88,21 @@ pub fn shell_word(text: &str) -> Cow<'_, str> {
     }
 }
 
+impl Case {
+    /// A description of its pipeline: everything except the numbers of vertices and instances.
+    pub(crate) fn pipeline(&self) -> String {
+        let Self { shader, topology, provoking, .. } = self;
+        let geometry = self.geometry.as_ref();
+        let geometry =
+            geometry.map_or(String::new(), |geometry| format!("geometry shader {geometry}, "));
+        let folded = if self.specialized { ", topology folded in" } else { "" };
+        format!("{topology}, shader {shader}, {geometry}{provoking} vertex provokes{folded}")
+    }
+}
+
 impl std::fmt::Display for Case {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { shader, topology, provoking, vertex_count, instance_count, .. } = self;
-        write!(f, "{topology}, shader {shader}, ")?;
-        if let Some(geometry) = &self.geometry {
-            write!(f, "geometry shader {geometry}, ")?;
-        }
-        write!(f, "{provoking} vertex provokes, {vertex_count} vertices x {instance_count}")?;
-        f.write_str(if self.specialized { ", topology folded in" } else { "" })
+        let Self { vertex_count, instance_count, .. } = self;
+        write!(f, "{}, {vertex_count} vertices x {instance_count}", self.pipeline())
     }
 }

@@ -6,7 +6,7 @@ use crate::trial::TrialReport;
 
 use super::{DeviceInfo, HostInfo, Outcome, ProbeReport, Results, SCHEMA, TOOL_VERSION, outcome};
 
-/// What all JSON of reports starts with.
+/// The root of all JSON of reports.
 #[derive(Serialize)]
 struct Root<R> {
     schema: u32,

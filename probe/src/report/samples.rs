@@ -54,6 +54,7 @@ pub(crate) fn sample_report() -> ProbeReport {
         cpu: None,
         memory_kib: Some(1 << 20),
     };
+    report.date = "2026-01-31 17:05 UTC".to_owned();
     report.command = "vkxfb probe --report bug.md".to_owned();
     report.trials = vec![
         TrialReport::new(
@@ -131,6 +132,16 @@ pub(crate) fn sample_report() -> ProbeReport {
     }
     report.trace(Backend::Compute, &emitted, None, self_test::sample_trace(source));
     report.skip(Backend::Vertex, emitted.row(), "the vertex backend takes vertex shaders alone");
+    let lost = |vertex_count| Case { vertex_count, ..emitted.clone() };
+    for (backend, vertex_count) in
+        [(Backend::Compute, 7), (Backend::Compute, 9), (Backend::Native, 7), (Backend::Native, 9)]
+    {
+        report.record_loss(
+            backend,
+            &lost(vertex_count),
+            "the device was lost during vkQueueSubmit",
+        );
+    }
     report.note("two-buffers: compute and native differ by 1 ulp in 3 floats".to_owned());
     report.elapsed_s = 3.25;
     report

@@ -19,7 +19,7 @@ pub(super) struct BoundShader<'a> {
     pub(super) contents: &'a BoundContents,
 }
 
-/// What tells a lowered shader from others.
+/// Identifies a lowered shader.
 #[derive(Clone, PartialEq, Eq)]
 struct ShaderKey {
     backend: Backend,
@@ -35,7 +35,7 @@ impl ShaderKey {
     }
 }
 
-/// What tells a pipeline from others.
+/// Identifies a pipeline.
 #[derive(PartialEq, Eq)]
 struct PipelineKey {
     shader: ShaderKey,
@@ -57,7 +57,7 @@ impl PipelineKey {
     }
 }
 
-/// The last shader and the last pipeline that were made.
+/// Keeps the last shader and the last pipeline that were made.
 #[derive(Default)]
 pub(super) struct PipelineCache {
     lowered: Option<(ShaderKey, Rc<Lowered>)>,
@@ -104,7 +104,7 @@ impl PipelineCache {
         Ok(pipeline)
     }
 
-    /// Destroys what the next batch cannot use. Every batch has descriptor set layouts of its own.
+    /// Destroys the pipeline if it depends on the descriptor set layouts of the batch.
     pub(super) fn end_batch(&mut self, gpu: &Gpu, group: &CaseGroup<'_>) {
         if !group.subject.contents.is_empty() {
             self.destroy(gpu);
@@ -184,7 +184,7 @@ pub(super) fn capture(
                 draws,
                 buffers: &targets[..used],
                 indices: &case.indices,
-                // How much a geometry shader emits is part of what is captured.
+                // For geometry shaders the counters are compared, too.
                 counters: subject.geometry.is_some(),
             }
         })

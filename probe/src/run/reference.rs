@@ -105,7 +105,7 @@ pub(super) struct References {
 }
 
 impl References {
-    /// What the draws of a batch write.
+    /// What the draws of a batch should write.
     pub(super) fn table(
         &mut self,
         gpu: &mut Gpu,

@@ -1,4 +1,4 @@
-//! What a device cannot capture, and why: such cases are left out, and the report says so.
+//! Finds the cases that a device does not support. They are skipped, and the report gives the reason.
 
 use vkxfb::lower::Backend;
 use vkxfb::runtime::CaptureNeeds;

@@ -1,4 +1,4 @@
-//! What a shader that writes `PointSize` may be drawn as, and needs.
+//! Finds out whether shaders write `PointSize`, which some draws require, and which needs a feature in geometry shaders.
 //!
 //! From a graphics pipeline of points Vulkan demands that its vertex shader writes `PointSize`
 //! ([VUID-VkGraphicsPipelineCreateInfo-Vertex-07722](https://docs.vulkan.org/refpages/latest/refpages/source/VkGraphicsPipelineCreateInfo.html)),

@@ -198,7 +198,7 @@ impl Stores {
 
 const POINT: vk::PipelineBindPoint = vk::PipelineBindPoint::GRAPHICS;
 
-/// Those that every device draws.
+/// The topologies that every device supports.
 fn topologies() -> impl Iterator<Item = PrimitiveTopology> {
     PrimitiveTopology::ALL.into_iter().filter(|topology| !topology.has_adjacency())
 }
@@ -207,7 +207,7 @@ fn topologies() -> impl Iterator<Item = PrimitiveTopology> {
 #[derive(Default)]
 struct Faults {
     vertices: u32,
-    /// Of the first.
+    /// The first of them.
     example: String,
 }
 

@@ -6,8 +6,8 @@ use super::{Emitted, EmittedStrips, EmittedVertex, ProbeGeometry, Records, Strip
 use crate::shaders::{mix32, put, tag};
 use crate::subject::FIRST_VERTEX;
 
-/// Those that the probe captures. The first of each number of streams is captured by a quick probe, too: together they
-/// show that strips of several streams are told apart, and that the most streams are captured.
+/// The shaders of the plan. A quick probe captures only the first one for each number of streams: triangle strips in two
+/// streams, and points in four.
 pub(super) const ALL: [ProbeGeometry; 3] = [
     to_streams(Emitted::Triangles, 2),
     to_streams(Emitted::Points, 4),
