@@ -9,7 +9,7 @@ use svg::Document;
 use svg::node::element::path::Data;
 use svg::node::element::{Circle, Group, Line, Path, Rectangle, Style, Text};
 use vkxfb::topology::PrimitiveTopology;
-use vkxfb_probe::picture::{text_width, title};
+use vkxfb_probe::picture::text_width;
 
 use super::case::Workload;
 use super::contestant::Contestant;
@@ -143,7 +143,7 @@ fn legend(cases: &[&CaseReport]) -> (Group, f64) {
 
 fn panel(topology: PrimitiveTopology, cases: &[&CaseReport], axes: &Axes) -> Group {
     let frame = Rectangle::new().set("width", WIDTH).set("height", HEIGHT).set("class", "card");
-    let mut group = Group::new().add(frame).add(text(LEFT, 20.0, "name", &title(topology)));
+    let mut group = Group::new().add(frame).add(text(LEFT, 20.0, "name", &topology.to_string()));
     for exponent in axes.y[0] as i32..=axes.y[1] as i32 {
         let rate = 10f64.powi(exponent);
         let ((left, y), (right, _)) =

@@ -22,6 +22,7 @@ use vkxfb::topology::ProvokingVertex;
 use vkxfb_probe::contents::{Contents, Missing};
 use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions};
 use vkxfb_probe::report::Outcome;
+use vkxfb_probe::subject::has_geometry_point_size;
 
 use self::attributes::Chosen;
 use self::device::{Job, Taken};
@@ -175,6 +176,7 @@ fn capture(arguments: &Arguments, stages: &Stages<'_>) -> Result<u8> {
         resources: arguments.resources.into(),
         unoptimized: arguments.unoptimized,
         validation: arguments.validate,
+        geometry_point_size: has_geometry_point_size(shader.words)?,
         ..OpenOptions::default()
     })?;
     let taken = device::take(&mut gpu, arguments.backend, &job)?;

@@ -14,7 +14,7 @@ use vkxfb::lower::{Backend, Captures};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions, TIMEOUT, devices};
 use vkxfb_probe::plan::{MAX_BATCH_BYTES, Plan, batch_bytes_within};
-use vkxfb_probe::report::{self, BugReport, Failing, Failure, Outcome, ProbeReport};
+use vkxfb_probe::report::{self, BugReport, Failing, FailingShader, Failure, Outcome, ProbeReport};
 use vkxfb_probe::run::{self, Position, Progress};
 use vkxfb_probe::shaders::{ProbeGeometry, ProbeShader};
 use vkxfb_probe::subject::Subject;
@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value_t)]
     resources: super::ResourcesName,
 
-    /// Give the driver shaders as they are lowered, to rule out the optimizer that they otherwise go through
+    /// Pass lowered shaders to the driver without optimizing them, to rule out faults of the optimizer
     #[arg(long)]
     unoptimized: bool,
     /// Only this backend: native, vertex or compute
@@ -75,14 +75,14 @@ pub(crate) struct Arguments {
     /// the machine has 4 GiB or less
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     memory: Option<u64>,
-    /// Capture each case alone, in a child process, from the start: one that hangs within the driver is named, too
+    /// Capture each case alone in a child process from the start, which also finds cases that hang in the driver
     #[arg(long)]
     isolate: bool,
-    /// How long the device may take for a submission, 120 unless said otherwise
+    /// The maximum time of a submission, by default 120
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     timeout: Option<u32>,
-    /// How long a submission should take at most: captures are split so that it holds. 300 unless said otherwise, and
-    /// on a CPU as long as it takes
+    /// The time that a submission should take at most, by default 300, and unlimited on a CPU. Captures are split into
+    /// submissions accordingly
     #[arg(long, value_name = "MILLISECONDS")]
     submission_limit: Option<u32>,
     /// Run under the validation layer; its messages are errors
@@ -127,9 +127,13 @@ const EXAMPLES: &str = "Examples:
 
 A geometry shader of yours is captured of each topology that it takes. What it emits is captured
 first from a list of the same primitives, which an index buffer assembles, so that what the device
-makes of strips and fans is compared with that. The probe's own emit points, lines or triangles,
-and are named so: {points, lines, triangles, lines_adjacency, triangles_adjacency}_to_{points,
-lines, triangles}, with _cut where each primitive has strips of other lengths.
+makes of strips and fans is compared with that. The probe's own are named after the primitives
+that they take and emit: {points, lines, triangles, lines_adjacency, triangles_adjacency}_to_
+{points, lines, triangles}, with _cut where each primitive has strips of other lengths. These emit
+to several vertex streams: points_to_triangles_2_streams, points_to_{points, lines}_4_streams.
+
+Where a shader emits to several streams, the buffer of one of them is too small in most draws: it
+has to hold what fits, and the other streams everything.
 
 Attributes of a shader of yours hold made-up numbers, and so do descriptors and push constants
 for which no file is given: small ones, and the same for every backend.
@@ -175,8 +179,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     if arguments.self_test {
         return self_test::run(arguments.json);
     }
-    // Before any device is opened: a wrong file is wrong on all of them, and where a result cannot
-    // be written, it need not be made.
+    // Files are checked before any device is opened, because the probe takes long.
     let subject = match &arguments.shader {
         Some(file) => Some(find_subject(arguments, file)?),
         None if arguments.captured.geometry.is_some() => bail!("--geometry needs --shader FILE"),
@@ -217,7 +220,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
                     break;
                 }
             }
-            // One of several devices that cannot run takes nothing from the others.
+            // If one of several devices fails, the others are still probed.
             Err(error) if several => {
                 super::complain("error:", format_args!("{error:#}"));
                 failed = true;
@@ -232,8 +235,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
         super::write(file, &report::to_html(&reports))?;
     }
     if let Some(file) = &arguments.report {
-        let failing = failing.as_ref().map(FailingShader::describe);
-        let bug = BugReport { reports: &reports, failing, log: &super::log::kept() };
+        let bug =
+            BugReport { reports: &reports, failing: failing.as_ref(), log: &super::log::kept() };
         super::write(file, &report::bug_report(&bug)?)?;
     }
     let outcome = report::outcome(&reports);
@@ -242,18 +245,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
 }
 
 impl Arguments {
-    /// Whether it is said beside the shader what to capture.
+    /// Whether options, not decorations, say what to capture.
     pub(super) fn has_list(&self) -> bool {
         self.captured.has_list()
     }
 
-    /// Bytes that captures may take, if they are limited.
+    /// The maximum memory for captures in bytes, if it is limited.
     fn memory(&self) -> Option<u64> {
         let is_small = || report::HostInfo::query().memory_kib.is_some_and(|kib| kib <= 4 << 20);
         self.memory.or_else(|| is_small().then_some(256 << 20))
     }
 
-    /// What is opened, whichever device it is.
+    /// The options for opening any of the devices.
     fn open_options(&self) -> OpenOptions {
         OpenOptions {
             driver: self.driver.clone(),
@@ -265,13 +268,13 @@ impl Arguments {
         }
     }
 
-    /// How long the device may take for a submission, if it is said or a child process is told by it to end.
+    /// The maximum time of a submission, if an option sets it, or if this is a child process.
     fn case_timeout(&self) -> Option<Duration> {
         let said = self.timeout.map(|seconds| Duration::from_secs(seconds.into()));
         said.or_else(|| self.worker.as_ref().map(|_| TIMEOUT))
     }
 
-    /// What says more of shaders from files than their names.
+    /// The options about shaders from files, except their names.
     fn shader_options(&self) -> Vec<String> {
         [self.captured.options(), self.supplied.options()].concat()
     }
@@ -314,24 +317,10 @@ fn find_subject(arguments: &Arguments, file: &Path) -> Result<Subject> {
     })
 }
 
-/// The shader of a case that came out wrong.
-struct FailingShader {
-    failure: Failure,
-    spirv: Vec<u32>,
-    disassembly: Option<String>,
-}
-
-impl FailingShader {
-    fn describe(&self) -> Failing<'_> {
-        let Self { failure, spirv, disassembly } = self;
-        Failing { failure, spirv, disassembly: disassembly.as_deref() }
-    }
-}
-
-/// The environment variable that lets captures of a draw fail, for tests.
+/// The environment variable that simulates a fault of the driver, for tests.
 const INJECTED: &str = "VKXFB_INJECT_FAULT";
 
-/// A device, what is run on it, and the report that starts.
+/// An open device, its plan, and its report, which is still empty.
 struct Opened {
     gpu: Gpu,
     plan: Plan,
@@ -345,8 +334,11 @@ fn open(
 ) -> Result<Opened> {
     let options = OpenOptions {
         device: Some(device),
-        // Made-up integers may index behind the end of what there is.
+        // Made-up integers may be array indices that are out of bounds.
         robustness: subject.is_some_and(|subject| !subject.contents.made_up.is_empty()),
+        geometry_point_size: subject
+            .and_then(|subject| subject.geometry.as_ref())
+            .is_some_and(|geometry| geometry.has_point_size),
         ..arguments.open_options()
     };
     let mut gpu = Gpu::open(&options)?;
@@ -387,7 +379,7 @@ fn probe_device(
     arguments: &Arguments,
     device: DeviceSelector,
     subject: Option<&Subject>,
-) -> Result<(ProbeReport, Option<FailingShader>)> {
+) -> Result<(ProbeReport, Option<Failing>)> {
     let Opened { mut gpu, mut plan, mut report } = open(arguments, device, subject)?;
     let start = Instant::now();
     let bar = super::progress_bar();
@@ -426,18 +418,21 @@ fn probe_device(
     report.elapsed_s = start.elapsed().as_secs_f64();
 
     let failure = report.mismatches.first().filter(|_| arguments.report.is_some());
-    let shader_of = |failure: &Failure| -> Result<FailingShader> {
+    let with_shaders = |failure: &Failure| -> Result<Failing> {
         let target = gpu.compute_target(failure.backend)?;
-        let spirv = run::failing_module(failure, &plan, &target)?;
-        let disassembly = super::disassemble(&spirv);
-        Ok(FailingShader { failure: failure.clone(), spirv, disassembly })
+        let shaders = run::failing_shaders(failure, &plan, &target)?.into_iter();
+        let shaders = shaders.map(|(stage, spirv)| {
+            let disassembly = super::disassemble(&spirv);
+            FailingShader { stage, spirv, disassembly }
+        });
+        Ok(Failing { failure: failure.clone(), shaders: shaders.collect() })
     };
-    let failing = failure.map(shader_of).transpose()?;
+    let failing = failure.map(with_shaders).transpose()?;
     report.validation.extend(super::once_each(&gpu.close()));
     if !arguments.json {
         super::show(&table::render_results(&report, true))?;
     }
-    // Those who parse the output are told as well.
+    // With --json they are also printed to standard error.
     for message in report.validation.iter().filter(|_| arguments.json) {
         super::complain("validation:", message);
     }

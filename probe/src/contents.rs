@@ -1,7 +1,7 @@
-//! What the descriptors and push constants of a shader hold: bytes that somebody gives, or made-up ones.
+//! The contents of the buffers and push constants that a shader reads: bytes that the user supplies, or made-up bytes.
 //!
-//! Made-up bytes depend on nothing but the shader, so that every backend reads the same: floats from 0.25 to 1, which
-//! keep roots and logarithms finite, and integers from 0 to 3, which count and index little.
+//! Made-up bytes depend only on the shader, so every backend reads the same. Floats are from 0.25 to 1, so that roots and
+//! logarithms of them are finite. Integers are from 0 to 3, so that loops are short and array indices small.
 
 #![forbid(unsafe_code)]
 
@@ -19,40 +19,40 @@ use vkxfb::lower::{LowerError, Shader};
 
 use self::block::Block;
 
-/// Elements of an array without a length in a storage buffer whose contents are made up.
+/// The number of made-up elements in a runtime array, which has no length of its own.
 const MADE_UP_ELEMENTS: u32 = 4096;
 
-/// Bytes of a block whose contents are made up, at most.
+/// The maximum size in bytes of a block with made-up contents.
 const MAX_MADE_UP: u64 = 1 << 24;
 
-/// Bytes, and what messages call them: the path of a file.
+/// Bytes that the user supplies, with a name for messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GivenBytes {
-    /// What messages call them.
+    /// The name in messages: the path of the file.
     pub name: String,
     /// The bytes.
     pub bytes: Vec<u8>,
 }
 
-/// What is given.
+/// The bytes that the user supplies for a shader.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Given {
-    /// Of buffers, by set and binding.
+    /// The contents of buffers, by set and binding.
     pub buffers: BTreeMap<(u32, u32), GivenBytes>,
-    /// Of push constants, from byte 0 on.
+    /// The push constants, from byte 0 on.
     pub push_constants: Option<GivenBytes>,
 }
 
-/// What becomes of a resource that the shader uses and nothing is given for.
+/// What to do with a resource that the shader uses, if the user supplies no contents for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
-    /// [`ContentsError::MissingBuffer`] and [`ContentsError::MissingPushConstants`].
+    /// Fail with [`ContentsError::MissingBuffer`] or [`ContentsError::MissingPushConstants`].
     Refuse,
-    /// It holds made-up bytes.
+    /// Use made-up bytes.
     MakeUp,
 }
 
-/// What a descriptor that holds bytes is of.
+/// The kind of a buffer descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BufferKind {
     /// A uniform buffer.
@@ -61,7 +61,7 @@ pub enum BufferKind {
     Storage,
 }
 
-/// A buffer that a shader reads.
+/// A buffer that a shader reads, with its contents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BufferContents {
     /// Descriptor set.
@@ -70,31 +70,31 @@ pub struct BufferContents {
     pub binding: u32,
     /// What it is.
     pub kind: BufferKind,
-    /// Descriptors of the binding, each of which is the same buffer.
+    /// The number of descriptors of the binding. All of them are the same buffer.
     pub count: u32,
-    /// What it holds, in multiples of 4 bytes.
+    /// The contents, padded to a multiple of 4 bytes.
     pub bytes: Vec<u8>,
 }
 
-/// What a shader's descriptors and push constants hold.
+/// The contents of a shader's buffers and push constants.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Contents {
     /// The buffers, by set and binding.
     pub buffers: Vec<BufferContents>,
-    /// Push constants from byte 0 on, in multiples of 4 bytes.
+    /// The push constants from byte 0 on, padded to a multiple of 4 bytes.
     pub push_constants: Vec<u8>,
-    /// What of it is made up, in words: "descriptor set 0 binding 1 ('lights' (%7)), 64 bytes".
+    /// A description of each part that is made up: "descriptor set 0 binding 1 ('lights' (%7)), 64 bytes".
     pub made_up: Vec<String>,
 }
 
-/// A shader that cannot be given what it reads.
+/// Why there are no contents for what a shader reads.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ContentsError {
     /// The shader cannot be read.
     #[error(transparent)]
     Shader(#[from] LowerError),
-    /// Nothing is given for a buffer.
+    /// There are no contents for a buffer.
     #[error(
         "descriptor set {set} binding {binding} ({variable}) is {resource} of {size}, for which no bytes are given"
     )]
@@ -107,42 +107,42 @@ pub enum ContentsError {
         variable: String,
         /// What it is.
         resource: ResourceType,
-        /// Bytes that it takes, in words.
+        /// The size that it needs, as text.
         size: String,
     },
-    /// Nothing is given for the push constants.
+    /// There are no contents for the push constants.
     #[error(
         "the shader uses push constants ({variable}, {bytes} bytes), for which no bytes are given"
     )]
     MissingPushConstants {
         /// The shader's variable, by name and id.
         variable: String,
-        /// Bytes from byte 0 on.
+        /// Their size in bytes, counted from byte 0.
         bytes: u64,
     },
-    /// Bytes are given for what the shader does not use.
+    /// The user supplies contents for something that the shader does not use.
     #[error("{name} is for {what}, which the shader does not use; it uses: {used}")]
     Unused {
-        /// What the bytes are called.
+        /// The name of the file.
         name: String,
         /// "descriptor set 0 binding 1" or "push constants".
         what: String,
-        /// What it uses, in words.
+        /// What the shader uses, as text.
         used: String,
     },
-    /// More or fewer bytes than the block has.
+    /// The contents have another size than the block.
     #[error("{name} has {found} bytes; {what} takes {size}")]
     Size {
-        /// What the bytes are called.
+        /// The name of the file.
         name: String,
-        /// Bytes that are given.
+        /// The size of the contents in bytes.
         found: u64,
-        /// What they are for.
+        /// The resource.
         what: String,
-        /// Bytes that it takes, in words.
+        /// The size that it needs, as text.
         size: String,
     },
-    /// A descriptor that holds no bytes.
+    /// A descriptor that is not a buffer.
     #[error(
         "descriptor set {set} binding {binding} ({variable}) is {what}, which cannot be given contents here"
     )]
@@ -165,18 +165,18 @@ pub enum ContentsError {
         /// The shader's variable, by its built-in and id.
         variable: String,
     },
-    /// A block whose bytes cannot be told.
+    /// A block whose layout is not supported.
     #[error("{what}: {problem}")]
     Layout {
         /// The block.
         what: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
-    /// Contents would have to be made up for device addresses.
+    /// The block contains device addresses, which cannot be made up.
     #[error("{what}: the shader follows device addresses, which cannot be made up")]
     Addresses {
-        /// What they would be in.
+        /// The block.
         what: String,
     },
 }
@@ -190,7 +190,7 @@ impl Contents {
         Self::of_stages(&[shader], given, missing)
     }
 
-    /// The contents of what the shaders of a pipeline use. They share sets and push constants.
+    /// The contents of what several shaders of one pipeline use. They share descriptor sets and push constants.
     ///
     /// # Errors
     /// [`ContentsError`]
@@ -227,12 +227,12 @@ impl Contents {
         Ok(this)
     }
 
-    /// Whether the shader reads none.
+    /// Whether the shader reads neither buffers nor push constants.
     pub const fn is_empty(&self) -> bool {
         self.buffers.is_empty() && self.push_constants.is_empty()
     }
 
-    /// Descriptor sets up to the last that is used.
+    /// The number of descriptor sets, up to the last one that is used.
     pub fn set_count(&self) -> usize {
         self.buffers.iter().map(|buffer| buffer.set as usize + 1).max().unwrap_or(0)
     }
@@ -257,7 +257,7 @@ impl Contents {
         let layouts: Vec<Block> = layouts
             .collect::<Result<_, _>>()
             .map_err(|problem| ContentsError::Layout { what: what.clone(), problem })?;
-        // Variables that alias each other: there are bytes for all of them.
+        // Several variables may have the same binding: the buffer is large enough for each of them.
         let size = layouts.iter().map(|block| block.size).max().unwrap_or(0);
         let stride = layouts.iter().filter_map(|block| block.stride).max();
         let bytes = match (given.buffers.get(&(set, binding)), missing) {
@@ -313,12 +313,12 @@ impl Contents {
                 made_up(&what, &layouts, end, u32::MAX)?
             }
         };
-        // Padding of a file behind the block may be more than the device has room for.
+        // A file may have padding after the block, which could exceed maxPushConstantsSize.
         Ok(dwords(bytes.into_iter().take(end as usize).collect()))
     }
 }
 
-/// The module, and what the entry point uses of it.
+/// A module, and what its entry point uses.
 struct Source {
     module: Module,
     declarations: Declarations,
@@ -366,8 +366,8 @@ impl Source {
             .collect()
     }
 
-    /// The elements that an array without a length in a block has at least: one, and those that the shader reads by a
-    /// constant number.
+    /// The minimum number of elements of the runtime array in a block: one, or more if the shader reads an element with a
+    /// constant index.
     fn elements_read(&self, variable: Id, pointee: Id) -> u64 {
         let is_chain = |i: &Instruction<'_>| {
             matches!(i.op(), Some(Op::AccessChain | Op::InBoundsAccessChain))
@@ -380,7 +380,7 @@ impl Source {
         u64::from(last.unwrap_or(0)) + 1
     }
 
-    /// The number in an array without a length that indices have, where it is a constant.
+    /// The index into a runtime array in a chain of indices, if it is constant.
     fn element_number(&self, mut ty: Id, indices: &[u32]) -> Option<u32> {
         for index in indices {
             let index = self.declarations.constant(Id(*index));
@@ -394,7 +394,7 @@ impl Source {
         None
     }
 
-    /// What arrays of blocks are of.
+    /// The element type of an array, however deeply nested; for other types, the type itself.
     fn element(&self, mut ty: Id) -> Id {
         while let Some(Type::Array { element, .. } | Type::RuntimeArray { element }) =
             self.declarations.ty(ty)
@@ -404,7 +404,7 @@ impl Source {
         ty
     }
 
-    /// The block of push constants, and its variable by name and id.
+    /// The push constant block, and the name and id of its variable.
     fn push_constants(&self) -> Option<(String, Id)> {
         let (id, ty) = self.used(StorageClass::PushConstant).next()?;
         let name = self.declarations.name(id).or_else(|| self.declarations.name(ty));
@@ -412,9 +412,9 @@ impl Source {
     }
 }
 
-/// Checks that there are no device addresses among what has to be made up.
+/// Checks that no device address would have to be made up.
 fn check_addresses(sources: &[Source], what: &str, blocks: &[Block]) -> Result<(), ContentsError> {
-    // As integers of 64 bits or as pairs of 32 they are not told from numbers.
+    // A shader may also load addresses as 64-bit integers or as pairs of 32-bit integers. Those look like numbers.
     let follow = sources.iter().any(|source| source.follows_addresses);
     match follow || blocks.iter().any(|block| block.has_pointers) {
         true => Err(ContentsError::Addresses { what: what.to_owned() }),
@@ -422,13 +422,13 @@ fn check_addresses(sources: &[Source], what: &str, blocks: &[Block]) -> Result<(
     }
 }
 
-/// Whether a module may follow device addresses.
+/// Whether a module may load or store through device addresses.
 fn has_addresses(module: &Module) -> bool {
     let addresses = Capability::PhysicalStorageBufferAddresses as u32;
     module.section(Section::Capabilities).any(|i| i.operand(0) == addresses)
 }
 
-/// The variable of a descriptor heap that a shader uses. It is untyped: no other declaration tells of it.
+/// The variable of a descriptor heap that a shader uses. It is an untyped pointer, and has no set and binding.
 fn heap_of(module: &Module, used: &StaticUse) -> Option<String> {
     let heap = |i: Instruction<'_>| match BuiltIn::from_u32(i.operand(2)) {
         Some(which @ (BuiltIn::ResourceHeapEXT | BuiltIn::SamplerHeapEXT)) => {
@@ -442,7 +442,7 @@ fn heap_of(module: &Module, used: &StaticUse) -> Option<String> {
     module.section(Section::Annotations).filter(is_built_in).find_map(heap)
 }
 
-/// What variables of one binding have in common.
+/// The first use of a binding, its kind, and the number of its descriptors. All uses must have the same kind.
 fn binding_of<'d>(
     uses: &[&'d DescriptorUse],
 ) -> Result<(&'d DescriptorUse, BufferKind, u32), ContentsError> {
@@ -477,14 +477,14 @@ fn binding_of<'d>(
             Some((.., most)) => *most = count.max(*most),
         }
     }
-    // Bindings are made of uses: there is one.
+    // Every binding in the map has at least one use.
     found.ok_or_else(|| ContentsError::Layout {
         what: "a binding".to_owned(),
         problem: "no variable".to_owned(),
     })
 }
 
-/// A descriptor in words.
+/// A descriptor, as messages name it.
 fn place_of(descriptor: &DescriptorUse) -> String {
     let DescriptorUse { set, binding, variable, .. } = descriptor;
     format!("descriptor set {set} binding {binding} ({variable})")
@@ -495,12 +495,12 @@ fn unused(bytes: &GivenBytes, what: String, used: Vec<String>) -> ContentsError 
     ContentsError::Unused { name: bytes.name.clone(), what, used }
 }
 
-/// Of blocks in the same place the one that takes most.
+/// The largest of several blocks with the same binding.
 fn longest(blocks: &[Block]) -> Option<&Block> {
     blocks.iter().max_by_key(|block| (block.stride.is_some(), block.size))
 }
 
-/// Checks that there are as many bytes as blocks take that lie in the same place.
+/// Checks the size of supplied contents against all blocks with the same binding.
 fn check_size<'b>(
     given: &'b GivenBytes,
     what: &str,
@@ -513,19 +513,19 @@ fn check_size<'b>(
         what: what.to_owned(),
         size: block.size_in_words(),
     };
-    // A buffer of no bytes cannot be bound.
+    // An empty buffer cannot be bound.
     let is_short = |block: &&Block| found == 0 || !block.is_filled_by(found);
     if let Some(short) = blocks.iter().find(is_short) {
         return Err(refuse(short));
     }
-    // One of them may end earlier than another.
+    // The blocks may have different sizes.
     match longest(blocks) {
         Some(longest) if !blocks.iter().any(|block| block.ends_with(found)) => Err(refuse(longest)),
         _ => Ok(&given.bytes),
     }
 }
 
-/// Bytes for blocks that lie in the same place.
+/// Made-up contents for all blocks with the same binding.
 fn made_up(what: &str, blocks: &[Block], size: u64, seed: u32) -> Result<Vec<u8>, ContentsError> {
     if size > MAX_MADE_UP {
         return Err(ContentsError::Layout {
@@ -534,14 +534,14 @@ fn made_up(what: &str, blocks: &[Block], size: u64, seed: u32) -> Result<Vec<u8>
         });
     }
     let mut bytes = vec![0; size as usize];
-    // The first has its types right where they lie over each other.
+    // Where blocks overlap, the types of the first one win.
     for block in blocks.iter().rev() {
         block.make_up(&mut bytes, seed);
     }
     Ok(bytes)
 }
 
-/// The bytes, filled up to whole dwords.
+/// The bytes, padded to a multiple of 4.
 fn dwords(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes.resize(bytes.len().next_multiple_of(4).max(4 * usize::from(!bytes.is_empty())), 0);
     bytes

@@ -1,4 +1,4 @@
-//! What a geometry shader emits for a draw to one stream, in the order in which it is captured.
+//! The vertices and primitives that a geometry shader emits to one vertex stream, in the order in which they are captured.
 
 #![forbid(unsafe_code)]
 
@@ -6,7 +6,7 @@ use vkxfb::capture::MAX_XFB_BUFFERS;
 
 use crate::diagnose::Sequence;
 
-/// What is emitted for a draw.
+/// What a geometry shader emits to one vertex stream for a draw.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Emission {
     /// Vertices of a primitive: 1, 2 or 3.
@@ -15,8 +15,8 @@ pub struct Emission {
     pub vertex_count: u32,
     /// The vertices of each primitive of an instance, from 0, one primitive after the other.
     pub vertices: Vec<u32>,
-    /// Instances for which the same is emitted, but with other records. 1, where that is not known: then everything is
-    /// that of one instance.
+    /// The number of instances. All have the same primitives, but their own records. If instances may differ, this is 1, and
+    /// `vertices` has the primitives of the whole draw.
     pub instance_count: u32,
     /// The records of all emitted vertices, as [`Expectation::records`](crate::diagnose::Expectation::records) takes
     /// them.
@@ -24,7 +24,8 @@ pub struct Emission {
 }
 
 impl Emission {
-    /// What was captured, of which nothing more is known: each record is a vertex of its own.
+    /// The emission according to captured records. Each record is a separate vertex, because it is not known which records
+    /// are of the same vertex.
     pub fn listed(
         vertices_per_primitive: u32,
         primitives: u32,

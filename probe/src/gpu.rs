@@ -1,5 +1,5 @@
-//! A headless device for the probe, tests, examples and benches: it owns what the runtime leaves to
-//! an application. Every submission is waited for, so nothing of it is ever in flight between two
+//! A headless device for the probe, tests, examples and benchmarks. It owns what the runtime leaves to the application:
+//! instance, device, queue, command buffer and memory. Every submission is waited for, so the device is idle between
 //! calls.
 
 mod allocator;
@@ -50,12 +50,12 @@ use self::allocator::OwnAllocator;
 use self::instance::Instance;
 use self::pace::Pace;
 
-/// How long a submission may take unless [`Gpu::set_timeout`] says otherwise. On a CPU it depends on what else runs
-/// there, and it is waited for.
+/// The default maximum time of a submission; see [`Gpu::set_timeout`]. Devices that are CPUs have no maximum, because the
+/// time there depends on what else runs.
 pub const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The devices of this machine, or of a driver: the options say which driver, how much of the devices, and whether
-/// the validation layer looks on.
+/// The devices of this machine, or of the driver in the options. The options also select the profile and the validation
+/// layer.
 ///
 /// # Errors
 /// [`GpuError::NoLoader`], [`GpuError::Driver`], [`GpuError::NoDriver`], [`GpuError::NoDevice`],
@@ -68,11 +68,11 @@ pub fn devices(options: &OpenOptions) -> Result<Vec<DeviceInfo>, GpuError> {
 /// Whether the device still works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Nothing is in flight.
+    /// It is idle.
     Idle,
-    /// It is lost, and everything may be destroyed.
+    /// It is lost. All objects may be destroyed.
     Lost,
-    /// A submission may still run, so that nothing may be destroyed: what it uses is leaked.
+    /// A submission timed out and may still run. No object that it may use is destroyed: they are leaked.
     Hung,
 }
 
@@ -88,6 +88,7 @@ pub struct Gpu {
     host_memory: HostMemory,
     robustness: Robustness,
     draw_features: DrawFeatures,
+    geometry_point_size: bool,
     queue: vk::Queue,
     queue_family: u32,
     command_pool: vk::CommandPool,
@@ -104,7 +105,7 @@ pub struct Gpu {
     omitted: Option<Step>,
     injected: Option<InjectedFault>,
     state: State,
-    /// Last: destroyed when everything above is.
+    /// The last field, because it is destroyed last.
     instance: Instance,
 }
 
@@ -155,10 +156,17 @@ impl Gpu {
         }
         let required =
             required_features(&caps, &backends).map_err(|e| GpuError::NoBackend(vec![e]))?;
-        // What shaders under test use, and no backend needs.
+        // SAFETY: the device is of the instance.
+        let geometry_point_size = options.geometry_point_size
+            && options.profile == Profile::Full
+            && unsafe { instance.raw.get_physical_device_features(physical_device) }
+                .shader_tessellation_and_geometry_point_size
+                == vk::TRUE;
+        // Features that shaders under test may use, and that no backend needs.
         let features = match options.profile {
             Profile::Full => vk::PhysicalDeviceFeatures::default()
                 .robust_buffer_access(options.robustness)
+                .shader_tessellation_and_geometry_point_size(geometry_point_size)
                 .shader_int64(caps.shader_int64)
                 .shader_float64(caps.shader_float64)
                 .shader_clip_distance(caps.shader_clip_distance)
@@ -207,14 +215,14 @@ impl Gpu {
                 return Err(error.into());
             }
         };
-        // No driver ends what a CPU does.
+        // Drivers for CPUs have no timeout of their own.
         let (timeout, submission_limit) = match context.capabilities().device_type {
             vk::PhysicalDeviceType::CPU => (Duration::MAX, Duration::MAX),
             _ => (TIMEOUT, SUBMISSION_LIMIT),
         };
         // SAFETY: the family has a queue.
         let queue = unsafe { device.get_device_queue(queue_family, 0) };
-        // From here on dropping it cleans up; null handles may be destroyed.
+        // From here on, dropping the Gpu cleans up. Null handles may be destroyed.
         let mut gpu = Self {
             context,
             device_index: info.index,
@@ -226,6 +234,7 @@ impl Gpu {
             host_memory: options.host_memory,
             robustness,
             draw_features,
+            geometry_point_size,
             queue,
             queue_family,
             command_pool: vk::CommandPool::null(),
@@ -300,7 +309,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// What captures are recorded with.
+    /// The context, for recording captures.
     pub const fn context(&self) -> &Context {
         &self.context
     }
@@ -330,12 +339,12 @@ impl Gpu {
         unsafe { overrides::omit_barrier(&mut self.context, barrier) };
     }
 
-    /// What the device can do, by the profile.
+    /// The capabilities of the device, restricted to the profile.
     pub fn capabilities(&self) -> &Capabilities {
         self.context.capabilities()
     }
 
-    /// What shaders are lowered for; the default for backends that do not ask.
+    /// The target for lowering compute shaders; the default target for the other backends, which ignore it.
     ///
     /// # Errors
     /// Those of [`Context::compute_target`].
@@ -354,12 +363,12 @@ impl Gpu {
         self.context.enabled().backends()
     }
 
-    /// Place of the device in the loader's order.
+    /// The index of the device in the loader's order.
     pub const fn device_index(&self) -> usize {
         self.device_index
     }
 
-    /// Devices that the loader has.
+    /// The number of devices that the loader reports.
     pub const fn device_count(&self) -> usize {
         self.device_count
     }
@@ -374,9 +383,15 @@ impl Gpu {
         self.profile
     }
 
-    /// What of draws beyond the plainest is enabled.
+    /// The optional draw features that are enabled.
     pub const fn draw_features(&self) -> DrawFeatures {
         self.draw_features
+    }
+
+    /// Whether geometry shaders may write `PointSize` on the native backend:
+    /// [`OpenOptions::geometry_point_size`], where the device has it.
+    pub const fn has_geometry_point_size(&self) -> bool {
+        self.geometry_point_size
     }
 
     /// The instance, to load functions that the runtime does not call.
@@ -394,32 +409,32 @@ impl Gpu {
         self.framebuffer
     }
 
-    /// Leaves out a step of [`capture`](Self::capture), or with `None` none: tests prove by it that each is
-    /// missed.
+    /// Skips a step of [`capture`](Self::capture), for tests which prove that a missing step is detected. `None` skips no
+    /// step.
     #[doc(hidden)]
     pub const fn omit_step(&mut self, step: Option<Step>) {
         self.omitted = step;
     }
 
-    /// What the validation layer has said since the last call.
+    /// The messages of the validation layer since the last call.
     pub fn take_messages(&self) -> Vec<Message> {
         self.instance.messages.take()
     }
 
-    /// Destroys everything and returns what the validation layer has said since the last
-    /// [`take_messages`](Self::take_messages), up to the end: objects that were not destroyed, too.
+    /// Destroys the device, and returns the messages of the validation layer since the last
+    /// [`take_messages`](Self::take_messages). They include those about objects that were not destroyed.
     pub fn close(self) -> Vec<Message> {
         let messages = Arc::clone(&self.instance.messages);
         drop(self);
         messages.take()
     }
 
-    /// The queue, and its family. It has graphics and compute.
+    /// The queue and the index of its family, which supports graphics and compute.
     pub const fn queue(&self) -> (vk::Queue, u32) {
         (self.queue, self.queue_family)
     }
 
-    /// The kernels of the device, with which they are destroyed.
+    /// The kernels. They are destroyed together with the device.
     pub fn kernels(&self) -> Kernels {
         self.kernels.clone()
     }
@@ -469,7 +484,7 @@ impl Drop for Gpu {
             if self.state == State::Idle {
                 let _ = device.device_wait_idle();
             }
-            // Whoever still has them needs a live device to record with them.
+            // Other copies of the kernels cannot be used without the device.
             self.kernels.clone().destroy(&self.context);
             device.destroy_framebuffer(self.framebuffer, None);
             device.destroy_render_pass(self.render_pass, None);

@@ -1,4 +1,4 @@
-//! What a probe runs: backends x shaders x conventions x topologies, and the draws of each.
+//! The plan of a probe: all combinations of backends, shaders, provoking vertices and topologies, and the draws of each.
 
 #![forbid(unsafe_code)]
 
@@ -9,7 +9,7 @@ use vkxfb::lower::{Backend, compute};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use super::diagnose::Sequence;
-use super::report::{CapturedStage, Row};
+use super::report::{Case, Row};
 use super::shaders::{ProbeGeometry, ProbeShader};
 use super::subject::{Subject, SubjectError};
 use super::trial::Rate;
@@ -30,11 +30,11 @@ const LARGE_TOPOLOGIES: [PrimitiveTopology; 2] =
 /// it. Several copies are in memory at a time: [`batch_bytes_within`].
 pub const MAX_BATCH_BYTES: u64 = 1 << 30;
 
-/// How often a batch is in memory at a time: what it starts as, what is captured to, what is copied back and what is
-/// compared, on the host and on the device. Measured, and rounded up.
+/// The number of copies of a batch in memory: initial contents, capture buffers, readback memory and expected records, on
+/// the host and on the device. It was measured and rounded up.
 const COPIES: u64 = 5;
 
-/// The maximum size of a batch that takes no more memory than that, [`MAX_BATCH_BYTES`] at most.
+/// The maximum size of a batch that fits into this much memory with all its copies. At most [`MAX_BATCH_BYTES`].
 pub const fn batch_bytes_within(memory: u64) -> u64 {
     let bytes = memory / COPIES;
     if bytes < MAX_BATCH_BYTES { bytes } else { MAX_BATCH_BYTES }
@@ -68,13 +68,13 @@ pub struct Plan {
     pub backends: Vec<Backend>,
     /// The shaders.
     pub subjects: Vec<Subject>,
-    /// The conventions.
+    /// The provoking vertices.
     pub provoking: Vec<ProvokingVertex>,
     /// The topologies.
     pub topologies: Vec<PrimitiveTopology>,
     /// Vertices of an instance.
     pub vertex_counts: Vec<u32>,
-    /// Vertices of an instance behind which one of the probe's own geometry shaders stands.
+    /// Vertices of an instance, for draws with one of the probe's own geometry shaders.
     pub geometry_vertex_counts: Vec<u32>,
     /// Instances of a draw.
     pub instance_counts: Vec<u32>,
@@ -86,8 +86,8 @@ pub struct Plan {
     /// [`Context::max_capture_buffer`](vkxfb::runtime::Context::max_capture_buffer). Large draws
     /// that take more are left out.
     pub max_capture_buffer: u64,
-    /// Bytes of the largest batch: [`batch_bytes_within`]. Draws go into as many batches as it takes, and large draws
-    /// that take more are left out.
+    /// The maximum size of a batch in bytes: [`batch_bytes_within`]. The draws are divided into batches. Large draws that
+    /// exceed the size are left out.
     pub max_batch_bytes: u64,
     /// Whether the run stops after the first case that is wrong or could not run.
     pub fail_fast: bool,
@@ -102,14 +102,14 @@ pub struct Batch<'a> {
     pub draws: Vec<(u32, u32)>,
 }
 
-/// The cases that a pair of pipelines captures: specialised to the topology, and not.
+/// The cases of a backend, a shader, a provoking vertex and a topology.
 #[derive(Debug, Clone, Copy)]
 pub struct CaseGroup<'a> {
     /// The backend that captures.
     pub backend: Backend,
     /// The shader.
     pub subject: &'a Subject,
-    /// The convention.
+    /// The provoking vertex.
     pub provoking: ProvokingVertex,
     /// The topology.
     pub topology: PrimitiveTopology,
@@ -120,12 +120,24 @@ pub struct CaseGroup<'a> {
 impl CaseGroup<'_> {
     /// The row of the table that its cases count for.
     pub const fn row(&self) -> Row {
-        let has_geometry = self.subject.geometry.is_some();
-        let stage = if has_geometry { CapturedStage::Geometry } else { CapturedStage::Vertex };
-        Row { stage, topology: self.topology }
+        Row { stage: self.subject.captured_stage(), topology: self.topology }
     }
 
-    /// The primitives of an instance of so many vertices, as they are drawn.
+    /// The case of a draw: vertices of an instance, and instances.
+    pub fn case(&self, (vertex_count, instance_count): (u32, u32), specialized: bool) -> Case {
+        Case {
+            shader: self.subject.name.clone(),
+            geometry: self.subject.geometry.as_ref().map(|geometry| geometry.name.clone()),
+            stage: self.subject.captured_stage(),
+            topology: self.topology,
+            provoking: self.provoking,
+            vertex_count,
+            instance_count,
+            specialized,
+        }
+    }
+
+    /// The primitives of an instance with this many vertices.
     pub const fn assembled(&self, vertex_count: u32) -> Sequence<'static> {
         let (topology, provoking) = (self.topology, self.provoking);
         Sequence::Assembled { topology, provoking, vertex_count }
@@ -158,18 +170,25 @@ impl CaseGroup<'_> {
             u64::from(vertices.max(1)).saturating_mul(u64::from(instances.max(1)))
         };
         let per_primitive = u64::from(self.subject.vertices_per_primitive(self.topology));
+        // The probe's own shaders emit each vertex to one stream. For others, the reference capture has room for all vertices
+        // in each stream.
+        let captured_strides = match self.subject.has_formulas() && self.subject.stream_count() > 1
+        {
+            true => self.subject.layout.strides.iter().flatten().max().map_or(0, |s| u64::from(*s)),
+            false => strides,
+        };
         let captures = batch.iter().map(|&(v, i)| {
             let captured = (self.subject.most_primitives(self.topology, v).saturating_add(1))
                 .saturating_mul(i.max(1).into())
                 .saturating_mul(per_primitive);
             let inputs = inputs.saturating_mul(u64::from(v.max(i)));
-            captured.saturating_mul(strides).saturating_add(inputs)
+            captured.saturating_mul(captured_strides).saturating_add(inputs)
         });
         let records = vertices(vertex_count, instance_count).saturating_mul(strides.max(4));
         captures.fold(records, u64::saturating_add)
     }
 
-    /// Splits draws, in order, into batches that fit. One that does not fit alone is a batch of its own.
+    /// Splits draws, in order, into batches that fit into memory. A draw that does not fit is a separate batch.
     fn split(&self, draws: Vec<(u32, u32)>) -> Vec<Vec<(u32, u32)>> {
         let mut batches: Vec<Vec<(u32, u32)>> = Vec::new();
         for draw in draws {
@@ -197,12 +216,8 @@ impl Plan {
     pub fn full(backends: &[Backend], max_workgroups: u32) -> Result<Self, SubjectError> {
         let vertex = ProbeShader::all().into_iter().map(Subject::built_in);
         let geometry = ProbeGeometry::all().into_iter().map(|shader| {
-            let provoking = match shader.cut {
-                true => ProvokingVertex::First,
-                false => ProvokingVertex::Last,
-            };
             let mut subject = Subject::built_in_geometry(shader)?;
-            subject.provoking = Some(provoking);
+            subject.provoking = Some(shader.planned_provoking());
             Ok(subject)
         });
         Ok(Self {
@@ -221,14 +236,15 @@ impl Plan {
         })
     }
 
-    /// Leaves out cases that take long. Of the probe's geometry shaders one remains for each kind of primitives that is
-    /// taken: a pipeline with one takes ten times as long to make as one without.
+    /// Leaves out cases that take long. Of the probe's geometry shaders one remains for each kind of input primitives
+    /// and number of vertex streams: a pipeline with one takes ten times as long to create as one without.
     pub fn quick(&mut self) {
         let mut taken = Vec::new();
         self.subjects.retain(|subject| match &subject.geometry {
             Some(geometry) if subject.has_formulas() => {
-                let is_first = !taken.contains(&geometry.declared.input);
-                taken.push(geometry.declared.input);
+                let kind = (geometry.declared.input, subject.stream_count());
+                let is_first = !taken.contains(&kind);
+                taken.push(kind);
                 is_first
             }
             _ => true,
@@ -237,8 +253,8 @@ impl Plan {
         self.large = None;
     }
 
-    /// Leaves out the large draws, which cannot be split, of backends that take longer than `limit` for one. Returns
-    /// whether any are left out.
+    /// Leaves out the large draws of backends that take longer than `limit` for one of them. They cannot be split. Returns
+    /// whether any draw is left out.
     pub fn leave_out_slow(&mut self, rates: &[Rate], limit: Duration) -> bool {
         let Some(large) = self.large else { return false };
         let is_slow =

@@ -40,12 +40,12 @@ pub enum RecordsDiffer {
         /// The component that the other backend captured.
         expected: u64,
     },
-    /// There are more or fewer of them: geometry shaders emitted another number of vertices.
+    /// The number of records differs: the geometry shader emitted another number of vertices.
     #[error("{found} vertices are captured, not {expected}")]
     Count {
         /// Capture buffer.
         buffer: u32,
-        /// Bytes of the records that both have.
+        /// The size in bytes of the records that both backends have.
         byte_offset: u64,
         /// The number of records.
         found: usize,
@@ -55,7 +55,7 @@ pub enum RecordsDiffer {
 }
 
 impl RecordsDiffer {
-    /// Where: the capture buffer, and bytes from the first record.
+    /// The place of the difference: the capture buffer, and the offset in bytes from the first record.
     pub const fn place(&self) -> (u32, u64) {
         match self {
             Self::Component { buffer, byte_offset, .. }

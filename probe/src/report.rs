@@ -9,9 +9,11 @@
 
 mod bug;
 mod case;
+mod date;
 mod file;
 mod findings;
 mod footnotes;
+mod groups;
 mod host;
 mod json;
 pub(crate) mod names;
@@ -30,13 +32,14 @@ use vkxfb::lower::Backend;
 use vkxfb::topology::PrimitiveTopology;
 
 use super::diagnose::{Mismatch, PrimitiveDiff, Verdict};
-use super::trial::{TrialResult, Tried};
+use super::trial::{TrialReport, TrialResult};
 
-pub use bug::{BugReport, Failing, bug_report};
+pub use bug::{BugReport, Failing, FailingShader, bug_report};
 pub use case::{Case, shell_word};
 pub use file::{check_writable, write_atomically};
 pub use findings::Findings;
 pub(super) use footnotes::Footnotes;
+pub(super) use groups::{Group, OnBackend};
 pub use host::HostInfo;
 use json::to_comparable_json;
 pub use json::to_json;
@@ -72,7 +75,7 @@ pub struct DeviceInfo {
     pub vendor_id: u32,
     /// `VkPhysicalDeviceProperties::deviceID`.
     pub device_id: u32,
-    /// What each backend captures, or lacks.
+    /// The support for each backend.
     pub backends: Vec<BackendSupport>,
     /// Limits and features that affect captures, by their Vulkan names.
     pub limits: BTreeMap<String, String>,
@@ -92,7 +95,7 @@ pub struct Failure {
     pub command: String,
 }
 
-/// A case with which the device was lost, or the process ended, or that did not end.
+/// A case that lost the device, crashed the process, or did not finish.
 #[derive(Debug, Clone, Serialize)]
 pub struct LostCase {
     /// The backend that captured.
@@ -106,7 +109,7 @@ pub struct LostCase {
     pub command: String,
 }
 
-/// What was captured from a draw, right or wrong, for a picture.
+/// The captured primitives of a draw, right or wrong, for a picture.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Trace {
     /// The backend that captured.
@@ -114,6 +117,9 @@ pub struct Trace {
     pub backend: Backend,
     /// The case.
     pub case: Case,
+    /// The vertex stream, if the case has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<u32>,
     /// The primitives of its first instance.
     pub primitives: Vec<PrimitiveDiff>,
 }
@@ -192,22 +198,24 @@ impl Outcome {
 pub struct ProbeReport {
     /// The device under test.
     pub device: DeviceInfo,
+    /// When the run started, such as `2026-01-31 17:05 UTC`.
+    pub date: String,
     /// The machine that it is in.
     pub host: HostInfo,
     /// The command line of the run, empty if it was no command.
     pub command: String,
     /// Name of the device profile of the run, empty for none.
     pub profile: String,
-    /// The resource plan that captures by compute had to use, empty if it was not prescribed.
+    /// The resource plan, if an option selected one; otherwise empty.
     pub resources: String,
-    /// What of the command says which shader is probed and how, beside its name.
+    /// Other options of the command that concern the shader.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
-    /// What was tried before the cases ran.
-    pub trials: Vec<Tried>,
+    /// The trials, which run before the cases.
+    pub trials: Vec<TrialReport>,
     /// Results by backend and row, in the order in which they were first recorded.
     pub cells: Vec<Cell>,
-    /// How each case came out, by pipeline, in the order in which they were first recorded.
+    /// The result of each case, by pipeline, in the order in which they were first recorded.
     pub results: Vec<Results>,
     /// The first [`MAX_FAILURES`] wrong cases.
     pub mismatches: Vec<Failure>,
@@ -219,19 +227,20 @@ pub struct ProbeReport {
     pub notes: Vec<String>,
     /// The messages of the validation layer, each once.
     pub validation: Vec<String>,
-    /// The cases with which the device was lost, or the process ended, or that did not end.
+    /// The cases that lost the device, crashed the process, or did not finish.
     pub losses: Vec<LostCase>,
-    /// Seconds that the longest submission took, by the host's clock.
+    /// The time of the longest submission in seconds, measured by the host.
     pub longest_submission_s: f64,
     /// Seconds that the run took.
     pub elapsed_s: f64,
 }
 
 impl ProbeReport {
-    /// A report of a run that is about to start.
+    /// An empty report, before the run.
     pub fn new(device: DeviceInfo, profile: impl Into<String>) -> Self {
         Self {
             device,
+            date: date::now(),
             host: HostInfo::query(),
             command: String::new(),
             profile: profile.into(),
@@ -288,7 +297,7 @@ impl ProbeReport {
     }
 
     fn add_result(&mut self, backend: Backend, case: &Case, result: CaseResult) {
-        // Cases of a pipeline mostly come one after the other.
+        // Consecutive cases mostly have the same pipeline.
         let index = self.results.iter().rposition(|r| r.has(backend, case)).unwrap_or_else(|| {
             self.results.push(Results::of(backend, case));
             self.results.len() - 1
@@ -365,7 +374,7 @@ impl ProbeReport {
         cell.first_error.get_or_insert_with(|| error.into());
     }
 
-    /// Records that the device was lost with a case, that the process ended with it, or that it did not end.
+    /// Records that a case lost the device, crashed the process, or did not finish.
     pub fn record_loss(&mut self, backend: Backend, case: &Case, how: impl Into<String>) {
         let (how, command) = (how.into(), self.command(case, Some(backend)));
         self.record_error(backend, case, how.as_str());
@@ -377,19 +386,28 @@ impl ProbeReport {
         self.cell_mut(backend, row.into()).skipped.get_or_insert_with(|| reason.into());
     }
 
-    /// Whether a capture of that case is wanted for a picture: the first of its row on a
-    /// backend that fits a picture, see [`super::picture::vertex_count`].
-    pub fn wants_trace(&self, backend: Backend, case: &Case) -> bool {
-        let is_alike = |t: &Trace| t.backend == backend && t.case.row() == case.row();
+    /// Whether a capture of that case, and of that vertex stream if it has several, is wanted for a picture: that of the
+    /// first case of its row on a backend that fits a picture, see [`super::picture::vertex_count`].
+    pub fn wants_trace(&self, backend: Backend, case: &Case, stream: Option<u32>) -> bool {
+        let is_alike = |t: &Trace| {
+            (t.backend, t.case.row()) == (backend, case.row())
+                && (t.case != *case || t.stream == stream)
+        };
         case.vertex_count == super::picture::vertex_count(case.topology)
             && !self.traces.iter().any(is_alike)
     }
 
     /// Keeps the result of [`super::diagnose::trace`] for the first instance of a case, if it is
     /// wanted.
-    pub fn trace(&mut self, backend: Backend, case: &Case, primitives: Vec<PrimitiveDiff>) {
-        if self.wants_trace(backend, case) {
-            self.traces.push(Trace { backend, case: case.clone(), primitives });
+    pub fn trace(
+        &mut self,
+        backend: Backend,
+        case: &Case,
+        stream: Option<u32>,
+        primitives: Vec<PrimitiveDiff>,
+    ) {
+        if self.wants_trace(backend, case, stream) {
+            self.traces.push(Trace { backend, case: case.clone(), stream, primitives });
         }
     }
 
@@ -400,9 +418,33 @@ impl ProbeReport {
         }
     }
 
-    /// The first trial that came out like one of these.
-    pub(crate) fn first_trial(&self, results: &[TrialResult]) -> Option<&Tried> {
+    /// The first trial with one of these results.
+    pub(crate) fn first_trial(&self, results: &[TrialResult]) -> Option<&TrialReport> {
         self.trials.iter().find(|tried| results.contains(&tried.result))
+    }
+
+    /// The known facts about the device, the machine and the run, with their names.
+    pub(crate) fn facts(&self) -> Vec<(&'static str, String)> {
+        let device = &self.device;
+        let ids = format!("{:#06x}:{:#06x}", device.vendor_id, device.device_id);
+        let mut facts = vec![
+            ("device", format!("{} ({ids})", device.name)),
+            ("driver", format!("{}, version {}", device.driver, device.driver_version)),
+            ("conformance", device.conformance_version.clone().unwrap_or_default()),
+            ("Vulkan", device.api_version.clone()),
+            ("date", self.date.clone()),
+        ];
+        facts.extend(self.host.facts());
+        let longest = self.longest_submission_s * 1000.0;
+        facts.extend([
+            ("longest submission", format!("{longest:.1} ms")),
+            ("vkxfb", TOOL_VERSION.to_owned()),
+            ("profile", self.profile.clone()),
+            ("resources", self.resources.clone()),
+            ("command", self.command.clone()),
+        ]);
+        facts.retain(|(_, value)| !value.is_empty());
+        facts
     }
 
     /// The number of cases that ran.
@@ -431,7 +473,7 @@ impl ProbeReport {
     }
 }
 
-/// Reports as one HTML file that needs no other, see [`super::html`].
+/// Reports as one self-contained HTML file; see [`super::html`].
 pub fn to_html(reports: &[ProbeReport]) -> String {
     super::html::render(reports)
 }

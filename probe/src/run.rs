@@ -1,37 +1,36 @@
 //! Runs a plan on a device.
 //!
-//! Each case is captured into memory that is filled with [`super::sentinel`], with guards around
-//! it. The result is compared with the records that the model on the CPU gathers. For the probe's
-//! own shaders the records are formulas, so every backend is compared with the same expectation,
-//! and so with the other backends. The records of a shader from a file are not known. They are
-//! captured first by the same backend, as a list of points (or of lines, if the shader must not be
-//! drawn as points), and compared with those of the first backend. What a geometry shader from a file emits is captured
-//! first from a list of its primitives, whose vertices an index buffer has, and compared so, too.
+//! Each case is captured into memory that is filled with [`super::sentinel`], with guards around it. The result is compared
+//! with the records that the model on the CPU expects. For the probe's own shaders the records are formulas, so all backends
+//! are compared with the same records. The records of a shader from a file are not known in advance. Each backend first
+//! captures them as a list of points (or of lines, if the shader must not be drawn as points), and they are compared with
+//! those of the first backend. For a geometry shader from a file, the list contains the primitives of the draw, and an
+//! index buffer selects their vertices.
 
 mod alone;
 mod case;
 mod counters;
 mod device;
+mod pipelines;
 mod reference;
-mod shaded;
 mod speed;
+mod supported;
 mod trials;
 
 use std::collections::VecDeque;
 use std::time::Instant;
 
+use vkxfb::internal::lower::LoweredKind;
 use vkxfb::lower::{Backend, compute};
-use vkxfb::runtime::CaptureNeeds;
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
-use vkxfb::vertex_input::VertexFormat;
 
 pub use self::alone::{Event, Position, numbered_cases, run_alone};
 pub use self::device::device_info;
 pub use self::trials::{run_trial, run_trials};
 
 use self::case::Prepared;
+use self::pipelines::{BoundShader, PipelineCache, capture};
 use self::reference::{RecordTable, References};
-use self::shaded::{Kept, Shaded, capture, make_pipeline};
+use self::supported::{has_topology, refused, unsupported};
 use super::diagnose::{DiagnoseError, Fault, Mismatch, Verdict};
 use super::gpu::{BoundContents, Gpu, GpuError};
 use super::plan::{Batch, BatchTooLarge, CaseGroup, Plan};
@@ -52,8 +51,7 @@ pub struct Progress<'a> {
 
 /// Runs a plan, and records the results in `report`.
 ///
-/// A case that cannot be captured is recorded, too. Only a lost device ends the run early, which
-/// the report also says.
+/// A case that cannot be captured is recorded, too. Only the loss of the device ends the run early; the report says so.
 pub fn run(
     gpu: &mut Gpu,
     plan: &Plan,
@@ -64,8 +62,8 @@ pub fn run(
         && let Some(Batch { group, draws }) = plan.all_batches().get(at.batch)
     {
         for specialized in forms {
-            for (vertex_count, instance_count) in draws {
-                let case = case_of(group, *vertex_count, *instance_count, specialized);
+            for draw in draws {
+                let case = group.case(*draw, specialized);
                 report.record_error(group.backend, &case, how.as_str());
             }
         }
@@ -79,11 +77,11 @@ pub struct Loss {
     pub at: Position,
     /// What happened.
     pub how: String,
-    /// Of which pipelines of the batch no draw was captured: those into which the topology is folded, and others.
+    /// The pipelines of the batch that captured no draw: for each, whether the topology is folded into it.
     forms: VecDeque<bool>,
 }
 
-/// As [`run`], but of the batch that was running when the device was lost nothing is recorded that was not captured.
+/// As [`run`], but if the device is lost, the cases of the current batch that were not captured are not recorded.
 pub fn run_until_loss(
     gpu: &mut Gpu,
     plan: &Plan,
@@ -109,12 +107,12 @@ pub fn run_until_loss(
                 let captured = (all_forms - forms.len()) * draws.len();
                 let case = if captured == 0 { 0 } else { captured + 1 };
                 let at = Position { batch: done, case };
-                loss = Some(Loss { at, how: chain(&error), forms });
+                loss = Some(Loss { at, how: error_chain(&error), forms });
                 break;
             }
             for specialized in forms {
-                for (vertex_count, instance_count) in draws {
-                    let case = case_of(group, *vertex_count, *instance_count, specialized);
+                for draw in draws {
+                    let case = group.case(*draw, specialized);
                     error.record(group.backend, &case, report);
                 }
             }
@@ -123,7 +121,7 @@ pub fn run_until_loss(
             break;
         }
     }
-    shared.kept.destroy(gpu);
+    shared.cache.destroy(gpu);
     report.longest_submission_s = gpu.longest_submission().as_secs_f64();
     report.elapsed_s = start.elapsed().as_secs_f64();
     loss
@@ -137,69 +135,31 @@ fn note_made_up(plan: &Plan, report: &mut ProbeReport) {
     }
 }
 
-/// The shader of a wrong case, as the device got it. `target` is what the shader was lowered for by compute.
+/// The shaders of a wrong case, as the driver got them, with the stage of each: first the one that captures. `target` is
+/// what a compute shader was lowered for.
 ///
 /// # Errors
-/// [`SubjectError`] if the shader cannot be lowered.
-pub fn failing_module(
+/// [`SubjectError`] if the shaders cannot be lowered.
+pub fn failing_shaders(
     failure: &Failure,
     plan: &Plan,
     target: &compute::Target,
-) -> Result<Vec<u32>, SubjectError> {
-    let subject = plan.subjects.iter().find(|subject| subject.is_of(&failure.case));
-    let lowered = subject.map(|s| s.lower(failure.backend, target)).transpose()?;
-    Ok(lowered.map(|l| l.words).unwrap_or_default())
-}
-
-/// Whether a backend of the device captures draws of a topology.
-fn has_topology(gpu: &Gpu, backend: Backend, topology: PrimitiveTopology) -> bool {
-    backend == Backend::Compute
-        || !topology.has_adjacency()
-        || gpu.context().enabled().geometry_shader
-}
-
-/// Why a group cannot run on a device that has the backend.
-fn unsupported(gpu: &Gpu, group: &CaseGroup<'_>) -> Option<String> {
-    let enabled = gpu.context().enabled();
-    let is_graphics = group.backend != Backend::Compute;
-    if group.subject.geometry.is_some() {
-        match group.backend {
-            Backend::Vertex => {
-                return Some("the vertex backend takes vertex shaders alone".to_owned());
-            }
-            Backend::Native if !enabled.geometry_shader => {
-                return Some("no geometryShader".to_owned());
-            }
-            Backend::Native | Backend::Compute => {}
-        }
+) -> Result<Vec<(&'static str, Vec<u32>)>, SubjectError> {
+    let Some(subject) = plan.subjects.iter().find(|subject| subject.is_of(&failure.case)) else {
+        return Ok(Vec::new());
+    };
+    let lowered = subject.lower(failure.backend, target)?;
+    let stage = match (&lowered.kind, &subject.geometry) {
+        (LoweredKind::Compute(_), _) => "compute shader",
+        (_, Some(_)) => "geometry shader",
+        (_, None) => "vertex shader",
+    };
+    let mut shaders = vec![(stage, lowered.words)];
+    if let LoweredKind::Native(native) = lowered.kind {
+        let before = native.vertex_shader.map(|vertex| ("vertex shader before it", vertex.words));
+        shaders.extend(before);
     }
-    if !has_topology(gpu, group.backend, group.topology) {
-        return Some("no geometryShader: adjacency is illegal in a graphics pipeline".to_owned());
-    }
-    let is_points = group.topology == PrimitiveTopology::PointList;
-    if is_graphics && is_points && !group.subject.may_take_points() {
-        return Some("the shader writes no PointSize: points are illegal then".to_owned());
-    }
-    // A graphics pipeline with a format that the device does not support is invalid, so its
-    // captures mean nothing.
-    let lacks = |format: &VertexFormat| is_graphics && !gpu.has_vertex_format(*format);
-    let mut formats = group.subject.vertex_input.attributes.iter().map(|a| a.format);
-    if let Some(format) = formats.find(lacks) {
-        let format = ash::vk::Format::from(format);
-        return Some(format!("no vertex buffers of VK_FORMAT_{format:?}"));
-    }
-    let is_last = group.provoking == ProvokingVertex::Last;
-    if group.backend == Backend::Native && is_last && !enabled.provoking_vertex_last {
-        return Some("last-vertex cases: no provokingVertexLast".to_owned());
-    }
-    None
-}
-
-/// Why the backend refuses a draw of a group, if it does.
-fn refused(group: &CaseGroup<'_>, vertex_count: u32) -> Option<&'static str> {
-    let is_fan = group.topology == PrimitiveTopology::TriangleFan;
-    let fan_vertices = if is_fan { vertex_count } else { 0 };
-    group.backend.refuses(&CaptureNeeds::default().fan_vertices(fan_vertices))
+    Ok(shaders)
 }
 
 /// Why a batch could not be captured.
@@ -213,7 +173,7 @@ enum BatchError {
     Gpu(#[from] GpuError),
     #[error(transparent)]
     Diagnose(#[from] DiagnoseError),
-    /// A step of the capture of the records did nothing.
+    /// A step of the capture of the reference records did nothing.
     #[error("{0}")]
     MissingStep(Box<Mismatch>),
     /// The backends captured different records.
@@ -233,6 +193,7 @@ impl BatchError {
                 let (buffer, byte_offset) = differ.place();
                 let mismatch = Mismatch {
                     fault: Fault::WrongBytes,
+                    stream: None,
                     also: Vec::new(),
                     first: None,
                     differing_primitives: 0,
@@ -247,37 +208,21 @@ impl BatchError {
             Self::MissingStep(mismatch) => {
                 report.record(backend, case, Verdict::Mismatch(mismatch.clone()));
             }
-            // The outermost message alone may be only the name of a file.
-            _ => report.record_error(backend, case, chain(self)),
+            // The outermost message may be only the name of a file.
+            _ => report.record_error(backend, case, error_chain(self)),
         }
     }
 }
 
 /// An error and its sources, in one line.
-fn chain(error: &dyn std::error::Error) -> String {
+fn error_chain(error: &dyn std::error::Error) -> String {
     let sources = std::iter::successors(error.source(), |error| error.source());
     sources.fold(error.to_string(), |text, source| format!("{text}: {source}"))
 }
 
-fn case_of(
-    group: &CaseGroup<'_>,
-    vertex_count: u32,
-    instance_count: u32,
-    specialized: bool,
-) -> Case {
-    Case {
-        shader: group.subject.name.clone(),
-        geometry: group.subject.geometry.as_ref().map(|geometry| geometry.name.clone()),
-        topology: group.topology,
-        provoking: group.provoking,
-        vertex_count,
-        instance_count,
-        specialized,
-    }
-}
-
-/// Whether the topology is folded into each of a group's pipelines. Both kinds are in use, so both are probed; but of
-/// the probe's own geometry shaders only the one that takes every topology, and need not be made for each.
+/// The pipelines of a group: for each, whether the topology is folded into it by specialisation constants. Applications use
+/// both kinds, so both are probed. For the probe's own geometry shaders only pipelines for all topologies are created, which
+/// takes less time.
 fn forms(group: &CaseGroup<'_>) -> VecDeque<bool> {
     match group.backend {
         Backend::Native => [false].into(),
@@ -286,14 +231,14 @@ fn forms(group: &CaseGroup<'_>) -> VecDeque<bool> {
     }
 }
 
-/// What batches have in common.
+/// What is kept from one batch to the next.
 #[derive(Default)]
 struct Shared {
     references: References,
-    kept: Kept,
+    cache: PipelineCache,
 }
 
-/// Captures a batch with the group's pipelines, and records the verdicts. Takes those out of `forms` that are done.
+/// Captures a batch with the group's pipelines, and records the verdicts. Removes from `forms` the pipelines that are done.
 fn run_batch(
     gpu: &mut Gpu,
     group: &CaseGroup<'_>,
@@ -317,11 +262,12 @@ fn run_batch(
     group.check(batch)?;
     let contents = gpu.bind_contents(&group.subject.contents)?;
     let result = run_bound(gpu, group, &contents, batch, forms, shared, report);
+    shared.cache.end_batch(gpu, group);
     gpu.destroy_contents(contents);
     result
 }
 
-/// The same, with what the shader's descriptors hold.
+/// The same, with the descriptor sets of the shader.
 fn run_bound(
     gpu: &mut Gpu,
     group: &CaseGroup<'_>,
@@ -334,12 +280,11 @@ fn run_bound(
     let (shader, table) = prepare(gpu, group, contents, batch, shared, report)?;
     let shader = &shader;
     while let Some(&specialized) = forms.front() {
-        let pipeline = shared.kept.pipeline(gpu, group, shader, specialized)?;
-        let prepared = |draw: &_| Prepared::new(group, table.primitives(group, *draw), *draw);
+        let pipeline = shared.cache.pipeline(gpu, group, shader, specialized)?;
+        let prepared = |draw: &_| Prepared::new(group, &table, *draw);
         let cases: Vec<Prepared> = batch.iter().map(prepared).collect();
-        let result = capture(gpu, &pipeline, shader, group, &cases);
-        shared.kept.put(gpu, group, specialized, pipeline);
-        for (prepared, captured) in cases.iter().zip(result?) {
+        let results = capture(gpu, pipeline, shader, group, &cases)?;
+        for (prepared, captured) in cases.iter().zip(results) {
             prepared.judge(gpu, group, &table, &captured, specialized, report)?;
         }
         forms.pop_front();
@@ -347,7 +292,7 @@ fn run_bound(
     Ok(())
 }
 
-/// What the cases of a batch need: the shader, and what they write.
+/// Prepares a batch: lowers the shader, and finds out what the draws should write.
 fn prepare<'a>(
     gpu: &mut Gpu,
     group: &CaseGroup<'_>,
@@ -355,8 +300,9 @@ fn prepare<'a>(
     batch: &[(u32, u32)],
     shared: &mut Shared,
     report: &mut ProbeReport,
-) -> Result<(Shaded<'a>, RecordTable), BatchError> {
-    let shader = shared.kept.shaded(gpu, group, contents)?;
-    let table = shared.references.table(gpu, group, &shader, batch, report)?;
+) -> Result<(BoundShader<'a>, RecordTable), BatchError> {
+    let shader = shared.cache.shader(gpu, group, contents)?;
+    let Shared { references, cache } = shared;
+    let table = references.table(gpu, group, &shader, cache, batch, report)?;
     Ok((shader, table))
 }

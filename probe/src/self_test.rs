@@ -22,15 +22,15 @@ use vkxfb::topology::ProvokingVertex;
 /// One fault that was injected into one capture, and the verdict.
 #[derive(Debug, Clone, Serialize)]
 pub struct Check {
-    /// Topology of the capture; for a geometry shader, that of its strips, with `emitted` before it.
+    /// Topology of the capture; for a geometry shader, `emitted` and the topology of its strips.
     pub topology: String,
-    /// Convention of the capture.
+    /// Provoking vertex of the capture.
     pub provoking: String,
     /// What was changed.
     pub injected: &'static str,
     /// The fault that must be reported; `None` if the change is not a fault.
     pub fault: Option<Fault>,
-    /// The verdict in words.
+    /// The verdict as text.
     pub verdict: String,
     /// Whether the verdict is that fault and no other, at the right primitive.
     pub passed: bool,

@@ -14,7 +14,7 @@
 
 mod geometry;
 
-pub use self::geometry::{Emitted, ProbeGeometry};
+pub use self::geometry::{Emitted, ProbeGeometry, Strips};
 
 use std::fmt;
 

@@ -1,12 +1,13 @@
-//! The shaders that a probe captures: some of the probe's own, whose records are formulas, or files.
+//! The shaders that a probe captures: the probe's own, whose records are formulas, or shaders from files.
 
 #![forbid(unsafe_code)]
 
 mod given;
 mod point_size;
 
-pub use self::point_size::writes_point_size;
+pub use self::point_size::{has_geometry_point_size, writes_point_size};
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use vkxfb::capture::{CaptureError, CaptureList, Layout};
@@ -20,7 +21,7 @@ use vkxfb::vertex_input::{InputRate, NumericClass, VertexBinding, VertexInput};
 use self::given::GivenShader;
 use crate::contents::{Contents, ContentsError, Given, Missing};
 use crate::emission::Emission;
-use crate::report::Case;
+use crate::report::{CapturedStage, Case};
 use crate::shaders::{ProbeGeometry, ProbeShader};
 
 /// A shader that cannot be probed.
@@ -31,10 +32,10 @@ pub enum SubjectError {
     Read {
         /// The file.
         file: String,
-        /// What the system says.
+        /// The error of the file system.
         source: std::io::Error,
     },
-    /// The file is no SPIR-V.
+    /// The file is not SPIR-V.
     #[error("{file}")]
     Parse {
         /// The file.
@@ -50,7 +51,7 @@ pub enum SubjectError {
         /// Why.
         source: LowerError,
     },
-    /// The shader cannot be given what it reads.
+    /// There are no contents for what the shader reads.
     #[error("{name}")]
     Contents {
         /// The shader.
@@ -58,7 +59,7 @@ pub enum SubjectError {
         /// Why.
         source: ContentsError,
     },
-    /// What the shader reads would depend on what it did before.
+    /// The shader writes memory, so a second capture could read something else.
     #[error("{name}: the shader stores to memory, so that no two captures of it would be alike")]
     SideEffects {
         /// The shader.
@@ -66,24 +67,24 @@ pub enum SubjectError {
     },
 }
 
-/// A vertex shader to be probed, or one with the geometry shader behind it, in their lowered forms.
+/// What is probed: a vertex shader, or a geometry shader with the vertex shader before it.
 #[derive(Debug, Clone)]
 pub struct Subject {
     /// Name of the probe's vertex shader, or the path of the file.
     pub name: String,
-    /// The geometry shader behind it, which then is what is captured.
+    /// The geometry shader after it. If there is one, its outputs are captured.
     pub geometry: Option<SubjectGeometry>,
-    /// The only convention that a plan has it captured with, unless there are both.
+    /// The only provoking vertex that a plan uses; `None` for both.
     pub provoking: Option<ProvokingVertex>,
     /// What it captures.
     pub layout: Layout,
     /// What it reads.
     pub vertex_input: VertexInput,
-    /// Indices in the layout of what it does not write on every path: [`Lowered::unwritten`].
+    /// Indices in the layout of the outputs that it does not write on every path: [`Lowered::unwritten`].
     pub unwritten: Vec<usize>,
     /// Whether it may use other undefined values: [`Lowered::reads_undefined`].
     pub reads_undefined: bool,
-    /// What its descriptors and push constants hold.
+    /// The contents of its descriptors and push constants.
     pub contents: Contents,
     vertex: GivenShader,
     list: Option<CaptureList>,
@@ -98,20 +99,22 @@ pub struct SubjectGeometry {
     pub name: String,
     /// What it declares.
     pub declared: LoweredGeometry,
+    /// Whether it has the capability `GeometryPointSize`, for which a device needs a feature.
+    pub has_point_size: bool,
     stage: GivenShader,
     formulas: Option<ProbeGeometry>,
 }
 
-/// The first vertex and instance of a probe's draws: not 0, so that whoever forgets them is found out.
+/// `firstVertex` of a probe's draws. It is not 0, to find drivers that ignore it.
 pub const FIRST_VERTEX: u32 = 5;
-/// See [`FIRST_VERTEX`].
+/// `firstInstance` of a probe's draws, likewise.
 pub const FIRST_INSTANCE: u32 = 2;
 
 impl Subject {
     /// One of the probe's own shaders.
     ///
     /// # Errors
-    /// None that is not a mistake of this crate.
+    /// Only for a defect of this crate.
     pub fn built_in(shader: ProbeShader) -> Result<Self, SubjectError> {
         let words = shader.words();
         let given = Given::default();
@@ -119,15 +122,14 @@ impl Subject {
         Ok(Self { vertex_input: shader.vertex_input.clone(), formulas: Some(shader), ..subject })
     }
 
-    /// One of the probe's own geometry shaders, behind the vertex shader that it is for.
+    /// One of the probe's own geometry shaders, with its vertex shader.
     ///
     /// # Errors
-    /// None that is not a mistake of this crate.
+    /// Only for a defect of this crate.
     pub fn built_in_geometry(geometry: ProbeGeometry) -> Result<Self, SubjectError> {
         let vertex = ProbeGeometry::vertex_shader();
         let (words, own) = (vertex.words(), geometry.words());
-        let values = geometry.constants();
-        let behind = Shader::new(&own).specialization(&values);
+        let behind = Shader::new(&own).specialization(geometry.constants());
         let (name, given) = (geometry.name(), Given::default());
         let behind = Some((name.as_str(), &behind));
         let mut subject = Self::from_stages(vertex.name, &Shader::new(&words), behind, &given)?;
@@ -151,8 +153,8 @@ impl Subject {
         Self::from_words(&name, words)
     }
 
-    /// A SPIR-V module with capture decorations, called `name`: [`from_shader`](Self::from_shader), of which nothing
-    /// more is given.
+    /// A SPIR-V module with capture decorations, called `name`, without contents for its descriptors: see
+    /// [`from_shader`](Self::from_shader).
     ///
     /// # Errors
     /// [`SubjectError`]
@@ -160,8 +162,8 @@ impl Subject {
         Self::from_shader(name, &Shader::new(&words), &Given::default())
     }
 
-    /// A vertex shader, called `name`, which is what `vkxfb probe --shader` would take for it. Its attributes, and
-    /// what of its descriptors and push constants is not given, have made-up [contents](Contents::made_up).
+    /// A vertex shader, called `name`, which is also the argument of `vkxfb probe --shader`. Attributes, and descriptors and
+    /// push constants without contents in `given`, get made-up [contents](Contents::made_up).
     ///
     /// # Errors
     /// [`SubjectError`]
@@ -173,8 +175,8 @@ impl Subject {
         Self::from_stages(name, shader, None, given)
     }
 
-    /// The same with a geometry shader behind it, by its name, which then is what is captured: what
-    /// `vkxfb probe --shader FILE --geometry FILE` would take.
+    /// The same with a geometry shader and its name, whose outputs are captured: see `vkxfb probe --shader FILE --geometry
+    /// FILE`.
     ///
     /// # Errors
     /// [`SubjectError`]
@@ -191,7 +193,7 @@ impl Subject {
         let mut options = native::Options::new();
         options.vertex_shader = before;
         let lowered = native::lower_with(captured, &options).map_err(lower)?;
-        // It may be captured, but there would be nothing to look at.
+        // Capturing nothing is valid, but there would be nothing to compare.
         if lowered.layout.outputs.is_empty() {
             return Err(lower(CaptureError::NothingCaptured.into()));
         }
@@ -205,15 +207,18 @@ impl Subject {
         }
         let writes_point_size = writes_point_size(vertex.words)
             .map_err(|source| SubjectError::Parse { file: name.to_owned(), source })?;
-        // Of a geometry shader only the compute backend says what it leaves unwritten.
+        // Only the compute backend finds the unwritten outputs of a geometry shader.
         let by_compute = before.and_then(|before| {
             let options = compute::Options::new(&vertex_input).vertex_shader(before);
             compute::lower(captured, &options).ok()
         });
+        let has_point_size = has_geometry_point_size(captured.words)
+            .map_err(|source| SubjectError::Parse { file: captured_name.clone(), source })?;
         let declared = lowered.geometry();
         let geometry = geometry.zip(declared).map(|((name, shader), declared)| SubjectGeometry {
             name: name.to_owned(),
             declared,
+            has_point_size,
             stage: GivenShader::of(shader),
             formulas: None,
         });
@@ -236,7 +241,7 @@ impl Subject {
         })
     }
 
-    /// The shaders as `backend` takes them, on the compute backend for `target`.
+    /// Lowers the shaders for a backend. `target` is only for the compute backend.
     ///
     /// # Errors
     /// [`SubjectError::Lower`]
@@ -268,10 +273,36 @@ impl Subject {
         .map_err(|source| SubjectError::Lower { name: self.captured_name().to_owned(), source })
     }
 
-    /// Whether a case is one of its.
+    /// Whether a case is of this subject.
     pub fn is_of(&self, case: &Case) -> bool {
         let geometry = self.geometry.as_ref().map(|geometry| &geometry.name);
         self.name == case.shader && geometry == case.geometry.as_ref()
+    }
+
+    /// The stage that is captured, as the table of results tells them apart.
+    pub const fn captured_stage(&self) -> CapturedStage {
+        match &self.geometry {
+            None => CapturedStage::Vertex,
+            Some(_) if self.stream_count() > 1 => CapturedStage::GeometryStreams,
+            Some(_) => CapturedStage::Geometry,
+        }
+    }
+
+    /// The vertex streams up to the last one that is emitted to: 1 without a geometry shader.
+    pub const fn stream_count(&self) -> u32 {
+        match &self.geometry {
+            Some(SubjectGeometry { declared, .. }) => (declared.streams | 1).ilog2() + 1,
+            None => 1,
+        }
+    }
+
+    /// The stream whose buffers are too small for what a draw emits to it, if the shader emits to several: the other
+    /// streams have to be captured as if it had room. It depends on the draw which one it is, and for some draws all
+    /// buffers are large enough.
+    pub fn overflowing_stream(&self, vertices: u32, instances: u32) -> Option<u32> {
+        let count = self.stream_count();
+        let stream = vertices.wrapping_add(instances) % (count + 1);
+        (count > 1 && stream < count).then_some(stream)
     }
 
     /// The name of the shader that is captured.
@@ -279,7 +310,7 @@ impl Subject {
         self.geometry.as_ref().map_or(&self.name, |geometry| &geometry.name)
     }
 
-    /// Whether draws of a topology have primitives that it takes.
+    /// Whether it can be drawn with a topology: a geometry shader takes only one kind of primitives.
     pub fn takes(&self, topology: PrimitiveTopology) -> bool {
         let geometry = self.geometry.as_ref();
         geometry.is_none_or(|geometry| geometry.declared.input.takes(topology))
@@ -291,30 +322,30 @@ impl Subject {
         self.geometry.as_ref().map_or(of_draw, |geometry| geometry.declared.output_vertices)
     }
 
-    /// The most primitives that are captured of an instance of so many vertices; saturates.
+    /// The maximum number of primitives that are captured for an instance with this many vertices; saturates.
     pub fn most_primitives(&self, topology: PrimitiveTopology, vertices: u32) -> u64 {
         let drawn = topology.primitive_count(vertices);
         let Some(SubjectGeometry { declared, .. }) = &self.geometry else { return drawn };
-        // All vertices in one strip.
+        // The number is largest if all vertices are in one strip.
         let strip = declared.max_vertices.saturating_sub(declared.output_vertices - 1);
         drawn.saturating_mul(u64::from(declared.invocations) * u64::from(strip))
     }
 
-    /// Whether [`records`](Self::records) knows what the shader writes.
+    /// Whether the records are known: whether it is one of the probe's own shaders.
     pub const fn has_formulas(&self) -> bool {
         self.formulas.is_some()
     }
 
-    /// Indices in the layout of what may hold anything where `backend` captures it.
+    /// Indices in the layout of outputs with undefined values on a backend.
     pub fn undefined(&self, backend: Backend) -> &[usize] {
         match backend {
             Backend::Native => &self.unwritten,
-            // There it is 0.
+            // Unwritten outputs are 0 on these backends.
             Backend::Vertex | Backend::Compute => &[],
         }
     }
 
-    /// Whether a graphics pipeline that takes points may be made of it.
+    /// Whether it may be used in a graphics pipeline that draws points.
     pub const fn may_take_points(&self) -> bool {
         self.geometry.is_some() || self.writes_point_size
     }
@@ -327,27 +358,28 @@ impl Subject {
         let stride = self.layout.strides.get(buffer).copied().flatten()? as usize;
         let mut records = vec![0; stride * vertices as usize * instances as usize];
         let all = (0..instances).flat_map(|i| (0..vertices).map(move |v| (i, v)));
-        // The records lead: instances without a vertex are not walked through.
+        // Zipped with the records, so that no time is spent on instances without vertices.
         for (record, (instance, vertex)) in records.chunks_exact_mut(stride).zip(all) {
             shader.record(buffer, FIRST_INSTANCE + instance, FIRST_VERTEX + vertex, record);
         }
         Some(records)
     }
 
-    /// What one of the probe's own geometry shaders emits for a draw from [`FIRST_VERTEX`] and [`FIRST_INSTANCE`] on, or
-    /// `None` if it is another, or there is none.
+    /// What one of the probe's own geometry shaders emits to each vertex stream for a draw from [`FIRST_VERTEX`] and
+    /// [`FIRST_INSTANCE`] on; `None` for any other shader.
     pub fn emission(
         &self,
         topology: PrimitiveTopology,
         provoking: ProvokingVertex,
         vertices: u32,
         instances: u32,
-    ) -> Option<Emission> {
+    ) -> Option<BTreeMap<u32, Emission>> {
         let formulas = self.geometry.as_ref()?.formulas?;
         Some(formulas.emission(topology, provoking, vertices, instances))
     }
 
-    /// The contents of a vertex buffer that serves that many vertices and instances from the firsts on.
+    /// The contents of a vertex buffer for a draw of this many vertices and instances from [`FIRST_VERTEX`] and
+    /// [`FIRST_INSTANCE`] on.
     pub fn vertex_buffer(&self, binding: &VertexBinding, vertices: u32, instances: u32) -> Vec<u8> {
         let elements = match binding.input_rate {
             InputRate::Vertex => FIRST_VERTEX + vertices,
@@ -369,7 +401,7 @@ impl Subject {
     }
 }
 
-/// Values that differ from element to element: floats from -2 to 2, small integers.
+/// Made-up attribute values, different for each element: floats from -2 to 2, or small integers.
 fn made_up(binding: &VertexBinding, elements: u32, class: NumericClass) -> Vec<u8> {
     let dwords = binding.stride / 4 * elements;
     (0..dwords)

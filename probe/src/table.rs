@@ -11,11 +11,14 @@ mod tests;
 
 use std::fmt::{self, Write};
 
-use comfy_table::{Attribute, Cell as TableCell, Color, LineStyle, Table, TableStyle};
+use comfy_table::{
+    Attribute, Cell as TableCell, Color, ColumnConstraint, ContentArrangement, LineStyle, Table,
+    TableStyle,
+};
 use owo_colors::{OwoColorize, Style};
 use vkxfb::lower::Backend;
 
-use super::report::{Cell, Failure, Footnotes, LostCase, Outcome, ProbeReport};
+use super::report::{Cell, Failure, Footnotes, Group, LostCase, Outcome, ProbeReport};
 use super::trial::TrialResult;
 
 /// The width of the text, in columns.
@@ -34,7 +37,7 @@ pub fn render(report: &ProbeReport, colour: bool) -> String {
     render_head(report, colour) + &render_results(report, colour)
 }
 
-/// The first part of [`render`], which is known before the cases run: the device, and what was tried.
+/// The first part of [`render`], which is known before the cases run: the device and the trials.
 pub fn render_head(report: &ProbeReport, colour: bool) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
@@ -42,7 +45,7 @@ pub fn render_head(report: &ProbeReport, colour: bool) -> String {
     text
 }
 
-/// What [`render`] shows behind [`render_head`].
+/// The second part of [`render`], after [`render_head`].
 pub fn render_results(report: &ProbeReport, colour: bool) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
@@ -105,7 +108,7 @@ fn write_head(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::Res
     Ok(())
 }
 
-/// Writes a line of the head, and where it is too long, several.
+/// Writes a fact of the head, in several lines if it is too long.
 fn write_fact(
     out: &mut String,
     name: &str,
@@ -119,6 +122,7 @@ fn write_results(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::
     let mut footnotes = Footnotes::default();
     let mut table = Table::new();
     table.load_style(RULES).force_no_tty();
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH as u16);
     if paint.colour {
         table.enforce_styling();
     }
@@ -127,6 +131,10 @@ fn write_results(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::
     for row in report.rows() {
         let results = Backend::ALL.map(|backend| cell(report.cell(backend, row), &mut footnotes));
         table.add_row(std::iter::once(TableCell::new(row)).chain(results));
+    }
+    // Names of rows stay whole, and wide cells are broken into lines.
+    if let Some(names) = table.column_mut(0) {
+        names.set_constraint(ColumnConstraint::ContentWidth);
     }
     writeln!(out, "{}", table.trim_fmt())?;
     for (number, text) in footnotes.iter() {
@@ -138,12 +146,8 @@ fn write_results(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::
     for message in &report.validation {
         write_wrapped(out, message, "validation: ", |line| line.to_owned())?;
     }
-    for LostCase { backend, case, how, command } in &report.losses {
-        writeln!(out)?;
-        writeln!(out, "{} on {backend}", paint.bad(format!("{}: lost", case.row())))?;
-        write_wrapped(out, &case.to_string(), "  ", |line| paint.dim(line))?;
-        write_wrapped(out, how, "  ", |line| line.to_owned())?;
-        write_command(out, command)?;
+    for group in report.loss_groups() {
+        write_losses(out, &group, paint)?;
     }
     for failure in report.cells.iter().filter_map(|c| c.first_failure.as_ref()) {
         write_failure(out, failure, paint)?;
@@ -191,6 +195,19 @@ fn cell(cell: Option<&Cell>, footnotes: &mut Footnotes) -> TableCell {
     TableCell::new(lines.join("\n")).fg(colour)
 }
 
+fn write_losses(out: &mut String, group: &Group<'_, LostCase>, paint: &Paint) -> fmt::Result {
+    let LostCase { case, how, command, .. } = group.first;
+    let head = paint.bad(format!("{}: lost", case.row()));
+    let count = match group.others.len() {
+        0 => String::new(),
+        others => format!(": {} cases, the first of which is", others + 1),
+    };
+    writeln!(out, "\n{head} on {}{count}", group.backends())?;
+    write_wrapped(out, &case.to_string(), "  ", |line| paint.dim(line))?;
+    write_wrapped(out, how, "  ", |line| line.to_owned())?;
+    write_command(out, command)
+}
+
 fn write_failure(out: &mut String, failure: &Failure, paint: &Paint) -> fmt::Result {
     let Failure { backend, case, mismatch, command } = failure;
     writeln!(out)?;
@@ -225,7 +242,7 @@ fn write_command(out: &mut String, command: &str) -> fmt::Result {
     for (index, argument) in printable(command).split(" --").enumerate() {
         let argument = if index == 0 { argument.to_owned() } else { format!("--{argument}") };
         let width = argument.chars().count();
-        // Two columns are for the backslash.
+        // Two columns are reserved for the backslash.
         if column + 1 + width + 2 > WIDTH {
             write!(out, " \\\n     ")?;
             column = 5;

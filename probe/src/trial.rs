@@ -1,5 +1,5 @@
-//! What no device reports of itself, and is tried before the cases run: whether indirect dispatches work, whether
-//! vertex shaders may store, whether counters of some buffers are right, how fast captures are.
+//! Trials: properties that devices do not report, and that are tried before the cases run. Do indirect dispatches work, can
+//! vertex shaders store, are counters right, and how fast are captures?
 
 #![forbid(unsafe_code)]
 
@@ -17,9 +17,9 @@ use crate::report::names;
 pub enum Trial {
     /// Whether `vkCmdDispatchIndirect` runs as many workgroups as the device has written.
     IndirectDispatch,
-    /// Whether a vertex shader that stores runs for every vertex of a draw, and no oftener than primitives use it.
+    /// Whether a vertex shader that stores runs for every vertex of a draw, and not more often than primitives use it.
     VertexStores,
-    /// Whether captures with counters of none, of some and of all buffers are right.
+    /// Whether captures are right if none, some or all of the buffers have counters.
     Counters,
     /// How long captures take.
     Speed,
@@ -66,15 +66,15 @@ impl FromStr for Trial {
     }
 }
 
-/// How a trial came out.
+/// The result of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrialResult {
     /// It works.
     Works,
-    /// It does not work, and captures do without.
+    /// It does not work, and captures do not use it.
     DoneWithout,
-    /// It does not work, although captures rely on it.
+    /// It does not work, but captures need it.
     Wrong,
     /// The device, or the profile, does not have it.
     Absent,
@@ -84,37 +84,37 @@ pub enum TrialResult {
     Lost,
 }
 
-/// Captured vertices in a second.
+/// The speed of captures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rate {
     /// The backend that captured.
     #[serde(with = "names::backend")]
     pub backend: Backend,
-    /// Vertices of a triangle strip, each of which goes to three triangles.
+    /// Vertices of a triangle strip per second. Each of them is captured for three triangles.
     pub vertices_per_second: f64,
 }
 
-/// A trial that was made.
+/// A trial with its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Tried {
+pub struct TrialReport {
     /// What was tried.
     pub trial: Trial,
-    /// How it came out.
+    /// The result.
     pub result: TrialResult,
-    /// The same for people.
+    /// A description of the result.
     pub text: String,
-    /// What was measured.
+    /// The measured speeds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rates: Vec<Rate>,
 }
 
-impl Tried {
-    /// A trial that came out so.
+impl TrialReport {
+    /// A trial with this result.
     pub fn new(trial: Trial, result: TrialResult, text: impl Into<String>) -> Self {
         Self { trial, result, text: text.into(), rates: Vec::new() }
     }
 
-    /// How it came out, for people who do not see the result.
+    /// The description, with the result where the description does not say it.
     pub fn described(&self) -> String {
         let lead = match self.result {
             TrialResult::NotRun => "could not be tried: ",

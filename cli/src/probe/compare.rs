@@ -9,10 +9,10 @@ use vkxfb_probe::compare::{Comparison, Recorded};
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// What --report or --json wrote of the first probe
+    /// The output of --report or --json of the first probe
     #[arg(value_name = "A")]
     before: PathBuf,
-    /// What it wrote of the second
+    /// The output of the second probe
     #[arg(value_name = "B")]
     after: PathBuf,
     /// Print JSON
@@ -28,7 +28,8 @@ const EXAMPLES: &str = "Examples:
   vkxfb probe compare --json before.md after.json
 
 Devices are paired by vendor and device ID; of two reports of one device each, those two are
-compared. A case that only one of the reports has is listed, but counts as no change for the worse.
+compared. Cases that only one of the reports has are counted, and listed where they are new and not
+right; they are no change for the worse.
 
 Exit status: 0 no case became wrong; 1 a case that was right is wrong now, or could not run; 2 a
 file is no report.";

@@ -1,14 +1,14 @@
-//! Starts the probe again where the driver crashes it, with each case in a child process: so it is found out which
-//! case it was, and an ordinary probe needs no child process.
+//! Restarts the probe after a crash of the driver, with each case in a child process. So the case that crashed is found, and
+//! probes without a crash need no child processes.
 
 use std::ffi::{CString, c_char, c_int};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::sync::OnceLock;
 
-/// What starts in place of this process. Made before, for a signal handler must not allocate.
+/// The program and arguments for the restart. Prepared in advance, because a signal handler must not allocate memory.
 struct Again {
     program: CString,
-    /// Pointers into `_arguments`, and a null pointer.
+    /// Pointers into `_arguments`, terminated by a null pointer.
     pointers: Vec<*const c_char>,
     _arguments: Vec<CString>,
 }
@@ -27,8 +27,8 @@ const SIGNALS: [c_int; 5] =
 const MESSAGE: &[u8] =
     b"lost: the driver crashed the probe; starting again with --isolate, which tells the case\n";
 
-/// From now on, a crash starts this program again with its arguments and `--isolate`. Where it cannot be started
-/// again, a crash remains a crash.
+/// Installs signal handlers that restart this program after a crash, with its arguments and `--isolate`. If it cannot be
+/// restarted, it ends with the signal.
 pub(super) fn start_again_isolated() {
     let Some(again) = again() else { return };
     if AGAIN.set(again).is_err() {
@@ -39,7 +39,7 @@ pub(super) fn start_again_isolated() {
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = handle as extern "C" fn(c_int) as usize;
-            // A crash of the handler itself is final. The stack may be what overflowed.
+            // A crash in the handler is not handled again. SA_ONSTACK, because the stack may have overflowed.
             action.sa_flags = libc::SA_RESETHAND | libc::SA_ONSTACK;
             libc::sigaction(signal, &raw const action, std::ptr::null_mut());
         }
@@ -61,7 +61,7 @@ extern "C" fn handle(signal: c_int) {
         // SAFETY: signal handlers may call all of these; the strings end with zeros, and the list with a null pointer.
         unsafe {
             libc::write(libc::STDERR_FILENO, MESSAGE.as_ptr().cast(), MESSAGE.len());
-            // What is blocked here would stay blocked in what is started.
+            // Signals that are blocked would stay blocked in the restarted program.
             let mut none: libc::sigset_t = std::mem::zeroed();
             libc::sigemptyset(&raw mut none);
             libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());

@@ -1,5 +1,5 @@
-//! Runs the trials and the cases of a probe in child processes, each alone. One that takes the device or its process
-//! with it is recorded, and another child goes on behind it.
+//! Runs the trials and the cases of a probe in child processes, one at a time. If one loses the device or crashes the
+//! process, this is recorded, and another child process continues with the next one.
 
 use std::fmt;
 use std::io::{BufRead, BufReader, Write};
@@ -14,32 +14,33 @@ use vkxfb_probe::gpu::Gpu;
 use vkxfb_probe::plan::{Batch, Plan};
 use vkxfb_probe::report::{LostCase, ProbeReport};
 use vkxfb_probe::run::{Event, Loss, Position, Progress, numbered_cases, run_alone, run_trial};
-use vkxfb_probe::trial::{Trial, TrialResult, Tried};
+use vkxfb_probe::trial::{Trial, TrialReport, TrialResult};
 
-/// After so many losses with one batch, its other cases are left out.
-const MOST_OF_A_BATCH: usize = 3;
+/// After this many losses in one batch, its other cases are left out.
+const MAX_LOSSES_OF_BATCH: usize = 3;
 
-/// After so many losses, all other cases are left out.
-const MOST: usize = 64;
+/// After this many losses, all other cases are left out.
+const MAX_LOSSES: usize = 64;
 
-/// What a child takes beside the time that the device has for a case: its start, and what the host does.
-const SPARE: Duration = Duration::from_secs(10);
+/// The time that a child process may take in addition to the time of a submission: for its start, and for work on the
+/// host.
+const HOST_TIME: Duration = Duration::from_secs(10);
 
-/// What a child is told to do.
+/// The task of a child process.
 #[derive(Debug, Clone)]
 pub(super) struct Task {
     /// Index of the device.
     pub device: usize,
     /// [`Plan::slow`]
     pub slow: Vec<Backend>,
-    what: What,
+    kind: TaskKind,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum What {
-    /// The cases from there on.
+enum TaskKind {
+    /// Run the cases from a position on.
     Cases(Position),
-    /// A trial.
+    /// Run a trial.
     Trial(Trial),
 }
 
@@ -52,13 +53,14 @@ impl FromStr for Task {
             let (what, slow) = what.split_once('/')?;
             let slow = slow.split_terminator('+').map(crate::parse_backend);
             let slow = slow.collect::<Result<_, _>>().ok()?;
-            let what = match what.split_once(':') {
-                Some((batch, case)) => {
-                    What::Cases(Position { batch: batch.parse().ok()?, case: case.parse().ok()? })
-                }
-                None => What::Trial(what.parse().ok()?),
+            let kind = match what.split_once(':') {
+                Some((batch, case)) => TaskKind::Cases(Position {
+                    batch: batch.parse().ok()?,
+                    case: case.parse().ok()?,
+                }),
+                None => TaskKind::Trial(what.parse().ok()?),
             };
-            Some(Self { device: device.parse().ok()?, slow, what })
+            Some(Self { device: device.parse().ok()?, slow, kind })
         };
         parse().ok_or_else(|| "for the probe's own use".to_owned())
     }
@@ -66,15 +68,17 @@ impl FromStr for Task {
 
 impl fmt::Display for Task {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.what {
-            What::Cases(Position { batch, case }) => write!(f, "{}:{batch}:{case}/", self.device),
-            What::Trial(trial) => write!(f, "{}:{trial}/", self.device),
+        match self.kind {
+            TaskKind::Cases(Position { batch, case }) => {
+                write!(f, "{}:{batch}:{case}/", self.device)
+            }
+            TaskKind::Trial(trial) => write!(f, "{}:{trial}/", self.device),
         }?;
         self.slow.iter().try_for_each(|backend| write!(f, "{backend}+"))
     }
 }
 
-/// The child's part: runs a trial, or cases, and tells of them on standard output.
+/// Runs the task in the child process, and writes events to standard output.
 pub(super) fn work(task: &Task, mut gpu: Gpu, plan: &Plan, report: &mut ProbeReport) -> Result<()> {
     let mut out = std::io::stdout();
     let mut tell = |event: Event| {
@@ -82,12 +86,12 @@ pub(super) fn work(task: &Task, mut gpu: Gpu, plan: &Plan, report: &mut ProbeRep
         out.write_all(b"\n")?;
         out.flush()
     };
-    let works = match task.what {
-        What::Cases(from) => run_alone(&mut gpu, plan, from, report, &mut tell)?,
-        What::Trial(trial) => {
+    let works = match task.kind {
+        TaskKind::Cases(from) => run_alone(&mut gpu, plan, from, report, &mut tell)?,
+        TaskKind::Trial(trial) => {
             let tried = run_trial(&mut gpu, plan, trial);
             let works = tried.result != TrialResult::Lost;
-            tell(Event::Tried(Box::new(tried)))?;
+            tell(Event::Trial(Box::new(tried)))?;
             works
         }
     };
@@ -97,11 +101,11 @@ pub(super) fn work(task: &Task, mut gpu: Gpu, plan: &Plan, report: &mut ProbeRep
     Ok(())
 }
 
-/// How a child ended.
-enum End {
-    /// Everything is done, or a failure is enough.
+/// How a child process ended.
+enum ChildEnd {
+    /// It finished, or stopped after the first failure as it should.
     Done,
-    /// The device was lost, the child ended or did not end, with that case if one had begun.
+    /// The device was lost, the process crashed, or it did not answer. `at` is the case that was running, if any.
     Lost { at: Option<Position>, how: String },
 }
 
@@ -109,27 +113,27 @@ enum End {
 pub(super) struct Isolated<'a> {
     pub plan: &'a Plan,
     pub device: usize,
-    /// How long the device has for a case.
+    /// The maximum time of a submission.
     pub timeout: Duration,
 }
 
 impl Isolated<'_> {
-    fn task(&self, what: What) -> Task {
-        Task { device: self.device, slow: self.plan.slow.clone(), what }
+    fn task(&self, kind: TaskKind) -> Task {
+        Task { device: self.device, slow: self.plan.slow.clone(), kind }
     }
 
-    /// Makes the trials that the report does not have yet.
+    /// Runs the trials that are not yet in the report.
     pub(super) fn run_trials(&self, report: &mut ProbeReport) -> Result<()> {
         for trial in Trial::ALL {
             if report.trials.iter().any(|tried| tried.trial == trial) {
                 continue;
             }
             let made = report.trials.len();
-            let task = self.task(What::Trial(trial));
-            if let End::Lost { how, .. } = self.run_child(&task, &[], report, &mut |_| {})?
+            let task = self.task(TaskKind::Trial(trial));
+            if let ChildEnd::Lost { how, .. } = self.run_child(&task, &[], report, &mut |_| {})?
                 && report.trials.len() == made
             {
-                report.trials.push(Tried::new(trial, TrialResult::Lost, how));
+                report.trials.push(TrialReport::new(trial, TrialResult::Lost, how));
             }
         }
         Ok(())
@@ -145,10 +149,10 @@ impl Isolated<'_> {
         let batches = self.plan.all_batches();
         let (mut of_batch, mut lost_batch) = (0, None);
         while from.batch < batches.len() {
-            let task = self.task(What::Cases(from));
+            let task = self.task(TaskKind::Cases(from));
             let (at, how) = match self.run_child(&task, &batches, report, &mut observe)? {
-                End::Done => return Ok(()),
-                End::Lost { at, how } => (at, how),
+                ChildEnd::Done => return Ok(()),
+                ChildEnd::Lost { at, how } => (at, how),
             };
             let Some(at) = at else {
                 if report.losses.is_empty() {
@@ -165,13 +169,14 @@ impl Isolated<'_> {
             lost_batch = Some(at.batch);
             let next_batch = Position { batch: at.batch + 1, case: 0 };
             from = record(at, batch, &how, report).unwrap_or(next_batch);
-            if report.losses.len() >= MOST {
-                let why = format!("left out: the device was lost with {MOST} cases");
+            if report.losses.len() >= MAX_LOSSES {
+                let why = format!("left out: the device was lost with {MAX_LOSSES} cases");
                 leave_out(&batches[from.batch..], &why, report);
                 return Ok(());
             }
-            if of_batch == MOST_OF_A_BATCH && from != next_batch {
-                let why = format!("left out: lost with {MOST_OF_A_BATCH} cases of the same shader");
+            if of_batch == MAX_LOSSES_OF_BATCH && from != next_batch {
+                let why =
+                    format!("left out: lost with {MAX_LOSSES_OF_BATCH} cases of the same shader");
                 leave_out(std::slice::from_ref(batch), &why, report);
                 from = next_batch;
             }
@@ -179,7 +184,7 @@ impl Isolated<'_> {
         Ok(())
     }
 
-    /// Goes on where the device was lost, with the cases of the batch in which it was.
+    /// Continues after the loss of the device, with the cases of the batch in which it was lost.
     pub(super) fn run_from_loss(
         &self,
         loss: &Loss,
@@ -201,27 +206,27 @@ impl Isolated<'_> {
         Ok(())
     }
 
-    /// Lets a child do a task.
+    /// Runs a task in a child process.
     fn run_child(
         &self,
         task: &Task,
         batches: &[Batch<'_>],
         report: &mut ProbeReport,
         observe: &mut impl FnMut(Progress<'_>),
-    ) -> Result<End> {
-        let mut child = Running::start(task)?;
+    ) -> Result<ChildEnd> {
+        let mut child = ChildProcess::start(task)?;
         let mut at = None;
         loop {
-            let line = match child.lines.recv_timeout(self.timeout + SPARE) {
+            let line = match child.lines.recv_timeout(self.timeout + HOST_TIME) {
                 Ok(line) => line,
                 Err(RecvTimeoutError::Timeout) => {
-                    let seconds = (self.timeout + SPARE).as_secs();
+                    let seconds = (self.timeout + HOST_TIME).as_secs();
                     let how = format!("its process did not answer for {seconds} s, and was ended");
-                    return Ok(End::Lost { at, how });
+                    return Ok(ChildEnd::Lost { at, how });
                 }
                 Err(RecvTimeoutError::Disconnected) => {
                     let status = child.process.wait().context("cannot wait for a child process")?;
-                    return Ok(End::Lost { at, how: format!("its process ended ({status})") });
+                    return Ok(ChildEnd::Lost { at, how: format!("its process ended ({status})") });
                 }
             };
             let event = serde_json::from_str(&line)
@@ -234,17 +239,17 @@ impl Isolated<'_> {
                     }
                     at = Some(position);
                 }
-                Event::Found(findings) => {
+                Event::Findings(findings) => {
                     report.absorb(*findings);
                     if self.plan.fail_fast && report.has_failures() {
-                        return Ok(End::Done);
+                        return Ok(ChildEnd::Done);
                     }
                 }
-                Event::Tried(tried) => report.trials.push(*tried),
-                Event::Lost(how) => return Ok(End::Lost { at, how }),
+                Event::Trial(tried) => report.trials.push(*tried),
+                Event::Lost(how) => return Ok(ChildEnd::Lost { at, how }),
                 Event::Done(messages) => {
                     report.validation.extend(messages);
-                    return Ok(End::Done);
+                    return Ok(ChildEnd::Done);
                 }
             }
         }
@@ -263,7 +268,7 @@ fn record(
         report.record_loss(backend, cases.get(index)?, how);
         return (at.case < cases.len()).then_some(Position { case: at.case + 1, ..at });
     }
-    // What all of them need could not be made.
+    // The device was lost while preparing the batch, so no case of it can run.
     let (first, others) = cases.split_first()?;
     report.record_loss(backend, first, how);
     for case in others {
@@ -278,13 +283,13 @@ fn leave_out(batches: &[Batch<'_>], why: &str, report: &mut ProbeReport) {
     }
 }
 
-/// A child process, which ends when this is dropped.
-struct Running {
+/// A child process, which is killed when this is dropped.
+struct ChildProcess {
     process: Child,
     lines: Receiver<String>,
 }
 
-impl Running {
+impl ChildProcess {
     /// Starts this program once more, with the same arguments.
     fn start(task: &Task) -> Result<Self> {
         let program = std::env::current_exe().context("cannot find this program's file")?;
@@ -300,7 +305,7 @@ impl Running {
         let (sender, lines) = channel();
         std::thread::spawn(move || {
             let lines = out.into_iter().flat_map(|out| BufReader::new(out).lines());
-            // A line that cannot be read is the end, and so is a receiver that is gone.
+            // Stop at a line that cannot be read, or if the receiver was dropped.
             for line in lines.map_while(std::io::Result::ok) {
                 if sender.send(line).is_err() {
                     break;
@@ -311,9 +316,9 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have exited already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

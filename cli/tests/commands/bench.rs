@@ -260,10 +260,10 @@ fn tables_and_plots_show_the_selection() {
     }
     assert!(!ran.stdout.contains("native  "), "{}", ran.stdout);
     let svg = std::fs::read_to_string(file).unwrap();
-    for shown in ["LINE_LIST", "TRIANGLE_STRIP", "line compute\"", "line roofline\""] {
+    for shown in ["line-list", "triangle-strip", "line compute\"", "line roofline\""] {
         assert!(svg.contains(shown), "no '{shown}' in\n{svg}");
     }
-    assert!(!svg.contains("POINT_LIST") && !svg.contains("line native\""), "{svg}");
+    assert!(!svg.contains("point-list") && !svg.contains("line native\""), "{svg}");
 }
 
 #[test]

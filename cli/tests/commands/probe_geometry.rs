@@ -145,6 +145,51 @@ fn a_wrong_capture_of_a_geometry_shader_is_shown() {
         let told = "triangle-strip into geometry: nothing executed on compute";
         assert!(ran.stdout.contains(told), "{}", ran.stdout);
         let page = std::fs::read_to_string(&page).unwrap();
-        assert!(page.contains("TRIANGLE_<wbr>STRIP into geometry"), "{page}");
+        assert!(page.contains("triangle-strip into geometry"), "{page}");
+    }
+}
+
+/// Of a file, too, each stream is compared with what was captured of it first.
+#[test]
+fn a_geometry_shader_of_several_streams_is_captured() {
+    let files = Files::new(
+        "#version 450
+        layout(points) in;
+        layout(points, max_vertices = 8) out;
+        layout(location = 0) flat in uvec2 id[];
+        layout(stream = 0, location = 0, xfb_buffer = 2, xfb_offset = 0, xfb_stride = 8) flat out uvec2 first;
+        layout(stream = 2, location = 1, xfb_buffer = 0, xfb_offset = 4, xfb_stride = 8) flat out uint third;
+        void main() {
+            for (uint i = 0; i < 2; i++) {
+                first = id[0] * 2 + i;
+                EmitStreamVertex(0);
+            }
+            for (uint i = 0; i < (id[0].x ^ gl_PrimitiveIDIn) % 6; i++) {
+                third = id[0].y * 16 + i;
+                EmitStreamVertex(2);
+            }
+        }",
+    );
+    let shaders = ["--shader", &files.vertex, "--geometry", &files.geometry];
+    let probe = ["probe", "--device", "0", "--quick", "--json", "--validate"];
+    let json = vkxfb(&[&probe[..], &shaders].concat()).exits(0).json();
+    let cells = json["reports"][0]["cells"].as_array().unwrap();
+    let of = |backend: &str| cells.iter().find(|cell| cell["backend"] == backend).unwrap();
+    for (backend, passed) in [("native", 28), ("compute", 56)] {
+        assert_eq!(of(backend)["stage"], "geometry-streams");
+        assert_eq!(of(backend)["passed"], passed, "{:#}", of(backend));
+    }
+}
+
+/// Natively a geometry shader that writes PointSize needs a feature, which is enabled for it alone.
+#[test]
+fn a_geometry_shader_that_writes_a_point_size_is_captured() {
+    let points = GEOMETRY.replace("triangle_strip", "points");
+    let sized = points.replace("EmitVertex();", "gl_PointSize = 1.0; EmitVertex();");
+    for geometry in [points, sized] {
+        let files = Files::new(&geometry);
+        let few = ["--json", "--validate", "--topology", "triangle-list", "--backend", "native"];
+        let json = vkxfb(&files.arguments(&few)).exits(0).json();
+        assert_eq!(json["reports"][0]["cells"][0]["passed"], 28);
     }
 }

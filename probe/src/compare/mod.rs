@@ -15,10 +15,10 @@ pub use read::{ReadError, Recorded, RecordedDevice};
 
 use super::report::CaseResult;
 
-/// What tells a case from the others of a report.
+/// Identifies a case in a report.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct CaseKey {
-    /// Place of the device among the pairs that are compared.
+    /// Index of the pair of devices that are compared.
     pub device: usize,
     /// The backend that captured.
     pub backend: String,
@@ -39,28 +39,28 @@ pub struct CaseKey {
     pub instance_count: u32,
 }
 
-/// A case that came out differently, or is in one of the reports only.
+/// A case with different results, or in only one of the reports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Change {
     /// The case.
     #[serde(flatten)]
     pub case: CaseKey,
-    /// How it came out first, unless it is new.
+    /// The result in the first report, unless it is new.
     pub before: Option<CaseResult>,
-    /// How it came out then, unless it is gone.
+    /// The result in the second report, unless it is gone.
     pub after: Option<CaseResult>,
 }
 
-/// Something that is said of both devices, and differs.
+/// A property of the devices that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FactChange {
-    /// Place of the device among the pairs that are compared.
+    /// Index of the pair of devices that are compared.
     pub device: usize,
     /// What it is, such as `driver` or the name of a limit.
     pub name: String,
-    /// As the first report has it, if it does.
+    /// The value in the first report.
     pub before: Option<String>,
-    /// As the second report has it, if it does.
+    /// The value in the second report.
     pub after: Option<String>,
 }
 
@@ -69,7 +69,7 @@ pub struct FactChange {
 pub struct Comparison {
     /// Names of the devices, by pair: one of them is missing where the other report has no such device.
     pub devices: Vec<(Option<String>, Option<String>)>,
-    /// What differs in devices, drivers and machines.
+    /// Different properties of devices, drivers and machines.
     pub facts: Vec<FactChange>,
     /// Right before, and wrong or not captured now.
     pub became_wrong: Vec<Change>,
@@ -100,7 +100,7 @@ impl Comparison {
         comparison
     }
 
-    /// Whether no case became wrong. Cases of one report only are not looked at.
+    /// Whether no case became wrong. Cases that are in only one report are ignored.
     pub const fn is_no_worse(&self) -> bool {
         self.became_wrong.is_empty()
     }
@@ -139,7 +139,7 @@ impl Comparison {
 
 type Pair<'a> = (Option<&'a RecordedDevice>, Option<&'a RecordedDevice>);
 
-/// Devices of both reports that are compared with each other, and those that have no other.
+/// Pairs of devices that are compared, and devices that are in only one report.
 fn pairs<'a>(before: &'a [RecordedDevice], after: &'a [RecordedDevice]) -> Vec<Pair<'a>> {
     if let ([first], [second]) = (before, after) {
         return vec![(Some(first), Some(second))];
@@ -154,7 +154,7 @@ fn pairs<'a>(before: &'a [RecordedDevice], after: &'a [RecordedDevice]) -> Vec<P
     pairs
 }
 
-/// The entries of two maps by key.
+/// The keys of two maps, with the values in both.
 fn joined<'a, K: Ord, V>(
     first: &'a BTreeMap<K, V>,
     second: &'a BTreeMap<K, V>,

@@ -1,4 +1,4 @@
-//! Reads what `--json` and `--report` wrote.
+//! Reads the files that `--json` and `--report` write.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -27,16 +27,16 @@ pub enum ReadError {
         /// The file.
         file: PathBuf,
     },
-    /// The JSON is broken.
+    /// The JSON is not valid.
     #[error("{}: no report of a probe: its JSON is broken", .file.display())]
     Json {
         /// The file.
         file: PathBuf,
-        /// What is wrong with it, and in which of its lines.
+        /// The error, with its line.
         #[source]
         source: serde_json::Error,
     },
-    /// A field is missing, or holds something else.
+    /// A field is missing, or has another type.
     #[error("{}: {field}: {problem}", .file.display())]
     Field {
         /// The file.
@@ -48,21 +48,21 @@ pub enum ReadError {
     },
 }
 
-/// A report that was written.
+/// A report from a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recorded {
     /// The devices that were probed.
     pub devices: Vec<RecordedDevice>,
 }
 
-/// What a report says of a device.
+/// A device in a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordedDevice {
     /// Name of the device.
     pub name: String,
     /// Vendor and device ID.
     pub ids: (u64, u64),
-    /// What may differ between two probes: versions, limits, how trials came out, the machine.
+    /// Other properties that may differ between two reports: versions, limits, results of trials, the machine.
     pub facts: BTreeMap<String, String>,
     cases: BTreeMap<CaseKey, CaseResult>,
 }
@@ -82,7 +82,7 @@ impl Recorded {
     /// Reads the text of a file.
     ///
     /// # Errors
-    /// [`ReadError`], but for [`ReadError::File`].
+    /// [`ReadError`], except [`ReadError::File`].
     pub fn parse(file: &Path, text: &str) -> Result<Self, ReadError> {
         let is_json = text.trim_start().starts_with('{');
         let json = if is_json { Some(text) } else { fenced_json(text) };
@@ -99,7 +99,7 @@ impl Recorded {
 }
 
 impl RecordedDevice {
-    /// How each case came out, with the device's place in the keys.
+    /// The result of each case, with the index of the device in the keys.
     pub(super) fn results(&self, device: usize) -> BTreeMap<CaseKey, CaseResult> {
         let with_place =
             |(key, result): (&CaseKey, &CaseResult)| (CaseKey { device, ..key.clone() }, *result);
@@ -188,7 +188,7 @@ impl<'a> Field<'a> {
         Ok(Recorded { devices: devices.collect::<Result<_, _>>()? })
     }
 
-    /// What a report says of its device.
+    /// The device of a report.
     fn device(&self, tool: &str) -> Result<RecordedDevice, Wrong> {
         let device = self.member("device")?;
         let id = |name: &str| device.member(name)?.number();
@@ -230,7 +230,7 @@ impl<'a> Field<'a> {
         let trials = self.optional("trials").map(|trials| trials.elements()).transpose()?;
         for trial in trials.unwrap_or_default() {
             let name = trial.member("trial")?.text()?;
-            // No two probes are equally fast.
+            // The speed always differs.
             if name != Trial::Speed.name() {
                 note(name, trial.optional("result"))?;
             }
@@ -275,7 +275,7 @@ impl<'a> Field<'a> {
             for (vertex_count, instance_count) in draws.draws()? {
                 let case = CaseKey { vertex_count, instance_count, ..pipeline.clone() };
                 let known = cases.entry(case).or_insert(result);
-                // Of a case that ran twice the worse counts.
+                // If a case ran twice, the worse result counts.
                 *known = result.max(*known);
             }
         }

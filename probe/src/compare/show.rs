@@ -68,21 +68,57 @@ fn write_changes(f: &mut Formatter<'_>, name: &str, changes: &[Change]) -> fmt::
     Ok(())
 }
 
+/// The number of cases that are not right, of those in only one report.
+fn not_right(changes: &[Change]) -> usize {
+    let is_right = |c: &&Change| c.before.or(c.after) != Some(CaseResult::Right);
+    changes.iter().filter(is_right).count()
+}
+
+impl Comparison {
+    /// A summary of all cases in one line, which begins with the number of cases that became wrong.
+    fn verdict(&self) -> String {
+        let count = |cases: usize| match cases {
+            1 => "1 case".to_owned(),
+            _ => format!("{cases} cases"),
+        };
+        let worse = match self.became_wrong.len() {
+            0 => "no case became wrong".to_owned(),
+            wrong => format!("{} became wrong", count(wrong)),
+        };
+        let mut parts = vec![format!("{} right as before", self.still_right)];
+        for (cases, what) in [
+            (self.still_wrong, "not right as before"),
+            (self.became_right.len(), "became right"),
+            (self.otherwise_wrong.len(), "wrong in another way"),
+        ] {
+            if cases > 0 {
+                parts.push(format!("{cases} {what}"));
+            }
+        }
+        for (cases, what) in [(&self.new, "new"), (&self.gone, "gone")] {
+            match (cases.len(), not_right(cases)) {
+                (0, _) => {}
+                (all, 0) => parts.push(format!("{all} {what}, all right")),
+                (all, wrong) => parts.push(format!("{all} {what}, {wrong} of them not right")),
+            }
+        }
+        format!("{worse}: {}", parts.join("; "))
+    }
+}
+
 impl Display for Comparison {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.verdict())?;
+        let several = self.devices.len() > 1;
         for (device, (before, after)) in self.devices.iter().enumerate() {
-            let (before, after) = (before.as_deref(), after.as_deref());
-            match (before, after) {
-                (Some(before), Some(after)) if before == after => {
-                    writeln!(f, "{}", printable(before))?;
-                }
-                _ => {
-                    let name = |name: Option<&str>| printable(name.unwrap_or("-"));
-                    writeln!(f, "{} -> {}", name(before), name(after))?;
-                }
+            let facts = || self.facts.iter().filter(|fact| fact.device == device);
+            let name = |name: &Option<String>| printable(name.as_deref().unwrap_or("-"));
+            if before != after {
+                writeln!(f, "{} -> {}", name(before), name(after))?;
+            } else if several || facts().next().is_some() {
+                writeln!(f, "{}", name(before))?;
             }
-            for fact in self.facts.iter().filter(|fact| fact.device == device) {
-                let FactChange { name, before, after, .. } = fact;
+            for FactChange { name, before, after, .. } in facts() {
                 let text = |text: &Option<String>| printable(text.as_deref().unwrap_or("-"));
                 writeln!(f, "  {name}: {} -> {}", text(before), text(after))?;
             }
@@ -90,9 +126,9 @@ impl Display for Comparison {
         write_changes(f, "became wrong", &self.became_wrong)?;
         write_changes(f, "became right", &self.became_right)?;
         write_changes(f, "wrong in another way", &self.otherwise_wrong)?;
-        write_changes(f, "new", &self.new)?;
-        write_changes(f, "gone", &self.gone)?;
-        let (right, wrong) = (self.still_right, self.still_wrong);
-        writeln!(f, "as before: {right} right, {wrong} not")
+        // Cases that are right and that only one of the reports has are those of a longer probe.
+        let is_not_right = |c: &&Change| c.after != Some(CaseResult::Right);
+        let new: Vec<_> = self.new.iter().filter(is_not_right).cloned().collect();
+        write_changes(f, "new, and not right", &new)
     }
 }

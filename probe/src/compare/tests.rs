@@ -57,6 +57,11 @@ fn each_kind_of_change_has_its_list() {
     let facts: Vec<_> = comparison.facts.iter().map(|fact| fact.name.as_str()).collect();
     assert_eq!(facts, ["driver", "maxPushConstantsSize"]);
     let text = comparison.to_string();
+    assert_eq!(
+        text.lines().next().unwrap(),
+        "2 cases became wrong: 2 right as before; 1 became right; 1 wrong in another way; 1 new, \
+         1 of them not right; 1 gone, all right"
+    );
     for line in [
         "Mali-G52 r1 MC1 (Panfrost)\n",
         "  driver: panvk, Mesa 25.0.7 -> panvk, Mesa 26.0\n",
@@ -66,7 +71,7 @@ fn each_kind_of_change_has_its_list() {
         "    right -> could not run: 3x1\n",
         "became right (1):\n",
         "    wrong -> right: 5x1\n",
-        "as before: 2 right, 0 not\n",
+        "new, and not right (1):\n",
     ] {
         assert!(text.contains(line), "{line}\n{text}");
     }
@@ -96,7 +101,7 @@ fn devices_are_paired_by_their_ids() {
     let mut other = small(&[("wrong", "1x1")], &[]);
     other["reports"][0]["device"]["device_id"] = 7.into();
     other["reports"][0]["device"]["name"] = "Other".into();
-    // Of one device each: whatever they are.
+    // Reports of one device each are compared, even if the devices differ.
     assert!(!Comparison::new(&parse(&one), &parse(&other)).is_no_worse());
     let mut both = other.clone();
     both["reports"] = [other["reports"][0].clone(), one["reports"][0].clone()].into();
@@ -162,4 +167,15 @@ fn cases_of_geometry_shaders_are_told_apart() {
     assert_eq!(draws(&comparison.gone), [("t".to_owned(), 7, 1)]);
     assert_eq!((comparison.still_right, comparison.became_wrong.len()), (1, 0));
     assert!(comparison.to_string().contains("shader t, geometry shader g, "), "{comparison}");
+}
+
+/// A quick probe beside a full one is one line, and so is a full one beside a quick one.
+#[test]
+fn a_quick_probe_beside_a_full_one_is_one_line() {
+    let quick = small(&[("right", "1x1")], &[("right", "7x1")]);
+    let full = small(&[("right", "1x1 2x1 3x1")], &[("right", "7x1 8x1")]);
+    let said = |before, after| Comparison::new(&parse(before), &parse(after)).to_string();
+    let verdict = "no case became wrong: 2 right as before; 3";
+    assert_eq!(said(&quick, &full), format!("{verdict} new, all right\n"));
+    assert_eq!(said(&full, &quick), format!("{verdict} gone, all right\n"));
 }

@@ -1,34 +1,34 @@
-//! Where the numbers of a block lie.
+//! The layout of a block: the offset and the type of each number in it.
 
 use spirv::Decoration;
 use vkxfb::internal::spirv::Id;
 use vkxfb::internal::spirv::declarations::{Declarations, Type};
 
-/// Values within values that are looked at: a block of 64 KiB has 16384 dwords.
+/// The maximum number of values of a block that are looked at: a block of 64 KiB has 16384 dwords.
 const MAX_STEPS: u32 = 1 << 20;
 
-/// Bytes that a size without padding may be rounded up to, as compilers of blocks do.
+/// Compilers may pad the size of a block to a multiple of this many bytes.
 const ROUNDING: u64 = 16;
 
-/// Bits of a device address.
+/// The size of a device address in bits.
 const POINTER_BITS: u32 = 64;
 
 /// A block of a buffer or of push constants.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Block {
-    /// Bytes up to the end of the last value, without an array that has no length.
+    /// The size in bytes up to the end of the last value, without the runtime array.
     pub(super) size: u64,
-    /// Bytes from one element to the next of the array without a length, if there is one.
+    /// The array stride in bytes of the runtime array, if there is one.
     pub(super) stride: Option<u32>,
-    /// Whether there are device addresses in it.
+    /// Whether it contains device addresses.
     pub(super) has_pointers: bool,
-    /// Bytes up to the end of the last value, with the elements that that array has at least.
+    /// The size in bytes with the minimum number of elements of the runtime array.
     least: u64,
-    /// These elements.
+    /// The minimum number of elements of the runtime array.
     elements: u64,
-    /// The numbers, without those of that array.
+    /// The numbers, without those in the runtime array.
     numbers: Vec<Number>,
-    /// Where that array begins, and the numbers of its first element.
+    /// The offset of the runtime array, and the numbers in its first element.
     array: Option<(u64, Vec<Number>)>,
 }
 
@@ -37,12 +37,12 @@ pub(super) struct Block {
 struct Number {
     /// Bytes from the start of the block.
     offset: u64,
-    /// Bits.
+    /// Its size in bits.
     width: u32,
     is_float: bool,
 }
 
-/// How the matrices of a member lie, which the member says and not their type.
+/// How a matrix is stored. In SPIR-V the member of the block is decorated with this, not the type.
 #[derive(Debug, Clone, Copy, Default)]
 struct Matrices {
     stride: Option<u32>,
@@ -65,7 +65,7 @@ impl Block {
         walk.value(ty, 0, Matrices::default())?;
         let Walk { has_pointers, numbers, array, .. } = walk;
         let end = end_of(&numbers);
-        // What lies before the array belongs to it where nothing else is there.
+        // The bytes before the runtime array belong to the block, even if there is no number in them.
         let size = array.as_ref().map_or(end, |(start, ..)| end.max(*start));
         let stride = array.as_ref().map(|(_, stride, _)| *stride);
         let array = array.map(|(start, _, numbers)| (start, numbers));
@@ -73,7 +73,7 @@ impl Block {
         Ok(this.with_elements(1))
     }
 
-    /// The block, whose array without a length has at least so many elements.
+    /// The block, with at least this many elements in its runtime array.
     pub(super) fn with_elements(mut self, elements: u64) -> Self {
         if let (Some((_, numbers)), Some(stride)) = (&self.array, self.stride) {
             let others = elements.saturating_sub(1) * u64::from(stride);
@@ -83,18 +83,18 @@ impl Block {
         self
     }
 
-    /// A block of so many bytes, of which only that is known.
+    /// A block of which only the size in bytes is known.
     pub(super) fn of_size(size: u64) -> Self {
         Self { size, least: size, ..Self::default() }
     }
 
-    /// Whether so many bytes hold all values of the block, and of an array without a length what it has at least.
+    /// Whether the block, with the minimum number of elements of its runtime array, fits into this many bytes.
     pub(super) const fn is_filled_by(&self, bytes: u64) -> bool {
         bytes >= self.least
     }
 
-    /// Whether so many bytes, which fill the block, end where it does, or an element of its array without a length: with
-    /// the last number, or with what pads it.
+    /// Whether contents of this many bytes, which are enough for the block, end where the block ends, or an element of its
+    /// runtime array. Padding after the last number may be included or not.
     pub(super) fn ends_with(&self, bytes: u64) -> bool {
         let Some((start, numbers)) = &self.array else {
             return bytes <= self.size.next_multiple_of(ROUNDING);
@@ -103,7 +103,7 @@ impl Block {
         rest == 0 || rest >= end_of(numbers).saturating_sub(*start)
     }
 
-    /// The bytes that it takes as messages have them.
+    /// The size of the block, as text for messages.
     pub(super) fn size_in_words(&self) -> String {
         match self.stride {
             None => format!("{} bytes", self.size),
@@ -114,7 +114,7 @@ impl Block {
         }
     }
 
-    /// Writes made-up numbers wherever one lies, as far as there are bytes.
+    /// Writes made-up numbers to all offsets where the block has a number.
     pub(super) fn make_up(&self, bytes: &mut [u8], seed: u32) {
         for number in &self.numbers {
             number.make_up(bytes, 0, seed);
@@ -131,13 +131,13 @@ impl Block {
     }
 }
 
-/// Bytes up to the end of the last number.
+/// The end of the last number in bytes.
 fn end_of(numbers: &[Number]) -> u64 {
     numbers.iter().map(|n| n.offset + u64::from(n.width / 8)).max().unwrap_or(0)
 }
 
 impl Number {
-    /// Writes the number that lies so many bytes further.
+    /// Writes a made-up number `behind` bytes after its offset.
     fn make_up(&self, bytes: &mut [u8], behind: u64, seed: u32) {
         let start = (self.offset + behind) as usize;
         let Some(place) = bytes.get_mut(start..start + self.width as usize / 8) else { return };
@@ -145,7 +145,7 @@ impl Number {
         let hash = (hash ^ (hash >> 15)).wrapping_mul(0x85eb_ca6b);
         let hash = hash ^ (hash >> 13);
         let value = match (self.is_float, self.width) {
-            // 0.25 to 1: the sign 0, one of two exponents, a mantissa of the upper bits.
+            // A float from 0.25 to 1: positive, one of two exponents, and a mantissa from the upper bits.
             (true, 16) => u64::from(0x3400 + hash % 0x800),
             (true, 32) => u64::from(0x3e80_0000 + (hash >> 8)),
             (true, 64) => 0x3fd0_0000_0000_0000 + (u64::from(hash) << 21),
@@ -227,7 +227,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The components of a vector, so far apart, or side by side.
+    /// The components of a vector, `stride` bytes apart, or adjacent without a stride.
     fn vector(&mut self, ty: Id, count: u32, start: u64, apart: Option<u32>) -> Result<(), String> {
         let size = match self.declarations.ty(ty) {
             Some(Type::Int { width, .. } | Type::Float { width }) => width / 8,

@@ -194,6 +194,9 @@ impl PrimitiveDiff {
 pub struct Mismatch {
     /// The fault under which the capture is reported.
     pub fault: Fault,
+    /// The vertex stream whose capture it is, if there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<u32>,
     /// Other faults in the same capture, each once.
     pub also: Vec<Fault>,
     /// The first primitive that differs. `None` if the fault is outside the records of primitives,
@@ -218,6 +221,9 @@ pub struct Mismatch {
 
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(stream) = self.stream {
+            write!(f, "vertex stream {stream}: ")?;
+        }
         if let Some(first) = &self.first {
             write!(
                 f,
@@ -296,6 +302,7 @@ pub(super) fn judge(capture: &Capture<'_>) -> Verdict {
     let outside = u64::from(scan.differing == 0 && primary.first.is_some());
     Verdict::Mismatch(Box::new(Mismatch {
         fault: primary.fault,
+        stream: None,
         also,
         differing_primitives: scan.differing + outside,
         rotated_primitives: scan.rotated,

@@ -22,6 +22,7 @@ mod primitives;
 mod sequence;
 mod spans;
 mod steps;
+mod streams;
 mod surroundings;
 #[cfg(test)]
 mod tests;
@@ -31,6 +32,7 @@ use std::ops::Range;
 pub use faults::{Fault, Mismatch, PrimitiveDiff, Slot, Verdict, VertexRef};
 pub use sequence::Sequence;
 pub use steps::missing_step;
+pub use streams::verdict_of_streams;
 use vkxfb::capture::{Layout, MAX_XFB_BUFFERS};
 
 /// What a draw writes to the buffers of one stream.

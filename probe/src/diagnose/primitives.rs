@@ -15,7 +15,7 @@ const DISPLACED: u64 = 8;
 /// The number of primitives shown around a finding.
 const SHOWN: usize = 8;
 
-/// What was found in the records.
+/// The differences in the records.
 #[derive(Default)]
 pub(super) struct Scan {
     /// The first finding of each fault.

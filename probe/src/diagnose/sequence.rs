@@ -5,7 +5,7 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 /// The primitives of one instance.
 #[derive(Debug, Clone, Copy)]
 pub enum Sequence<'a> {
-    /// Those that a draw assembles, for a vertex shader.
+    /// The primitives that a draw assembles, for a vertex shader.
     Assembled {
         /// Topology of the draw.
         topology: PrimitiveTopology,
@@ -14,7 +14,7 @@ pub enum Sequence<'a> {
         /// Vertices of the instance. With an index buffer, the number of indices.
         vertex_count: u32,
     },
-    /// Those that a geometry shader emits to one stream, of which there is no formula: a list.
+    /// The primitives that a geometry shader emits to one stream, as a list.
     Emitted {
         /// Vertices of a primitive: 1, 2 or 3.
         vertices_per_primitive: u32,

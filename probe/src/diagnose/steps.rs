@@ -39,6 +39,7 @@ pub fn missing_step(primitives_written: u64, captured: &[CapturedBuffer<'_>]) ->
     };
     Some(Mismatch {
         fault,
+        stream: None,
         also: Vec::new(),
         first: None,
         differing_primitives: primitives_written,

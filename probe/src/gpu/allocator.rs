@@ -1,4 +1,4 @@
-//! The memory of a [`Gpu`](super::Gpu), which tells its own allocations from those of another.
+//! The memory allocator of a [`Gpu`](super::Gpu). It recognises allocations of other devices.
 
 use std::any::Any;
 
@@ -16,22 +16,21 @@ use super::shadow::Shadows;
 /// Memory for the objects of a context.
 pub(super) struct OwnAllocator {
     raw: Allocator,
-    /// What is read back, where the host reads memory fast only if it is not coherent: the other allocator takes
-    /// coherent memory alone.
+    /// For readback memory, on devices where cached memory is not coherent. The other allocator only uses coherent memory.
     cached: Option<SimpleAllocator>,
-    /// With [`HostMemory::NonCoherent`].
+    /// Only with [`HostMemory::NonCoherent`].
     shadows: Option<Shadows>,
     owner: ContextId,
 }
 
-/// What an allocation carries.
+/// The private data of an allocation.
 struct Backing {
     owner: ContextId,
     is_cached: bool,
     inner: Box<dyn Any + Send + Sync>,
 }
 
-/// Whether the host reads memory of the device through its caches only if that is not coherent.
+/// Whether the device has cached host-visible memory, but none that is also coherent.
 fn is_cached_without_coherence(memory: &vk::PhysicalDeviceMemoryProperties) -> bool {
     use vk::MemoryPropertyFlags as Flags;
     let cached = Flags::HOST_VISIBLE | Flags::HOST_CACHED;
@@ -74,7 +73,7 @@ impl OwnAllocator {
         Ok(Self { raw, cached, shadows, owner: context.context_id() })
     }
 
-    /// The copies that stand for memory which is not coherent.
+    /// The copies that emulate memory which is not coherent.
     pub(super) const fn shadows(&self) -> Option<&Shadows> {
         self.shadows.as_ref()
     }

@@ -1,4 +1,4 @@
-//! Memory of a [`Gpu`]: buffers, and their way to and from the host.
+//! Buffers of a [`Gpu`], and copies to and from the host.
 
 use std::ops::Range;
 
@@ -27,7 +27,7 @@ impl Gpu {
         context == self.context.context_id()
     }
 
-    /// Whether an object can be destroyed: it was made with this device, which is done with it.
+    /// Whether an object can be destroyed: it was made with this device, and the device no longer uses it.
     fn destroys(&self, context: ContextId) -> bool {
         let owns = self.owns(context);
         if !owns {
@@ -36,7 +36,7 @@ impl Gpu {
         owns && self.state != State::Hung
     }
 
-    /// Checks that the device has what a buffer is used for.
+    /// Checks that the device supports the usage of a buffer.
     fn check_usage(&self, usage: vk::BufferUsageFlags) -> Result<(), GpuError> {
         use vk::BufferUsageFlags as Usage;
         let mut known = Usage::TRANSFER_SRC
@@ -64,18 +64,18 @@ impl Gpu {
         }
     }
 
-    /// Checks that a device takes a buffer of that size.
+    /// Checks the size of a buffer against the limits of the device.
     fn check_size(&self, what: &str, size: u64) -> Result<(), GpuError> {
         let max = self.memory_limits().max_buffer;
         let limit = "the lesser of maxBufferSize and maxMemoryAllocationSize";
         Ok(check_limit(|| format!("the size of {what} in bytes"), size, limit, max)?)
     }
 
-    /// Creates a buffer. Those in device memory can always be copied from and to.
+    /// Creates a buffer. Its usage also gets TRANSFER_SRC and TRANSFER_DST.
     ///
     /// # Errors
-    /// [`GpuError::BufferUsage`] for what the device was not opened for; [`GpuError::Runtime`] for more bytes than
-    /// it takes, and for a failed command or allocation.
+    /// [`GpuError::BufferUsage`] for a usage that the device was not opened for; [`GpuError::Runtime`] if the buffer is too
+    /// large for the device, or if a command or an allocation fails.
     pub fn create_buffer(
         &mut self,
         size: u64,
@@ -91,7 +91,7 @@ impl Gpu {
         Ok(unsafe { Buffer::new(ctx, allocator, &desc) }?)
     }
 
-    /// Destroys a buffer. One of another device is leaked, with a warning, and so is memory of another allocator.
+    /// Destroys a buffer. A buffer of another device, or memory of another allocator, is leaked with a warning.
     pub fn destroy_buffer(&mut self, buffer: Buffer) {
         if !self.destroys(buffer.context_id()) {
             return;
@@ -102,7 +102,7 @@ impl Gpu {
         }
     }
 
-    /// Lends a buffer of [`create_buffer`](Self::create_buffer) to `f`.
+    /// Creates a buffer as [`create_buffer`](Self::create_buffer) does, calls `f` with it, and destroys it.
     pub(crate) fn with_buffer<R>(
         &mut self,
         size: u64,
@@ -116,11 +116,11 @@ impl Gpu {
         result
     }
 
-    /// Makes queries for captures on the compute backend.
+    /// Creates a query pool for captures on the compute backend.
     ///
     /// # Errors
-    /// [`GpuError::Runtime`]: without the compute backend, for more bytes than the device takes, and for a failed
-    /// command or allocation.
+    /// [`GpuError::Runtime`]: there is no compute backend, the pool is too large for the device, or a command or an
+    /// allocation fails.
     pub fn create_query_pool(
         &mut self,
         kind: QueryKind,
@@ -132,7 +132,7 @@ impl Gpu {
         Ok(unsafe { QueryPool::new(ctx, allocator, kind, count) }?)
     }
 
-    /// Destroys queries, as [`destroy_buffer`](Self::destroy_buffer) does a buffer.
+    /// Destroys a query pool, as [`destroy_buffer`](Self::destroy_buffer) does a buffer.
     pub fn destroy_query_pool(&mut self, pool: QueryPool) {
         if !self.destroys(pool.context_id()) {
             return;
@@ -143,10 +143,10 @@ impl Gpu {
         }
     }
 
-    /// Makes an arena.
+    /// Creates an arena.
     ///
     /// # Errors
-    /// [`GpuError::Runtime`] for more bytes than the device takes, and for a failed command or allocation.
+    /// [`GpuError::Runtime`]: the arena is too large for the device, or a command or an allocation fails.
     pub fn create_arena(&mut self, desc: &ArenaDesc) -> Result<Arena, GpuError> {
         self.check_size("the arena's upload memory", desc.upload)?;
         self.check_size("the arena's scratch memory", desc.scratch)?;
@@ -166,7 +166,7 @@ impl Gpu {
         }
     }
 
-    /// Destroys a pipeline that was made with [`context`](Self::context). Another is leaked, with a warning.
+    /// Destroys a pipeline that was made with [`context`](Self::context). Any other pipeline is leaked with a warning.
     pub fn destroy_pipeline(&self, pipeline: Pipeline) {
         if !self.destroys(pipeline.context_id()) {
             return;
@@ -229,7 +229,7 @@ impl Gpu {
         })
     }
 
-    /// Checks that a buffer is of this device, can be copied so, and holds a range.
+    /// Checks that a buffer is of this device, has the usage, and contains the range.
     fn check_copy(
         &self,
         buffer: &Buffer,
@@ -251,11 +251,11 @@ impl Gpu {
         }
     }
 
-    /// Where buffers lie that the host fills, and has to [flush](Self::flush).
+    /// The memory location of buffers that the host fills, and then has to [flush](Self::flush).
     pub(super) const fn upload_location(&self) -> MemoryLocation {
         match self.host_memory {
             HostMemory::Best => MemoryLocation::Upload,
-            // Uploads of the runtime are coherent.
+            // Upload memory of the runtime is coherent.
             HostMemory::NonCoherent => MemoryLocation::Readback,
         }
     }
@@ -275,7 +275,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// What a readback buffer holds, once the submission that wrote it was waited for.
+    /// The contents of a readback buffer, after the submission that wrote it.
     pub(super) fn host_bytes(&self, readback: &Buffer) -> Result<Vec<u8>, GpuError> {
         // SAFETY: the buffer was made with the context; nothing is in flight.
         unsafe {
@@ -290,7 +290,7 @@ impl Gpu {
     }
 }
 
-/// Makes what copies wrote visible to the host.
+/// Records the barrier that makes the results of copies visible to the host.
 ///
 /// # Safety
 /// `cmd` is being recorded, outside of a render pass instance.
@@ -312,7 +312,7 @@ pub(super) unsafe fn transfer_to_host(ctx: &Context, cmd: vk::CommandBuffer) {
     }
 }
 
-/// Copies `bytes` to byte `start` of `target`, which holds them.
+/// Copies `bytes` to byte `start` of `target`, which is large enough.
 pub(super) fn copy_into(target: &mut [u8], start: u64, bytes: &[u8]) {
     let start = usize::try_from(start).unwrap_or(usize::MAX);
     let range = start..start.saturating_add(bytes.len());

@@ -1,9 +1,8 @@
-//! Captures from bytes to bytes, many in one submission.
+//! Captures from host memory to host memory, many in one submission.
 //!
-//! All requests of a call share three buffers: what they capture to, in device memory; what that
-//! starts as and the vertex data, in upload memory; what is read back. Each request has slots of its
-//! own in them, so that thousands of small captures cost one submission. Where the device is slow, they are split into
-//! several, each with buffers of its own.
+//! All requests of a call share these buffers: the capture buffers in device memory, their initial contents and the vertex
+//! data in upload memory, and the readback memory. Each request has a slot in each of them. So thousands of small captures
+//! need only one submission. On a slow device they are split into several submissions, each with its own buffers.
 
 mod slots;
 mod steps;
@@ -19,7 +18,7 @@ use self::steps::{Buffers, Steps};
 use super::pace::work;
 use super::{Gpu, GpuError};
 
-/// What is bound to a vertex binding.
+/// The vertex buffer of a vertex binding.
 #[derive(Debug, Clone, Copy)]
 pub struct VertexData<'a> {
     /// Number of the binding.
@@ -28,10 +27,10 @@ pub struct VertexData<'a> {
     pub bytes: &'a [u8],
 }
 
-/// What is captured to.
+/// A capture buffer.
 #[derive(Debug, Clone, Copy)]
 pub struct CaptureTarget<'a> {
-    /// What the buffer holds before: the bound range, and guard areas before and behind it.
+    /// The initial contents: a guard area, the bound range, and another guard area.
     pub initial: &'a [u8],
     /// Start of the bound range in `initial`, a multiple of 4.
     pub offset: u64,
@@ -39,7 +38,7 @@ pub struct CaptureTarget<'a> {
     pub size: u64,
 }
 
-/// One Begin/End.
+/// One capture, from Begin to End.
 #[derive(Debug, Clone, Copy)]
 pub struct CaptureRequest<'a> {
     /// The pipeline, whose backend captures. Graphics pipelines are made for
@@ -47,27 +46,27 @@ pub struct CaptureRequest<'a> {
     pub pipeline: &'a Pipeline,
     /// Vertex buffers.
     pub vertex_data: &'a [VertexData<'a>],
-    /// Bound to the sets from 0 on.
+    /// The descriptor sets, from set 0 on.
     pub descriptor_sets: &'a [vk::DescriptorSet],
-    /// Push constants from byte 0 on, which the draw of the same number finds, and those behind the last.
+    /// Push constants from byte 0 on, for each draw. Draws after the last element use the last element.
     pub push_constants: &'a [Vec<u8>],
     /// The draws, in order.
     pub draws: &'a [(PrimitiveTopology, Draw)],
-    /// An index buffer, from whose first index on each draw takes as many as it has vertices; `first_vertex` is added to
-    /// them. Empty for draws without indices.
+    /// An index buffer. Each draw reads `vertex_count` indices from its start, and adds `first_vertex` to them. Empty for
+    /// draws without indices.
     pub indices: &'a [u32],
-    /// The capture buffers, by their `XfbBuffer` number.
+    /// The capture buffers, indexed by `XfbBuffer`.
     pub buffers: &'a [Option<CaptureTarget<'a>>],
-    /// Whether End writes a counter for each buffer. Not on the vertex backend.
+    /// Whether End writes a counter for each buffer. The vertex backend has no counters.
     pub counters: bool,
 }
 
-/// What a request gave.
+/// The result of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaptureResult {
     /// Counts and positions, as the recorder computed them.
     pub captured: Captured,
-    /// Each buffer as it is afterwards, guard areas included.
+    /// The contents of each buffer after the capture, with the guard areas.
     pub buffers: Vec<Option<Vec<u8>>>,
     /// The counter of each buffer, where [they were asked for](CaptureRequest::counters): bytes from the start of the
     /// bound range.
@@ -78,28 +77,28 @@ pub struct CaptureResult {
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// The flush of what the host writes.
+    /// The flush of the memory that the host writes.
     Flush,
-    /// The invalidation of what the host reads.
+    /// The invalidation of the memory that the host reads.
     Invalidation,
-    /// Every submission, of this device.
+    /// All submissions of the device.
     Submission,
-    /// The copy of what capture buffers hold before.
+    /// The copy of the initial contents to the capture buffers.
     CopyIn,
     /// The captures.
     Capture,
-    /// The copy of what they hold afterwards.
+    /// The copy of the capture buffers to the readback memory.
     CopyBack,
 }
 
 impl Gpu {
     /// Runs captures, in order, and reads their buffers back.
     ///
-    /// Memory that is copied to is filled with the constants of [`Fill`](crate::sentinel::Fill) before, so that who compares sees
-    /// which step did nothing where one did.
+    /// Before each copy its destination is filled with a constant of [`Fill`](crate::sentinel::Fill), which shows later
+    /// whether a step did nothing.
     ///
-    /// They go in one submission as far as the [limit](Self::set_submission_limit) of its time allows, but for native
-    /// ones that leave out a buffer which an earlier one bound: that takes a fresh command buffer.
+    /// The captures are in one submission, unless its [time limit](Self::set_submission_limit) would be exceeded. A native
+    /// capture that leaves a buffer unbound which an earlier capture bound starts a new command buffer.
     ///
     /// # Errors
     /// [`GpuError::TargetRange`], [`GpuError::Capture`] with the first request that cannot be
@@ -131,7 +130,7 @@ impl Gpu {
     /// Runs captures together.
     ///
     /// # Safety
-    /// As [`capture`](Self::capture); [`batches`] put them together.
+    /// As [`capture`](Self::capture). The requests are one of the [`batches`].
     unsafe fn capture_batch(
         &mut self,
         requests: &[CaptureRequest<'_>],
@@ -159,8 +158,7 @@ impl Gpu {
         let arena = arena_for(requests);
         self.with_buffer(targets, capture_usage, MemoryLocation::Device, |gpu, targets| {
             gpu.with_buffer(vertices, vertex_usage, upload, |gpu, vertices| {
-                // What the targets start as goes to them through here, and what they become comes
-                // back.
+                // The initial contents are copied from `initial`, and the results to `back`.
                 gpu.with_buffer(targets.size(), none, upload, |gpu, initial| {
                     gpu.with_buffer(targets.size(), none, MemoryLocation::Readback, |gpu, back| {
                         fill(&placed, initial, vertices, back);
@@ -180,8 +178,7 @@ impl Gpu {
         })
     }
 
-    /// Usage of buffers that are captured to, with counters, and of those with vertices and indices, for every backend
-    /// of the device.
+    /// The usage of capture buffers with counters, and that of vertex and index buffers, for all backends of the device.
     fn usages(&self) -> (vk::BufferUsageFlags, vk::BufferUsageFlags) {
         let none = (vk::BufferUsageFlags::empty(), vk::BufferUsageFlags::empty());
         let ctx = &self.context;
@@ -198,7 +195,7 @@ impl Gpu {
         })
     }
 
-    /// Records and submits everything: at once, or where the copies would take long, in parts.
+    /// Records and submits the requests: in one submission, or in several if the copies would take too long.
     ///
     /// # Safety
     /// As [`capture`](Self::capture); the buffers hold the slots of `placed`.
@@ -263,8 +260,8 @@ impl Gpu {
     }
 }
 
-/// Splits requests where a native one leaves out a buffer that an earlier one bound: within a
-/// command buffer that binding would stay.
+/// Splits requests before a native one that leaves a buffer unbound which an earlier one bound. In the same command
+/// buffer it would still be bound.
 fn batches<'a, 'b>(
     requests: &'a [CaptureRequest<'b>],
 ) -> impl Iterator<Item = &'a [CaptureRequest<'b>]> {
@@ -291,7 +288,7 @@ fn batches<'a, 'b>(
     })
 }
 
-/// What the requests take.
+/// The arena that the requests need.
 fn arena_for(requests: &[CaptureRequest<'_>]) -> ArenaDesc {
     // Each vertex stream is a capture of its own.
     let streams = |r: &CaptureRequest<'_>| u64::from(r.pipeline.stream_count());
@@ -300,7 +297,7 @@ fn arena_for(requests: &[CaptureRequest<'_>]) -> ArenaDesc {
     let table = |request: &CaptureRequest<'_>| {
         let pipeline = request.pipeline;
         let constants = pipeline.push_constants().len() as u64;
-        // Draws that find other constants have attributes of their own beside them.
+        // Draws with other push constants have their own copy of the attribute descriptors, too.
         let count = request.push_constants.len().max(1) as u64;
         streams(request) * count * (pipeline.attribute_bytes() + constants)
     };

@@ -1,10 +1,10 @@
-//! Which version of the conformance tests a driver states to pass.
+//! The version of the conformance tests that a driver says it passes.
 
 use ash::{Entry, Instance, khr, vk};
 use vkxfb::runtime::Capabilities;
 
-/// The driver's `conformanceVersion`, dotted, of Vulkan 1.2 or `VK_KHR_driver_properties`. Drivers that pass none
-/// say 0.0.0.0.
+/// The driver's `conformanceVersion`, dotted, from Vulkan 1.2 or `VK_KHR_driver_properties`. It is 0.0.0.0 for drivers
+/// that are not conformant.
 ///
 /// # Safety
 /// The device is of the instance, which is live and of the entry; the capabilities are the device's own.
@@ -21,7 +21,7 @@ pub(super) unsafe fn conformance_version(
     } else {
         c"vkGetPhysicalDeviceProperties2KHR"
     };
-    // By hand, for ash's tables have a function that panics where there is none.
+    // Loaded by name, because ash's function table panics if the function is missing.
     // SAFETY: the caller's contract; the name says the type.
     let get: Option<vk::PFN_vkGetPhysicalDeviceProperties2> = unsafe {
         entry

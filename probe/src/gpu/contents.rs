@@ -1,4 +1,4 @@
-//! Descriptor sets for what a shader reads.
+//! Descriptor sets with the buffers that a shader reads.
 
 use ash::vk;
 use vkxfb::internal::{check_limit, vulkan_error};
@@ -8,8 +8,8 @@ use super::buffers::copy_into;
 use super::{Gpu, GpuError};
 use crate::contents::{BufferContents, BufferKind, Contents};
 
-/// The buffers of a shader's [`Contents`], and descriptor sets that name them, from set 0 on: for the vertex stage and
-/// for compute. [`Gpu::destroy_contents`] destroys them.
+/// Buffers with a shader's [`Contents`], and descriptor sets for them, from set 0 on, which graphics and compute shaders can
+/// use. [`Gpu::destroy_contents`] destroys them.
 #[derive(Debug, Default)]
 #[must_use = "leaks what is not destroyed"]
 pub struct BoundContents {
@@ -32,10 +32,10 @@ impl BoundContents {
 }
 
 impl Gpu {
-    /// Makes buffers of contents, and descriptor sets for them.
+    /// Creates buffers with the contents, and descriptor sets for them.
     ///
     /// # Errors
-    /// [`GpuError::Runtime`] for more sets than the device takes, and for a failed command or allocation.
+    /// [`GpuError::Runtime`]: there are too many sets for the device, or a command or an allocation fails.
     pub fn bind_contents(&mut self, contents: &Contents) -> Result<BoundContents, GpuError> {
         let mut bound = BoundContents::default();
         if contents.buffers.is_empty() {
@@ -114,7 +114,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// Destroys what [`bind_contents`](Self::bind_contents) made, on this device.
+    /// Destroys the result of [`bind_contents`](Self::bind_contents) of this device.
     pub fn destroy_contents(&mut self, bound: BoundContents) {
         let BoundContents { layouts, pool, buffers, .. } = bound;
         // Otherwise it may still be in use.

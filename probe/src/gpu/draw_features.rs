@@ -1,6 +1,5 @@
-//! What the device has of the draws that an application may record: no backend needs it, and native
-//! captures of those draws do. What the runtime knows of it is in
-//! [`RequiredFeatures`](vkxfb::runtime::RequiredFeatures).
+//! Optional features that applications use in draws. No backend needs them, but native captures of such draws do. Those that
+//! the runtime knows are in [`RequiredFeatures`](vkxfb::runtime::RequiredFeatures).
 
 use std::ffi::CStr;
 
@@ -8,8 +7,8 @@ use ash::{ext, vk};
 
 use super::DeviceInfo;
 
-/// Optional features of draws that a device was opened with: all that it has, on the profile
-/// [`Full`](super::Profile::Full).
+/// Optional draw features that are enabled: all that the device has on the profile [`Full`](super::Profile::Full), none on
+/// others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DrawFeatures {
     /// `fullDrawIndexUint32`: indices above 2^24.
@@ -38,7 +37,7 @@ pub struct DrawFeatures {
 }
 
 impl DrawFeatures {
-    /// What a device has.
+    /// The features of a device.
     ///
     /// # Safety
     /// The device is of the instance.
@@ -89,7 +88,7 @@ impl DrawFeatures {
         }
     }
 
-    /// `features` with those of them that are core features.
+    /// Adds those that are core features to `features`.
     pub(super) fn core(self, features: vk::PhysicalDeviceFeatures) -> vk::PhysicalDeviceFeatures {
         features
             .full_draw_index_uint32(self.full_draw_index_uint32)

@@ -1,4 +1,4 @@
-//! Why there is no device, or no result.
+//! Errors of the headless device.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,14 +8,14 @@ use vkxfb::runtime::{RuntimeError, Unavailable};
 
 use super::DeviceSelector;
 
-/// Why there is no device, or no result.
+/// Why a device could not be opened, or a capture failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GpuError {
     /// The Vulkan loader is not installed.
     #[error("no Vulkan loader on this machine (libvulkan.so.1 or vulkan-1.dll): {reason}")]
     NoLoader {
-        /// What the dynamic linker said.
+        /// The error of the dynamic linker.
         reason: String,
     },
     /// A driver's library cannot be used without the loader.
@@ -29,13 +29,13 @@ pub enum GpuError {
     /// The loader found no driver.
     #[error("the Vulkan loader found no driver (no usable ICD; see VK_DRIVER_FILES)")]
     NoDriver,
-    /// The drivers have no device.
+    /// The drivers report no device.
     #[error("no Vulkan device: the loader has drivers, but none found a device")]
     NoDevice,
-    /// No device answers the selector.
+    /// No device matches the selector.
     #[error("no device '{selector}'; there are: {}", .available.join(", "))]
     UnknownDevice {
-        /// What was asked for.
+        /// The selector.
         selector: DeviceSelector,
         /// Index and name of each device.
         available: Vec<String>,
@@ -49,25 +49,25 @@ pub enum GpuError {
         /// The extension.
         name: String,
     },
-    /// No queue family does graphics and compute.
+    /// No queue family supports both graphics and compute.
     #[error("{device} has no queue family for graphics and compute")]
     NoQueue {
         /// Name of the device.
         device: String,
     },
-    /// The device runs no backend at all.
+    /// The device supports no backend.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     NoBackend(Vec<Unavailable>),
     /// The device was lost.
     #[error("the device was lost during {during}")]
     DeviceLost {
-        /// The command that said so.
+        /// The Vulkan command that returned the error.
         during: &'static str,
     },
     /// The device did not finish in time.
     #[error("the device did not finish within {0:?}")]
     Timeout(Duration),
-    /// A target's bound range passes its bytes.
+    /// The bound range of a capture buffer exceeds the buffer.
     #[error(
         "capture {capture}: the range of buffer {buffer}, {offset} + {size}, passes its {len} bytes"
     )]
@@ -80,15 +80,15 @@ pub enum GpuError {
         offset: u64,
         /// Length of the range in bytes.
         size: u64,
-        /// Bytes that there are.
+        /// Size of the buffer in bytes.
         len: u64,
     },
-    /// A range that passes the end of its buffer.
+    /// A range exceeds its buffer.
     #[error("bytes {start}..{end} of a buffer of {size}")]
     OutOfRange {
         /// First byte.
         start: u64,
-        /// Behind the last byte.
+        /// The byte after the last one.
         end: u64,
         /// Bytes of the buffer.
         size: u64,
@@ -96,10 +96,10 @@ pub enum GpuError {
     /// A buffer of another device.
     #[error("the buffer is one of another device")]
     ForeignBuffer,
-    /// A buffer for something that the device was not opened for, or that the buffer was not made for.
+    /// A buffer usage that the device was not opened for, or that the buffer was not created with.
     #[error("the buffer cannot be used for {usage:?}")]
     BufferUsage {
-        /// What it cannot be used for.
+        /// The missing usage.
         usage: vk::BufferUsageFlags,
     },
     /// A capture could not be recorded.
@@ -111,7 +111,7 @@ pub enum GpuError {
         #[source]
         source: RuntimeError,
     },
-    /// The runtime refused, or Vulkan did.
+    /// An error of the runtime, or of a Vulkan command.
     #[error(transparent)]
     Runtime(RuntimeError),
 }
@@ -128,7 +128,7 @@ impl From<RuntimeError> for GpuError {
 }
 
 impl GpuError {
-    /// The same of a request further back.
+    /// The same error, with `by` added to the index of the request.
     pub(super) fn offset_capture(mut self, by: usize) -> Self {
         if let Self::TargetRange { capture, .. } | Self::Capture { capture, .. } = &mut self {
             *capture += by;

@@ -1,5 +1,4 @@
-//! What the device's own vertex input offers: formats, and what it makes of vertex buffers that are too
-//! short, or null.
+//! The device's own vertex input: supported formats, and robust access to vertex buffers that are too short, or null.
 
 use ash::{ext, vk};
 use vkxfb::vertex_input::VertexFormat;
@@ -19,7 +18,7 @@ pub struct Robustness {
 }
 
 impl Robustness {
-    /// What a device has of what the options ask for.
+    /// The features of the device that the options ask for.
     ///
     /// # Safety
     /// The device is of the instance.
@@ -50,7 +49,7 @@ impl Robustness {
         self.buffer_access2 || self.null_descriptor
     }
 
-    /// For the pNext chain of the device.
+    /// The structure for the pNext chain of the device.
     pub(super) fn features(self) -> vk::PhysicalDeviceRobustness2FeaturesEXT<'static> {
         vk::PhysicalDeviceRobustness2FeaturesEXT::default()
             .robust_buffer_access2(self.buffer_access2)
@@ -59,13 +58,13 @@ impl Robustness {
 }
 
 impl Gpu {
-    /// What of `VK_EXT_robustness2` is enabled, see
+    /// The features of `VK_EXT_robustness2` that are enabled, see
     /// [`OpenOptions::robustness`](super::OpenOptions::robustness).
     pub const fn robustness(&self) -> Robustness {
         self.robustness
     }
 
-    /// Whether graphics pipelines may read that format: `VK_FORMAT_FEATURE_VERTEX_BUFFER_BIT`.
+    /// Whether the format is supported for vertex buffers of graphics pipelines: `VK_FORMAT_FEATURE_VERTEX_BUFFER_BIT`.
     pub fn has_vertex_format(&self, format: VertexFormat) -> bool {
         let (instance, format) = (&self.instance.raw, vk::Format::from(format));
         // SAFETY: the device is of the instance.

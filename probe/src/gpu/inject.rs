@@ -1,4 +1,4 @@
-//! Faults of a driver, made up: tests prove by them that each is told, and a loss, a hang and a crash with their case.
+//! Simulated driver faults, for tests which prove that the probe reports each of them, with the case that caused it.
 
 use std::str::FromStr;
 
@@ -12,28 +12,28 @@ use crate::trial::Trial;
 enum Kind {
     /// The device is lost.
     Lost,
-    /// The device is lost, but only where other captures are in the same submission.
+    /// The device is lost, but only if other captures are in the same submission.
     Together,
     /// The device does not finish.
     Hang,
     /// The process ends within the driver.
     Crash,
-    /// The process ends by an access to memory that is not there.
+    /// The process ends by an invalid memory access.
     Access,
     /// A call of the driver does not return.
     Stuck,
     /// Nothing that is submitted is executed.
     Nothing,
-    /// Some vertices of each draw are stored twice where vertex shaders store.
+    /// Vertex shaders store some vertices of each draw twice.
     Twice,
     /// Indirect dispatches do nothing.
     NoIndirect,
 }
 
-/// Where a fault comes.
+/// Where a fault happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Wherever it can.
+    /// Everywhere.
     Everywhere,
     /// In a trial.
     Trial(Trial),
@@ -41,7 +41,7 @@ enum Place {
     Draw(PrimitiveTopology, Option<(u32, u32)>),
 }
 
-/// A fault, and where it comes.
+/// A fault, and where it happens.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InjectedFault {
@@ -85,7 +85,7 @@ impl FromStr for InjectedFault {
 }
 
 impl Gpu {
-    /// Lets the device fail.
+    /// Simulates a fault.
     #[doc(hidden)]
     pub const fn inject(&mut self, fault: InjectedFault) {
         if matches!(fault.kind, Kind::Nothing) {
@@ -94,17 +94,17 @@ impl Gpu {
         self.injected = Some(fault);
     }
 
-    /// Whether vertices are stored twice.
+    /// Whether the simulated fault stores vertices twice.
     pub(super) fn stores_twice(&self) -> bool {
         self.injected.is_some_and(|fault| fault.kind == Kind::Twice)
     }
 
-    /// Whether indirect dispatches do nothing.
+    /// Whether the simulated fault ignores indirect dispatches.
     pub(super) fn ignores_indirect_dispatches(&self) -> bool {
         self.injected.is_some_and(|fault| fault.kind == Kind::NoIndirect)
     }
 
-    /// Fails, if the fault comes in that trial.
+    /// Fails if the fault is in that trial.
     pub(crate) fn fail_trial_if_injected(&mut self, trial: Trial) -> Result<(), GpuError> {
         match self.injected {
             Some(InjectedFault { kind, place: Place::Trial(at) }) if at == trial => self.fail(kind),
@@ -112,7 +112,7 @@ impl Gpu {
         }
     }
 
-    /// Fails, if a request has the draw.
+    /// Fails if the fault is in a draw of the requests.
     pub(super) fn fail_if_injected(
         &mut self,
         requests: &[CaptureRequest<'_>],

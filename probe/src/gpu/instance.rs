@@ -15,7 +15,7 @@ use super::{DeviceInfo, GpuError, OpenOptions, Profile, driver};
 /// The validation layer.
 const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
 
-/// Highest Vulkan version that is asked for.
+/// The highest Vulkan version that is requested.
 const MAX_API_VERSION: u32 = vk::API_VERSION_1_3;
 
 /// An instance with its messenger, destroyed together.
@@ -32,7 +32,7 @@ pub(super) struct Instance {
 impl Drop for Instance {
     fn drop(&mut self) {
         if self.leaked {
-            // The messenger stays, and so does what it points to; so does the driver's code.
+            // Leaked: the messenger, what it points to, and the driver's library.
             std::mem::forget((Arc::clone(&self.messages), self.entry.clone()));
             return;
         }
@@ -62,8 +62,8 @@ fn has_layer(entry: &ash::Entry, name: &CStr) -> Result<bool, GpuError> {
     Ok(layers.iter().any(|l| l.layer_name_as_c_str() == Ok(name)))
 }
 
-/// Whether any driver answers: a loader without one has hardly any extension, and would otherwise be
-/// blamed for what it lacks.
+/// Whether the loader found a driver. Without one it reports hardly any extensions, and the error would name a missing
+/// extension.
 fn has_driver(entry: &ash::Entry) -> bool {
     // SAFETY: nothing is enabled, and the instance is destroyed before anything is made of it.
     unsafe {
@@ -82,7 +82,7 @@ impl Instance {
     pub(super) fn new(options: &OpenOptions) -> Result<Self, GpuError> {
         let OpenOptions { profile, validation, .. } = *options;
         let entry = match &options.driver {
-            // Such an entry cannot be asked for layers.
+            // A driver that is loaded directly has no layers.
             Some(_) if validation => return Err(GpuError::NoValidationLayer),
             Some(file) => driver::load(file)?,
             // SAFETY: loading the Vulkan loader runs its initialisers, which every Vulkan program does.
@@ -108,13 +108,13 @@ impl Instance {
             let name = missing.to_string_lossy().into_owned();
             return Err(GpuError::MissingInstanceExtension { name });
         }
-        // A 1.0 device of a later instance is asked by the extension all the same.
+        // Devices of Vulkan 1.0 need the extension, even if the instance is of a later version.
         let properties2 = khr::get_physical_device_properties2::NAME;
         if has(properties2) && !names.contains(&properties2) {
             names.push(properties2);
         }
         let mut flags = vk::InstanceCreateFlags::empty();
-        // In every profile: a loader hides such devices from those who do not ask.
+        // In every profile: without it the loader hides portability devices.
         if has(khr::portability_enumeration::NAME) {
             names.push(khr::portability_enumeration::NAME);
             flags |= vk::InstanceCreateFlags::ENUMERATE_PORTABILITY_KHR;
@@ -152,7 +152,7 @@ impl Instance {
             .enabled_extension_names(&name_pointers)
             .enabled_layer_names(&layer_pointers);
         if validation {
-            // Chained, the messenger also hears the creation and the destruction of the instance.
+            // In the pNext chain, the messenger also reports the creation and the destruction of the instance.
             info = info.push_next(&mut features).push_next(&mut messenger);
         }
         // SAFETY: layers and extensions are there, and `messages` outlives the instance.
@@ -174,12 +174,12 @@ impl Instance {
         Ok(instance)
     }
 
-    /// Leaves the instance alive when this is dropped.
+    /// Keeps the instance alive after this is dropped.
     pub(super) const fn leak(&mut self) {
         self.leaked = true;
     }
 
-    /// The physical devices, in the loader's order, with their capabilities by the profile.
+    /// The physical devices in the loader's order, with their capabilities restricted to the profile.
     ///
     /// # Errors
     /// [`GpuError::NoDevice`], or a failed query.
@@ -190,7 +190,7 @@ impl Instance {
         // SAFETY: the instance is live.
         let devices = match unsafe { self.raw.enumerate_physical_devices() } {
             Ok(devices) => devices,
-            // What loaders say where every driver failed to start.
+            // Loaders return this if every driver failed to start.
             Err(vk::Result::ERROR_INITIALIZATION_FAILED) => return Err(GpuError::NoDevice),
             Err(result) => {
                 let call = "vkEnumeratePhysicalDevices";

@@ -1,4 +1,4 @@
-//! What the validation layer says.
+//! The messages of the validation layer.
 
 use std::borrow::Cow;
 use std::ffi::{CStr, c_void};
@@ -27,11 +27,11 @@ impl fmt::Display for Message {
 
 /// A message that is known to be wrong, and is not collected.
 struct FalsePositive {
-    /// What the id of the message contains.
+    /// A part of the message's name.
     id: &'static str,
-    /// What its text contains.
+    /// A part of its text.
     text: &'static str,
-    /// Why it is wrong, with a link. Layer or driver versions that say it, and what removes it.
+    /// Why it is wrong, with a link; which versions of the layer or the driver report it, and when it can be removed.
     #[allow(dead_code, reason = "for the reader")]
     why: &'static str,
 }
@@ -46,7 +46,7 @@ const FALSE_POSITIVES: &[FalsePositive] = &[FalsePositive {
           that layer is supported no more.",
 }];
 
-/// Messages as they come in. The layer calls from whichever thread is in Vulkan.
+/// The collected messages. The layer reports them from any thread that calls Vulkan.
 #[derive(Debug, Default)]
 pub(super) struct Messages(Mutex<Vec<Message>>);
 
@@ -79,7 +79,7 @@ pub(super) fn messenger_info(messages: &Messages) -> vk::DebugUtilsMessengerCrea
 }
 
 /// # Safety
-/// Called by Vulkan alone, with the user data of [`messenger_info`].
+/// Only Vulkan calls it, with the user data of [`messenger_info`].
 unsafe extern "system" fn collect(
     severity: vk::DebugUtilsMessageSeverityFlagsEXT,
     _types: vk::DebugUtilsMessageTypeFlagsEXT,

@@ -1,4 +1,4 @@
-//! Which device, and how much of it.
+//! Options for opening a device: which one, and which of its features.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -10,45 +10,44 @@ use vkxfb::runtime::Capabilities;
 
 use super::GpuError;
 
-/// How much of a device is used.
+/// Which features of a device are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Profile {
-    /// Everything that the device has of what the backends need or profit from, on the newest Vulkan
-    /// that both sides know.
+    /// All features that the backends need or can use, with the highest Vulkan version that both the device and this
+    /// crate support.
     #[default]
     Full,
-    /// A Vulkan 1.0 device with nothing enabled but what the compute backend needs, whatever the
-    /// device could do: [`Capabilities::restrict_to_floor`].
+    /// Only what the compute backend needs, on Vulkan 1.0, whatever the device supports: [`Capabilities::restrict_to_floor`].
     Bifrost,
 }
 
-/// How captures by compute reach memory.
+/// How captures by compute access memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Resources {
-    /// By device address where the device has them, by descriptors otherwise.
+    /// By device addresses if the device supports them, otherwise by descriptors.
     #[default]
     Best,
-    /// By descriptors, as if there were no device addresses. The vertex backend is not available then.
+    /// By descriptors, as if the device had no device addresses. Then there is no vertex backend.
     Descriptors,
 }
 
-/// Through what the host uploads, and reads back.
+/// Which memory the host uses for uploads and for reading back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum HostMemory {
-    /// Uploads through coherent memory; what is read back through memory that the host reads fast, coherent or not.
+    /// Coherent memory for uploads. For reading back, memory that is fast to read, coherent or not.
     #[default]
     Best,
-    /// As if no memory of the device were coherent, whatever it is: what the host does not flush the device does not
-    /// see, and what it does not invalidate it does not see itself.
+    /// Behave as if no memory of the device were coherent: without a flush the device does not see what the host wrote, and
+    /// without an invalidation the host does not see what the device wrote.
     NonCoherent,
 }
 
-/// Which device.
+/// Selects a device.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum DeviceSelector {
-    /// By its place in the loader's order.
+    /// The device with this index in the loader's order.
     Index(usize),
-    /// The first whose name contains this, in whatever case.
+    /// The first device whose name contains this text, ignoring case.
     Name(String),
 }
 
@@ -72,48 +71,53 @@ impl FromStr for DeviceSelector {
 /// How to open a device.
 #[derive(Debug, Clone, Default)]
 pub struct OpenOptions {
-    /// Which; the loader's first by default.
+    /// Which device; the loader's first by default.
     pub device: Option<DeviceSelector>,
-    /// A driver's library, which is loaded in place of the Vulkan loader. There are no layers then.
+    /// The library of a driver to load instead of the Vulkan loader. Then there are no layers.
     pub driver: Option<PathBuf>,
-    /// How much of it.
+    /// Which features of it are used.
     pub profile: Profile,
-    /// How captures by compute reach memory.
+    /// How captures by compute access memory.
     pub resources: Resources,
-    /// Through what the host uploads, and reads back.
+    /// Which memory the host uses for uploads and for reading back.
     pub host_memory: HostMemory,
-    /// Storage buffers that captures by descriptors take at most, as if the device had no more;
+    /// The maximum number of storage buffers for captures by descriptors, as if it were the limit of the device;
     /// [`RequiredFeatures::storage_buffers`](vkxfb::runtime::RequiredFeatures::storage_buffers).
     pub storage_buffers: Option<u32>,
-    /// Invocations of a workgroup at most, as if the device took no more:
+    /// The maximum number of invocations of a workgroup, as if it were the limit of the device:
     /// [`Limits::workgroup_invocations`](vkxfb::runtime::Limits::workgroup_invocations).
     pub workgroup_invocations: Option<u32>,
-    /// Workgroups of a draw that shares a dispatch at most:
+    /// The maximum number of workgroups of a draw that shares a dispatch with other draws:
     /// [`Context::set_max_shared_workgroups`](vkxfb::internal::overrides::set_max_shared_workgroups).
     pub max_shared_workgroups: Option<u32>,
-    /// Whether shaders go to the driver as they were lowered:
+    /// Whether lowered shaders are passed to the driver without optimization:
     /// [`Context::set_optimizes_shaders`](vkxfb::runtime::Context::set_optimizes_shaders).
     pub unoptimized: bool,
-    /// Bytes of shared memory in which captures by compute collect records, in place of
-    /// [what pays](vkxfb::runtime::Capabilities::staging) on the device.
+    /// The size in bytes of shared memory for the [staging](vkxfb::runtime::Capabilities::staging) of captures by compute,
+    /// instead of the best size for the device.
     pub staging: Option<u32>,
-    /// Whether the validation layer looks on, with synchronization validation.
+    /// Whether to enable the validation layer, with synchronization validation.
     pub validation: bool,
-    /// Whether `robustBufferAccess` is enabled, and of `VK_EXT_robustness2` what the device has, on the
+    /// Whether to enable `robustBufferAccess`, and the features of `VK_EXT_robustness2` that the device has. Only on the
     /// profile [`Full`](Profile::Full): [`Gpu::robustness`](super::Gpu::robustness).
     pub robustness: bool,
+    /// Whether `shaderTessellationAndGeometryPointSize` is enabled where the device has it, on the profile
+    /// [`Full`](Profile::Full). It must not be for a geometry shader that emits points without a `PointSize`
+    /// ([VUID-VkGraphicsPipelineCreateInfo-Geometry-07725](https://docs.vulkan.org/refpages/latest/refpages/source/VkGraphicsPipelineCreateInfo.html)),
+    /// so only those ask for it that have a shader which writes one.
+    pub geometry_point_size: bool,
 }
 
 /// A physical device.
 #[derive(Debug, Clone)]
 pub struct DeviceInfo {
-    /// Place in the loader's order.
+    /// The index in the loader's order.
     pub index: usize,
-    /// What it can do, by the profile.
+    /// Its capabilities, restricted to the profile.
     pub capabilities: Capabilities,
     /// `VkPhysicalDeviceDriverProperties::conformanceVersion`, dotted, if the driver states one.
     pub conformance_version: Option<String>,
-    /// Layers and tools between the program and the driver that say so, by `VK_EXT_tooling_info`.
+    /// Layers and tools between the program and the driver, as far as `VK_EXT_tooling_info` reports them.
     pub tools: Vec<Tool>,
 }
 
@@ -122,13 +126,13 @@ pub struct DeviceInfo {
 pub struct Tool {
     /// Its name.
     pub name: String,
-    /// What it says of itself and of the device.
+    /// Its description of itself.
     pub description: String,
-    /// The layer that it is, or nothing.
+    /// The name of its layer, or empty.
     pub layer: String,
 }
 
-/// The device that answers the selector; the first without one.
+/// The device that matches the selector; without a selector the first device.
 pub(super) fn select(
     devices: Vec<(vk::PhysicalDevice, DeviceInfo)>,
     selector: Option<&DeviceSelector>,

@@ -1,5 +1,5 @@
-//! How much goes into a submission. A driver ends one that takes long: Panfrost's kernel part after half a second. So
-//! each submission of captures is as large as the time of those before it allows.
+//! The size of submissions. Drivers abort a submission that takes too long: Panfrost's kernel driver after half a second. So
+//! the size of each submission depends on the time that the earlier ones took.
 
 use std::time::Duration;
 
@@ -9,32 +9,32 @@ use super::CaptureRequest;
 /// says otherwise.
 pub const SUBMISSION_LIMIT: Duration = Duration::from_millis(300);
 
-/// Bytes in a second by which the first submission is measured: few, for nothing is known of the device yet.
+/// The assumed speed of the first submission in bytes per second: slow, because nothing is known about the device yet.
 const FIRST_RATE: f64 = 4e6;
 
-/// Bytes in a second that every device copies.
+/// A speed in bytes per second at which every device copies.
 const COPY_RATE: f64 = 100e6;
 
-/// The least that is copied at a time.
+/// The minimum size of a copy in bytes.
 const LEAST_COPY: u64 = 64 << 10;
 
-/// What a capture takes beside its bytes: its dispatch or draw, in bytes that take as long.
+/// The cost of a dispatch or draw, in bytes that take as long to capture.
 const CAPTURE: u64 = 1024;
 
-/// How much goes into a submission.
+/// Decides how much work is in a submission.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
     limit: Duration,
-    /// Work of a submission.
+    /// The maximum work of the next submission, in bytes.
     budget: u64,
 }
 
-/// Bytes in that time at a rate; saturates.
+/// The number of bytes that are processed in `time` at a rate; saturates.
 fn bytes_within(time: Duration, rate: f64) -> u64 {
     (time.as_secs_f64() * rate) as u64
 }
 
-/// The work of a capture, in bytes.
+/// The work of a capture, in bytes that take as long.
 pub(super) fn work(request: &CaptureRequest<'_>) -> u64 {
     let targets = request.buffers.iter().flatten().map(|target| target.initial.len());
     let vertices = request.vertex_data.iter().map(|data| data.bytes.len());
@@ -50,7 +50,7 @@ impl Pace {
         self.limit
     }
 
-    /// How many captures, from the first on, fit into a submission: one at least, if there is one.
+    /// How many of the captures fit into a submission. At least one, unless there are none.
     pub(super) fn fitting(&self, works: impl Iterator<Item = u64>) -> usize {
         let mut sum = 0_u64;
         let fits = |(index, work): &(usize, u64)| {
@@ -60,14 +60,14 @@ impl Pace {
         works.enumerate().take_while(fits).count()
     }
 
-    /// The most that is copied at a time.
+    /// The maximum size of a copy in bytes.
     pub(super) fn copy(&self) -> u64 {
-        // A multiple of 4, as copies and fills need.
+        // Copies and fills need a multiple of 4.
         bytes_within(self.limit, COPY_RATE).max(LEAST_COPY) & !3
     }
 
-    /// Takes into account how long a submission took. The next takes half of the limit at most, if its work is like
-    /// that, and twice the work at most.
+    /// Adapts to the time that a submission took. At the same speed, the next one takes at most half of the limit. Its work
+    /// is at most twice as large.
     pub(super) fn measured(&mut self, work: u64, time: Duration) {
         let half = self.limit / 2;
         let allowed = match time.is_zero() {
@@ -88,7 +88,8 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_millis(300);
 
-    /// The longest submission of equal captures, which take that long each, and how many submissions there are.
+    /// Simulates captures that take the same time each. Returns the time of the longest submission, and the number of
+    /// submissions.
     fn run(limit: Duration, captures: usize, work: u64, each: Duration) -> (Duration, usize) {
         let mut pace = Pace::new(limit);
         let (mut left, mut longest, mut submissions) = (captures, Duration::ZERO, 0);
@@ -104,14 +105,14 @@ mod tests {
     #[test]
     fn a_slow_device_gets_as_much_as_it_does_in_time() {
         let ms = Duration::from_millis;
-        // 10 MB in a second.
+        // 10 MB per second.
         let (longest, submissions) = run(LIMIT, 10_000, 10_000, ms(1));
         assert!(longest <= LIMIT && longest >= LIMIT / 4, "{longest:?}");
         assert!(submissions < 150, "{submissions}");
-        // 1 MB in a second: the first submission takes more, and no other.
+        // 1 MB per second: only the first submission takes longer than the limit.
         let (longest, _) = run(LIMIT, 1000, 10_000, ms(10));
         assert_eq!(longest, ms(1200));
-        // A fast one soon gets everything at once.
+        // A fast device soon gets everything in one submission.
         let (_, submissions) = run(LIMIT, 10_000, 10_000, Duration::from_micros(1));
         assert!(submissions <= 8, "{submissions}");
     }

@@ -1,11 +1,11 @@
-//! Memory that is not coherent, on devices that have none: the host gets a copy, which meets the device's memory only
-//! where the host flushes or invalidates. Who forgets it reads what was there before.
+//! Emulates memory that is not coherent. The host gets a copy of the memory, which is updated only by a flush or an
+//! invalidation. If one is forgotten, the host or the device reads old contents.
 
 use std::ptr::NonNull;
 
 use vkxfb::runtime::Allocation;
 
-/// The copy that the host sees of an allocation.
+/// The host's copy of an allocation.
 struct Shadow {
     /// From [`Box::into_raw`].
     copy: NonNull<[u64]>,
@@ -37,7 +37,7 @@ impl Drop for Shadow {
 pub(super) struct Shadows(Vec<Shadow>);
 
 impl Shadows {
-    /// Gives a mapped allocation a copy, and takes its coherence.
+    /// Gives a mapped allocation a copy, and marks it as not coherent.
     pub(super) fn add(&mut self, allocation: &mut Allocation) {
         let (Some(mapped), Ok(size)) = (allocation.mapped, usize::try_from(allocation.size)) else {
             return;
@@ -59,10 +59,10 @@ impl Shadows {
         self.0.iter().find(|shadow| std::ptr::eq(shadow.start().as_ptr(), start))
     }
 
-    /// What a flush does: the device sees what the copy at `start` holds.
+    /// Emulates a flush: writes the copy at `start` to the device's memory.
     ///
     /// # Safety
-    /// Neither the host nor the device uses the allocation meanwhile.
+    /// Neither the host nor the device uses the allocation during the call.
     pub(super) unsafe fn flush(&self, start: *const u8) {
         if let Some(shadow) = self.of(start) {
             let (from, to) = (shadow.start(), shadow.mapped);
@@ -71,7 +71,7 @@ impl Shadows {
         }
     }
 
-    /// What an invalidation does: the copy at `start` holds what the device wrote.
+    /// Emulates an invalidation: updates the copy at `start` from the device's memory.
     ///
     /// # Safety
     /// As [`flush`](Self::flush).

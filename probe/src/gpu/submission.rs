@@ -1,4 +1,4 @@
-//! Submissions, each of which is waited for, and how long they may take.
+//! Submissions, and the time that they may take. Every submission is waited for.
 
 use std::time::{Duration, Instant};
 
@@ -10,28 +10,28 @@ use super::pace::Pace;
 use super::{Gpu, GpuError, State, Step};
 
 impl Gpu {
-    /// How long a submission may take.
+    /// Sets the maximum time of a submission.
     pub const fn set_timeout(&mut self, timeout: Duration) {
         self.timeout = timeout;
     }
 
-    /// How long a submission of captures should take at most. Those of later calls of [`capture`](Self::capture) are
-    /// split so, by the time that earlier ones took; a single draw is not.
+    /// Sets how long a submission of captures should take at most. Later calls of [`capture`](Self::capture) split their
+    /// submissions, depending on the time that earlier ones took. A single draw is never split.
     pub fn set_submission_limit(&mut self, limit: Duration) {
         self.pace = Pace::new(limit);
     }
 
-    /// How long a submission of captures should take at most: on a CPU [`Duration::MAX`] unless it was set.
+    /// How long a submission of captures should take at most. On a CPU the default is [`Duration::MAX`].
     pub const fn submission_limit(&self) -> Duration {
         self.pace.limit()
     }
 
-    /// How long the longest submission took, by the host's clock.
+    /// The time of the longest submission, measured by the host.
     pub const fn longest_submission(&self) -> Duration {
         self.longest_submission
     }
 
-    /// How many submissions there were.
+    /// The number of submissions.
     #[doc(hidden)]
     pub const fn submissions(&self) -> u64 {
         self.submissions
@@ -40,8 +40,8 @@ impl Gpu {
     /// Records, submits and waits.
     ///
     /// # Errors
-    /// The closure's, [`GpuError::DeviceLost`], [`GpuError::Timeout`], or a failed command. After a
-    /// loss or a timeout the device takes no more.
+    /// Those of the closure, [`GpuError::DeviceLost`], [`GpuError::Timeout`], or a failed command. After a loss or a timeout
+    /// the device cannot be used any more.
     pub fn submit<R>(
         &mut self,
         record: impl FnOnce(&Context, vk::CommandBuffer) -> Result<R, GpuError>,
@@ -90,7 +90,7 @@ impl Gpu {
                 .begin_command_buffer(cmd, &begin)
                 .map_err(vulkan_error("vkBeginCommandBuffer"))?;
         }
-        // Where it fails, the next reset of the pool takes back what it recorded.
+        // If it fails, the next reset of the pool discards what was recorded.
         let result = record(&self.context, cmd)?;
         // SAFETY: as above; the closure left the command buffer recording.
         unsafe { device.end_command_buffer(cmd) }.map_err(vulkan_error("vkEndCommandBuffer"))?;
@@ -113,7 +113,7 @@ impl Gpu {
         let buffers = [self.command_buffer];
         let submit = [vk::SubmitInfo::default().command_buffers(&buffers)];
         let timeout = u64::try_from(self.timeout.as_nanos()).unwrap_or(u64::MAX);
-        // Whatever fails below leaves it unknown whether the device is done, but for its loss.
+        // After any failure below except the loss of the device, a submission may still be running.
         let failed = |call, result| match result {
             vk::Result::ERROR_DEVICE_LOST => (State::Lost, GpuError::DeviceLost { during: call }),
             vk::Result::TIMEOUT => (State::Hung, GpuError::Timeout(self.timeout)),
@@ -127,10 +127,10 @@ impl Gpu {
                     .map_err(|result| failed("vkWaitForFences", result))
                     .and_then(|()| {
                         let reset = device.reset_fences(&[self.fence]);
-                        // The device is done, but there is no fence for a next submission.
+                        // The device is idle, but there is no fence for the next submission.
                         reset.map_err(|result| (State::Lost, failed("vkResetFences", result).1))
                     }),
-                // Out of memory leaves everything as it was before the call.
+                // If memory ran out, the call had no effect.
                 Err(
                     result @ (vk::Result::ERROR_OUT_OF_HOST_MEMORY
                     | vk::Result::ERROR_OUT_OF_DEVICE_MEMORY),

@@ -1,4 +1,4 @@
-//! How long the device works, how much it works, and how much memory it has.
+//! Measurements of the device: time, shader invocations, and the size of its memory.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use super::{Gpu, GpuError, State};
 pub struct Timestamps {
     /// `timestampValidBits` of the queue family, at least 1.
     pub valid_bits: u32,
-    /// `timestampPeriod`: nanoseconds of a step.
+    /// `timestampPeriod`: nanoseconds per tick.
     pub period: f32,
 }
 
@@ -26,18 +26,18 @@ impl Timestamps {
     }
 }
 
-/// What limits buffers.
+/// Limits for the size of buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryLimits {
     /// Bytes of the largest `DEVICE_LOCAL` heap.
     pub device_heap: u64,
-    /// Bytes of the largest buffer: `maxBufferSize`, and `maxMemoryAllocationSize`, where the device
-    /// states them.
+    /// The size in bytes of the largest buffer: the lesser of `maxBufferSize` and `maxMemoryAllocationSize`, if the device
+    /// reports them.
     pub max_buffer: u64,
 }
 
 impl Gpu {
-    /// Timestamps, where the device's queue has them.
+    /// The timestamps of the device's queue, if it supports them.
     pub fn timestamps(&self) -> Option<Timestamps> {
         let raw = &self.instance.raw;
         // SAFETY: the device is of the instance.
@@ -81,8 +81,8 @@ impl Gpu {
         MemoryLimits { device_heap: heaps.map(|h| h.size).max().unwrap_or(0), max_buffer }
     }
 
-    /// As [`submit`](Self::submit), and tells how long it took from the submission until the device
-    /// was done, by the host's clock.
+    /// As [`submit`](Self::submit), and returns the time from the submission until the device was idle, measured by the
+    /// host.
     ///
     /// # Errors
     /// As [`submit`](Self::submit).
@@ -96,7 +96,7 @@ impl Gpu {
         Ok((result, start.elapsed()))
     }
 
-    /// As [`submit`](Self::submit), and counts the invocations of compute shaders: `None` where
+    /// As [`submit`](Self::submit), and counts the invocations of compute shaders: `None` if
     /// [`pipeline_statistics_query`](super::DrawFeatures::pipeline_statistics_query) is not enabled.
     ///
     /// # Errors
@@ -136,7 +136,7 @@ impl Gpu {
                 .map_err(vulkan_error("vkGetQueryPoolResults"))?;
             Ok((result, Some(invocations[0])))
         });
-        // Where the submission hangs, it may still use the pool.
+        // A submission that timed out may still use the pool.
         if self.state != State::Hung {
             // SAFETY: nothing uses the pool any more.
             unsafe { device.destroy_query_pool(pool, None) };
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(of(64).nanoseconds([10, 15]), 10.0);
         assert_eq!(of(64).nanoseconds([u64::MAX, 4]), 10.0);
         assert_eq!(of(36).nanoseconds([(1 << 36) - 1, 4]), 10.0);
-        // Bits beyond are not looked at.
+        // Bits above the valid ones are ignored.
         assert_eq!(of(36).nanoseconds([1 << 40, 5 | 1 << 50]), 10.0);
     }
 }

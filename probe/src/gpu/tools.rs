@@ -1,4 +1,4 @@
-//! What stands between the program and the driver.
+//! Layers and tools between the program and the driver.
 
 use std::ffi::CStr;
 
@@ -7,7 +7,7 @@ use vkxfb::runtime::Capabilities;
 
 use super::Tool;
 
-/// The tools of a device, of Vulkan 1.3 or `VK_EXT_tooling_info`; otherwise, and where it fails, none.
+/// The tools of a device, from Vulkan 1.3 or `VK_EXT_tooling_info`. Empty without them, or if the query fails.
 ///
 /// # Safety
 /// The device is of the instance, which is live, of that version and of the entry; the capabilities are the device's
@@ -26,7 +26,7 @@ pub(super) unsafe fn tools(
     } else {
         return Vec::new();
     };
-    // By hand, for ash's tables have a function that panics where there is none.
+    // Loaded by name, because ash's function table panics if the function is missing.
     // SAFETY: the caller's contract; the name says the type.
     let get: Option<vk::PFN_vkGetPhysicalDeviceToolProperties> = unsafe {
         entry

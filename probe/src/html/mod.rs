@@ -1,4 +1,5 @@
-//! The report as one HTML file: a table, each mismatch with its picture, and the topologies.
+//! The report as one HTML file: a table, the lost and the wrong cases, and pictures of the topologies. What is right, and
+//! the facts of the device, are folded.
 //!
 //! The file needs no other file, no script and no network, so that it can be mailed and attached.
 //! All text from outside (names of devices, drivers, shaders and outputs; reasons; errors) is
@@ -9,13 +10,16 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
 use vkxfb::lower::Backend;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use super::picture;
-use super::report::{Cell, Failure, Footnotes, Outcome, ProbeReport, Row, TOOL_VERSION, Trace};
+use super::report::{
+    Cell, Failure, Footnotes, Group, LostCase, OnBackend, Outcome, ProbeReport, Row, Trace,
+};
 
 /// Text that is written with the special characters of HTML escaped.
 struct Escaped<'a>(&'a str);
@@ -101,24 +105,37 @@ fn write_topologies(page: &mut String) -> fmt::Result {
     writeln!(page, "</div>")
 }
 
+/// Writes pictures of what was captured of each row, folded: what is wrong is also in the mismatches.
 fn write_traces(page: &mut String, report: &ProbeReport) -> fmt::Result {
-    if report.traces.is_empty() {
-        return Ok(());
-    }
-    write_pictures_head(page, "What was captured of each topology")?;
+    let (mut right, mut wrong) = (String::new(), String::new());
     for row in Row::all() {
-        for provoking in ProvokingVertex::ALL {
-            let is_alike = |t: &&Trace| (t.case.row(), t.case.provoking) == (row, provoking);
-            let alike = report.traces.iter().filter(is_alike);
+        let of_row = || report.traces.iter().filter(|trace| trace.case.row() == row);
+        let streams: BTreeSet<Option<u32>> = of_row().map(|trace| trace.stream).collect();
+        let each_provoking = |stream| ProvokingVertex::ALL.map(|provoking| (stream, provoking));
+        for (stream, provoking) in streams.into_iter().flat_map(each_provoking) {
+            let is_alike = |t: &&Trace| (t.stream, t.case.provoking) == (stream, provoking);
+            let alike = of_row().filter(is_alike);
             let captured: Vec<_> = alike.map(|t| (t.backend, t.primitives.as_slice())).collect();
             if captured.is_empty() {
                 continue;
             }
-            let pictures = picture::traces(row, provoking, &captured).join("\n");
-            writeln!(page, "<figure class=\"traces\">{pictures}</figure>")?;
+            let pictures = picture::traces(row, stream, provoking, &captured).join("\n");
+            match captured.iter().all(|by| picture::is_right(*by)) {
+                true => writeln!(right, "<figure>{pictures}</figure>")?,
+                false => writeln!(wrong, "<figure class=\"traces\">{pictures}</figure>")?,
+            }
         }
     }
-    writeln!(page, "</div>")
+    for (head, figures) in
+        [("What was captured otherwise", wrong), ("What was captured as expected", right)]
+    {
+        if !figures.is_empty() {
+            writeln!(page, "<details><summary><h2>{head}</h2></summary>")?;
+            writeln!(page, "<p class=\"note\">{}</p>\n<div class=\"pictures\">", picture::KEY)?;
+            writeln!(page, "{figures}</div>\n</details>")?;
+        }
+    }
+    Ok(())
 }
 
 fn write_pictures_head(page: &mut String, head: &str) -> fmt::Result {
@@ -128,19 +145,14 @@ fn write_pictures_head(page: &mut String, head: &str) -> fmt::Result {
 
 fn write_report(page: &mut String, report: &ProbeReport) -> fmt::Result {
     write_head(page, report)?;
+    write_losses(page, report)?;
     write_table(page, report)?;
-    if !report.mismatches.is_empty() {
-        writeln!(page, "<h2>Mismatches</h2>")?;
-        for failure in &report.mismatches {
-            write_failure(page, failure)?;
-        }
-        let more = report.mismatch_count as usize - report.mismatches.len();
-        if more > 0 {
-            writeln!(page, "<p class=\"note\">{more} more are counted above.</p>")?;
-        }
-    }
+    write_failures(page, report)?;
     write_traces(page, report)?;
-    write_limits(page, report)
+    write_details(page, "Device, machine and run", report.facts())?;
+    let limits = report.device.limits.iter();
+    let limits = limits.map(|(name, value)| (name.as_str(), value.clone()));
+    write_details(page, "Limits and features", limits)
 }
 
 fn write_head(page: &mut String, report: &ProbeReport) -> fmt::Result {
@@ -150,6 +162,10 @@ fn write_head(page: &mut String, report: &ProbeReport) -> fmt::Result {
         Outcome::Mismatches if report.mismatch_count == 0 => ("bad", report.trials_summary()),
         Outcome::Mismatches if report.mismatch_count == 1 => ("bad", "1 mismatch".to_owned()),
         Outcome::Mismatches => ("bad", format!("{} mismatches", report.mismatch_count)),
+        Outcome::CouldNotRun if report.losses.len() == 1 => ("warn", "1 case lost".to_owned()),
+        Outcome::CouldNotRun if !report.losses.is_empty() => {
+            ("warn", format!("{} cases lost", report.losses.len()))
+        }
         Outcome::CouldNotRun => ("warn", "could not run".to_owned()),
     };
     writeln!(
@@ -159,17 +175,15 @@ fn write_head(page: &mut String, report: &ProbeReport) -> fmt::Result {
         Escaped(&device.name),
         Escaped(&verdict)
     )?;
-    let ids = format!("{:#06x}:{:#06x}", device.vendor_id, device.device_id);
     let run = format!("{} cases in {:.1} s", report.cases_run(), report.elapsed_s);
     let driver = format!("{} {}", device.driver, device.driver_version);
     for (name, value) in [
         ("driver", driver.as_str()),
         ("Vulkan", &device.api_version),
-        ("device id", &ids),
+        ("date", &report.date),
+        ("run", &run),
         ("profile", &report.profile),
         ("resources", &report.resources),
-        ("run", &run),
-        ("vkxfb", TOOL_VERSION),
         ("backends", &device.backends_text()),
         ("topologies", &device.topologies_text()),
     ] {
@@ -188,14 +202,16 @@ fn write_head(page: &mut String, report: &ProbeReport) -> fmt::Result {
 fn write_table(page: &mut String, report: &ProbeReport) -> fmt::Result {
     let mut footnotes = Footnotes::default();
     write!(page, "<table>\n<thead><tr><th>topology</th>")?;
-    for backend in Backend::ALL {
+    let has_cells = |backend: &Backend| report.cells.iter().any(|cell| cell.backend == *backend);
+    let backends: Vec<_> = Backend::ALL.into_iter().filter(has_cells).collect();
+    for backend in &backends {
         write!(page, "<th>{backend}</th>")?;
     }
     writeln!(page, "</tr></thead>\n<tbody>")?;
     for row in report.rows() {
-        write!(page, "<tr><th>{}</th>", Breakable(&picture::title(row)))?;
-        for backend in Backend::ALL {
-            write_cell(page, report.cell(backend, row), &mut footnotes)?;
+        write!(page, "<tr><th>{row}</th>")?;
+        for backend in &backends {
+            write_cell(page, report.cell(*backend, row), &mut footnotes)?;
         }
         writeln!(page, "</tr>")?;
     }
@@ -239,8 +255,59 @@ fn write_cell(page: &mut String, cell: Option<&Cell>, footnotes: &mut Footnotes)
     write!(page, "</td>")
 }
 
-fn write_failure(page: &mut String, failure: &Failure) -> fmt::Result {
-    let Failure { backend, case, mismatch, command } = failure;
+fn write_losses(page: &mut String, report: &ProbeReport) -> fmt::Result {
+    for group in report.loss_groups() {
+        let LostCase { backend, case, how, command } = group.first;
+        writeln!(
+            page,
+            "<section class=\"failure\">\n<h3><span class=\"badge bad\">lost</span> {} on {}</h3>\n\
+             <p>{}</p>\n<p class=\"note\">{backend}, {}</p>\n<pre>{}</pre>",
+            case.row(),
+            group.backends(),
+            Escaped(how),
+            Escaped(&case.to_string()),
+            Escaped(command)
+        )?;
+        write_others(page, &group)?;
+        writeln!(page, "</section>")?;
+    }
+    Ok(())
+}
+
+/// Writes the cases of a group that are not shown.
+fn write_others<T: OnBackend>(page: &mut String, group: &Group<'_, T>) -> fmt::Result {
+    let summary = match group.others.len() {
+        0 => return Ok(()),
+        1 => "1 other case".to_owned(),
+        others => format!("{others} other cases"),
+    };
+    writeln!(page, "<details><summary>{summary}</summary>")?;
+    for line in group.other_draws() {
+        writeln!(page, "<p class=\"note\">{}</p>", Escaped(&line))?;
+    }
+    writeln!(page, "</details>")
+}
+
+fn write_failures(page: &mut String, report: &ProbeReport) -> fmt::Result {
+    if report.mismatches.is_empty() {
+        return Ok(());
+    }
+    writeln!(page, "<h2>Mismatches</h2>")?;
+    let groups = report.failure_groups();
+    for group in &groups {
+        write_failure(page, group)?;
+    }
+    let shown: usize = groups.iter().map(|group| group.others.len() + 1).sum();
+    let more = (report.mismatch_count as usize).saturating_sub(shown);
+    if more > 0 {
+        writeln!(page, "<p class=\"note\">{more} more are counted in the table.</p>")?;
+    }
+    Ok(())
+}
+
+/// Writes the first of wrong cases that are alike, with its picture, and lists the others.
+fn write_failure(page: &mut String, group: &Group<'_, Failure>) -> fmt::Result {
+    let Failure { backend, case, mismatch, command } = group.first;
     let differ = match mismatch.differing_primitives {
         0 => "No primitive is known to differ".to_owned(),
         1 => "1 primitive differs".to_owned(),
@@ -249,11 +316,11 @@ fn write_failure(page: &mut String, failure: &Failure) -> fmt::Result {
     writeln!(
         page,
         "<section class=\"failure\">\n<h3><span class=\"badge bad\">{}</span> {} on {}</h3>\n\
-         <p>{}</p>\n<p class=\"note\">{}. {differ}; first wrong byte: buffer {}, {} \
+         <p>{}</p>\n<p class=\"note\">{backend}, {}. {differ}; first wrong byte: buffer {}, {} \
          from the start of the bound range.</p>\n<pre>{}</pre>",
         mismatch.fault,
-        Breakable(&picture::title(case.row())),
-        backend,
+        group.rows(),
+        group.backends(),
         Escaped(&mismatch.to_string()),
         Escaped(&case.to_string()),
         mismatch.buffer,
@@ -264,16 +331,23 @@ fn write_failure(page: &mut String, failure: &Failure) -> fmt::Result {
         let picture = picture::comparison(case.row(), case.provoking, mismatch);
         writeln!(page, "<figure>{picture}</figure>")?;
     }
+    write_others(page, group)?;
     writeln!(page, "</section>")
 }
 
-fn write_limits(page: &mut String, report: &ProbeReport) -> fmt::Result {
-    if report.device.limits.is_empty() {
+/// Writes a folded list of names and values.
+fn write_details<'a>(
+    page: &mut String,
+    head: &str,
+    facts: impl IntoIterator<Item = (&'a str, String)>,
+) -> fmt::Result {
+    let mut facts = facts.into_iter().peekable();
+    if facts.peek().is_none() {
         return Ok(());
     }
-    writeln!(page, "<h2>Limits and features</h2>\n<dl class=\"limits\">")?;
-    for (name, value) in &report.device.limits {
-        writeln!(page, "<div><dt>{}</dt><dd>{}</dd></div>", Breakable(name), Escaped(value))?;
+    writeln!(page, "<details><summary><h2>{head}</h2></summary>\n<dl class=\"limits\">")?;
+    for (name, value) in facts {
+        writeln!(page, "<div><dt>{}</dt><dd>{}</dd></div>", Breakable(name), Escaped(&value))?;
     }
-    writeln!(page, "</dl>")
+    writeln!(page, "</dl>\n</details>")
 }

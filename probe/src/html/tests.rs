@@ -1,6 +1,7 @@
 use vkxfb::lower::Backend;
 
 use super::*;
+use crate::diagnose::Verdict;
 use crate::report::samples::sample_report;
 
 /// Text from outside cannot open a tag.
@@ -32,40 +33,88 @@ fn without_captures_the_topologies_are_shown_as_they_should_be() {
     report.traces.clear();
     let page = render(&[report]);
     for topology in PrimitiveTopology::ALL {
-        assert!(page.contains(&format!("<title>{}</title>", picture::title(topology))));
+        assert!(page.contains(&format!("<title>{}</title>", topology)));
     }
 }
 
-/// The expected picture comes once, and beside it what every backend captured.
+/// What all backends captured as expected is drawn once, and folded; beside it stands only what a backend captured
+/// otherwise.
 #[test]
 fn every_backend_is_pictured() {
     let report = sample_report();
     assert_eq!(report.traces.len(), 2 * PrimitiveTopology::ALL.len() + 1);
     let page = render(&[report]);
     for topology in PrimitiveTopology::ALL {
-        let name = picture::title(topology);
+        let name = topology;
         let count = |what: &str| page.matches(&format!("<title>{name}, {what}</title>")).count();
         assert_eq!(count("expected"), 1);
-        assert_eq!((count("captured, native"), count("captured, compute")), (1, 1));
-        assert_eq!(count("captured, vertex"), 0);
+        assert_eq!((count("captured, native"), count("captured, compute")), (0, 0));
     }
+    assert!(page.contains("by native, compute; the first vertex provokes"), "{page}");
+    let (open, folded) = page.split_once("<details><summary><h2>What was captured as").unwrap();
+    assert!(!open.contains("line-list, expected</title>"));
+    assert!(folded.contains("line-list, expected</title>"));
     // What a geometry shader emits has a picture of its own, and a row of the table.
-    for what in ["expected", "captured, compute", "expected and captured"] {
+    for what in ["expected", "expected and captured"] {
         assert!(
-            page.contains(&format!("<title>POINT_LIST into geometry, {what}</title>")),
+            page.contains(&format!("<title>point-list into geometry, {what}</title>")),
             "{what}"
         );
     }
-    assert!(page.contains("<th>POINT_<wbr>LIST into geometry</th>"));
+    assert!(page.contains("<th>point-list into geometry</th>"));
+
+    let mut report = sample_report();
+    let is_it = |trace: &&mut Trace| {
+        (trace.backend, trace.case.row()) == (Backend::Native, PrimitiveTopology::LineList.into())
+    };
+    let wrong = report.traces.iter_mut().find(is_it).unwrap();
+    wrong.primitives[0].captured.reverse();
+    let page = render(&[report]);
+    let (_, otherwise) = page.split_once("<h2>What was captured otherwise").unwrap();
+    let (otherwise, _) = otherwise.split_once("<h2>What was captured as expected").unwrap();
+    assert!(otherwise.contains("<title>line-list, captured, native</title>"));
+    assert!(!otherwise.contains("<title>line-list, captured, compute</title>"));
 }
 
 /// On a narrow screen, long names break between their words.
 #[test]
 fn long_names_break_between_their_words() {
     let page = render(&[sample_report()]);
-    assert!(page.contains("<th>TRIANGLE_<wbr>STRIP_<wbr>WITH_<wbr>ADJACENCY</th>"), "{page}");
     assert!(page.contains("<dt>vertex<wbr>Pipeline<wbr>Stores<wbr>And<wbr>Atomics</dt>"), "{page}");
     assert_eq!(Breakable("a<B>Ç_d").to_string(), "a&lt;B&gt;Ç_<wbr>d");
+}
+
+/// A case that lost the device has its draw and its command, and others like it are listed.
+#[test]
+fn lost_cases_are_shown() {
+    let page = render(&[sample_report()]);
+    for part in [
+        "<span class=\"badge bad\">lost</span> point-list into geometry on native and compute",
+        "the device was lost during vkQueueSubmit",
+        "--geometry points_to_triangles_cut --provoking first --vertices 7 --instances 3",
+        "<summary>3 other cases</summary>",
+        "first vertex provokes: 9x3</p>",
+        "first vertex provokes: 7x3 9x3</p>",
+    ] {
+        assert!(page.contains(part), "{part}\n{page}");
+    }
+}
+
+/// A driver that has every case of a row wrong in the same way gets one card.
+#[test]
+fn wrong_cases_that_are_alike_share_a_card() {
+    let mut report = sample_report();
+    let cards = |report: &ProbeReport| {
+        render(std::slice::from_ref(report)).matches("<section class=\"failure\">").count()
+    };
+    let before = cards(&report);
+    let Failure { backend, mut case, mismatch, .. } = report.mismatches[0].clone();
+    for vertex_count in 100..130 {
+        case.vertex_count = vertex_count;
+        report.record(backend, &case, Verdict::Mismatch(Box::new(mismatch.clone())));
+    }
+    assert_eq!(cards(&report), before);
+    assert!(render(&[report]).contains("<summary>30 other cases</summary>"));
 }
 
 /// `VKXFB_GALLERY=dir cargo test gallery` writes the page to a directory.

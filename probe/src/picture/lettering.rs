@@ -1,13 +1,13 @@
-//! Lines of text: SVG breaks none, and cuts what is too long.
+//! Lines of text in pictures. SVG does not break lines, and clips lines that are too long.
 //!
-//! Nobody knows here which font a viewer has. The widths are those of DejaVu Sans, which is wider than most of those
-//! that the style sheets name, so that a line fits in the others too.
+//! The viewer's font is not known. The widths are those of DejaVu Sans, which is wider than most other fonts in the style
+//! sheets, so lines also fit with those.
 
 use svg::node::element::Group;
 
 use super::text;
 
-/// A style of lines, in the style sheet by its class.
+/// A style of text, which has a class in the style sheet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lettering {
     Title,
@@ -25,7 +25,7 @@ impl Lettering {
         }
     }
 
-    /// The size of the font in user units, as the style sheet has it.
+    /// The font size in user units, as in the style sheet.
     pub(super) const fn size(self) -> f32 {
         match self {
             Self::Title => 14.0,
@@ -39,7 +39,7 @@ impl Lettering {
         matches!(self, Self::Title)
     }
 
-    /// From a line to the next.
+    /// The distance between lines.
     const fn step(self) -> f32 {
         match self {
             Self::Title => 17.0,
@@ -49,14 +49,14 @@ impl Lettering {
     }
 }
 
-/// Lines of one style, of which none is wider than there is room.
+/// Lines of one style that fit a width.
 pub(super) struct Lines {
     lettering: Lettering,
     lines: Vec<String>,
 }
 
 impl Lines {
-    /// A text, broken at its spaces, and within words that have no room.
+    /// Breaks a text at spaces, and inside words that are too long.
     pub(super) fn of(lettering: Lettering, content: &str, room: f32) -> Self {
         let fits = |line: &str| text_width(line, lettering.size(), lettering.is_bold()) <= room;
         let mut lines = Vec::new();
@@ -82,17 +82,17 @@ impl Lines {
         Self { lettering, lines }
     }
 
-    /// How much higher they are than one line.
+    /// The additional height, compared with one line.
     pub(super) fn extra(&self) -> f32 {
         (self.lines.len() - 1) as f32 * self.lettering.step()
     }
 
-    /// From the first line to where one behind the last one would be.
+    /// The height of all lines.
     pub(super) fn height(&self) -> f32 {
         self.extra() + self.lettering.step()
     }
 
-    /// The lines, the first of which stands at `y`.
+    /// Draws the lines, with the first one at `y`.
     pub(super) fn draw(&self, x: f32, y: f32) -> Group {
         let class = self.lettering.class();
         let place = |line: usize| y + line as f32 * self.lettering.step();
@@ -101,13 +101,13 @@ impl Lines {
     }
 }
 
-/// How wide a line of text is, in the units of the font's size, where the font is no wider than DejaVu Sans.
+/// The width of a line of text in DejaVu Sans, in units of the font size.
 pub fn text_width(line: &str, size: f32, is_bold: bool) -> f32 {
     let heavier = if is_bold { 1.18 } else { 1.0 };
     line.chars().map(letter_width).sum::<f32>() * size * heavier
 }
 
-/// Parts of the font's size, rounded up over letters that are about as wide.
+/// The width of a letter in units of the font size, rounded up.
 const fn letter_width(letter: char) -> f32 {
     match letter {
         'i' | 'j' | 'l' | '\'' | '.' | ',' | ':' | ';' | '|' | ' ' | '/' | '\\' | 'I' | 'J' => 0.34,
@@ -120,7 +120,7 @@ const fn letter_width(letter: char) -> f32 {
             0.84
         }
         'm' | 'M' | 'W' | '%' => 1.0,
-        // What is not known may be as wide as it is high.
+        // Other characters may be as wide as they are high.
         _ => 1.02,
     }
 }

@@ -37,24 +37,20 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 /// The style sheet of the pictures. A page that has them inline needs it once.
 pub const STYLE: &str = include_str!("picture.css");
 
-/// The most primitives of a geometry shader in a picture.
+/// The maximum number of primitives of a geometry shader in a picture.
 pub const EMITTED: usize = 8;
 
 /// Width of a panel in user units.
 const WIDTH: f32 = 400.0;
-/// From the sides to lines of text.
+/// The distance of text from the sides.
 const MARGIN: f32 = 16.0;
 /// Height of a line below the panels.
 const LINE: f32 = 18.0;
 
-/// The name of the topology in Vulkan, without the prefix, and what comes behind.
-pub fn title(row: impl Into<Row>) -> String {
-    let row = row.into();
-    let name = row.topology.name().replace('-', "_").to_uppercase();
-    match row.stage {
-        CapturedStage::Vertex => name,
-        CapturedStage::Geometry => format!("{name} into geometry"),
-    }
+/// The name of a row, with the vertex stream if there are several.
+fn title(row: Row, stream: Option<u32>) -> String {
+    let stream = stream.map_or(String::new(), |stream| format!(", stream {stream}"));
+    format!("{row}{stream}")
 }
 
 /// The number of vertices that pictures of a topology have room for. An instance with so many
@@ -66,10 +62,10 @@ pub fn vertex_count(topology: PrimitiveTopology) -> u32 {
 /// A picture of one topology as it should be captured, for a page that contains [`STYLE`].
 pub fn expected(topology: PrimitiveTopology, provoking: ProvokingVertex) -> String {
     let stage = Stage::new(topology, 0);
-    let head = Head::of(&title(topology), &subtitle(topology, &stage, provoking), WIDTH);
+    let head = Head::of(&topology.to_string(), &subtitle(topology, &stage, provoking), WIDTH);
     let height = head.height() + stage.height;
     let group = expected_panel(&stage, provoking, &head, height);
-    document(WIDTH, height, &title(topology), Usage::Inline).add(group).to_string()
+    document(WIDTH, height, &topology.to_string(), Usage::Inline).add(group).to_string()
 }
 
 /// A picture of the expected primitives around a fault, beside the captured ones, for a page that
@@ -78,26 +74,42 @@ pub fn comparison(row: impl Into<Row>, provoking: ProvokingVertex, mismatch: &Mi
     mismatch_document(row.into(), provoking, mismatch, Usage::Inline).to_string()
 }
 
-/// Pictures of an instance as expected, and as each backend captured it, from
-/// [`super::diagnose::trace`]. For a page that contains [`STYLE`].
+/// A backend, and the primitives of an instance as it captured them: a result of [`super::diagnose::trace`].
+pub type CapturedBy<'a> = (Backend, &'a [PrimitiveDiff]);
+
+/// Whether a backend captured an instance as expected.
+pub fn is_right((_, diffs): CapturedBy<'_>) -> bool {
+    diffs.iter().all(is_as_expected)
+}
+
+/// Pictures of an instance: the expected primitives, and those of each backend that captured something else. They show one
+/// vertex stream, if there are several. For a page that contains [`STYLE`].
 pub fn traces(
     row: impl Into<Row>,
+    stream: Option<u32>,
     provoking: ProvokingVertex,
-    captured: &[(Backend, &[PrimitiveDiff])],
+    captured: &[CapturedBy<'_>],
 ) -> Vec<String> {
     let row = row.into();
-    let name = title(row);
+    let name = title(row, stream);
     let picture = |shown: &Shown<'_>, (head, panel): (Head, Group), what: &str| {
         let height = head.height() + shown.stage.height;
         let document = document(WIDTH, height, &format!("{name}, {what}"), Usage::Inline);
         document.add(head.over(panel, head.height())).to_string()
     };
-    let mut pictures = Vec::new();
-    for (by, diffs) in captured {
-        let shown = shown(row, diffs);
-        if pictures.is_empty() {
-            pictures.push(picture(&shown, shown.expected(provoking), "expected"));
-        }
+    let (right, others): (Vec<_>, Vec<_>) = captured.iter().partition(|by| is_right(**by));
+    let Some((_, diffs)) = right.first().or(others.first()) else { return Vec::new() };
+    let shown_expected = shown(row, stream, diffs);
+    let (_, panel) = shown_expected.expected(provoking);
+    let names: Vec<_> = right.iter().map(|(backend, _)| backend.to_string()).collect();
+    let note = match names.is_empty() {
+        true => format!("expected, the {provoking} vertex provokes"),
+        false => format!("by {}; the {provoking} vertex provokes", names.join(", ")),
+    };
+    let head = Head::of(&name, &note, WIDTH);
+    let mut pictures = vec![picture(&shown_expected, (head, panel), "expected")];
+    for (by, diffs) in others {
+        let shown = shown(row, stream, diffs);
         let title = format!("captured, {by}");
         pictures.push(picture(&shown, shown.captured(&title), &title));
     }
@@ -119,7 +131,7 @@ pub fn overview(provoking: ProvokingVertex) -> String {
     const GUTTER: f32 = 16.0;
     let stages = PrimitiveTopology::ALL.map(|topology| {
         let stage = Stage::new(topology, 0);
-        let head = Head::of(&title(topology), &subtitle(topology, &stage, provoking), WIDTH);
+        let head = Head::of(&topology.to_string(), &subtitle(topology, &stage, provoking), WIDTH);
         (stage, head)
     });
     let width = GUTTER + (WIDTH + GUTTER) * COLUMNS as f32;
@@ -181,7 +193,7 @@ fn mismatch_document(
     mismatch: &Mismatch,
     usage: Usage,
 ) -> Document {
-    let shown = shown(row, &mismatch.excerpt);
+    let shown = shown(row, mismatch.stream, &mismatch.excerpt);
     let width = WIDTH * 2.0;
     let captions = captions(mismatch, &shown.diffs);
     let captions = captions
@@ -193,7 +205,7 @@ fn mismatch_document(
     let head = expected.0.height().max(captured.0.height());
     let below = head + shown.stage.height;
     let height = below + captions.iter().map(Lines::height).sum::<f32>() + 6.0;
-    let description = format!("{}, expected and captured", title(row));
+    let description = format!("{}, expected and captured", title(row, mismatch.stream));
     let mut document = document(width, height, &description, usage)
         .add(expected.0.over(expected.1, head))
         .add(translated(captured.0.over(captured.1, head), WIDTH, 0.0));
@@ -208,17 +220,19 @@ fn mismatch_document(
 /// The primitives of one instance that fit the picture, and their stage.
 struct Shown<'a> {
     stage: Stage,
+    /// The vertex stream, if there are several.
+    stream: Option<u32>,
     diffs: Vec<&'a PrimitiveDiff>,
 }
 
-fn shown(row: Row, diffs: &[PrimitiveDiff]) -> Shown<'_> {
+fn shown(row: Row, stream: Option<u32>, diffs: &[PrimitiveDiff]) -> Shown<'_> {
     let instance = diffs.first().map_or(0, |diff| diff.instance);
     let of_instance = || diffs.iter().filter(|diff| diff.instance == instance);
     let first = of_instance().map(|diff| diff.primitive).min().unwrap_or(0);
     let mut stage = match row.stage {
         CapturedStage::Vertex => Stage::new(row.topology, first / 2 * 2),
-        CapturedStage::Geometry => {
-            Stage::of_emitted(row.topology, &of_instance().collect::<Vec<_>>())
+        CapturedStage::Geometry | CapturedStage::GeometryStreams => {
+            Stage::of_emitted(row, &of_instance().collect::<Vec<_>>())
         }
     };
     let end = stage.first + stage.primitives;
@@ -230,13 +244,13 @@ fn shown(row: Row, diffs: &[PrimitiveDiff]) -> Shown<'_> {
                 || diff.captured.iter().any(|s| vertex_of(s, diff.instance) == Some(vertex))
         })
     });
-    Shown { stage, diffs }
+    Shown { stage, stream, diffs }
 }
 
 impl Shown<'_> {
     /// The panel of the expected primitives, and its head.
     fn expected(&self, provoking: ProvokingVertex) -> (Head, Group) {
-        let Self { stage, diffs } = self;
+        let Self { stage, stream, diffs } = self;
         // Only expected primitives: an excerpt may end before the stage does.
         let mut panel = Panel::new(stage, "xf-expected");
         for diff in diffs.iter().filter(|diff| !diff.expected.is_empty()) {
@@ -244,14 +258,14 @@ impl Shown<'_> {
             panel.right(diff.primitive, &vertices);
         }
         let instance = diffs.first().map_or(0, |diff| diff.instance);
-        let head = format!("{}: expected", title(stage.row));
+        let head = format!("{}: expected", title(stage.row, *stream));
         let convention = format!("instance {instance}, the {provoking} vertex provokes");
         (Head::of(&head, &convention, WIDTH), panel.finish())
     }
 
     /// The panel of the captured primitives, and its head.
     fn captured(&self, head: &str) -> (Head, Group) {
-        let Self { stage, diffs } = self;
+        let Self { stage, diffs, .. } = self;
         let mut panel = Panel::new(stage, "xf-captured");
         for diff in diffs {
             panel.captured(diff);

@@ -4,7 +4,7 @@ use vkxfb::topology::PrimitiveTopology;
 
 use super::WIDTH;
 use crate::diagnose::PrimitiveDiff;
-use crate::report::{CapturedStage, Row};
+use crate::report::Row;
 
 /// A point in a panel, in user units, with y downwards.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -64,10 +64,10 @@ const MARGIN: f32 = 34.0;
 const TOP: f32 = 34.0;
 const BOTTOM: f32 = 144.0;
 
-/// The most columns of vertices that do not lie over each other.
+/// The maximum number of columns of vertices that do not overlap.
 const MOST_COLUMNS: u64 = 12;
 
-/// The columns that strips take, with one between two of them.
+/// The number of columns of strips, with an empty column between two strips.
 fn columns(strips: &[Vec<u64>]) -> u64 {
     let vertices: usize = strips.iter().map(Vec::len).sum();
     (vertices + strips.len().saturating_sub(1)) as u64
@@ -115,9 +115,9 @@ impl Stage {
         stage
     }
 
-    /// A stage of what a geometry shader emits for draws of a topology: its strips, from left to right, as many as there
-    /// is room for. Primitives that have a vertex in common are of one strip.
-    pub fn of_emitted(topology: PrimitiveTopology, diffs: &[&PrimitiveDiff]) -> Self {
+    /// A stage of the strips that a geometry shader emits for draws of a row, from left to right, as many as fit. Primitives
+    /// with a common vertex are in the same strip.
+    pub fn of_emitted(row: Row, diffs: &[&PrimitiveDiff]) -> Self {
         let expected = || diffs.iter().filter(|diff| !diff.expected.is_empty());
         let mut strips: Vec<Vec<u64>> = Vec::new();
         let mut primitives = 0;
@@ -139,7 +139,7 @@ impl Stage {
             strips = more;
         }
         let mut stage = Self {
-            row: Row { stage: CapturedStage::Geometry, topology },
+            row,
             first: expected().map(|diff| diff.primitive).min().unwrap_or(0),
             primitives,
             height: BOTTOM + 30.0,

@@ -103,7 +103,7 @@ fn gallery() {
         for (name, verdict) in self_test::samples(source) {
             if let Verdict::Mismatch(mismatch) = verdict {
                 let svg = comparison_file(row, ProvokingVertex::First, &mismatch);
-                keep(&format!("{}-{}.svg", title(row), name).replace(' ', "-"), svg);
+                keep(&format!("{}-{}.svg", title(row, None), name).replace(' ', "-"), svg);
             }
         }
     }
@@ -119,8 +119,11 @@ fn rows() -> impl Iterator<Item = (Row, self_test::Source)> {
         (T::TriangleFan, T::PointList),
     ];
     let emitted = emitted.map(|(topology, strip)| {
-        let row = Row { stage: CapturedStage::Geometry, topology };
-        (row, self_test::Source::Emitted(strip))
+        let stage = match topology {
+            T::PointList => CapturedStage::GeometryStreams,
+            _ => CapturedStage::Geometry,
+        };
+        (Row { stage, topology }, self_test::Source::Emitted(strip))
     });
     drawn.into_iter().chain(emitted)
 }
@@ -131,8 +134,9 @@ fn strips_of_a_geometry_shader_are_drawn() {
     let diffs =
         self_test::sample_trace(self_test::Source::Emitted(PrimitiveTopology::TriangleStrip));
     let diffs: Vec<_> = diffs.iter().collect();
-    let stage = Stage::of_emitted(PrimitiveTopology::PointList, &diffs);
-    // Of strips of five, one, four and two vertices, those that are triangles.
+    let row = Row { stage: CapturedStage::Geometry, topology: PrimitiveTopology::PointList };
+    let stage = Stage::of_emitted(row, &diffs);
+    // The strips have five, one, four and two vertices. Only two of them contain triangles.
     let shown: Vec<_> = stage.vertices.iter().map(|placed| placed.vertex).collect();
     assert_eq!(shown, [0, 1, 2, 3, 4, 6, 7, 8, 9]);
     assert_eq!(stage.primitives, 5);
@@ -164,7 +168,7 @@ fn lines(svg: &str) -> Vec<(f32, String, String)> {
 /// A picture cuts what is longer than it is wide.
 #[test]
 fn captions_are_broken_and_not_cut() {
-    // What a letter of English text takes of its size in DejaVu Sans, on average.
+    // The average width of a letter in English text in DejaVu Sans, relative to the font size.
     let widths = [("xf-title", 14.0 * 0.57), ("xf-note", 11.5 * 0.5), ("xf-caption", 12.0 * 0.5)];
     let check = |svg: &str, width: f32, expected: &[&str]| {
         let lines = lines(svg);

@@ -1,4 +1,4 @@
-//! Primitives where a shader put them.
+//! Pictures of primitives with the positions that a shader computed.
 
 use svg::node::element::path::Data;
 use svg::node::element::{Group, Path, Style};
@@ -8,19 +8,19 @@ use super::stage::{Placed, Point, Stage};
 use super::{Head, LINE, Lettering, Lines, Usage, document};
 use vkxfb::topology::PrimitiveTopology;
 
-/// Primitives at places that somebody knows.
+/// Primitives with known positions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Drawing {
-    /// Above the picture.
+    /// The title above the picture.
     pub title: String,
-    /// Below the title.
+    /// A note below the title.
     pub note: String,
-    /// Of each primitive the places of its vertices, in their order, to the right and downwards; one without a place
-    /// is not drawn.
+    /// The positions of the vertices of each primitive, in order. x is to the right and y downwards. A primitive with a
+    /// vertex without a position is not drawn.
     pub primitives: Vec<Vec<Option<[f64; 2]>>>,
 }
 
-/// What edges look like, beside [`STYLE`](super::STYLE).
+/// The style of edges, in addition to [`STYLE`](super::STYLE).
 const WIRES: &str = "
 .xf-wire { fill: none; stroke-width: 1; stroke-linecap: round; stroke-linejoin: round; }
 .xf-expected .xf-wire { stroke: #2563eb; }
@@ -38,13 +38,13 @@ const WIDTH: f32 = 640.0;
 const MAX_HEIGHT: f32 = 640.0;
 const MIN_HEIGHT: f32 = 160.0;
 const MARGIN: f32 = 36.0;
-/// Primitives of which each vertex and its order are drawn.
+/// The maximum number of primitives that are drawn with vertex numbers and arrows.
 const DETAILED: usize = 40;
-/// Between vertices whose numbers can be read.
+/// The minimum distance between vertices with readable numbers.
 const APART: f32 = 26.0;
 
-/// Primitives as a file of its own. Few of them are drawn with the numbers of their vertices and the order in which
-/// each is written; of many only the edges, and which way round triangles go.
+/// Draws primitives as a separate file. A few primitives are drawn with the numbers of their vertices and the order in
+/// which they are written. Of many primitives only the edges are drawn, coloured by their winding.
 pub fn wireframe(drawing: &Drawing) -> String {
     let drawn: Vec<(u64, Vec<[f64; 2]>)> = (0..)
         .zip(&drawing.primitives)
@@ -60,7 +60,7 @@ pub fn wireframe(drawing: &Drawing) -> String {
     let places: Vec<(u64, Vec<Point>)> = places.collect();
     let (panel, key) = match detailed(&places, height) {
         Some(panel) => (panel, DETAILED_KEY),
-        None => (plain(&places), "Blue goes counter-clockwise, green clockwise."),
+        None => (edges_only(&places), "Blue goes counter-clockwise, green clockwise."),
     };
     let hidden = match drawing.primitives.len() - drawn.len() {
         0 => String::new(),
@@ -76,7 +76,7 @@ pub fn wireframe(drawing: &Drawing) -> String {
         .to_string()
 }
 
-/// How high the picture is, and where a place stands in it: all as large as there is room, and in the middle.
+/// The height of the picture, and the mapping of positions to it, scaled to fill the picture and centred.
 fn fit(drawn: &[(u64, Vec<[f64; 2]>)]) -> (f32, impl Fn([f64; 2]) -> Point) {
     let all = || drawn.iter().flat_map(|(_, places)| places);
     let range = |axis: usize| {
@@ -95,7 +95,7 @@ fn fit(drawn: &[(u64, Vec<[f64; 2]>)]) -> (f32, impl Fn([f64; 2]) -> Point) {
     let scale = move |[x, y]: [f64; 2]| {
         let to = |from: f64, middle: f64, length: f32| {
             let at = ((from - middle) * factor) as f32 + length / 2.0;
-            // Short numbers make short files.
+            // Rounded, for a smaller file.
             (at * 10.0).round() / 10.0
         };
         Point::new(to(x, middle[0], WIDTH), to(y, middle[1], height))
@@ -103,7 +103,7 @@ fn fit(drawn: &[(u64, Vec<[f64; 2]>)]) -> (f32, impl Fn([f64; 2]) -> Point) {
     (height, scale)
 }
 
-/// With numbers and arrows, where there is room for them.
+/// Draws primitives with numbers and arrows, if there is room for them.
 fn detailed(places: &[(u64, Vec<Point>)], height: f32) -> Option<Group> {
     if places.len() > DETAILED {
         return None;
@@ -113,7 +113,7 @@ fn detailed(places: &[(u64, Vec<Point>)], height: f32) -> Option<Group> {
     for (number, places) in places {
         let mut own = Vec::new();
         for (vertex, at) in (number * places.len() as u64..).zip(places) {
-            // Who shares a place has the number of the first there.
+            // Vertices at the same position show the number of the first one.
             let known = vertices.iter().find(|other| other.at == *at).map(|other| other.vertex);
             if known.is_none() {
                 if vertices.iter().any(|other| other.at.distance(*at) < APART) {
@@ -140,8 +140,8 @@ fn detailed(places: &[(u64, Vec<Point>)], height: f32) -> Option<Group> {
     Some(panel.finish())
 }
 
-/// Edges alone, in two colours.
-fn plain(places: &[(u64, Vec<Point>)]) -> Group {
+/// Draws only the edges, in two colours for the two windings.
+fn edges_only(places: &[(u64, Vec<Point>)]) -> Group {
     let mut data = [Data::new(), Data::new()];
     let mut is_used = [false; 2];
     for (_, places) in places {
@@ -151,7 +151,7 @@ fn plain(places: &[(u64, Vec<Point>)]) -> Group {
         for place in rest {
             path = path.line_to((place.x, place.y));
         }
-        // A point is a line of no length, whose round ends are seen.
+        // A point is drawn as a line of length 0, whose round ends are visible.
         (data[colour], is_used[colour]) = (path.close(), true);
     }
     let mut group = Group::new().add(Style::new(WIRES));
@@ -166,7 +166,7 @@ fn plain(places: &[(u64, Vec<Point>)]) -> Group {
     group
 }
 
-/// Whether a triangle is seen so; y points downwards.
+/// Whether a triangle is clockwise on the screen; y points downwards.
 fn is_clockwise(places: &[Point]) -> bool {
     let [a, b, c] = places else { return false };
     (b.x - a.x) * (c.y - a.y) - (c.x - a.x) * (b.y - a.y) > 0.0

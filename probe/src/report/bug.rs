@@ -1,4 +1,4 @@
-//! A single file to attach to a driver bug, and to compare with that of another driver.
+//! A single file to attach to a bug report for a driver. `vkxfb probe compare` also reads it.
 
 use std::fmt::Write;
 
@@ -12,20 +12,29 @@ pub struct BugReport<'a> {
     /// The runs, one per device.
     pub reports: &'a [ProbeReport],
     /// The case that it is about, if one came out wrong.
-    pub failing: Option<Failing<'a>>,
-    /// What was logged.
+    pub failing: Option<&'a Failing>,
+    /// The log of the run.
     pub log: &'a str,
 }
 
 /// A case that came out wrong.
-#[derive(Debug, Clone, Copy)]
-pub struct Failing<'a> {
+#[derive(Debug, Clone)]
+pub struct Failing {
     /// The case.
-    pub failure: &'a Failure,
-    /// The shader as the device got it.
-    pub spirv: &'a [u32],
+    pub failure: Failure,
+    /// Its shaders, as the driver got them; the one that captures is first.
+    pub shaders: Vec<FailingShader>,
+}
+
+/// A shader of a case that came out wrong.
+#[derive(Debug, Clone)]
+pub struct FailingShader {
+    /// The stage, such as "geometry shader".
+    pub stage: &'static str,
+    /// The module.
+    pub spirv: Vec<u32>,
     /// Its disassembly, if there is a disassembler.
-    pub disassembly: Option<&'a str>,
+    pub disassembly: Option<String>,
 }
 
 /// Lines of a text.
@@ -83,8 +92,10 @@ pub fn bug_report(bug: &BugReport<'_>) -> Result<String, serde_json::Error> {
             lines.add(format!("- {name}: {value}"));
         }
     }
-    if let Some(Failing { spirv, disassembly, .. }) = failing {
-        lines.add("\n## SPIR-V\n");
+    for FailingShader { stage, spirv, disassembly } in
+        failing.iter().flat_map(|failing| &failing.shaders)
+    {
+        lines.add(format!("\n## SPIR-V of the {stage}\n"));
         let words = spirv.len();
         lines
             .add(format!("{words} words, little-endian; `xxd -r -p` makes a module of the hex.\n"));
@@ -102,31 +113,12 @@ pub fn bug_report(bug: &BugReport<'_>) -> Result<String, serde_json::Error> {
     Ok(lines.0)
 }
 
-/// The device and the machine.
+/// The device, the machine and the run.
 fn add_device(lines: &mut Lines, report: &ProbeReport) {
     lines.add("## Device\n");
-    let device = &report.device;
-    let ids = format!("{:#06x}:{:#06x}", device.vendor_id, device.device_id);
-    lines.add(format!("- device: {} ({ids})", device.name));
-    lines.add(format!("- driver: {}, version {}", device.driver, device.driver_version));
-    if let Some(conformance) = &device.conformance_version {
-        lines.add(format!("- conformance: {conformance}"));
-    }
-    lines.add(format!("- Vulkan {}", device.api_version));
-    for (name, value) in report.host.facts() {
-        lines.add(format!("- {name}: {value}"));
-    }
-    let longest = report.longest_submission_s * 1000.0;
-    lines.add(format!("- longest submission: {longest:.1} ms"));
-    lines.add(format!("- vkxfb {}", super::TOOL_VERSION));
-    if !report.profile.is_empty() {
-        lines.add(format!("- profile: {}", report.profile));
-    }
-    if !report.resources.is_empty() {
-        lines.add(format!("- resources: {}", report.resources));
-    }
-    if !report.command.is_empty() {
-        lines.add(format!("- command: `{}`", report.command));
+    for (name, value) in report.facts() {
+        let quote = if name == "command" { "`" } else { "" };
+        lines.add(format!("- {name}: {quote}{value}{quote}"));
     }
 }
 
@@ -152,7 +144,7 @@ fn add_case(lines: &mut Lines, failure: &Failure) {
                 diff.instance,
                 diff.primitive,
                 diff.expected_text(),
-                // A bar would end the cell of the table.
+                // A vertical bar would end the cell.
                 diff.captured_text().replace('|', "\\|"),
                 diff.fault.map_or("", Fault::name)
             ));

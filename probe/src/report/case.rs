@@ -13,13 +13,16 @@ use super::{CapturedStage, Row, names};
 pub struct Case {
     /// Name of the vertex shader.
     pub shader: String,
-    /// Name of the geometry shader behind it, if there is one: then that is captured.
+    /// Name of the geometry shader after it, if there is one. Then its outputs are captured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub geometry: Option<String>,
+    /// The stage that is captured.
+    #[serde(default)]
+    pub stage: CapturedStage,
     /// Topology of the draw.
     #[serde(with = "names::topology")]
     pub topology: PrimitiveTopology,
-    /// Convention of the pipeline.
+    /// Provoking vertex of the pipeline.
     #[serde(with = "names::provoking")]
     pub provoking: ProvokingVertex,
     /// Vertices of one instance.
@@ -33,16 +36,14 @@ pub struct Case {
 impl Case {
     /// The row of the table that it counts for.
     pub const fn row(&self) -> Row {
-        let stage =
-            if self.geometry.is_some() { CapturedStage::Geometry } else { CapturedStage::Vertex };
-        Row { stage, topology: self.topology }
+        Row { stage: self.stage, topology: self.topology }
     }
 
     /// The primitives of the first instance that a picture shows.
     pub(crate) fn pictured_primitives(&self) -> usize {
-        match self.geometry {
-            None => self.topology.primitive_count(self.vertex_count) as usize,
-            Some(_) => crate::picture::EMITTED,
+        match self.stage {
+            CapturedStage::Vertex => self.topology.primitive_count(self.vertex_count) as usize,
+            CapturedStage::Geometry | CapturedStage::GeometryStreams => crate::picture::EMITTED,
         }
     }
 
@@ -80,21 +81,28 @@ impl Case {
 
 /// Quotes a path or an option as one word of a shell command.
 pub fn shell_word(text: &str) -> Cow<'_, str> {
-    let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
-    match !text.is_empty() && text.chars().all(plain) {
+    let is_safe = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
+    match !text.is_empty() && text.chars().all(is_safe) {
         true => text.into(),
         false => format!("'{}'", text.replace('\'', r"'\''")).into(),
     }
 }
 
+impl Case {
+    /// A description of its pipeline: everything except the numbers of vertices and instances.
+    pub(crate) fn pipeline(&self) -> String {
+        let Self { shader, topology, provoking, .. } = self;
+        let geometry = self.geometry.as_ref();
+        let geometry =
+            geometry.map_or(String::new(), |geometry| format!("geometry shader {geometry}, "));
+        let folded = if self.specialized { ", topology folded in" } else { "" };
+        format!("{topology}, shader {shader}, {geometry}{provoking} vertex provokes{folded}")
+    }
+}
+
 impl std::fmt::Display for Case {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { shader, topology, provoking, vertex_count, instance_count, .. } = self;
-        write!(f, "{topology}, shader {shader}, ")?;
-        if let Some(geometry) = &self.geometry {
-            write!(f, "geometry shader {geometry}, ")?;
-        }
-        write!(f, "{provoking} vertex provokes, {vertex_count} vertices x {instance_count}")?;
-        f.write_str(if self.specialized { ", topology folded in" } else { "" })
+        let Self { vertex_count, instance_count, .. } = self;
+        write!(f, "{}, {vertex_count} vertices x {instance_count}", self.pipeline())
     }
 }

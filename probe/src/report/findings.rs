@@ -1,10 +1,10 @@
-//! What a part of a run found, on its way from the process that ran it to the report of the whole.
+//! The results of a part of a run, which a child process sends to the main process.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Cell, Failure, MAX_FAILURES, ProbeReport, Results, Trace};
 
-/// What a part of a run found: those fields of a [`ProbeReport`] that a case adds to.
+/// The results of a part of a run: the fields of a [`ProbeReport`] that cases change.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Findings {
     cells: Vec<Cell>,
@@ -17,7 +17,7 @@ pub struct Findings {
 }
 
 impl ProbeReport {
-    /// Takes out what was found, so that the report is as it was before the run.
+    /// Moves the results out of the report.
     pub fn take_findings(&mut self) -> Findings {
         Findings {
             cells: std::mem::take(&mut self.cells),
@@ -30,7 +30,7 @@ impl ProbeReport {
         }
     }
 
-    /// Adds what another part of the run found.
+    /// Adds the results of another part of the run.
     pub fn absorb(&mut self, findings: Findings) {
         let Findings { cells, results, mismatches, mismatch_count, traces, notes, .. } = findings;
         let longest = findings.longest_submission_s;
@@ -54,8 +54,8 @@ impl ProbeReport {
         let room = MAX_FAILURES.saturating_sub(self.mismatches.len());
         self.mismatches.extend(mismatches.into_iter().take(room));
         self.mismatch_count += mismatch_count;
-        for Trace { backend, case, primitives } in traces {
-            self.trace(backend, &case, primitives);
+        for Trace { backend, case, stream, primitives } in traces {
+            self.trace(backend, &case, stream, primitives);
         }
         for note in notes {
             self.note(note);

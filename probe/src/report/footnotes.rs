@@ -1,6 +1,6 @@
-//! Reasons that are too long for the cells of a table, and are listed once below it.
+//! Footnotes of a table, for texts that are too long for its cells.
 
-/// Texts, each with a number.
+/// Numbered texts. Each text is listed once.
 #[derive(Debug, Default)]
 pub(crate) struct Footnotes(Vec<String>);
 

@@ -1,10 +1,10 @@
-//! The machine that a probe runs on: what the maintainer of a driver asks for beside the device.
+//! The machine that a probe runs on, which the maintainer of a driver wants to know.
 
 use std::fs::read_to_string;
 
 use serde::Serialize;
 
-/// The machine, as the operating system describes it. What it does not say is left out.
+/// The machine, as the operating system describes it. Unknown properties are `None`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct HostInfo {
     /// Name of the operating system.
@@ -35,7 +35,7 @@ impl HostInfo {
         }
     }
 
-    /// Each thing that is known, with its name.
+    /// The known properties, with their names.
     pub fn facts(&self) -> Vec<(&'static str, String)> {
         let os = match &self.kernel {
             Some(kernel) => format!("{} {kernel}", self.os),
@@ -53,15 +53,15 @@ impl HostInfo {
     }
 }
 
-/// The text of a file of one line. Device trees end theirs with a zero.
+/// The text of a file with one line. In device trees it ends with a zero byte.
 fn text(file: &str) -> Option<String> {
     let text = read_to_string(file).ok()?;
     let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// The processor's name in `/proc/cpuinfo`. Kernels for 64-bit Arm print none, but implementer and part of each
-/// core, of which a board may have several kinds.
+/// The name of the processor in `/proc/cpuinfo`. On 64-bit Arm there is only the implementer and part number of each core,
+/// and cores may differ.
 fn cpu(cpuinfo: &str) -> Option<String> {
     let values = |wanted: &str| {
         let mut values: Vec<&str> = cpuinfo

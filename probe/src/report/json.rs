@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use crate::trial::Tried;
+use crate::trial::TrialReport;
 
 use super::{DeviceInfo, HostInfo, Outcome, ProbeReport, Results, SCHEMA, TOOL_VERSION, outcome};
 
-/// What all JSON of reports starts with.
+/// The root of all JSON of reports.
 #[derive(Serialize)]
 struct Root<R> {
     schema: u32,
@@ -51,7 +51,7 @@ pub(in crate::report) fn to_comparable_json(
         host: &'a HostInfo,
         profile: &'a str,
         resources: &'a str,
-        trials: &'a [Tried],
+        trials: &'a [TrialReport],
         results: &'a [Results],
     }
     let root = Root::new(reports, |report| Device {

@@ -1,4 +1,4 @@
-//! How each case came out, for [comparisons](crate::compare) of two reports.
+//! The result of each case, for [comparisons](crate::compare) of two reports.
 
 use serde::{Deserialize, Serialize};
 use vkxfb::lower::Backend;
@@ -6,7 +6,7 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use super::{Case, names};
 
-/// How a case came out.
+/// The result of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CaseResult {
@@ -21,7 +21,7 @@ pub enum CaseResult {
 /// Vertex and instance counts.
 type Draws = Vec<(u32, u32)>;
 
-/// How the draws of one pipeline came out. Lists without a draw are left out of JSON.
+/// The results of the draws of one pipeline. Empty lists are omitted in JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Results {
     /// The backend that captured.
@@ -40,7 +40,7 @@ pub struct Results {
     pub provoking: ProvokingVertex,
     /// Whether the topology was folded into the pipeline by specialisation constants.
     pub specialized: bool,
-    /// The draws that came out right.
+    /// The draws that were captured right.
     #[serde(default, skip_serializing_if = "Vec::is_empty", with = "names::draws")]
     pub right: Draws,
     /// The draws that could not be captured.

@@ -14,11 +14,22 @@ pub enum CapturedStage {
     Vertex,
     /// A geometry shader behind a vertex shader.
     Geometry,
+    /// A geometry shader that emits to several vertex streams.
+    GeometryStreams,
 }
 
 impl CapturedStage {
     /// All of them, in the order of a pipeline.
-    pub const ALL: [Self; 2] = [Self::Vertex, Self::Geometry];
+    pub const ALL: [Self; 3] = [Self::Vertex, Self::Geometry, Self::GeometryStreams];
+
+    /// The text after the topology in the name of a row.
+    pub(crate) const fn suffix(self) -> &'static str {
+        match self {
+            Self::Vertex => "",
+            Self::Geometry => " into geometry",
+            Self::GeometryStreams => " into vertex streams",
+        }
+    }
 }
 
 /// A row of the table: the stage that is captured, and the topology of the draws.
@@ -49,9 +60,6 @@ impl From<PrimitiveTopology> for Row {
 
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.stage {
-            CapturedStage::Vertex => self.topology.fmt(f),
-            CapturedStage::Geometry => write!(f, "{} into geometry", self.topology),
-        }
+        write!(f, "{}{}", self.topology, self.stage.suffix())
     }
 }

@@ -54,24 +54,26 @@ pub(crate) fn sample_report() -> ProbeReport {
         cpu: None,
         memory_kib: Some(1 << 20),
     };
+    report.date = "2026-01-31 17:05 UTC".to_owned();
     report.command = "vkxfb probe --report bug.md".to_owned();
     report.trials = vec![
-        Tried::new(
+        TrialReport::new(
             Trial::IndirectDispatch,
             TrialResult::DoneWithout,
             "does nothing, and is not used",
         ),
-        Tried::new(
+        TrialReport::new(
             Trial::VertexStores,
             TrialResult::Absent,
             "no feature vertexPipelineStoresAndAtomics",
         ),
-        Tried::new(Trial::Speed, TrialResult::Works, "compute 9.5 million vertices/s"),
+        TrialReport::new(Trial::Speed, TrialResult::Works, "compute 9.5 million vertices/s"),
     ];
     for topology in T::ALL {
         let case = Case {
             shader: "two-buffers".to_owned(),
             geometry: None,
+            stage: CapturedStage::Vertex,
             topology,
             provoking: ProvokingVertex::First,
             vertex_count: 12,
@@ -80,7 +82,7 @@ pub(crate) fn sample_report() -> ProbeReport {
         };
         let small = Case { vertex_count: crate::picture::vertex_count(topology), ..case.clone() };
         for backend in [Backend::Native, Backend::Compute] {
-            report.trace(backend, &small, self_test::sample_trace(topology));
+            report.trace(backend, &small, None, self_test::sample_trace(topology));
         }
         for _ in 0..120 {
             report.record(Backend::Compute, &case, Verdict::Match);
@@ -115,6 +117,7 @@ pub(crate) fn sample_report() -> ProbeReport {
     let emitted = Case {
         shader: "identify".to_owned(),
         geometry: Some("points_to_triangles_cut".to_owned()),
+        stage: CapturedStage::Geometry,
         topology: T::PointList,
         provoking: ProvokingVertex::First,
         vertex_count: crate::picture::vertex_count(T::PointList),
@@ -127,8 +130,18 @@ pub(crate) fn sample_report() -> ProbeReport {
             report.record(Backend::Compute, &emitted, verdict);
         }
     }
-    report.trace(Backend::Compute, &emitted, self_test::sample_trace(source));
+    report.trace(Backend::Compute, &emitted, None, self_test::sample_trace(source));
     report.skip(Backend::Vertex, emitted.row(), "the vertex backend takes vertex shaders alone");
+    let lost = |vertex_count| Case { vertex_count, ..emitted.clone() };
+    for (backend, vertex_count) in
+        [(Backend::Compute, 7), (Backend::Compute, 9), (Backend::Native, 7), (Backend::Native, 9)]
+    {
+        report.record_loss(
+            backend,
+            &lost(vertex_count),
+            "the device was lost during vkQueueSubmit",
+        );
+    }
     report.note("two-buffers: compute and native differ by 1 ulp in 3 floats".to_owned());
     report.elapsed_s = 3.25;
     report

@@ -1,4 +1,4 @@
-//! What a device has for captures, and what it lacks, in words.
+//! Text about the backends and topologies that a device supports.
 
 use serde::{Serialize, Serializer};
 use vkxfb::lower::Backend;
@@ -7,15 +7,15 @@ use vkxfb::topology::PrimitiveTopology;
 use super::{DeviceInfo, ProbeReport, names};
 use crate::trial::TrialResult;
 
-/// What a backend captures on a device.
+/// The support of a device for a backend.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BackendSupport {
     /// The backend.
     #[serde(with = "names::backend")]
     pub backend: Backend,
-    /// What the device lacks for it: nothing, if it is available.
+    /// The features that the device lacks for it. Empty if the backend is available.
     pub missing: Vec<String>,
-    /// The topologies whose draws it captures.
+    /// The topologies that it captures.
     #[serde(serialize_with = "by_name")]
     pub topologies: Vec<PrimitiveTopology>,
 }
@@ -31,7 +31,7 @@ impl BackendSupport {
 }
 
 impl DeviceInfo {
-    /// The backends that are available, and what is missing for the others.
+    /// The available backends, and the missing features of the others.
     pub(crate) fn backends_text(&self) -> String {
         let (available, others): (Vec<_>, Vec<_>) =
             self.backends.iter().partition(|backend| backend.is_available());
@@ -69,7 +69,7 @@ impl DeviceInfo {
 }
 
 impl ProbeReport {
-    /// Which trials did not come out as they should.
+    /// The trials that failed.
     pub(crate) fn trials_summary(&self) -> String {
         let texts = self.trials.iter().filter_map(|tried| {
             let how = match tried.result {

@@ -10,6 +10,7 @@ fn outcomes_are_exit_codes() {
     let case = Case {
         shader: "s".to_owned(),
         geometry: None,
+        stage: CapturedStage::Vertex,
         topology: PrimitiveTopology::LineStrip,
         provoking: ProvokingVertex::Last,
         vertex_count: 5,
@@ -76,11 +77,16 @@ fn json_says_what_failed_where() {
 fn a_bug_report_has_what_a_driver_engineer_asks_for() {
     let report = sample_report();
     let failure = &report.mismatches[1];
-    let failing = Failing {
-        failure,
-        spirv: &[0x0723_0203, 0x0001_0300],
-        disassembly: Some("; SPIR-V ```\n; Version: 1.3"),
+    let shader = |stage, disassembly: Option<&str>| FailingShader {
+        stage,
+        spirv: vec![0x0723_0203, 0x0001_0300],
+        disassembly: disassembly.map(str::to_owned),
     };
+    let shaders = vec![
+        shader("geometry shader", Some("; SPIR-V ```\n; Version: 1.3")),
+        shader("vertex shader before it", None),
+    ];
+    let failing = &Failing { failure: failure.clone(), shaders };
     let reports = [report.clone()];
     let bug = BugReport { reports: &reports, failing: Some(failing), log: "WARN of the driver" };
     let text = bug_report(&bug).unwrap();
@@ -95,7 +101,9 @@ fn a_bug_report_has_what_a_driver_engineer_asks_for() {
         "WARN of the driver",
         failure.command.as_str(),
         "0302230700030100",
+        "## SPIR-V of the geometry shader",
         "````spirv",
+        "## SPIR-V of the vertex shader before it",
         "expected v1 v3 v2, captured v1 v2 v3: flipped winding",
     ] {
         assert!(text.contains(part), "{part}\n{text}");

@@ -1,64 +1,64 @@
-//! Runs each case in a submission of its own, and tells of each before it begins: who listens knows which case it was
-//! that took the device or the process with it.
+//! Runs each case in its own submission, and reports each case before it starts. If the device is lost or the process
+//! crashes, the listener knows which case did it.
 
 use std::io::{Error, Result};
 
 use serde::{Deserialize, Serialize};
-use vkxfb::runtime::Pipeline;
 
 use crate::gpu::{BoundContents, Gpu};
-use crate::plan::{Batch, CaseGroup, Plan};
+use crate::plan::{Batch, Plan};
 use crate::report::{Case, Findings, ProbeReport};
-use crate::trial::Tried;
+use crate::trial::TrialReport;
 
 use super::case::Prepared;
+use super::pipelines::BoundShader;
+use super::reference::RecordTable;
 use super::{
-    BatchError, Shaded, Shared, capture, case_of, chain, forms, make_pipeline, note_made_up,
-    prepare, refused, unsupported,
+    BatchError, Shared, capture, error_chain, forms, note_made_up, prepare, refused, unsupported,
 };
 
-/// A place in a plan whose cases run one by one.
+/// A position in a plan whose cases run one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub struct Position {
-    /// Place of the batch in [`Plan::all_batches`].
+    /// Index of the batch in [`Plan::all_batches`].
     pub batch: usize,
-    /// 0 for what all cases of the batch need, which is made first; otherwise the case, from 1.
+    /// 0 while preparing what all cases of the batch need; otherwise the number of the case, from 1.
     pub case: usize,
 }
 
-/// What a run tells.
+/// An event of a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Event {
-    /// Something begins, and what began before is done.
+    /// A case starts, and the one before is done.
     Begin(Position),
-    /// What was found since the last time.
-    Found(Box<Findings>),
-    /// A trial was made.
-    Tried(Box<Tried>),
+    /// The results since the last event of this kind.
+    Findings(Box<Findings>),
+    /// The result of a trial.
+    Trial(Box<TrialReport>),
     /// The device was lost, or did not finish, and the run is over.
     Lost(String),
-    /// The messages of the validation layer, and the run is over.
+    /// The run is over, and these are the messages of the validation layer.
     Done(Vec<String>),
 }
 
-/// The cases of a batch in the order of their numbers, from 1.
+/// The cases of a batch in the order in which they run. The first has number 1.
 pub fn numbered_cases(batch: &Batch<'_>) -> Vec<Case> {
     let forms = forms(&batch.group);
     let cases = forms.iter().flat_map(|specialized| {
-        batch.draws.iter().map(|(v, i)| case_of(&batch.group, *v, *i, *specialized))
+        batch.draws.iter().map(|draw| batch.group.case(*draw, *specialized))
     });
     cases.collect()
 }
 
-/// Where a run tells what happens. Its error ends the run.
-type Tell<'a> = &'a mut dyn FnMut(Event) -> Result<()>;
+/// Receives the events of a run. Its error ends the run.
+type SendEvent<'a> = &'a mut dyn FnMut(Event) -> Result<()>;
 
 /// Why the cases of a batch ended early.
 enum Stop {
     /// They could not be captured.
     Batch(BatchError),
-    /// Nobody listens.
+    /// The receiver of events failed.
     Listener(Error),
 }
 
@@ -74,8 +74,8 @@ impl From<Error> for Stop {
     }
 }
 
-/// Runs a plan from a position on, each case alone, and tells of it; but for [`Event::Done`], which is left to the
-/// caller, who closes the device before. Returns whether the device still works. Findings are taken out of `report`.
+/// Runs a plan from a position on, each case alone, and sends events. It does not send [`Event::Done`]: the caller does,
+/// after closing the device. Returns whether the device still works. The findings are sent, and do not stay in `report`.
 ///
 /// # Errors
 /// Those of `tell`.
@@ -84,10 +84,23 @@ pub fn run_alone(
     plan: &Plan,
     from: Position,
     report: &mut ProbeReport,
-    tell: Tell<'_>,
+    tell: SendEvent<'_>,
 ) -> Result<bool> {
     note_made_up(plan, report);
     let mut shared = Shared::default();
+    let works = run_batches(gpu, plan, from, &mut shared, report, tell);
+    shared.cache.destroy(gpu);
+    works
+}
+
+fn run_batches(
+    gpu: &mut Gpu,
+    plan: &Plan,
+    from: Position,
+    shared: &mut Shared,
+    report: &mut ProbeReport,
+    tell: SendEvent<'_>,
+) -> Result<bool> {
     for (index, batch) in plan.all_batches().iter().enumerate().skip(from.batch) {
         let first = if index == from.batch { from.case } else { 0 };
         let Batch { group, .. } = batch;
@@ -95,13 +108,13 @@ pub fn run_alone(
         if let Some(reason) = unsupported(gpu, group) {
             report.skip(group.backend, group.row(), reason);
         } else {
-            // Behind a case that was lost, what the batch needs is made once more.
+            // After a lost case, the batch is prepared again in a new process.
             tell(place.begin(first))?;
-            match run_batch(gpu, &place, &mut shared, report, tell) {
+            match run_batch(gpu, &place, shared, report, tell) {
                 Ok(()) => {}
                 Err(Stop::Listener(error)) => return Err(error),
                 Err(Stop::Batch(error)) if error.is_fatal() => {
-                    tell(Event::Lost(chain(&error)))?;
+                    tell(Event::Lost(error_chain(&error)))?;
                     return Ok(false);
                 }
                 Err(Stop::Batch(error)) => {
@@ -112,12 +125,12 @@ pub fn run_alone(
             }
         }
         report.longest_submission_s = gpu.longest_submission().as_secs_f64();
-        tell(Event::Found(Box::new(report.take_findings())))?;
+        tell(Event::Findings(Box::new(report.take_findings())))?;
     }
     Ok(true)
 }
 
-/// A batch, and the first of its cases that runs.
+/// A batch, its index, and the number of the first case that runs.
 struct Place<'a> {
     batch: &'a Batch<'a>,
     index: usize,
@@ -135,12 +148,13 @@ fn run_batch(
     place: &Place<'_>,
     shared: &mut Shared,
     report: &mut ProbeReport,
-    tell: Tell<'_>,
+    tell: SendEvent<'_>,
 ) -> std::result::Result<(), Stop> {
     let group = &place.batch.group;
     group.check(&place.batch.draws).map_err(BatchError::from)?;
     let contents = gpu.bind_contents(&group.subject.contents).map_err(BatchError::from)?;
     let result = run_cases(gpu, place, &contents, shared, report, tell);
+    shared.cache.end_batch(gpu, group);
     gpu.destroy_contents(contents);
     result
 }
@@ -151,75 +165,46 @@ fn run_cases(
     contents: &BoundContents,
     shared: &mut Shared,
     report: &mut ProbeReport,
-    tell: Tell<'_>,
+    tell: SendEvent<'_>,
 ) -> std::result::Result<(), Stop> {
     let Batch { group, draws } = place.batch;
     let (shader, table) = prepare(gpu, group, contents, draws, shared, report)?;
-    let mut pipelines = Pipelines { shader: &shader, group, made: None };
     for (case, number) in numbered_cases(place.batch).iter().zip(1..) {
-        let &Case { vertex_count, instance_count, specialized, .. } = case;
         if number < place.first {
             continue;
         }
-        if let Some(reason) = refused(group, vertex_count) {
+        if let Some(reason) = refused(group, case.vertex_count) {
             report.skip(group.backend, group.row(), reason);
             continue;
         }
-        let begun = tell(place.begin(number));
-        let captured = begun.map_err(Stop::from).and_then(|()| {
-            let pipeline = pipelines.of(gpu, specialized)?;
-            let draw = (vertex_count, instance_count);
-            let cases = [Prepared::new(group, table.primitives(group, draw), draw)];
-            let captured = capture(gpu, pipeline, &shader, group, &cases);
-            let [prepared] = cases;
-            for captured in captured.map_err(BatchError::from)? {
-                prepared.judge(gpu, group, &table, &captured, specialized, report)?;
-            }
-            Ok(())
-        });
-        match captured {
-            Err(Stop::Batch(error)) if !error.is_fatal() => {
-                error.record(group.backend, case, report);
-            }
-            Err(stop) => {
-                pipelines.destroy(gpu);
-                return Err(stop);
-            }
-            Ok(()) => {}
+        tell(place.begin(number))?;
+        match run_case(gpu, place, &shader, &table, shared, case, report) {
+            Err(error) if !error.is_fatal() => error.record(group.backend, case, report),
+            result => result?,
         }
         report.longest_submission_s = gpu.longest_submission().as_secs_f64();
-        tell(Event::Found(Box::new(report.take_findings())))?;
+        tell(Event::Findings(Box::new(report.take_findings())))?;
     }
-    pipelines.destroy(gpu);
     Ok(())
 }
 
-/// The pipelines of a batch, one after the other: each is made by the first case that runs with it.
-struct Pipelines<'a> {
-    shader: &'a Shaded<'a>,
-    group: &'a CaseGroup<'a>,
-    made: Option<(bool, Pipeline)>,
-}
-
-impl Pipelines<'_> {
-    fn of(&mut self, gpu: &Gpu, specialized: bool) -> std::result::Result<&Pipeline, BatchError> {
-        if self.made.as_ref().is_some_and(|(made, _)| *made != specialized) {
-            self.destroy(gpu);
-        }
-        let (_, pipeline) = match self.made.take() {
-            Some(made) => self.made.insert(made),
-            None => {
-                let Self { shader, group, .. } = *self;
-                let pipeline = make_pipeline(gpu, group, shader, specialized)?;
-                self.made.insert((specialized, pipeline))
-            }
-        };
-        Ok(pipeline)
+/// Captures one case, and records its verdict.
+fn run_case(
+    gpu: &mut Gpu,
+    place: &Place<'_>,
+    shader: &BoundShader<'_>,
+    table: &RecordTable,
+    shared: &mut Shared,
+    case: &Case,
+    report: &mut ProbeReport,
+) -> std::result::Result<(), BatchError> {
+    let group = &place.batch.group;
+    let pipeline = shared.cache.pipeline(gpu, group, shader, case.specialized)?;
+    let draw = (case.vertex_count, case.instance_count);
+    let prepared = Prepared::new(group, table, draw);
+    let captured = capture(gpu, pipeline, shader, group, std::slice::from_ref(&prepared))?;
+    for captured in captured {
+        prepared.judge(gpu, group, table, &captured, case.specialized, report)?;
     }
-
-    fn destroy(&mut self, gpu: &Gpu) {
-        if let Some((_, pipeline)) = self.made.take() {
-            gpu.destroy_pipeline(pipeline);
-        }
-    }
+    Ok(())
 }

@@ -1,80 +1,99 @@
 //! One case: its memory before the capture, and its verdict after.
 
-use vkxfb::capture::MAX_XFB_BUFFERS;
+use vkxfb::capture::{MAX_STREAMS, MAX_XFB_BUFFERS};
 use vkxfb::counts::BoundBuffer;
 use vkxfb::lower::Backend;
 use vkxfb::runtime::Draw;
 use vkxfb::topology::PrimitiveTopology;
 
-use crate::diagnose::{CapturedBuffer, Expectation, Mismatch, diagnose, missing_step, trace};
+use crate::diagnose::{
+    CapturedBuffer, Expectation, Mismatch, diagnose, missing_step, trace, verdict_of_streams,
+};
 use crate::gpu::{CaptureResult, CaptureTarget, Gpu};
 use crate::plan::CaseGroup;
 use crate::report::ProbeReport;
 use crate::sentinel;
 use crate::subject::{FIRST_INSTANCE, FIRST_VERTEX};
 
+use super::BatchError;
 use super::reference::{Expected, RecordTable};
-use super::{BatchError, case_of};
 
 /// The size in bytes of each guard, before and after a bound range.
 pub(super) const GUARD: u64 = 256;
 
+/// A number by vertex stream.
+pub(super) type ByStream = [u64; MAX_STREAMS as usize];
+
 /// A case, and the memory that it captures to.
 pub(super) struct Prepared {
     pub(super) draw: Draw,
-    /// The vertices of an instance: where there are indices, those that they choose from.
+    /// The vertices of an instance. With an index buffer, those that the indices choose from.
     pub(super) vertices: u32,
     pub(super) indices: Vec<u32>,
-    primitives_written: u64,
+    /// Primitives that fit the buffers.
+    primitives_written: ByStream,
     /// The allocation of each capture buffer: guard, bound range, guard.
     allocations: [Option<Vec<u8>>; MAX_XFB_BUFFERS],
 }
 
 impl Prepared {
-    /// A draw that writes so many primitives in all. The batch must have been checked by [`CaseGroup::check`], so that
-    /// the sizes do not overflow.
-    pub(super) fn new(
+    /// A draw of a batch. The batch must have been checked by [`CaseGroup::check`], so that the sizes do not overflow.
+    pub(super) fn new(group: &CaseGroup<'_>, table: &RecordTable, draw: (u32, u32)) -> Self {
+        let overflowing = group.subject.overflowing_stream(draw.0, draw.1);
+        let needed = std::array::from_fn(|stream| table.primitives(group, draw, stream as u32));
+        Self::with_room(group, needed, overflowing, draw)
+    }
+
+    /// A draw of at most that many primitives, all of which fit.
+    pub(super) fn of_at_most(group: &CaseGroup<'_>, primitives: u64, draw: (u32, u32)) -> Self {
+        Self::with_room(group, [primitives; MAX_STREAMS as usize], None, draw)
+    }
+
+    fn with_room(
         group: &CaseGroup<'_>,
-        primitives: u64,
+        needed: ByStream,
+        overflowing: Option<u32>,
         (vertex_count, instance_count): (u32, u32),
     ) -> Self {
+        let layout = &group.subject.layout;
         let per_primitive = group.subject.vertices_per_primitive(group.topology);
         let mut allocations = [const { None }; MAX_XFB_BUFFERS];
-        let mut bound = Vec::new();
-        for (buffer, stride) in group.subject.layout.buffers() {
-            // Room for one more primitive, which must not be written.
-            let size = (primitives + 1) * u64::from(per_primitive) * u64::from(stride);
+        let mut primitives_written = needed;
+        for (buffer, stride) in layout.buffers() {
+            let stream = layout.streams[buffer];
+            let written = &mut primitives_written[stream as usize];
+            let bytes = u64::from(per_primitive) * u64::from(stride);
+            let size = match overflowing == Some(stream) {
+                // Room for half of the primitives, and almost for one more, which must not be written in part.
+                true => needed[stream as usize] / 2 * bytes + (bytes - 4),
+                // Room for one more primitive, which must not be written.
+                false => (needed[stream as usize] + 1) * bytes,
+            };
+            let bound = BoundBuffer { size, position: 0, stride };
+            *written = bound.primitives_left(per_primitive).min(*written);
             let mut allocation = vec![0; (size + 2 * GUARD) as usize];
             sentinel::fill(buffer as u32, &mut allocation);
             allocations[buffer] = Some(allocation);
-            bound.push(BoundBuffer { size, position: 0, stride });
         }
-        let room = bound.iter().map(|buffer| buffer.primitives_left(per_primitive)).min();
         let draw = Draw {
             vertex_count,
             instance_count,
             first_vertex: FIRST_VERTEX,
             first_instance: FIRST_INSTANCE,
         };
-        Self {
-            draw,
-            vertices: vertex_count,
-            indices: Vec::new(),
-            primitives_written: primitives.min(room.unwrap_or(primitives)),
-            allocations,
-        }
+        Self { draw, vertices: vertex_count, indices: Vec::new(), primitives_written, allocations }
     }
 
-    /// The same draw of the vertices that indices choose.
+    /// The same as an indexed draw.
     pub(super) fn by_indices(mut self, indices: Vec<u32>) -> Self {
         self.draw.vertex_count = u32::try_from(indices.len()).unwrap_or(u32::MAX);
         self.indices = indices;
         self
     }
 
-    /// Primitives that it writes.
-    pub(super) const fn primitives(&self) -> u64 {
-        self.primitives_written
+    /// The number of primitives that are written to the buffers of a stream.
+    pub(super) fn primitives(&self, stream: u32) -> u64 {
+        self.primitives_written.get(stream as usize).copied().unwrap_or(0)
     }
 
     pub(super) fn targets(&self) -> [Option<CaptureTarget<'_>>; MAX_XFB_BUFFERS] {
@@ -87,17 +106,17 @@ impl Prepared {
         })
     }
 
-    /// Finds a step that did nothing.
+    /// Finds a step that did nothing; see [`missing_step`].
     pub(super) fn missing_step(&self, buffers: &[Option<Vec<u8>>]) -> Option<Mismatch> {
-        missing_step(self.primitives_written, &captured(buffers, None))
+        missing_step(self.primitives_written.iter().sum(), &captured(buffers, None))
     }
 
-    /// The same, where it is not known whether anything is written.
+    /// The same, if the draw may write no primitives.
     pub(super) fn missing_submission(&self, buffers: &[Option<Vec<u8>>]) -> Option<Mismatch> {
         missing_step(0, &captured(buffers, None))
     }
 
-    /// Records the verdict on what was read back.
+    /// Records the verdict on what was read back: each vertex stream is compared on its own.
     pub(super) fn judge(
         &self,
         gpu: &Gpu,
@@ -107,26 +126,35 @@ impl Prepared {
         specialized: bool,
         report: &mut ProbeReport,
     ) -> Result<(), BatchError> {
-        let Draw { vertex_count, instance_count, .. } = self.draw;
-        let case = case_of(group, vertex_count, instance_count, specialized);
-        let Expected { sequence, instance_count: instances, records } =
-            table.of(group, (vertex_count, instance_count));
-        let captured = captured(&result.buffers, Some(&result.counters));
-        let expectation = Expectation {
-            sequence,
-            preserves_provoking_vertex: preserves_provoking_vertex(gpu, group),
-            instance_count: instances,
-            layout: &group.subject.layout,
-            records: records.each_ref().map(|r| &**r),
-            undefined: group.subject.undefined(group.backend),
-            primitives_written: self.primitives_written,
-        };
-        report.record(group.backend, &case, diagnose(&expectation, &captured)?);
-        if report.wants_trace(group.backend, &case) {
-            let shown = case.pictured_primitives();
-            let primitives = trace(&expectation, &captured, 0, 0, shown)?;
-            report.trace(group.backend, &case, primitives);
+        let draw = (self.draw.vertex_count, self.draw.instance_count);
+        let case = group.case(draw, specialized);
+        let layout = &group.subject.layout;
+        let all_buffers = captured(&result.buffers, Some(&result.counters));
+        let streams = layout.captured_streams();
+        let mut verdicts = Vec::new();
+        for &stream in &streams {
+            let is_of_stream =
+                |c: &&CapturedBuffer<'_>| layout.streams[c.buffer as usize] == stream;
+            let captured: Vec<_> = all_buffers.iter().filter(is_of_stream).cloned().collect();
+            let Expected { sequence, instance_count, records } = table.of(group, draw, stream);
+            let expectation = Expectation {
+                sequence,
+                preserves_provoking_vertex: preserves_provoking_vertex(gpu, group),
+                instance_count,
+                layout,
+                records: records.each_ref().map(|r| &**r),
+                undefined: group.subject.undefined(group.backend),
+                primitives_written: self.primitives(stream),
+            };
+            verdicts.push((stream, diagnose(&expectation, &captured)?));
+            let stream = (streams.len() > 1).then_some(stream);
+            if report.wants_trace(group.backend, &case, stream) {
+                let shown = case.pictured_primitives();
+                let primitives = trace(&expectation, &captured, 0, 0, shown)?;
+                report.trace(group.backend, &case, stream, primitives);
+            }
         }
+        report.record(group.backend, &case, verdict_of_streams(verdicts));
         Ok(())
     }
 }
@@ -150,14 +178,14 @@ fn captured<'a>(
         .collect()
 }
 
-/// Whether the order within a primitive is promised.
+/// Whether the backend guarantees the order of vertices within a primitive.
 fn preserves_provoking_vertex(gpu: &Gpu, group: &CaseGroup<'_>) -> bool {
     let fans = gpu
         .capabilities()
         .provoking_vertex
         .as_ref()
         .is_some_and(|support| support.triangle_fan_preserved);
-    // No geometry shader emits fans.
+    // Geometry shaders emit no fans.
     let is_fan =
         group.topology == PrimitiveTopology::TriangleFan && group.subject.geometry.is_none();
     group.backend != Backend::Native

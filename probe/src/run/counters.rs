@@ -1,6 +1,6 @@
-//! Whether captures go on where a counter says, and write where they ended: with every combination of counters at
-//! Begin and at End, for one to four buffers. Most captures of a program have counters of all buffers or of none, so a
-//! driver's fault with some of them is easily missed.
+//! Tries counter buffers. A capture must start at the offset in the counter at Begin, and write its end to the counter at
+//! End. This tries all combinations of buffers with and without counters, for one to four buffers. Most programs use
+//! counters for all buffers or for none, so drivers may have undetected faults with the other combinations.
 
 use vkxfb::capture::{CaptureEntry, CaptureList, MAX_XFB_BUFFERS, Selector};
 use vkxfb::lower::{Backend, LowerError, Lowered, Shader, compute, native};
@@ -15,7 +15,7 @@ use vkxfb::vertex_input::VertexInput;
 use crate::gpu::{Gpu, GpuError};
 use crate::plan::Plan;
 use crate::subject::SubjectError;
-use crate::trial::{Trial, TrialResult, Tried};
+use crate::trial::{Trial, TrialReport, TrialResult};
 
 use super::BatchError;
 
@@ -24,15 +24,15 @@ const TOPOLOGY: PrimitiveTopology = PrimitiveTopology::TriangleList;
 const VERTICES: u32 = 7;
 const RECORDS: usize = 6;
 
-/// Bytes that a capture has for each buffer, and behind these for its counters.
+/// The size in bytes of each capture buffer, and of each counter after the buffers.
 const BUFFER: usize = 256;
 const COUNTER: usize = 16;
 const SLOT: usize = MAX_XFB_BUFFERS * (BUFFER + COUNTER);
 
-/// What memory holds before, and what must not change.
+/// The initial value of all bytes.
 const UNTOUCHED: u8 = 0xa5;
 
-/// One capture: how many buffers, and which of them have a counter, a bit for each.
+/// A capture: the number of buffers, and bit masks of those that have a counter at Begin and at End.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Combination {
     buffers: usize,
@@ -47,12 +47,12 @@ impl Combination {
             .flat_map(move |begin| (0..subsets).map(move |end| Self { buffers, begin, end }))
     }
 
-    /// Bytes of a record, another number for each buffer.
+    /// The stride in bytes, which differs for each buffer.
     const fn stride(buffer: usize) -> usize {
         4 * (buffer + 1)
     }
 
-    /// The counter of a buffer before the capture.
+    /// The value of a buffer's counter before the capture.
     const fn counter(buffer: usize) -> usize {
         (buffer + 2) * Self::stride(buffer)
     }
@@ -61,7 +61,7 @@ impl Combination {
         subset >> buffer & 1 != 0
     }
 
-    /// What the slot holds before.
+    /// The contents of a slot before the capture.
     fn before() -> Vec<u8> {
         let mut slot = vec![UNTOUCHED; SLOT];
         for buffer in 0..MAX_XFB_BUFFERS {
@@ -70,7 +70,7 @@ impl Combination {
         slot
     }
 
-    /// What it holds afterwards.
+    /// The expected contents of the slot after the capture.
     fn after(self) -> Vec<u8> {
         let mut slot = Self::before();
         for buffer in 0..self.buffers {
@@ -100,13 +100,17 @@ fn put(slot: &mut [u8], at: usize, value: usize) {
 }
 
 /// Captures with every combination by each backend of the plan that takes counters.
-pub(super) fn try_counters(gpu: &mut Gpu, plan: &Plan) -> Result<Tried, BatchError> {
+pub(super) fn try_counters(gpu: &mut Gpu, plan: &Plan) -> Result<TrialReport, BatchError> {
     let trial = Trial::Counters;
     gpu.fail_trial_if_injected(trial)?;
     let backends: Vec<Backend> =
         plan.backends.iter().copied().filter(|backend| *backend != Backend::Vertex).collect();
     if backends.is_empty() {
-        return Ok(Tried::new(trial, TrialResult::Absent, "no backend of the run takes counters"));
+        return Ok(TrialReport::new(
+            trial,
+            TrialResult::Absent,
+            "no backend of the run takes counters",
+        ));
     }
     let mut count = 0;
     for &backend in &backends {
@@ -118,7 +122,7 @@ pub(super) fn try_counters(gpu: &mut Gpu, plan: &Plan) -> Result<Tried, BatchErr
             };
             if let Some(wrong) = wrong {
                 let text = format!("{backend}: {wrong}");
-                return Ok(Tried::new(trial, TrialResult::Wrong, text));
+                return Ok(TrialReport::new(trial, TrialResult::Wrong, text));
             }
             count += combinations.len();
         }
@@ -126,10 +130,10 @@ pub(super) fn try_counters(gpu: &mut Gpu, plan: &Plan) -> Result<Tried, BatchErr
     let names: Vec<_> = backends.iter().map(ToString::to_string).collect();
     let text =
         format!("right, where some buffers have one, too ({count} of {})", names.join(" and "));
-    Ok(Tried::new(trial, TrialResult::Works, text))
+    Ok(TrialReport::new(trial, TrialResult::Works, text))
 }
 
-/// The first difference.
+/// Describes the first difference.
 fn first_wrong(combinations: &[Combination], slots: &[u8]) -> Option<String> {
     combinations.iter().zip(slots.chunks(SLOT)).find_map(|(combination, found)| {
         let expected = combination.after();
@@ -157,7 +161,7 @@ fn first_wrong(combinations: &[Combination], slots: &[u8]) -> Option<String> {
     })
 }
 
-/// The shader, which captures to that many buffers.
+/// The lowered shader, which captures to `buffers` buffers.
 fn lower(gpu: &Gpu, backend: Backend, buffers: usize) -> Result<Lowered, BatchError> {
     let name = || "counters.vert".to_owned();
     let words = words_from_bytes(include_bytes!("../../../shaders/trials/counters.spv"))
@@ -183,8 +187,7 @@ fn lower(gpu: &Gpu, backend: Backend, buffers: usize) -> Result<Lowered, BatchEr
     Ok(lowered.map_err(error)?)
 }
 
-/// Captures with each combination, into a slot of its own. Returns the slots; `None` if nothing was written, or
-/// nothing executed at all.
+/// Captures with each combination into its own slot. Returns the slots, or `None` if nothing was written or executed.
 fn capture(
     gpu: &mut Gpu,
     backend: Backend,
@@ -210,7 +213,7 @@ fn with_memory(
     let backend = pipeline.backend();
     let ctx = gpu.context();
     let usage = ctx.capture_buffer_usage(backend) | ctx.counter_buffer_usage(backend);
-    // No capture reaches the last slot: it tells whether anything is executed.
+    // No capture writes to the last slot. It shows whether the copies around the captures were executed.
     let bytes = vec![Combination::before(); combinations.len() + 1].concat();
     gpu.with_buffer(bytes.len() as u64, usage, MemoryLocation::Device, |gpu, memory| {
         gpu.write(memory, 0, &bytes)?;

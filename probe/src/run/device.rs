@@ -1,4 +1,4 @@
-//! What a report says of the device.
+//! The description of the device in a report.
 
 use vkxfb::internal::version_string;
 use vkxfb::lower::Backend;

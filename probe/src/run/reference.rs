@@ -1,4 +1,4 @@
-//! The reference for the captures of a batch: the records of its draws, and the primitives that have them.
+//! The expected result of the captures of a batch: the records of all vertices, and the vertices of all primitives.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,33 +9,34 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use crate::diagnose::{Fault, Mismatch, Sequence};
 use crate::emission::Emission;
-use crate::gpu::{CaptureResult, Gpu, GpuError};
+use crate::gpu::Gpu;
 use crate::plan::CaseGroup;
 use crate::records::{Records, compare};
 use crate::report::ProbeReport;
 
+use super::BatchError;
 use super::case::{GUARD, Prepared};
-use super::{BatchError, Shaded, capture, make_pipeline};
+use super::pipelines::{BoundShader, PipelineCache, capture};
 
 /// Vertex and instance counts.
 type DrawSize = (u32, u32);
 
-/// A number by buffer.
+/// The stride of each buffer.
 type Strides = [Option<u32>; MAX_XFB_BUFFERS];
 
 /// The bytes of each buffer.
 type Buffers = [Vec<u8>; MAX_XFB_BUFFERS];
 
-/// What the draws of a batch write.
+/// What the draws of a batch should write.
 pub(super) enum RecordTable {
     /// The records of a vertex shader, for each vertex of the largest draw.
     Vertices { vertices: u32, instances: u32, strides: Strides, records: Buffers },
-    /// What a geometry shader emits for each draw. The number of primitives in a strip decides about the last one, so
-    /// that what a smaller draw emits is not the start of this.
-    Emitted(BTreeMap<DrawSize, Emission>),
+    /// What a geometry shader emits for each draw to each vertex stream. Every draw needs its own: the last primitive of
+    /// a strip with adjacency depends on the length of the strip.
+    Emitted(BTreeMap<(DrawSize, u32), Emission>),
 }
 
-/// What a draw writes.
+/// What a draw should write.
 pub(super) struct Expected<'a> {
     pub(super) sequence: Sequence<'a>,
     pub(super) instance_count: u32,
@@ -43,14 +44,15 @@ pub(super) struct Expected<'a> {
 }
 
 impl RecordTable {
-    /// What one of the draws writes; nothing if it is none of the batch.
+    /// What one of the draws writes to the buffers of a vertex stream; nothing if the draw is not in the batch.
     pub(super) fn of(
         &self,
         group: &CaseGroup<'_>,
         (vertices, instances): DrawSize,
+        stream: u32,
     ) -> Expected<'_> {
         match self {
-            Self::Emitted(draws) => draws.get(&(vertices, instances)).map_or_else(
+            Self::Emitted(draws) => draws.get(&((vertices, instances), stream)).map_or_else(
                 || Expected {
                     sequence: group.assembled(0),
                     instance_count: 0,
@@ -83,42 +85,39 @@ impl RecordTable {
         }
     }
 
-    /// Primitives that one of the draws writes.
-    pub(super) fn primitives(&self, group: &CaseGroup<'_>, (vertices, instances): DrawSize) -> u64 {
+    /// Primitives that one of the draws writes to the buffers of a vertex stream.
+    pub(super) fn primitives(&self, group: &CaseGroup<'_>, draw: DrawSize, stream: u32) -> u64 {
         match self {
-            Self::Vertices { .. } => {
-                group.topology.primitive_count(vertices) * u64::from(instances)
-            }
-            Self::Emitted(draws) => {
-                draws.get(&(vertices, instances)).map_or(0, Emission::primitive_count)
-            }
+            Self::Vertices { .. } => group.topology.primitive_count(draw.0) * u64::from(draw.1),
+            Self::Emitted(draws) => draws.get(&(draw, stream)).map_or(0, Emission::primitive_count),
         }
     }
 }
 
-/// What tells a reference from others: the shaders, and the vertices and instances. What a geometry shader emits depends on
-/// the primitives, too.
-type Name = (String, Option<(String, PrimitiveTopology, ProvokingVertex)>, DrawSize);
+/// Identifies a reference: the shaders, and the numbers of vertices and instances; for geometry shaders also the topology,
+/// the provoking vertex and the vertex stream.
+type ReferenceKey = (String, Option<(String, PrimitiveTopology, ProvokingVertex, u32)>, DrawSize);
 
-/// The records of shaders from files as the first backend captured them.
+/// The records of shaders from files, as the first backend captured them.
 #[derive(Default)]
 pub(super) struct References {
-    first: Vec<(Name, Backend, Buffers)>,
+    first: Vec<(ReferenceKey, Backend, Buffers)>,
 }
 
 impl References {
-    /// What the draws of a batch write.
+    /// What the draws of a batch should write.
     pub(super) fn table(
         &mut self,
         gpu: &mut Gpu,
         group: &CaseGroup<'_>,
-        shader: &Shaded<'_>,
+        shader: &BoundShader<'_>,
+        cache: &mut PipelineCache,
         draws: &[DrawSize],
         report: &mut ProbeReport,
     ) -> Result<RecordTable, BatchError> {
         match group.subject.geometry {
-            None => self.of_vertices(gpu, group, shader, draws, report),
-            Some(_) => self.of_emitted(gpu, group, shader, draws, report),
+            None => self.of_vertices(gpu, group, shader, cache, draws, report),
+            Some(_) => self.of_emitted(gpu, group, shader, cache, draws, report),
         }
     }
 
@@ -126,7 +125,8 @@ impl References {
         &mut self,
         gpu: &mut Gpu,
         group: &CaseGroup<'_>,
-        shader: &Shaded<'_>,
+        shader: &BoundShader<'_>,
+        cache: &mut PipelineCache,
         draws: &[DrawSize],
         report: &mut ProbeReport,
     ) -> Result<RecordTable, BatchError> {
@@ -148,39 +148,42 @@ impl References {
         let vertices = vertices.next_multiple_of(topology.vertices_per_primitive());
         let list = CaseGroup { topology, provoking, ..*group };
         let primitives = topology.primitive_count(vertices) * u64::from(instances);
-        let prepared = [Prepared::new(&list, primitives, (vertices, instances))];
-        let mut captured = captured(gpu, &list, shader, &prepared)?;
+        let prepared = Prepared::of_at_most(&list, primitives, (vertices, instances));
+        let cases = std::slice::from_ref(&prepared);
+        let pipeline = cache.pipeline(gpu, &list, shader, false)?;
+        let mut captured = capture(gpu, pipeline, shader, &list, cases)?;
         let buffers = captured.pop().map(|captured| captured.buffers).unwrap_or_default();
         // If a step did nothing, there is no capture that could be a reference.
-        let [prepared] = prepared;
         if let Some(mismatch) = prepared.missing_step(&buffers) {
             return Err(BatchError::MissingStep(Box::new(mismatch)));
         }
-        let records = taken(&strides, buffers, u64::from(vertices) * u64::from(instances));
-        let name = (group.subject.name.clone(), None, (vertices, instances));
-        self.compare(name, group, &records, report)?;
+        let records = first_records(&strides, &buffers, u64::from(vertices) * u64::from(instances));
+        let key = (group.subject.name.clone(), None, (vertices, instances));
+        self.compare(key, group, &records, report)?;
         Ok(RecordTable::Vertices { vertices, instances, strides, records })
     }
 
-    /// What a geometry shader emits. That of a file is captured from a list: of the vertices of each primitive, as the
-    /// model assembles them, by an index buffer. So nothing is left to the device but the shader, and the order of what
-    /// it emits.
+    /// What a geometry shader emits. For a shader from a file, it is captured from a draw of a list topology, with an index
+    /// buffer that contains the vertices of each primitive according to the model. So the result does not depend on how the
+    /// device assembles strips and fans.
     fn of_emitted(
         &mut self,
         gpu: &mut Gpu,
         group: &CaseGroup<'_>,
-        shader: &Shaded<'_>,
+        shader: &BoundShader<'_>,
+        cache: &mut PipelineCache,
         draws: &[DrawSize],
         report: &mut ProbeReport,
     ) -> Result<RecordTable, BatchError> {
         let CaseGroup { subject, topology, provoking, .. } = *group;
-        let known = |&(vertices, instances): &DrawSize| {
-            let emission = subject.emission(topology, provoking, vertices, instances)?;
-            Some(((vertices, instances), emission))
-        };
-        let all: Option<BTreeMap<_, _>> = draws.iter().map(known).collect();
-        if let Some(all) = all {
-            return Ok(RecordTable::Emitted(all));
+        let mut emitted = BTreeMap::new();
+        for &draw in draws {
+            let known = subject.emission(topology, provoking, draw.0, draw.1);
+            let of_streams = known.into_iter().flatten();
+            emitted.extend(of_streams.map(|(stream, emission)| ((draw, stream), emission)));
+        }
+        if !emitted.is_empty() {
+            return Ok(RecordTable::Emitted(emitted));
         }
         let list = CaseGroup { topology: list_of(topology), ..*group };
         let prepared: Vec<_> = draws
@@ -188,32 +191,35 @@ impl References {
             .map(|(vertices, instances)| {
                 let most = subject.most_primitives(topology, *vertices) * u64::from(*instances);
                 let indices = assembled(topology, provoking, *vertices);
-                Prepared::new(&list, most, (*vertices, *instances)).by_indices(indices)
+                Prepared::of_at_most(&list, most, (*vertices, *instances)).by_indices(indices)
             })
             .collect();
-        let captured = captured(gpu, &list, shader, &prepared)?;
+        let pipeline = cache.pipeline(gpu, &list, shader, false)?;
+        let captured = capture(gpu, pipeline, shader, &list, &prepared)?;
         let vertices_per_primitive = subject.vertices_per_primitive(topology);
-        let mut emitted = BTreeMap::new();
         for ((draw, prepared), captured) in draws.iter().zip(&prepared).zip(captured) {
             if let Some(mismatch) = prepared.missing_submission(&captured.buffers) {
                 return Err(BatchError::MissingStep(Box::new(mismatch)));
             }
-            let strides = subject.layout.strides;
-            let primitives = counted(&strides, &captured.counters, vertices_per_primitive)
-                .filter(|primitives| *primitives <= prepared.primitives())
-                .ok_or_else(|| {
-                    let missing = prepared.missing_step(&captured.buffers);
-                    let mismatch = missing.unwrap_or_else(|| wrong_counters(&captured.counters));
-                    BatchError::MissingStep(Box::new(mismatch))
-                })?;
-            let records = primitives * u64::from(vertices_per_primitive);
-            let records = taken(&strides, captured.buffers, records);
-            let name = subject.captured_name().to_owned();
-            let name = (subject.name.clone(), Some((name, topology, provoking)), *draw);
-            self.compare(name, group, &records, report)?;
-            let primitives = u32::try_from(primitives).unwrap_or(u32::MAX);
-            let emission = Emission::listed(vertices_per_primitive, primitives, records);
-            emitted.insert(*draw, emission);
+            for stream in subject.layout.captured_streams() {
+                let strides = subject.layout.clone().of_stream(stream).strides;
+                let primitives = counted(&strides, &captured.counters, vertices_per_primitive)
+                    .filter(|primitives| *primitives <= prepared.primitives(stream))
+                    .ok_or_else(|| {
+                        let missing = prepared.missing_step(&captured.buffers);
+                        let mismatch =
+                            missing.unwrap_or_else(|| wrong_counters(&captured.counters));
+                        BatchError::MissingStep(Box::new(mismatch))
+                    })?;
+                let records = primitives * u64::from(vertices_per_primitive);
+                let records = first_records(&strides, &captured.buffers, records);
+                let name = subject.captured_name().to_owned();
+                let geometry = Some((name, topology, provoking, stream));
+                self.compare((subject.name.clone(), geometry, *draw), group, &records, report)?;
+                let primitives = u32::try_from(primitives).unwrap_or(u32::MAX);
+                let emission = Emission::listed(vertices_per_primitive, primitives, records);
+                emitted.insert((*draw, stream), emission);
+            }
         }
         Ok(RecordTable::Emitted(emitted))
     }
@@ -221,14 +227,14 @@ impl References {
     /// Compares what a backend captured with the records of the first one.
     fn compare(
         &mut self,
-        name: Name,
+        key: ReferenceKey,
         group: &CaseGroup<'_>,
         records: &Buffers,
         report: &mut ProbeReport,
     ) -> Result<(), BatchError> {
-        let Some((_, first, reference)) = self.first.iter().find(|(first, ..)| *first == name)
+        let Some((_, first, reference)) = self.first.iter().find(|(first, ..)| *first == key)
         else {
-            self.first.push((name, group.backend, records.clone()));
+            self.first.push((key, group.backend, records.clone()));
             return Ok(());
         };
         let differences = compare(
@@ -245,30 +251,16 @@ impl References {
     }
 }
 
-/// Captures cases of a group by a pipeline of their own.
-fn captured(
-    gpu: &mut Gpu,
-    group: &CaseGroup<'_>,
-    shader: &Shaded<'_>,
-    cases: &[Prepared],
-) -> Result<Vec<CaptureResult>, GpuError> {
-    let pipeline = make_pipeline(gpu, group, shader, false)?;
-    let captured = capture(gpu, &pipeline, shader, group, cases);
-    gpu.destroy_pipeline(pipeline);
-    captured
-}
-
 /// The first records of each buffer.
-fn taken(strides: &Strides, buffers: Vec<Option<Vec<u8>>>, records: u64) -> Buffers {
-    let mut buffers = buffers.into_iter();
+fn first_records(strides: &Strides, buffers: &[Option<Vec<u8>>], records: u64) -> Buffers {
     std::array::from_fn(|buffer| {
-        let bytes = buffers.next().flatten().unwrap_or_default();
+        let bytes = buffers.get(buffer).and_then(Option::as_deref).unwrap_or_default();
         let size = strides[buffer].unwrap_or(0) as usize * records as usize;
         bytes.get(GUARD as usize..GUARD as usize + size).unwrap_or_default().to_vec()
     })
 }
 
-/// The topology of the plain list of primitives like those.
+/// The list topology with the same kind of primitives.
 const fn list_of(topology: PrimitiveTopology) -> PrimitiveTopology {
     use PrimitiveTopology as T;
     match topology.input_vertices() {
@@ -280,7 +272,7 @@ const fn list_of(topology: PrimitiveTopology) -> PrimitiveTopology {
     }
 }
 
-/// The vertices of each primitive of an instance, one primitive after the other, as a geometry shader takes them.
+/// The input vertices of a geometry shader for each primitive of an instance, one primitive after the other.
 fn assembled(
     topology: PrimitiveTopology,
     provoking: ProvokingVertex,
@@ -294,7 +286,7 @@ fn assembled(
     (0..primitives).flat_map(of_primitive).collect()
 }
 
-/// How many primitives counters say, if all say the same.
+/// The number of primitives according to the counters, if all of them agree.
 fn counted(
     strides: &Strides,
     counters: &[Option<u32>; MAX_XFB_BUFFERS],
@@ -314,13 +306,14 @@ fn counted(
     counted
 }
 
-/// The counters of a reference tell no number of primitives, so that there is none.
+/// The error if the counters of the reference do not agree, or are not multiples of the size of a primitive.
 fn wrong_counters(counters: &[Option<u32>; MAX_XFB_BUFFERS]) -> Mismatch {
     let (buffer, counter) =
         (0..).zip(counters).find_map(|(b, counter)| Some((b, (*counter)?))).unwrap_or((0, 0));
     let counters: Vec<_> = counters.iter().flatten().map(u32::to_string).collect();
     Mismatch {
         fault: Fault::WrongCounter,
+        stream: None,
         also: Vec::new(),
         first: None,
         differing_primitives: 0,

@@ -1,4 +1,4 @@
-//! How fast a device captures, roughly: for a line at the head of a report. The benchmark measures.
+//! Measures roughly how fast a device captures, for the head of the report. Use the benchmark for exact measurements.
 
 use std::time::Duration;
 
@@ -14,30 +14,30 @@ use crate::gpu::{Gpu, GpuError};
 use crate::plan::{CaseGroup, Plan};
 use crate::shaders::ProbeShader;
 use crate::subject::Subject;
-use crate::trial::{Rate, Trial, TrialResult, Tried};
+use crate::trial::{Rate, Trial, TrialReport, TrialResult};
 
-use super::{BatchError, Shaded, make_pipeline};
+use super::{BatchError, PipelineCache};
 
 /// A shader of the probe that reads no vertex buffer.
 const SHADER: &str = "identify";
 
 const TOPOLOGY: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
 
-/// Vertices of the first draw, and of the largest.
+/// The number of vertices of the first draw, and of the largest.
 const VERTICES: [u32; 2] = [1 << 12, 1 << 20];
 
-/// A draw that takes as long is large enough.
+/// A draw that takes this long is large enough to measure.
 const ENOUGH: Duration = Duration::from_millis(10);
 
-/// The least of so many times counts.
+/// The number of measurements; the shortest time counts.
 const ROUNDS: usize = 3;
 
 /// Captures a triangle strip by each backend of the plan.
-pub(super) fn measure(gpu: &mut Gpu, plan: &Plan) -> Result<Tried, BatchError> {
+pub(super) fn measure(gpu: &mut Gpu, plan: &Plan) -> Result<TrialReport, BatchError> {
     let trial = Trial::Speed;
     gpu.fail_trial_if_injected(trial)?;
     let Some(shader) = ProbeShader::by_name(SHADER) else {
-        return Ok(Tried::new(trial, TrialResult::NotRun, format!("no shader {SHADER}")));
+        return Ok(TrialReport::new(trial, TrialResult::NotRun, format!("no shader {SHADER}")));
     };
     let subject = Subject::built_in(shader)?;
     let mut rates = Vec::new();
@@ -49,21 +49,21 @@ pub(super) fn measure(gpu: &mut Gpu, plan: &Plan) -> Result<Tried, BatchError> {
             topology: TOPOLOGY,
             max_batch_bytes: plan.max_batch_bytes,
         };
-        let target = gpu.compute_target(backend)?;
-        let contents = gpu.bind_contents(&subject.contents)?;
-        let lowered = subject.lower(backend, &target)?;
-        let shader = Shaded { lowered: lowered.into(), contents: &contents };
-        let pipeline = make_pipeline(gpu, &group, &shader, true)?;
         let stride: u64 = subject.layout.buffers().map(|(_, stride)| u64::from(stride)).sum();
         let most = plan.max_capture_buffer.min(plan.max_batch_bytes);
-        let rate = of_pipeline(gpu, &pipeline, stride, most);
-        gpu.destroy_pipeline(pipeline);
+        let contents = gpu.bind_contents(&subject.contents)?;
+        let mut cache = PipelineCache::default();
+        let rate = cache.shader(gpu, &group, &contents).and_then(|shader| {
+            let pipeline = cache.pipeline(gpu, &group, &shader, true)?;
+            Ok(of_pipeline(gpu, pipeline, stride, most)?)
+        });
+        cache.destroy(gpu);
         gpu.destroy_contents(contents);
         match rate? {
             Some(vertices_per_second) => rates.push(Rate { backend, vertices_per_second }),
             None => {
                 let text = format!("captures by {backend} write nothing");
-                return Ok(Tried::new(trial, TrialResult::Wrong, text));
+                return Ok(TrialReport::new(trial, TrialResult::Wrong, text));
             }
         }
     }
@@ -74,10 +74,10 @@ pub(super) fn measure(gpu: &mut Gpu, plan: &Plan) -> Result<Tried, BatchError> {
     };
     let texts: Vec<_> = rates.iter().map(rate).collect();
     let text = format!("{} million vertices/s", texts.join(", "));
-    Ok(Tried { rates, ..Tried::new(trial, TrialResult::Works, text) })
+    Ok(TrialReport { rates, ..TrialReport::new(trial, TrialResult::Works, text) })
 }
 
-/// Vertices in a second; `None` if nothing was written.
+/// Vertices per second; `None` if nothing was written.
 fn of_pipeline(
     gpu: &mut Gpu,
     pipeline: &Pipeline,
@@ -145,7 +145,7 @@ fn submit(
             }
             let mut capture = Capture::new(ctx, &kernels);
             let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
-            // What begins ends, whatever comes between.
+            // The capture is ended even if the draw failed.
             let drawn = recorder.draw(TOPOLOGY, &draw);
             let ended = recorder.end(&[]);
             drawn.and(ended)?;

@@ -1,13 +1,13 @@
-//! Tries out what no device reports, before the cases run.
+//! Runs the trials, before the cases.
 
 use crate::gpu::{Gpu, GpuError};
 use crate::plan::Plan;
 use crate::report::ProbeReport;
-use crate::trial::{Trial, TrialResult, Tried};
+use crate::trial::{Trial, TrialReport, TrialResult};
 
-use super::{BatchError, chain, counters, speed};
+use super::{BatchError, counters, error_chain, speed};
 
-/// Makes the trials that the report does not have yet. Returns whether the device still works.
+/// Runs the trials that are not yet in the report. Returns whether the device still works.
 pub fn run_trials(gpu: &mut Gpu, plan: &Plan, report: &mut ProbeReport) -> bool {
     for trial in Trial::ALL {
         if report.trials.iter().any(|tried| tried.trial == trial) {
@@ -23,9 +23,9 @@ pub fn run_trials(gpu: &mut Gpu, plan: &Plan, report: &mut ProbeReport) -> bool 
     true
 }
 
-/// Makes a trial. After [`TrialResult::Lost`] the device takes no more.
-pub fn run_trial(gpu: &mut Gpu, plan: &Plan, trial: Trial) -> Tried {
-    let of_gpu = |result: Result<Tried, GpuError>| result.map_err(BatchError::from);
+/// Runs a trial. After [`TrialResult::Lost`] the device cannot be used any more.
+pub fn run_trial(gpu: &mut Gpu, plan: &Plan, trial: Trial) -> TrialReport {
+    let of_gpu = |result: Result<TrialReport, GpuError>| result.map_err(BatchError::from);
     let tried = match trial {
         Trial::IndirectDispatch => of_gpu(gpu.try_indirect_dispatch()),
         Trial::VertexStores => of_gpu(gpu.try_vertex_stores()),
@@ -34,6 +34,6 @@ pub fn run_trial(gpu: &mut Gpu, plan: &Plan, trial: Trial) -> Tried {
     };
     tried.unwrap_or_else(|error| {
         let result = if error.is_fatal() { TrialResult::Lost } else { TrialResult::NotRun };
-        Tried::new(trial, result, chain(&error))
+        TrialReport::new(trial, result, error_chain(&error))
     })
 }

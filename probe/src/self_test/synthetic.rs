@@ -34,12 +34,12 @@ struct Buffer {
     counter: u32,
 }
 
-/// Whose primitives are captured.
+/// The source of the captured primitives.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) enum Source {
-    /// Those of a draw.
+    /// A draw with a vertex shader.
     Draw(PrimitiveTopology, ProvokingVertex),
-    /// Those of a geometry shader that emits strips: of five vertices, of one, of four, of two.
+    /// A geometry shader that emits strips of five, one, four and two vertices, with the topology of the strips.
     Emitted(PrimitiveTopology),
 }
 

@@ -1,8 +1,13 @@
 //! The probe's geometry shaders, and formulas for what they emit.
 //!
-//! One source (`shaders/probe/emit.glsl`) is compiled for each kind of primitives that is taken. What is emitted is told
-//! by an execution mode, which is put in here, and by a specialization constant. As with the vertex shaders all is exact,
-//! and most records tell their vertex.
+//! Shaders of one vertex stream have one source, `shaders/probe/emit.glsl`, which is compiled for each kind of input
+//! primitives. Those of several streams take points, and have the source `shaders/probe/streams.glsl`. The output
+//! primitives are an execution mode, which is changed in the compiled module. As in the probe's vertex shaders, all
+//! operations are exact, and records tell which vertex they are of.
+
+mod streams;
+
+use std::collections::BTreeMap;
 
 use spirv::{ExecutionMode, Op};
 use vkxfb::capture::MAX_XFB_BUFFERS;
@@ -35,7 +40,7 @@ pub enum Emitted {
 }
 
 impl Emitted {
-    /// All of them. The first has all that can be wrong with a primitive.
+    /// All of them, triangles first: more can be wrong with them than with lines and points.
     pub const ALL: [Self; 3] = [Self::Triangles, Self::Lines, Self::Points];
 
     /// The topology whose draws have such strips.
@@ -64,17 +69,27 @@ impl Emitted {
     }
 }
 
-/// A geometry shader whose captured outputs are known in advance. It stands behind
+/// How a geometry shader of the probe emits its vertices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Strips {
+    /// Always one strip, of two vertices more than the input primitive has.
+    One,
+    /// Two strips, whose lengths depend on the primitive. Some are empty, and some too short for a primitive.
+    Cut,
+    /// Strips to that many vertex streams, 2 or 4, each of which is captured to a buffer of its own.
+    Streams(u32),
+}
+
+/// A geometry shader whose captured outputs are known in advance. The vertex shader before it is
 /// [`vertex_shader`](Self::vertex_shader).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ProbeGeometry {
-    /// The primitives that it takes.
+    /// The primitives that it takes: points, if it emits to several streams.
     pub input: GeometryInput,
     /// The primitives that it emits.
     pub output: Emitted,
-    /// Whether how much it emits depends on the primitive, in strips that are cut, and incomplete, and empty. Otherwise
-    /// it is always one strip of two vertices more than the primitive has.
-    pub cut: bool,
+    /// How it emits them.
+    pub strips: Strips,
 }
 
 impl ProbeGeometry {
@@ -88,9 +103,10 @@ impl ProbeGeometry {
             GeometryInput::TrianglesAdjacency,
         ];
         let with_output = |input| Emitted::ALL.map(|output| (input, output));
-        let all = inputs.into_iter().flat_map(with_output);
-        all.flat_map(|(input, output)| [true, false].map(|cut| Self { input, output, cut }))
-            .collect()
+        let of_one_stream = inputs.into_iter().flat_map(with_output).flat_map(|(input, output)| {
+            [Strips::Cut, Strips::One].map(|strips| Self { input, output, strips })
+        });
+        of_one_stream.chain(streams::ALL).collect()
     }
 
     /// The geometry shader of that name.
@@ -103,28 +119,41 @@ impl ProbeGeometry {
         ProbeShader::identify()
     }
 
-    /// Its name, such as `lines_adjacency_to_triangles`, with `_cut` behind it where strips are [cut](Self::cut).
+    /// Its name: `lines_adjacency_to_triangles`, `lines_adjacency_to_triangles_cut` or `points_to_triangles_2_streams`.
     pub fn name(&self) -> String {
-        let (input, _) = self.file();
-        let cut = if self.cut { "_cut" } else { "" };
-        format!("{input}_to_{}{cut}", self.output.name())
+        let input = match self.input {
+            GeometryInput::Points => "points",
+            GeometryInput::Lines => "lines",
+            GeometryInput::Triangles => "triangles",
+            GeometryInput::LinesAdjacency => "lines_adjacency",
+            GeometryInput::TrianglesAdjacency => "triangles_adjacency",
+        };
+        let name = format!("{input}_to_{}", self.output.name());
+        match self.strips {
+            Strips::One => name,
+            Strips::Cut => name + "_cut",
+            Strips::Streams(count) => format!("{name}_{count}_streams"),
+        }
     }
 
-    /// The name of its source in `shaders/probe/`, without the extension, and the module: the same for all that take such
-    /// primitives. It emits triangles.
+    /// The name of its source in `shaders/probe/`, without the extension, and the compiled module, whose
+    /// [output primitives](Self::output) are changed by [`words`](Self::words).
     pub const fn file(&self) -> (&'static str, &'static [u8]) {
-        match self.input {
-            GeometryInput::Points => {
+        match (self.strips, self.input) {
+            (Strips::Streams(count), _) => streams::file(count),
+            (_, GeometryInput::Points) => {
                 ("points", include_bytes!("../../../shaders/probe/points.spv"))
             }
-            GeometryInput::Lines => ("lines", include_bytes!("../../../shaders/probe/lines.spv")),
-            GeometryInput::Triangles => {
+            (_, GeometryInput::Lines) => {
+                ("lines", include_bytes!("../../../shaders/probe/lines.spv"))
+            }
+            (_, GeometryInput::Triangles) => {
                 ("triangles", include_bytes!("../../../shaders/probe/triangles.spv"))
             }
-            GeometryInput::LinesAdjacency => {
+            (_, GeometryInput::LinesAdjacency) => {
                 ("lines_adjacency", include_bytes!("../../../shaders/probe/lines_adjacency.spv"))
             }
-            GeometryInput::TrianglesAdjacency => (
+            (_, GeometryInput::TrianglesAdjacency) => (
                 "triangles_adjacency",
                 include_bytes!("../../../shaders/probe/triangles_adjacency.spv"),
             ),
@@ -137,7 +166,7 @@ impl ProbeGeometry {
         let mut words: Vec<u32> = chunks.iter().map(|word| u32::from_le_bytes(*word)).collect();
         let mut at = HEADER;
         while let Some(&[first, _, mode]) = words.get(at..at + 3) {
-            let is_output = mode == ExecutionMode::OutputTriangleStrip as u32;
+            let is_output = Emitted::ALL.iter().any(|emitted| mode == emitted.mode() as u32);
             if first & 0xffff == Op::ExecutionMode as u32 && is_output {
                 words[at + 2] = self.output.mode() as u32;
                 break;
@@ -148,65 +177,127 @@ impl ProbeGeometry {
     }
 
     /// The values of its specialisation constants.
-    pub const fn constants(&self) -> [SpecializationConstant<'static>; 1] {
-        let data: &[u8; 4] = if self.cut { &[1, 0, 0, 0] } else { &[0; 4] };
-        [SpecializationConstant { constant_id: 0, data }]
-    }
-
-    /// The vertices of the strips that an invocation emits.
-    const fn strips(&self, primitive: u32, invocation: u32) -> [u32; 2] {
-        match self.cut {
-            true => [1 + (primitive + 2 * invocation) % 4, (primitive + invocation) % 4],
-            false => [self.input.vertices() + 2, 0],
+    pub const fn constants(&self) -> &'static [SpecializationConstant<'static>] {
+        match self.strips {
+            Strips::One => &[SpecializationConstant { constant_id: 0, data: &[0; 4] }],
+            Strips::Cut => &[SpecializationConstant { constant_id: 0, data: &[1, 0, 0, 0] }],
+            Strips::Streams(_) => &[],
         }
     }
 
-    /// What it emits for a draw from [`FIRST_VERTEX`] and [`FIRST_INSTANCE`] on.
+    /// The provoking vertex that the probe's plan captures it with. The other one would take as long, and find little.
+    pub const fn planned_provoking(&self) -> ProvokingVertex {
+        match (self.strips, self.output) {
+            (Strips::One, _) | (Strips::Streams(_), Emitted::Lines) => ProvokingVertex::Last,
+            (Strips::Cut | Strips::Streams(_), _) => ProvokingVertex::First,
+        }
+    }
+
+    /// The lengths of the strips that an invocation emits to one stream.
+    const fn strip_lengths(&self, primitive: u32, invocation: u32) -> [u32; 2] {
+        match self.strips {
+            Strips::Cut => [1 + (primitive + 2 * invocation) % 4, (primitive + invocation) % 4],
+            Strips::One => [self.input.vertices() + 2, 0],
+            Strips::Streams(_) => [0; 2],
+        }
+    }
+
+    /// What it emits to each vertex stream for a draw from [`FIRST_VERTEX`] and [`FIRST_INSTANCE`] on.
     pub fn emission(
         &self,
         topology: PrimitiveTopology,
         provoking: ProvokingVertex,
         vertex_count: u32,
         instance_count: u32,
-    ) -> Emission {
-        let strip = self.output.topology();
+    ) -> BTreeMap<u32, Emission> {
         let primitives = topology.primitive_count(vertex_count);
-        let mut origins = Vec::new();
-        let mut vertices = Vec::new();
+        if let Strips::Streams(count) = self.strips {
+            let of_stream = |stream| {
+                let mut emitted = EmittedStrips::new(self.output, provoking);
+                streams::emit(stream, primitives, &mut emitted);
+                let write = |instance, vertex, records: &mut _| {
+                    streams::write(stream, instance, vertex, records)
+                };
+                (stream, emitted.emission(instance_count, write))
+            };
+            return (0..count).map(of_stream).collect();
+        }
+        let mut emitted = EmittedStrips::new(self.output, provoking);
         for primitive in 0..u32::try_from(primitives).unwrap_or(u32::MAX) {
             for invocation in 0..INVOCATIONS {
                 let mut n = 0;
-                for length in self.strips(primitive, invocation) {
-                    let start = origins.len() as u32;
-                    let gather = |output| start + strip.gather(provoking, output) as u32;
-                    vertices.extend((0..strip.output_count(length)).map(gather));
-                    for _ in 0..length {
+                for length in self.strip_lengths(primitive, invocation) {
+                    emitted.add((n..n + length).map(|n| {
                         let slot = (n + invocation) % self.input.vertices();
                         let taken =
                             topology.assemble(provoking, primitives, primitive.into(), slot);
-                        origins.push([FIRST_VERTEX + taken as u32, primitive, invocation, n]);
-                        n += 1;
-                    }
+                        [FIRST_VERTEX + taken as u32, primitive, invocation, n]
+                    }));
+                    n += length;
                 }
             }
         }
+        let emission = emitted.emission(instance_count, |instance, emitted, records| {
+            let [vertex, primitive, invocation, n] = emitted;
+            let mixed = tag(instance, vertex) ^ primitive << 8 ^ invocation << 4 ^ n;
+            let mut record = [0; STRIDES[0]];
+            put(&mut record, 4, emitted);
+            records[0].extend(record);
+            let mut record = [0; STRIDES[1]];
+            put(&mut record, 0, [instance, mix32(mixed)]);
+            records[1].extend(record);
+        });
+        [(0, emission)].into()
+    }
+}
+
+/// Four numbers that identify an emitted vertex.
+type EmittedVertex = [u32; 4];
+
+/// The records of each capture buffer.
+type Records = [Vec<u8>; MAX_XFB_BUFFERS];
+
+/// The strips that are emitted to one stream for one instance.
+struct EmittedStrips {
+    /// The topology whose draws have such strips.
+    topology: PrimitiveTopology,
+    provoking: ProvokingVertex,
+    vertices: Vec<EmittedVertex>,
+    /// The vertices of each primitive, one primitive after the other, as indices in `vertices`.
+    primitives: Vec<u32>,
+}
+
+impl EmittedStrips {
+    const fn new(output: Emitted, provoking: ProvokingVertex) -> Self {
+        let topology = output.topology();
+        Self { topology, provoking, vertices: Vec::new(), primitives: Vec::new() }
+    }
+
+    /// Adds a strip. The convention decides in which order the vertices of its primitives are captured.
+    fn add(&mut self, strip: impl Iterator<Item = EmittedVertex>) {
+        let first = self.vertices.len() as u32;
+        self.vertices.extend(strip);
+        let captured = self.topology.output_count(self.vertices.len() as u32 - first);
+        let vertex = |output| first + self.topology.gather(self.provoking, output) as u32;
+        self.primitives.extend((0..captured).map(vertex));
+    }
+
+    /// The same for every instance of a draw. `write` appends the record of a vertex of an instance.
+    fn emission(
+        self,
+        instance_count: u32,
+        write: impl Fn(u32, EmittedVertex, &mut Records),
+    ) -> Emission {
         let mut records = [const { Vec::new() }; MAX_XFB_BUFFERS];
         for instance in FIRST_INSTANCE..FIRST_INSTANCE + instance_count {
-            for origin in &origins {
-                let [vertex, primitive, invocation, n] = *origin;
-                let mixed = tag(instance, vertex) ^ primitive << 8 ^ invocation << 4 ^ n;
-                let mut record = [0; STRIDES[0]];
-                put(&mut record, 4, *origin);
-                records[0].extend(record);
-                let mut record = [0; STRIDES[1]];
-                put(&mut record, 0, [instance, mix32(mixed)]);
-                records[1].extend(record);
+            for vertex in &self.vertices {
+                write(instance, *vertex, &mut records);
             }
         }
         Emission {
-            vertices_per_primitive: strip.vertices_per_primitive(),
-            vertex_count: origins.len() as u32,
-            vertices,
+            vertices_per_primitive: self.topology.vertices_per_primitive(),
+            vertex_count: self.vertices.len() as u32,
+            vertices: self.primitives,
             instance_count,
             records,
         }
@@ -223,21 +314,27 @@ mod tests {
     #[test]
     fn modules_are_what_they_are_called() {
         let all = ProbeGeometry::all();
-        assert_eq!(all.len(), 5 * 3 * 2);
+        assert_eq!(all.len(), 5 * 3 * 2 + streams::ALL.len());
         for geometry in all {
             let name = geometry.name();
             assert_eq!(ProbeGeometry::by_name(&name), Some(geometry));
             let subject = Subject::built_in_geometry(geometry).unwrap();
             let declared = subject.geometry.unwrap().declared;
-            assert_eq!((declared.input, declared.invocations), (geometry.input, INVOCATIONS));
             let vertices = geometry.output.topology().vertices_per_primitive();
-            assert_eq!(declared.output_vertices, vertices, "{name}");
+            assert_eq!((declared.input, declared.output_vertices), (geometry.input, vertices));
+            if let Strips::Streams(count) = geometry.strips {
+                assert_eq!((declared.streams, declared.invocations), ((1 << count) - 1, 1));
+                assert_eq!(subject.layout.captured_streams().len(), count as usize, "{name}");
+                continue;
+            }
+            assert_eq!(declared.invocations, INVOCATIONS, "{name}");
             assert_eq!(subject.layout.strides, [Some(24), Some(12), None, None]);
-            let emitted = geometry.output.topology().primitive_count(geometry.strips(0, 0)[0]);
-            let always = (!geometry.cut).then_some(emitted as u32);
+            let emitted = geometry.strip_lengths(0, 0)[0];
+            let emitted = geometry.output.topology().primitive_count(emitted) as u32;
+            let always = (geometry.strips == Strips::One).then_some(emitted);
             assert_eq!(declared.primitives, always, "{name}");
             for primitive in 0..8 {
-                let strips = geometry.strips(primitive, primitive % INVOCATIONS);
+                let strips = geometry.strip_lengths(primitive, primitive % INVOCATIONS);
                 assert!(strips.iter().sum::<u32>() <= declared.max_vertices, "{name}");
             }
         }
@@ -247,7 +344,7 @@ mod tests {
     #[test]
     fn what_is_emitted_is_in_strips() {
         let geometry = ProbeGeometry::by_name("triangles_to_triangles_cut").unwrap();
-        let emission = geometry.emission(T::TriangleStrip, ProvokingVertex::First, 4, 3);
+        let emission = &geometry.emission(T::TriangleStrip, ProvokingVertex::First, 4, 3)[&0];
         // Strips of 1 and 0, 3 and 1, 2 and 1, 4 and 2 vertices.
         assert_eq!((emission.vertex_count, emission.primitive_count()), (14, 3 * 3));
         assert_eq!(emission.vertices, [1, 2, 3, 8, 9, 10, 9, 11, 10]);
@@ -261,6 +358,6 @@ mod tests {
         let other = words(&emission.records[1][(14 + 9) * 12..][..12]);
         assert_eq!(other, [2 + 1, mix32(tag(3, 7) ^ 1 << 8 ^ 1 << 4 ^ 1), 0]);
         let last = geometry.emission(T::TriangleStrip, ProvokingVertex::Last, 4, 3);
-        assert_eq!(last.vertices, [1, 2, 3, 8, 9, 10, 10, 9, 11]);
+        assert_eq!(last[&0].vertices, [1, 2, 3, 8, 9, 10, 10, 9, 11]);
     }
 }

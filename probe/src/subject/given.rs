@@ -1,10 +1,10 @@
-//! A shader as it was given.
+//! An owned copy of a [`Shader`].
 
 use spirv::ExecutionModel;
 use vkxfb::lower::Shader;
 use vkxfb::spirv::specialization::SpecializationConstant;
 
-/// A shader that outlives what it was made of; what is captured of it stands elsewhere.
+/// An owned copy of a [`Shader`], without its capture list.
 #[derive(Debug, Clone)]
 pub(super) struct GivenShader {
     words: Vec<u32>,
@@ -25,7 +25,7 @@ impl GivenShader {
         }
     }
 
-    /// The values for [`shader`](Self::shader).
+    /// The values of specialisation constants, for [`shader`](Self::shader).
     pub(super) fn values(&self) -> Vec<SpecializationConstant<'_>> {
         let values = self.constants.iter();
         values

@@ -1,14 +1,26 @@
-//! Whether a vertex shader may be drawn as points: from a graphics pipeline of points Vulkan demands
-//! that it writes `PointSize`
+//! Finds out whether shaders write `PointSize`, which some draws require, and which needs a feature in geometry shaders.
+//!
+//! From a graphics pipeline of points Vulkan demands that its vertex shader writes `PointSize`
 //! ([VUID-VkGraphicsPipelineCreateInfo-Vertex-07722](https://docs.vulkan.org/refpages/latest/refpages/source/VkGraphicsPipelineCreateInfo.html)),
 //! though nothing is rasterised.
 
 use std::collections::BTreeSet;
 
-use spirv::{BuiltIn, Decoration, Op, StorageClass};
+use spirv::{BuiltIn, Capability, Decoration, Op, StorageClass};
 use vkxfb::internal::spirv::declarations::{Declarations, Type};
 use vkxfb::internal::spirv::{Id, Module, Section};
 use vkxfb::spirv::ParseError;
+
+/// Whether a module has the capability `GeometryPointSize`, which a geometry shader needs that writes `PointSize`. It
+/// needs the feature `shaderTessellationAndGeometryPointSize`.
+///
+/// # Errors
+/// [`ParseError`]: the words are no module.
+pub fn has_geometry_point_size(words: &[u32]) -> Result<bool, ParseError> {
+    let module = Module::parse(words)?;
+    let size = Capability::GeometryPointSize as u32;
+    Ok(module.section(Section::Capabilities).any(|capability| capability.operand(0) == size))
+}
 
 /// Whether some instruction stores to `PointSize`. A block of the usual built-ins that only declares
 /// it does not count, as it does not for the rule.

@@ -23,19 +23,19 @@ send_and_sync! {
         DrawFeatures, Gpu, GpuError, HostMemory, InjectedFault, MemoryLimits, Message, OpenOptions, Profile, Resources, Robustness,
         Step, Timestamps, Tool, VertexData<'static>,
     }
-    vkxfb_probe::picture { Drawing }
+    vkxfb_probe::picture { CapturedBy<'static>, Drawing }
     vkxfb_probe::plan { Batch<'static>, BatchTooLarge, CaseGroup<'static>, Plan }
     vkxfb_probe::records { Differences, Records<'static>, RecordsDiffer }
     vkxfb_probe::report {
-        BackendSupport, BugReport<'static>, CapturedStage, Case, CaseResult, Cell, DeviceInfo, Failing<'static>, Failure, Findings, HostInfo, LostCase, Outcome, ProbeReport,
+        BackendSupport, BugReport<'static>, CapturedStage, Case, CaseResult, Cell, DeviceInfo, Failing, FailingShader, Failure, Findings, HostInfo, LostCase, Outcome, ProbeReport,
         Results, Row, Trace,
     }
     vkxfb_probe::run { Event, Loss, Position, Progress<'static> }
     vkxfb_probe::self_test { Check }
     vkxfb_probe::sentinel { Fill }
-    vkxfb_probe::shaders { Emitted, ProbeBuffer, ProbeField, ProbeGeometry, ProbeShader }
+    vkxfb_probe::shaders { Emitted, ProbeBuffer, ProbeField, ProbeGeometry, ProbeShader, Strips }
     vkxfb_probe::subject { Subject, SubjectError, SubjectGeometry }
-    vkxfb_probe::trial { Rate, Trial, TrialResult, Tried }
+    vkxfb_probe::trial { Rate, Trial, TrialResult, TrialReport }
 }
 
 #[test]

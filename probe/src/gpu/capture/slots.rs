@@ -1,4 +1,4 @@
-//! Where each request has its bytes in the buffers that all share.
+//! The slots of the requests in the buffers that all of them share.
 
 use vkxfb::capture::MAX_XFB_BUFFERS;
 use vkxfb::runtime::{Buffer, Captured};
@@ -11,24 +11,24 @@ use crate::sentinel::Fill;
 /// Alignment of a slot in bytes.
 pub(super) const SLOT: u64 = 64;
 
-/// Bytes of the counters of a request.
+/// The size in bytes of the counters of a request.
 pub(super) const COUNTERS: usize = MAX_XFB_BUFFERS * size_of::<u32>();
 
-/// What lies between slots: a read past the end of vertex data finds it.
+/// The bytes between slots. A read past the end of vertex data returns them.
 const FILL: u8 = 0xA5;
 
-/// Where the slots of the requests lie.
+/// Allocates slots, one after the other.
 #[derive(Default)]
 pub(super) struct Slots {
-    /// Bytes of all slots.
+    /// The size of all slots in bytes.
     pub(super) size: u64,
 }
 
 impl Slots {
-    /// Takes the next slot and returns its start.
+    /// Allocates the next slot and returns its start.
     pub(super) fn take(&mut self, len: usize) -> u64 {
         let start = self.size;
-        // Never empty, so that the start of each lies within the buffer.
+        // No slot is empty, so that the start of each is within the buffer.
         self.size += (len as u64).max(1).next_multiple_of(SLOT);
         start
     }
@@ -43,7 +43,7 @@ pub(super) struct Placed<'a> {
     pub(super) counters: Option<u64>,
 }
 
-/// Checks that every bound range lies within the bytes of its target.
+/// Checks that every bound range is within its capture buffer.
 pub(super) fn check_targets(capture: usize, request: &CaptureRequest<'_>) -> Result<(), GpuError> {
     for (buffer, target) in request.buffers.iter().enumerate() {
         let Some(target) = target else { continue };
@@ -55,7 +55,7 @@ pub(super) fn check_targets(capture: usize, request: &CaptureRequest<'_>) -> Res
     Ok(())
 }
 
-/// Fills the slots, and the memory that is read back.
+/// Writes the initial contents of the slots, and fills the readback memory with a constant.
 pub(super) fn fill(
     placed: &[Placed<'_>],
     initial: &mut Buffer,
@@ -81,7 +81,7 @@ pub(super) fn fill(
     }
 }
 
-/// Takes the slots of each request out of what was read back.
+/// Copies the slots of each request from the readback memory.
 pub(super) fn results(
     placed: &[Placed<'_>],
     captured: Vec<Captured>,

@@ -1,4 +1,4 @@
-//! The steps of captures, which follow each other in one submission or in several.
+//! The steps of captures, in one submission or in several.
 
 use ash::vk;
 use vkxfb::lower::Backend;
@@ -73,7 +73,7 @@ unsafe fn record(
         let desc = CaptureDesc::new(pipeline).buffers(&bound).vertex_buffers(&vertex_buffers);
         let mut capture = Capture::new(ctx, kernels);
         let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
-        // What begins ends, whatever comes between.
+        // The capture is ended even if a draw failed.
         let drawn = draw(&mut recorder, place, buffers);
         let ended = recorder.end(counters.as_deref().unwrap_or_default());
         // Direct draws from the start of the buffers: everything is known, but for what a geometry shader emits.
@@ -81,7 +81,7 @@ unsafe fn record(
     }
 }
 
-/// Draws what a request has between begin and end.
+/// Records the draws of a request.
 ///
 /// # Safety
 /// As [`Recorder::draw`].
@@ -121,11 +121,11 @@ unsafe fn draw(
     Ok(())
 }
 
-/// The steps of captures, which are recorded one after the other, outside of render pass instances.
+/// Records the steps of captures, outside of render pass instances.
 pub(super) struct Steps<'a> {
     pub(super) placed: &'a [Placed<'a>],
     pub(super) buffers: &'a Buffers<'a>,
-    /// Of the captures, each once.
+    /// The backends of the captures, each once.
     pub(super) backends: Vec<Backend>,
     pub(super) kernels: Kernels,
     pub(super) render_pass: vk::RenderPass,
@@ -134,7 +134,8 @@ pub(super) struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    /// Fills a part of the targets, and of what is read back, and copies to the targets what they hold before.
+    /// Fills a part of the capture buffers and of the readback memory with constants, and copies the initial contents to the
+    /// capture buffers.
     ///
     /// # Safety
     /// `cmd` is being recorded, outside of a render pass instance; the part lies within the buffers, in whole dwords.
@@ -160,7 +161,7 @@ impl Steps<'_> {
         }
     }
 
-    /// Records the captures, and makes what they write visible to copies.
+    /// Records the captures, with a barrier that makes the results visible to copies.
     ///
     /// # Safety
     /// As [`Gpu::capture`]; `cmd` is being recorded, outside of a render pass instance.
@@ -206,7 +207,7 @@ impl Steps<'_> {
         Ok(all)
     }
 
-    /// Copies a part of the targets to where the host reads it.
+    /// Copies a part of the capture buffers to the readback memory.
     ///
     /// # Safety
     /// As [`copy_in`](Self::copy_in).
@@ -229,7 +230,7 @@ impl Steps<'_> {
     }
 }
 
-/// Orders fills before the copies to the same memory. What is copied back is not read by it: see
+/// Orders fills before copies to the same memory. It does not order the copy back after the captures: see
 /// [`transfer_to_captures`].
 ///
 /// # Safety
@@ -243,11 +244,11 @@ unsafe fn fills_to_copies(ctx: &Context, cmd: vk::CommandBuffer) {
     unsafe { ctx.device().cmd_pipeline_barrier(cmd, stage, stage, none, &[barrier], &[], &[]) };
 }
 
-/// Makes what the copy wrote available to the captures, and orders them behind it.
+/// Makes the result of the copy visible to the captures, and orders them after it.
 ///
-/// Only to the captures: that the copy back sees it too comes from the barrier behind them
-/// ([`Context::capture_barrier`]), by the chain of both. Synchronization validation sees no store
-/// through a device address, but it sees those two copies, and so the lack of that barrier.
+/// It is visible to the copy back only by the barrier after the captures ([`Context::capture_barrier`]), which forms a
+/// dependency chain with this one. Synchronization validation does not see stores through device addresses. But it sees
+/// both copies, so it reports if that barrier is missing.
 ///
 /// # Safety
 /// `cmd` is being recorded, outside of a render pass instance, for a queue with the stages of

@@ -1,4 +1,4 @@
-//! Whether `vkCmdDispatchIndirect` runs the workgroups whose number the device has written.
+//! Tries whether `vkCmdDispatchIndirect` runs the number of workgroups that the device has written.
 
 use ash::vk;
 use vkxfb::internal::compute_pipeline;
@@ -8,7 +8,7 @@ use vkxfb::runtime::Context;
 use super::{Kit, end, module};
 use crate::gpu::{Gpu, GpuError};
 
-/// Workgroups along each axis; of the first, directly.
+/// The number of workgroups of each dispatch along each axis. The first dispatch is direct.
 const GROUPS: [[u32; 3]; 5] = [[3, 2, 4], [5, 1, 1], [3, 2, 4], [0, 1, 1], [1000, 1, 1]];
 
 /// Push constants of the shader.
@@ -22,12 +22,12 @@ struct Pushed {
 
 pub(super) const PUSHED: u32 = size_of::<Pushed>() as u32;
 
-/// A dispatch, and where its words are.
+/// A dispatch, and the places of its words in the buffer.
 struct Place {
     groups: [u32; 3],
-    /// Where its arguments lie, unless it is direct.
+    /// The place of its arguments, unless it is direct.
     arguments: Option<u32>,
-    /// Where its counts begin: one for each workgroup, and one for those that should not be there.
+    /// The place of its counts: one for each workgroup, and one for workgroups that should not exist.
     counts: u32,
 }
 
@@ -37,7 +37,7 @@ impl Place {
     }
 }
 
-/// Makes what shaders stored visible to indirect dispatches, and to their shaders.
+/// Makes the stores of shaders visible to indirect dispatches and to later shaders.
 ///
 /// # Safety
 /// `cmd` is being recorded, outside of a render pass instance.
@@ -81,7 +81,7 @@ impl Dispatches {
         self.words
     }
 
-    /// Runs them, and returns the words, if anything was executed.
+    /// Runs the dispatches. Returns the words, or `None` if nothing was executed.
     pub(super) fn run(&self, gpu: &mut Gpu, kit: &mut Kit) -> Result<Option<Vec<u32>>, GpuError> {
         let words = module(include_bytes!("../../../../shaders/trials/dispatch.spv"))?;
         let (device, cache) = (gpu.context.device(), vk::PipelineCache::null());
@@ -110,7 +110,7 @@ impl Dispatches {
                     }
                 }
                 for place in &self.places {
-                    // Before each, for all of it is one buffer to those who look on.
+                    // Before each dispatch, because the validation layer treats the buffer as a whole.
                     stores_to_dispatches(ctx, cmd);
                     push(place.counts, place.groups, false);
                     match (place.arguments, place.groups) {
@@ -129,7 +129,7 @@ impl Dispatches {
         kit.read(gpu)
     }
 
-    /// Whether the words are those of dispatches that work, and what is to be said of it.
+    /// Whether the dispatches worked, according to the words, and a description for the report.
     pub(super) fn judge(&self, words: &[u32]) -> (bool, String) {
         let counts = |place: &Place| {
             let start = place.counts as usize;
@@ -164,7 +164,7 @@ impl Dispatches {
 mod tests {
     use super::*;
 
-    /// What a device that works leaves.
+    /// The words after the trial on a device that works.
     fn right(dispatches: &Dispatches) -> Vec<u32> {
         let mut words = vec![0; dispatches.words()];
         for place in &dispatches.places {
@@ -181,7 +181,7 @@ mod tests {
         let dispatches = Dispatches::new();
         let words = right(&dispatches);
         assert_eq!(dispatches.judge(&words), (true, "works".to_owned()));
-        // One that runs twice, one that is missing, and one that should not be there.
+        // A workgroup that runs twice, one that is missing, and one that should not exist.
         let place = &dispatches.places[2];
         let (first, behind) = (place.counts as usize, place.counts as usize + place.expected());
         for (word, count, ran) in [(first, 2, 25), (first + 7, 0, 23), (behind, 1, 25)] {

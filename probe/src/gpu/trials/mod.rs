@@ -1,4 +1,4 @@
-//! Tries out what no device reports: [`Trial`].
+//! Tries out what devices do not report: see [`Trial`].
 
 mod dispatch;
 mod stores;
@@ -12,15 +12,15 @@ use vkxfb::spirv::words_from_bytes;
 use self::dispatch::Dispatches;
 use self::stores::Stores;
 use super::{Gpu, GpuError, State};
-use crate::trial::{Trial, TrialResult, Tried};
+use crate::trial::{Trial, TrialReport, TrialResult};
 
-/// What is written behind the words, by a fill.
+/// The value that a fill writes after the words.
 const EXECUTED: u32 = 0x7452_6941;
 
-/// What is said where not even that is there.
+/// The description if not even that value was written.
 const NOTHING: &str = "nothing is executed";
 
-/// Words of a buffer, pipelines that count in it, and what they are bound by.
+/// A buffer of words, the pipelines that count in it, and their descriptor set.
 struct Kit {
     words: Buffer,
     size: usize,
@@ -37,12 +37,12 @@ impl Gpu {
     ///
     /// # Errors
     /// Those of [`submit`](Self::submit), or a failed command or allocation.
-    pub fn try_indirect_dispatch(&mut self) -> Result<Tried, GpuError> {
+    pub fn try_indirect_dispatch(&mut self) -> Result<TrialReport, GpuError> {
         let trial = Trial::IndirectDispatch;
         self.fail_trial_if_injected(trial)?;
         if self.profile == super::Profile::Bifrost {
             let text = "not tried: the profile has none";
-            return Ok(Tried::new(trial, TrialResult::Absent, text));
+            return Ok(TrialReport::new(trial, TrialResult::Absent, text));
         }
         let dispatches = Dispatches::new();
         let counted = self.with_kit(
@@ -61,19 +61,19 @@ impl Gpu {
             (false, true) => (TrialResult::Wrong, text),
             (false, false) => (TrialResult::DoneWithout, format!("{text}, and is not used")),
         };
-        Ok(Tried::new(trial, result, text))
+        Ok(TrialReport::new(trial, result, text))
     }
 
     /// Tries [`Trial::VertexStores`].
     ///
     /// # Errors
     /// As [`try_indirect_dispatch`](Self::try_indirect_dispatch).
-    pub fn try_vertex_stores(&mut self) -> Result<Tried, GpuError> {
+    pub fn try_vertex_stores(&mut self) -> Result<TrialReport, GpuError> {
         let trial = Trial::VertexStores;
         self.fail_trial_if_injected(trial)?;
         if let Err(unavailable) = self.capabilities().availability(Backend::Vertex) {
             let reasons = unavailable.reasons.join("; ");
-            return Ok(Tried::new(trial, TrialResult::Absent, reasons));
+            return Ok(TrialReport::new(trial, TrialResult::Absent, reasons));
         }
         let stores = Stores::new();
         let counted = self.with_kit(
@@ -86,10 +86,10 @@ impl Gpu {
         let nothing = || (false, NOTHING.to_owned());
         let (sound, text) = counted.map_or_else(nothing, |words| stores.judge(&words));
         let result = if sound { TrialResult::Works } else { TrialResult::Wrong };
-        Ok(Tried::new(trial, result, text))
+        Ok(TrialReport::new(trial, result, text))
     }
 
-    /// Lends a kit of `words` words to `f`.
+    /// Calls `f` with a kit of `words` words.
     fn with_kit<R>(
         &mut self,
         words: usize,
@@ -122,7 +122,7 @@ impl Gpu {
 }
 
 impl Kit {
-    /// Creates what the words are bound by.
+    /// Creates the descriptor set for the words.
     fn create(&mut self, ctx: &Context, pushed: u32) -> Result<(), RuntimeError> {
         let device = ctx.device();
         let ty = vk::DescriptorType::STORAGE_BUFFER;
@@ -173,7 +173,7 @@ impl Kit {
         Ok(())
     }
 
-    /// Binds the words, and fills them with zeros, for shaders and indirect commands behind it.
+    /// Binds the words and fills them with zeros, with a barrier for later shaders and indirect commands.
     ///
     /// # Safety
     /// `cmd` is being recorded, outside of a render pass instance.
@@ -199,7 +199,7 @@ impl Kit {
         }
     }
 
-    /// What the words hold after a submission that ends with [`end`]; `None` if it was not executed.
+    /// The words after a submission that ends with [`end`]. `None` if it was not executed.
     fn read(&self, gpu: &mut Gpu) -> Result<Option<Vec<u32>>, GpuError> {
         let bytes = gpu.read(&self.words, 0..self.words.size())?;
         let mut words: Vec<u32> = bytes.chunks_exact(4).map(bytemuck::pod_read_unaligned).collect();
@@ -207,7 +207,7 @@ impl Kit {
     }
 
     /// # Safety
-    /// Nothing is in flight.
+    /// The device is idle.
     unsafe fn destroy(&mut self, ctx: &Context) {
         let device = ctx.device();
         // SAFETY: the caller's contract; null handles may be destroyed.
@@ -222,7 +222,7 @@ impl Kit {
     }
 }
 
-/// Makes what shaders stored visible to copies behind it.
+/// Makes the stores of shaders visible to later copies.
 ///
 /// # Safety
 /// `cmd` is being recorded, outside of a render pass instance.

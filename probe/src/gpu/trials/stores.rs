@@ -1,8 +1,8 @@
-//! Whether vertex shaders may store: whether they run for every vertex of a draw, also where nothing of it is
-//! rasterized, and no oftener than there are uses of it.
+//! Tries whether vertex shaders can store. They must run for every vertex of a draw, even if nothing is rasterized, and not
+//! more often than primitives use the vertex.
 //!
-//! A vertex that several primitives use may be shaded again for some of them, by Vulkan's leave. One that is shaded
-//! oftener than that, or not at all, breaks what stores and atomics of a vertex shader compute.
+//! Vulkan allows a device to shade a vertex again for each primitive that uses it. If a vertex is shaded more often, or not
+//! at all, then the results of stores and atomics in a vertex shader are wrong.
 
 use ash::vk;
 use vkxfb::internal::vulkan_error;
@@ -13,11 +13,11 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use super::{Kit, end, module};
 use crate::gpu::{Gpu, GpuError, begin_render_pass};
 
-/// Vertices, or indices, of a draw: complete primitives of every topology. The many are more than a driver takes at a
-/// time.
+/// The number of vertices or indices of a draw. Each gives complete primitives of every topology. The larger number is more
+/// than drivers process in one batch.
 const VERTICES: [u32; 2] = [12, 3000];
 
-/// What becomes of the primitives.
+/// What happens to the primitives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     /// The rasterizer discards them.
@@ -50,7 +50,7 @@ struct Pushed {
 
 pub(super) const PUSHED: u32 = size_of::<Pushed>() as u32;
 
-/// A draw, and where its counts begin.
+/// A draw, and the place of its counts.
 struct Place {
     topology: PrimitiveTopology,
     vertices: u32,
@@ -59,13 +59,13 @@ struct Place {
     counts: usize,
 }
 
-/// The vertex of an index: each three in a row share two with the next three.
+/// The vertex of an index. Consecutive groups of three indices have two vertices in common.
 const fn indexed_vertex(index: u32) -> u32 {
     index / 3 + index % 3
 }
 
 impl Place {
-    /// How many primitives use each vertex.
+    /// The number of primitives that use each vertex.
     fn uses(&self) -> Vec<u32> {
         let mut uses = vec![0; self.vertices as usize];
         for output in 0..self.topology.output_count(self.vertices) {
@@ -106,7 +106,7 @@ impl Stores {
         self.words
     }
 
-    /// Runs the draws, and returns the counts, if anything was executed.
+    /// Runs the draws. Returns the counts, or `None` if nothing was executed.
     pub(super) fn run(&self, gpu: &mut Gpu, kit: &mut Kit) -> Result<Option<Vec<u32>>, GpuError> {
         let words = module(include_bytes!("../../../../shaders/trials/vertex_stores.spv"))?;
         let most = VERTICES.into_iter().max().unwrap_or(0);
@@ -163,7 +163,7 @@ impl Stores {
         })
     }
 
-    /// Whether the counts are those of a device whose vertex stores can be relied on, and what is to be said of it.
+    /// Whether vertex stores are reliable, according to the counts, and a description for the report.
     pub(super) fn judge(&self, words: &[u32]) -> (bool, String) {
         let (mut missing, mut repeated) = (Faults::default(), Faults::default());
         let mut shaded_again = 0;
@@ -198,16 +198,16 @@ impl Stores {
 
 const POINT: vk::PipelineBindPoint = vk::PipelineBindPoint::GRAPHICS;
 
-/// Those that every device draws.
+/// The topologies that every device supports.
 fn topologies() -> impl Iterator<Item = PrimitiveTopology> {
     PrimitiveTopology::ALL.into_iter().filter(|topology| !topology.has_adjacency())
 }
 
-/// Vertices of which the counts are wrong in the same way.
+/// Vertices with counts that are wrong in the same way.
 #[derive(Default)]
 struct Faults {
     vertices: u32,
-    /// Of the first.
+    /// The first of them.
     example: String,
 }
 
@@ -327,7 +327,7 @@ mod tests {
         }
     }
 
-    /// The uses by hand: of a strip of 12, the first three vertices, and of its indexed draw all.
+    /// Worked out by hand: the uses of the first three vertices of a strip of 12, and of all vertices of its indexed draw.
     #[test]
     fn uses_are_those_of_the_primitives() {
         let uses = |topology, indexed| {

@@ -1,11 +1,11 @@
-//! Shaders as a backend takes them, and their pipelines. Consecutive batches mostly have the same shader, which then is
-//! lowered once, and captured by one pipeline where that takes every topology.
+//! The lowered shader and the pipeline of the cases that run. Consecutive batches mostly have the same shader, and on the
+//! compute backend one pipeline captures every topology, so the last one of each is kept for the next batch.
 
 use std::rc::Rc;
 
 use vkxfb::lower::{Backend, Lowered};
 use vkxfb::runtime::{Pipeline, PipelineDesc};
-use vkxfb::topology::ProvokingVertex;
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use crate::gpu::{BoundContents, CaptureRequest, CaptureResult, Gpu, GpuError, VertexData};
 use crate::plan::CaseGroup;
@@ -13,21 +13,21 @@ use crate::plan::CaseGroup;
 use super::BatchError;
 use super::case::Prepared;
 
-/// A shader as a backend takes it, and what its descriptors hold.
-pub(super) struct Shaded<'a> {
+/// A shader that was lowered for a backend, and what its descriptors hold.
+pub(super) struct BoundShader<'a> {
     pub(super) lowered: Rc<Lowered>,
     pub(super) contents: &'a BoundContents,
 }
 
-/// The shaders and the backend of a group.
+/// Identifies a lowered shader.
 #[derive(Clone, PartialEq, Eq)]
-struct Name {
+struct ShaderKey {
     backend: Backend,
     vertex: String,
     geometry: Option<String>,
 }
 
-impl Name {
+impl ShaderKey {
     fn of(group: &CaseGroup<'_>) -> Self {
         let CaseGroup { backend, subject, .. } = *group;
         let geometry = subject.geometry.as_ref().map(|geometry| geometry.name.clone());
@@ -35,86 +35,94 @@ impl Name {
     }
 }
 
-/// What the last batch left for the next one.
-#[derive(Default)]
-pub(super) struct Kept {
-    lowered: Option<(Name, Rc<Lowered>)>,
-    pipeline: Option<(Name, ProvokingVertex, Pipeline)>,
+/// Identifies a pipeline.
+#[derive(PartialEq, Eq)]
+struct PipelineKey {
+    shader: ShaderKey,
+    provoking: ProvokingVertex,
+    /// `None` if it captures every topology.
+    topology: Option<PrimitiveTopology>,
+    specialized: bool,
 }
 
-impl Kept {
+impl PipelineKey {
+    fn of(group: &CaseGroup<'_>, specialized: bool) -> Self {
+        let takes_all = group.backend == Backend::Compute && !specialized;
+        Self {
+            shader: ShaderKey::of(group),
+            provoking: group.provoking,
+            topology: (!takes_all).then_some(group.topology),
+            specialized,
+        }
+    }
+}
+
+/// Keeps the last shader and the last pipeline that were made.
+#[derive(Default)]
+pub(super) struct PipelineCache {
+    lowered: Option<(ShaderKey, Rc<Lowered>)>,
+    pipeline: Option<(PipelineKey, Pipeline)>,
+}
+
+impl PipelineCache {
     /// The shader of a group.
-    pub(super) fn shaded<'a>(
+    pub(super) fn shader<'a>(
         &mut self,
         gpu: &Gpu,
         group: &CaseGroup<'_>,
         contents: &'a BoundContents,
-    ) -> Result<Shaded<'a>, BatchError> {
-        let name = Name::of(group);
-        let lowered = match self.lowered.take().filter(|(kept, _)| *kept == name) {
+    ) -> Result<BoundShader<'a>, BatchError> {
+        let key = ShaderKey::of(group);
+        let lowered = match self.lowered.take().filter(|(last, _)| *last == key) {
             Some((_, lowered)) => lowered,
             None => {
                 let target = gpu.compute_target(group.backend)?;
                 Rc::new(group.subject.lower(group.backend, &target)?)
             }
         };
-        self.lowered = Some((name, Rc::clone(&lowered)));
-        Ok(Shaded { lowered, contents })
+        self.lowered = Some((key, Rc::clone(&lowered)));
+        Ok(BoundShader { lowered, contents })
     }
 
-    /// A pipeline of a group, which is handed back with [`put`](Self::put).
+    /// The pipeline of a group: with the topology folded into it, if `specialize` says so.
     pub(super) fn pipeline(
         &mut self,
         gpu: &Gpu,
         group: &CaseGroup<'_>,
-        shader: &Shaded<'_>,
+        shader: &BoundShader<'_>,
         specialize: bool,
-    ) -> Result<Pipeline, GpuError> {
-        let is_it = |(name, provoking, _): &(Name, ProvokingVertex, Pipeline)| {
-            takes_every_topology(group, specialize)
-                && (&Name::of(group), group.provoking) == (name, *provoking)
+    ) -> Result<&Pipeline, GpuError> {
+        let key = PipelineKey::of(group, specialize);
+        let made = match self.pipeline.take_if(|(last, _)| *last == key) {
+            Some(made) => made,
+            None => {
+                self.destroy(gpu);
+                (key, make_pipeline(gpu, group, shader, specialize)?)
+            }
         };
-        match self.pipeline.take_if(|kept| is_it(kept)) {
-            Some((.., pipeline)) => Ok(pipeline),
-            None => make_pipeline(gpu, group, shader, specialize),
-        }
+        let (_, pipeline) = self.pipeline.insert(made);
+        Ok(pipeline)
     }
 
-    /// Keeps a pipeline, or destroys it where no other group has a use for it.
-    pub(super) fn put(
-        &mut self,
-        gpu: &Gpu,
-        group: &CaseGroup<'_>,
-        specialize: bool,
-        pipeline: Pipeline,
-    ) {
-        if takes_every_topology(group, specialize) {
+    /// Destroys the pipeline if it depends on the descriptor set layouts of the batch.
+    pub(super) fn end_batch(&mut self, gpu: &Gpu, group: &CaseGroup<'_>) {
+        if !group.subject.contents.is_empty() {
             self.destroy(gpu);
-            self.pipeline = Some((Name::of(group), group.provoking, pipeline));
-        } else {
-            gpu.destroy_pipeline(pipeline);
         }
     }
 
-    /// Destroys what is kept.
+    /// Destroys the pipeline.
     pub(super) fn destroy(&mut self, gpu: &Gpu) {
-        if let Some((.., pipeline)) = self.pipeline.take() {
+        if let Some((_, pipeline)) = self.pipeline.take() {
             gpu.destroy_pipeline(pipeline);
         }
     }
 }
 
-/// Whether a pipeline of the group captures draws of every topology that its shader takes, and knows nothing of set
-/// layouts, which each batch has of its own.
-fn takes_every_topology(group: &CaseGroup<'_>, specialize: bool) -> bool {
-    group.backend == Backend::Compute && !specialize && group.subject.contents.is_empty()
-}
-
-/// Makes a pipeline of a group.
-pub(super) fn make_pipeline(
+fn make_pipeline(
     gpu: &Gpu,
     group: &CaseGroup<'_>,
-    shader: &Shaded<'_>,
+    shader: &BoundShader<'_>,
     specialize: bool,
 ) -> Result<Pipeline, GpuError> {
     let desc = PipelineDesc::new(&shader.lowered)
@@ -134,7 +142,7 @@ pub(super) fn make_pipeline(
 pub(super) fn capture(
     gpu: &mut Gpu,
     pipeline: &Pipeline,
-    shader: &Shaded<'_>,
+    shader: &BoundShader<'_>,
     group: &CaseGroup<'_>,
     cases: &[Prepared],
 ) -> Result<Vec<CaptureResult>, GpuError> {
@@ -176,7 +184,7 @@ pub(super) fn capture(
                 draws,
                 buffers: &targets[..used],
                 indices: &case.indices,
-                // How much a geometry shader emits is part of what is captured.
+                // For geometry shaders the counters are compared, too.
                 counters: subject.geometry.is_some(),
             }
         })

@@ -1,0 +1,93 @@
+//! Finds the cases that a device does not support. They are skipped, and the report gives the reason.
+
+use vkxfb::lower::Backend;
+use vkxfb::runtime::CaptureNeeds;
+use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb::vertex_input::VertexFormat;
+
+use crate::gpu::Gpu;
+use crate::plan::CaseGroup;
+use crate::subject::SubjectGeometry;
+
+/// Whether a backend of the device captures draws of a topology.
+pub(super) fn has_topology(gpu: &Gpu, backend: Backend, topology: PrimitiveTopology) -> bool {
+    backend == Backend::Compute
+        || !topology.has_adjacency()
+        || gpu.context().enabled().geometry_shader
+}
+
+/// Why a group cannot run on a device that has the backend.
+pub(super) fn unsupported(gpu: &Gpu, group: &CaseGroup<'_>) -> Option<String> {
+    let enabled = gpu.context().enabled();
+    let is_graphics = group.backend != Backend::Compute;
+    if let Some(geometry) = &group.subject.geometry {
+        let reason = match group.backend {
+            Backend::Vertex => Some("the vertex backend takes vertex shaders alone".to_owned()),
+            Backend::Native => unsupported_geometry(gpu, group, geometry),
+            Backend::Compute => None,
+        };
+        if reason.is_some() {
+            return reason;
+        }
+    }
+    if !has_topology(gpu, group.backend, group.topology) {
+        return Some("no geometryShader: adjacency is illegal in a graphics pipeline".to_owned());
+    }
+    let is_points = group.topology == PrimitiveTopology::PointList;
+    if is_graphics && is_points && !group.subject.may_take_points() {
+        return Some("the shader writes no PointSize: points are illegal then".to_owned());
+    }
+    // A graphics pipeline with a format that the device does not support is invalid, so its
+    // captures mean nothing.
+    let lacks = |format: &VertexFormat| is_graphics && !gpu.has_vertex_format(*format);
+    let mut formats = group.subject.vertex_input.attributes.iter().map(|a| a.format);
+    if let Some(format) = formats.find(lacks) {
+        let format = ash::vk::Format::from(format);
+        return Some(format!("no vertex buffers of VK_FORMAT_{format:?}"));
+    }
+    let is_last = group.provoking == ProvokingVertex::Last;
+    if group.backend == Backend::Native && is_last && !enabled.provoking_vertex_last {
+        return Some("last-vertex cases: no provokingVertexLast".to_owned());
+    }
+    None
+}
+
+/// Why the native backend cannot capture a geometry shader.
+fn unsupported_geometry(
+    gpu: &Gpu,
+    group: &CaseGroup<'_>,
+    geometry: &SubjectGeometry,
+) -> Option<String> {
+    let enabled = gpu.context().enabled();
+    if !enabled.geometry_shader {
+        return Some("no geometryShader".to_owned());
+    }
+    if geometry.has_point_size && !gpu.has_geometry_point_size() {
+        return Some("no shaderTessellationAndGeometryPointSize".to_owned());
+    }
+    let streams = group.subject.stream_count();
+    if streams == 1 {
+        return None;
+    }
+    let support = gpu.capabilities().transform_feedback.as_ref()?;
+    let buffers = group.subject.layout.buffers().map(|(buffer, _)| buffer as u32 + 1).max();
+    let are_points = geometry.declared.output_vertices == 1;
+    if !enabled.geometry_streams {
+        Some("no geometryStreams".to_owned())
+    } else if support.max_streams < streams {
+        Some(format!("maxTransformFeedbackStreams is {}", support.max_streams))
+    } else if Some(support.max_buffers) < buffers {
+        Some(format!("maxTransformFeedbackBuffers is {}", support.max_buffers))
+    } else if !are_points && !support.streams_lines_triangles {
+        Some("no transformFeedbackStreamsLinesTriangles".to_owned())
+    } else {
+        None
+    }
+}
+
+/// Why the backend refuses a draw of a group, if it does.
+pub(super) fn refused(group: &CaseGroup<'_>, vertex_count: u32) -> Option<&'static str> {
+    let is_fan = group.topology == PrimitiveTopology::TriangleFan;
+    let fan_vertices = if is_fan { vertex_count } else { 0 };
+    group.backend.refuses(&CaptureNeeds::default().fan_vertices(fan_vertices))
+}
