@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ash::vk;
 use vkxfb::lower::LowerError;
-use vkxfb::runtime::RuntimeError;
+use vkxfb::runtime::{ErrorKind, RuntimeError};
 
 /// The result of a function. `vkxfb_last_error` returns a message with details.
 #[repr(C)]
@@ -84,20 +84,13 @@ impl Error {
             Self::Allocator(_) => VkxfbResult::VkxfbErrorVulkan,
             Self::Earlier(result, _) => *result,
             Self::Within(_, error) => error.result(),
-            Self::Runtime(error) => match error {
-                RuntimeError::Unavailable(_)
-                | RuntimeError::NoIndirectDraws
-                | RuntimeError::FeatureNotEnabled { .. } => VkxfbResult::VkxfbErrorUnavailable,
-                RuntimeError::InvalidShader(_) | RuntimeError::GeometryInput { .. } => {
-                    VkxfbResult::VkxfbErrorShader
-                }
-                RuntimeError::Allocation { .. }
-                | RuntimeError::Vulkan {
-                    result:
-                        vk::Result::ERROR_OUT_OF_HOST_MEMORY | vk::Result::ERROR_OUT_OF_DEVICE_MEMORY,
-                    ..
-                } => VkxfbResult::VkxfbErrorOutOfMemory,
-                RuntimeError::Vulkan { .. } => VkxfbResult::VkxfbErrorVulkan,
+            // The shader does not match the rest of its pipeline.
+            Self::Runtime(RuntimeError::GeometryInput { .. }) => VkxfbResult::VkxfbErrorShader,
+            Self::Runtime(error) => match error.kind() {
+                ErrorKind::Unavailable => VkxfbResult::VkxfbErrorUnavailable,
+                ErrorKind::OutOfMemory => VkxfbResult::VkxfbErrorOutOfMemory,
+                ErrorKind::Vulkan => VkxfbResult::VkxfbErrorVulkan,
+                ErrorKind::Internal => VkxfbResult::VkxfbErrorShader,
                 _ => VkxfbResult::VkxfbErrorInvalidArgument,
             },
         }

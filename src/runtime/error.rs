@@ -1,5 +1,9 @@
 //! The errors of the runtime.
 
+mod kind;
+
+pub use kind::ErrorKind;
+
 use std::error::Error;
 use std::time::Duration;
 

@@ -81,7 +81,7 @@ pub use capabilities::{Capabilities, Limits, Unavailable};
 pub use choice::CaptureNeeds;
 pub use context::{Context, RawDevice};
 pub use draw_arguments::{DrawCommands, LateDraws};
-pub use error::RuntimeError;
+pub use error::{ErrorKind, RuntimeError};
 pub use extensions::{
     AddressSource, CreateInfoAdditions, ProvokingVertexSupport, TransformFeedbackSupport,
     VertexDivisorSupport,

@@ -36,7 +36,7 @@ send_and_sync! {
         Draw, DrawCommands, DrawIndexed, WorkaroundEffect, ExpectedDraws, IndexBuffer, IndexType, IndirectDraw, LateDraws,
         Kernels, Limits, MemoryLocation, Pipeline, PipelineDesc<'static>, PipelineSpecialization,
         ProvokingVertexSupport, RawDevice, QueryKind, QueryPool, QueryResult, Recorded, Recorder<'static>,
-        RequiredFeatures, ResultTarget, RuntimeError, SimpleAllocator, TransformFeedbackSupport, Unavailable,
+        RequiredFeatures, ResultTarget, RuntimeError, ErrorKind, SimpleAllocator, TransformFeedbackSupport, Unavailable,
         VariantDesc<'static>, VariantError, Variants, VertexBuffer, VertexDivisorSupport, Workaround, Tuning, TuningEffect,
     }
     vkxfb::runtime::vulkan {

@@ -1,0 +1,129 @@
+//! What a caller can do about an error.
+
+use ash::vk;
+
+use super::RuntimeError;
+
+/// What a caller can do about a [`RuntimeError`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The device or its driver failed ([`RuntimeError::vk_result`]). It may be lost.
+    Vulkan,
+    /// Free memory, reset the arena earlier, make it larger or let it grow.
+    OutOfMemory,
+    /// This device, as it was created, or this backend does not do that: take another one, or create the device with
+    /// more features ([`RequiredFeatures`](crate::runtime::RequiredFeatures)).
+    Unavailable,
+    /// It is more than the device takes at once: split it.
+    TooLarge,
+    /// The result is not there yet: ask again later.
+    NotReady,
+    /// The call breaks a rule that its documentation states: a mistake in the program.
+    Usage,
+    /// A mistake in this crate: report it.
+    Internal,
+}
+
+impl RuntimeError {
+    /// What the caller can do about it.
+    #[must_use]
+    pub const fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Vulkan {
+                result:
+                    vk::Result::ERROR_OUT_OF_HOST_MEMORY | vk::Result::ERROR_OUT_OF_DEVICE_MEMORY,
+                ..
+            } => ErrorKind::OutOfMemory,
+            Self::Vulkan { .. } => ErrorKind::Vulkan,
+            Self::Unavailable(_)
+            | Self::MissingInstanceExtension { .. }
+            | Self::MissingFunction { .. }
+            | Self::FeatureNotEnabled { .. }
+            | Self::MissingProperty { .. }
+            | Self::Unsupported { .. }
+            | Self::NoKernels
+            | Self::NoIndirectDraws => ErrorKind::Unavailable,
+            Self::Allocation { .. } | Self::ArenaFull { .. } | Self::NoDescriptorSet { .. } => {
+                ErrorKind::OutOfMemory
+            }
+            Self::Limit { .. }
+            | Self::TooManyBuffers { .. }
+            | Self::DispatchTooLarge { .. }
+            | Self::TooManyPrimitives { .. }
+            | Self::TooManyDraws { .. } => ErrorKind::TooLarge,
+            Self::QueryTimeout { .. } => ErrorKind::NotReady,
+            Self::InvalidShader(_) => ErrorKind::Internal,
+            Self::DuplicateVertexInput { .. }
+            | Self::UnknownBinding { .. }
+            | Self::MissingAttribute { .. }
+            | Self::MissingVertexInput(_)
+            | Self::AttributeFormat { .. }
+            | Self::AttributeRate { .. }
+            | Self::MissingSetLayout { .. }
+            | Self::MissingVertexBuffer { .. }
+            | Self::DuplicateVertexBuffer { .. }
+            | Self::StaticStride { .. }
+            | Self::Misaligned { .. }
+            | Self::WholeSize { .. }
+            | Self::PartialDword { .. }
+            | Self::CommandsPastTheEnd { .. }
+            | Self::PastTheEnd { .. }
+            | Self::SmallStride { .. }
+            | Self::NoAddress { .. }
+            | Self::ResourcePlan { .. }
+            | Self::MissingDescriptorSet { .. }
+            | Self::DescriptorSetUnknown { .. }
+            | Self::DescriptorSetRange { .. }
+            | Self::TooManyCaptureBuffers { .. }
+            | Self::TooManyCounters { .. }
+            | Self::DuplicateCounter { .. }
+            | Self::VertexFormat { .. }
+            | Self::SpecializationData { .. }
+            | Self::NotBegun
+            | Self::NotEnded
+            | Self::FlushedElsewhere
+            | Self::OtherContext { .. }
+            | Self::QueryUsed { .. }
+            | Self::StrideMismatch { .. }
+            | Self::StreamMismatch { .. }
+            | Self::QueryStream { .. }
+            | Self::NoCaptureBuffer
+            | Self::TopologyMismatch { .. }
+            | Self::GeometryInput { .. }
+            | Self::NoRestart
+            | Self::NoIndexBuffer
+            | Self::QueryActive
+            | Self::ConditionalRenderingActive
+            | Self::NoConditionalRendering
+            | Self::NoQuery
+            | Self::QueryRange { .. }
+            | Self::ResultFlags { .. }
+            | Self::ResultsTooLong { .. }
+            | Self::WrongMemory { .. } => ErrorKind::Usage,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_arena_and_a_full_device_are_out_of_memory() {
+        let of = |result| RuntimeError::Vulkan { call: "vkAllocateMemory", result }.kind();
+        assert_eq!(of(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY), ErrorKind::OutOfMemory);
+        assert_eq!(of(vk::Result::ERROR_DEVICE_LOST), ErrorKind::Vulkan);
+    }
+
+    /// Those with a result of Vulkan are not the program's mistakes.
+    #[test]
+    fn what_has_a_result_is_not_usage() {
+        let source = "no block".into();
+        let error = RuntimeError::Allocation { name: "upload".to_owned(), size: 7, source };
+        assert!(error.vk_result().is_some());
+        assert_eq!(error.kind(), ErrorKind::OutOfMemory);
+        assert_eq!(RuntimeError::NotBegun.vk_result(), None);
+        assert_eq!(RuntimeError::NotBegun.kind(), ErrorKind::Usage);
+    }
+}
