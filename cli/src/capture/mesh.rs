@@ -2,6 +2,7 @@
 
 mod csv;
 mod names;
+mod normals;
 mod obj;
 mod ply;
 

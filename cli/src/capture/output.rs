@@ -4,7 +4,7 @@ mod ply;
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use clap::ValueEnum;
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use serde::ser::SerializeMap;
@@ -27,11 +27,26 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// The format that a file's extension asks for.
-    pub(super) fn of(file: &Path) -> Self {
-        let extension = file.extension().and_then(|extension| extension.to_str());
-        let format = extension.and_then(|extension| Self::from_str(extension, true).ok());
-        format.unwrap_or(Self::Table)
+    /// The format that a file's extension asks for; text for people has .txt, or none.
+    pub(super) fn of(file: &Path) -> Result<Self> {
+        let extension = file.extension().map(|extension| extension.to_string_lossy());
+        match extension.as_deref() {
+            None | Some("txt") => Ok(Self::Table),
+            Some(other) => Self::from_str(other, true).map_err(|_| {
+                let all = Self::value_variants().iter().filter_map(Self::to_possible_value);
+                let all: Vec<_> = all.map(|format| format!(".{}", format.get_name())).collect();
+                let all = all.join(", ").replace(".table", ".txt");
+                anyhow!("{}: there are {all}; --format says which it is", file.display())
+            }),
+        }
+    }
+
+    /// Checks that it has numbers of these columns.
+    pub(super) fn check(self, columns: &[Column]) -> Result<()> {
+        match self {
+            Self::Table | Self::Csv | Self::Json => Ok(()),
+            Self::Ply => ply::check(columns),
+        }
     }
 }
 
@@ -202,7 +217,7 @@ impl<'a> Json<'a> {
 /// A scalar is a number, a vector a list.
 impl Serialize for Outputs<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let columns = &self.records.columns;
+        let columns = self.records.columns;
         let mut map = serializer.serialize_map(Some(columns.len()))?;
         for column in columns {
             let numbers = self.records.numbers(self.vertex, column);

@@ -7,7 +7,7 @@ use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::picture::{Drawing, wireframe};
 
 use super::output::Shown;
-use super::records::{Column, Number, Records};
+use super::records::{Column, Number, Records, position};
 
 /// Checks that a file is of the kind that is drawn.
 pub(super) fn check_name(file: &Path) -> Result<()> {
@@ -18,13 +18,23 @@ pub(super) fn check_name(file: &Path) -> Result<()> {
     }
 }
 
+/// Checks that these columns can be drawn.
+pub(super) fn check(columns: &[Column]) -> Result<()> {
+    place_of(columns).map(drop)
+}
+
+/// The column that says where vertices are.
+fn place_of(columns: &[Column]) -> Result<&Column> {
+    position(columns).context(
+        "nothing that is captured is a position: the built-in, or a vector of three or four floats",
+    )
+}
+
 /// The primitives, seen from the front: what the built-in position has is divided by its last component, of other
 /// places the third one is left away.
 pub(super) fn draw(shown: &Shown<'_>, title: &str) -> Result<String> {
     let records = shown.records;
-    let position = records.position().context(
-        "nothing that is captured is a position: the built-in, or a vector of three or four floats",
-    )?;
+    let position = place_of(records.columns)?;
     let per_primitive = shown.topology.vertices_per_primitive() as usize;
     let places: Vec<_> = (0..records.vertices).map(|v| place(records, v, position)).collect();
     let primitives = places.chunks(per_primitive).map(<[_]>::to_vec).collect();

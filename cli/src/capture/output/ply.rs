@@ -12,15 +12,20 @@ use vkxfb::spirv::NumericClass;
 
 use super::Shown;
 use crate::capture::mesh::canonical;
-use crate::capture::records::{Column, Number};
+use crate::capture::records::{Column, Number, position};
+
+/// Checks that it has numbers of these columns.
+pub(super) fn check(columns: &[Column]) -> Result<()> {
+    columns.iter().try_for_each(|column| scalar_type(column).map(drop))
+}
 
 /// The text of a file.
 pub(super) fn render(shown: &Shown<'_>) -> Result<String> {
     let records = shown.records;
-    let position = records.position().map(|column| &raw const *column);
+    let position = position(records.columns).map(|column| &raw const *column);
     let mut taken = BTreeSet::new();
     let mut columns = Vec::new();
-    for column in &records.columns {
+    for column in records.columns {
         let is_position = position == Some(&raw const *column);
         let names = property_names(column, is_position, &mut taken);
         columns.push((column, names, scalar_type(column)?));
