@@ -32,6 +32,7 @@ use self::drawn::DrawArguments;
 use self::mesh::Mesh;
 use self::missing::Missing;
 use self::output::{Format, Shown};
+use self::picture::PictureArguments;
 use self::plan::Plan;
 use super::Stages;
 
@@ -91,9 +92,8 @@ pub(crate) struct Arguments {
     /// Write the vertices here
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Draw the captured primitives: an .svg
-    #[arg(long, value_name = "FILE")]
-    picture: Option<PathBuf>,
+    #[command(flatten)]
+    picture: PictureArguments,
 }
 
 const EXAMPLES: &str = "Examples:
@@ -104,6 +104,7 @@ const EXAMPLES: &str = "Examples:
   vkxfb capture my.vert --mesh points.csv --topology line-strip --varyings gl_Position,colour \\
       --attribute 0=place,1=tint:R8G8B8A8_UNORM --format json
   vkxfb capture my.vert.spv --mesh grid.ply --compare --picture out.svg
+  vkxfb capture my.vert.spv --mesh bunny.obj --picture out.png --view corner --colour normal --size 1280x720
   vkxfb capture my.vert.spv --geometry my.geom --mesh bunny.obj --varyings gl_Position -o out.ply
                                                     what a geometry shader emits
   vkxfb capture my.vert --geometry two_streams.geom --vertices 9 --stream 1
@@ -127,10 +128,8 @@ running, or the validation layer objected.";
 impl Arguments {
     /// Checks what the arguments alone tell, before anything is read.
     fn check(&self) -> Result<()> {
-        if let Some(file) = &self.picture {
-            picture::check_name(file)?;
-        }
-        super::check_outputs([&self.output, &self.picture])?;
+        self.picture.check()?;
+        super::check_outputs([&self.output, &self.picture.picture])?;
         let stage = self.captured.selected.stage().unwrap_or(ExecutionModel::Vertex);
         if stage != ExecutionModel::Vertex {
             bail!("only vertex shaders are captured: pipelines take no others");
@@ -145,7 +144,7 @@ impl Arguments {
 
     /// How vertices are shown, on standard output or in a file; `None` where a picture shows them.
     fn shown_as(&self) -> Result<Option<Format>> {
-        match (self.format, &self.output, &self.picture) {
+        match (self.format, &self.output, &self.picture.picture) {
             (Some(format), ..) => Ok(Some(format)),
             (None, Some(file), _) => Format::of(file).map(Some),
             (None, None, Some(_)) => Ok(None),
@@ -179,9 +178,7 @@ fn capture(arguments: &Arguments, stages: &Stages<'_>, format: Option<Format>) -
     if let Some(format) = format {
         format.check(&plan.columns)?;
     }
-    if arguments.picture.is_some() {
-        picture::check(&plan.columns)?;
-    }
+    let picture = arguments.picture.of(&plan.columns)?;
     let read = |file: &Option<PathBuf>| file.as_deref().map(Mesh::read).transpose();
     let (mesh, instances) = (read(&arguments.draw.mesh)?, read(&arguments.draw.per_instance)?);
     let files = Files { mesh: mesh.as_ref(), instances: instances.as_ref() };
@@ -222,8 +219,6 @@ fn capture(arguments: &Arguments, stages: &Stages<'_>, format: Option<Format>) -
         false => None,
     };
     let device = gpu.capabilities().device_name.clone();
-    let messages = super::once_each(&gpu.close());
-
     let per_primitive = job.captured_topology().vertices_per_primitive();
     let records = plan.records(&taken, per_primitive);
     let shown = Shown {
@@ -236,6 +231,11 @@ fn capture(arguments: &Arguments, stages: &Stages<'_>, format: Option<Format>) -
         others: &plan.other_streams,
         records: &records,
     };
+    if let Some(picture) = &picture {
+        let name = arguments.shader.file_name().unwrap_or_default().to_string_lossy();
+        picture.write(&mut gpu, &shown, &name)?;
+    }
+    let messages = super::once_each(&gpu.close());
     show(arguments, &shown, format)?;
     let mut outcome = Outcome::AllRight;
     match native.map(|native| compare::difference(&plan, &taken, &native, per_primitive)) {
@@ -278,10 +278,6 @@ fn contents(arguments: &Arguments, stages: &Stages<'_>, missing: &mut Missing) -
 
 /// Writes and prints what was captured.
 fn show(arguments: &Arguments, shown: &Shown<'_>, format: Option<Format>) -> Result<()> {
-    if let Some(file) = &arguments.picture {
-        let name = arguments.shader.file_name().unwrap_or_default().to_string_lossy();
-        super::write(file, &picture::draw(shown, &name)?)?;
-    }
     let text = format.map(|format| shown.render(format)).transpose()?;
     match (&arguments.output, text) {
         (None, Some(text)) => super::show(&text),

@@ -6,6 +6,7 @@ use vkxfb::internal::capture::InterfaceVariable;
 use vkxfb::spirv::NumericClass;
 
 use super::device::Taken;
+use super::mesh::canonical;
 
 /// A captured output: a scalar, a vector, or a column of a matrix.
 #[derive(Debug, Clone)]
@@ -54,6 +55,18 @@ pub(super) fn position(columns: &[Column]) -> Option<&Column> {
     built_in.or_else(|| columns.iter().find(is_place))
 }
 
+/// The column that is a place outside of a screen: one that is named as a position, otherwise a
+/// [position](position()).
+pub(super) fn place(columns: &[Column]) -> Option<&Column> {
+    let is_named = |column: &&Column| {
+        column.output.class == NumericClass::Float
+            && column.output.components >= 3
+            && !column.is_position
+            && canonical(&column.name) == "position"
+    };
+    columns.iter().find(is_named).or_else(|| position(columns))
+}
+
 impl<'a> Records<'a> {
     /// What was captured with this layout, which has these columns, of primitives with so many vertices.
     pub(super) fn of(
@@ -75,6 +88,14 @@ impl<'a> Records<'a> {
         let bytes = self.taken.buffers[buffer].get(start..start + output.size() as usize);
         let components = bytes.unwrap_or_default().chunks_exact(output.bits as usize / 8);
         components.map(|bytes| Number::of(bytes, output.class)).collect()
+    }
+
+    /// The components of a position; the fourth is 1 where there is none.
+    pub(super) fn place(&self, vertex: usize, column: &Column) -> [f64; 4] {
+        let mut place = [0.0, 0.0, 0.0, 1.0];
+        let numbers = self.numbers(vertex, column).into_iter().map(Number::to_f64);
+        place.iter_mut().zip(numbers).for_each(|(to, from)| *to = from);
+        place
     }
 }
 

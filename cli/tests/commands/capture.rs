@@ -568,7 +568,7 @@ fn what_a_shader_lacks_is_named() {
     with(&["--picture", picture, "-o", picture], &["out.svg is to hold two results"]);
     let other = files.shaders.path("out.xyz");
     with(&["-o", other.to_str().unwrap()], &["out.xyz: there are .txt, .csv, .json, .ply"]);
-    with(&["--picture", "out.gif"], &["out.gif: pictures are .svg"]);
+    with(&["--picture", "out.gif"], &["out.gif: pictures are .png or .svg"]);
     with(&["--stage", "geometry"], &["only vertex shaders"]);
     files.run(&[]).refuses(&["input 'inPosition' at location 0 (vec3)", "--mesh"]);
 

@@ -5,6 +5,7 @@
 mod bench;
 mod bench_bars;
 mod capture;
+mod capture_pictures;
 mod cli;
 mod command;
 #[path = "../../../tests/common/mod.rs"]

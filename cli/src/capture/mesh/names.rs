@@ -45,9 +45,28 @@ const ALIASES: [(&str, &[&str]); 6] = [
     ("bitangent", &["bitangents", "binormal", "binormals"]),
 ];
 
-/// What compilers and habits put before a name.
-const PREFIXES: [&str; 11] =
-    ["in", "a", "i", "v", "vs", "gl", "attr", "attribute", "input", "var", "vertex"];
+/// What compilers and habits put before a name, of inputs and of outputs.
+const PREFIXES: [&str; 19] = [
+    "in",
+    "a",
+    "i",
+    "v",
+    "vs",
+    "gl",
+    "attr",
+    "attribute",
+    "input",
+    "var",
+    "vertex",
+    "out",
+    "o",
+    "output",
+    "varying",
+    "frag",
+    "fs",
+    "world",
+    "ws",
+];
 
 /// Puts scalars together: those with suffixes of one name, and those known by their whole names, as far as the
 /// components go from the first on without a hole. All others are columns of their own.
@@ -98,7 +117,8 @@ fn component_of(name: &str) -> Option<(String, usize)> {
     })
 }
 
-/// A name without what says only that it is an input: `inPosition`, `a_pos` and `in.var.POSITION0` are `position`.
+/// A name without what says only that it is an input, or an output: `inPosition`, `a_pos`, `in.var.POSITION0` and
+/// `outWorldPos` are `position`.
 pub(in crate::capture) fn canonical(name: &str) -> String {
     let last = name.rsplit('.').next().unwrap_or(name);
     let mut words = words(last);
@@ -157,6 +177,9 @@ mod tests {
             ("in_uv1", "uv1"),
             ("gl_Position", "position"),
             ("inputs.vColour", "color"),
+            ("outWorldPosition", "position"),
+            ("fragNormal", "normal"),
+            ("world", "world"),
             ("a", "a"),
         ] {
             assert_eq!(canonical(name), expected, "{name}");
