@@ -34,7 +34,7 @@ use self::missing::Missing;
 use self::output::{Format, Shown};
 use self::picture::PictureArguments;
 use self::plan::Plan;
-use super::Stages;
+use super::{Stages, supplied};
 
 /// Arguments of `vkxfb capture`.
 #[derive(Debug, clap::Args)]
@@ -100,6 +100,8 @@ const EXAMPLES: &str = "Examples:
   vkxfb capture my.wgsl --vertices 6                a shader that makes its vertices of their numbers
   vkxfb capture my.vert.spv --mesh bunny.obj --uniform 0.0=camera.bin --push model.bin -o out.ply
                                                     what its decorations capture, as a mesh
+  vkxfb capture my.vert.spv --mesh bunny.obj --uniform '0.0.camera=perspective(60,1,0.1,100)*look_at(0,2,5,0,0,0)' \\
+      --uniform 0.0.tint=1,0.5,0 --push model=identity --picture bunny.png
   vkxfb capture my.vert --mesh grid.obj --per-instance trees.csv --attribute normal=computed,sway=0.5,0
   vkxfb capture my.vert --mesh points.csv --topology line-strip --varyings gl_Position,colour \\
       --attribute 0=place,1=tint:R8G8B8A8_UNORM --format json
@@ -120,7 +122,11 @@ what others take: a column, numbers that are the same for all vertices, or norma
 A file of --per-instance has columns of which each instance takes a row.
 
 Files of --uniform and --push are bytes as the shader reads them: blocks in their std140, std430 or
-scalar layout. vkxfb inspect shows a shader's inputs, outputs and push constants.
+scalar layout. Members take numbers in their order (tint=1,0.5,0; one number is for all of them), and
+matrices identity, perspective(fovy,aspect,near,far), orthographic(left,right,bottom,top,near,far),
+look_at(x,y,z, of-x,of-y,of-z), translate(x,y,z), rotate(degrees, x,y,z), scale(x,y,z), or a product
+of them: 0.0.camera='perspective(60,1,0.1,100)*look_at(0,2,5,0,0,0)'. It is Vulkan's clip space, and y
+is up in the world. vkxfb inspect shows a shader's inputs, outputs and push constants.
 
 Exit status: 0 captured; 1 the driver captured something else (--compare); 2 something kept it from
 running, or the validation layer objected.";
@@ -259,19 +265,26 @@ fn capture(arguments: &Arguments, stages: &Stages<'_>, format: Option<Format>) -
 
 /// What descriptors and push constants hold. What nobody gives is noted as missing.
 fn contents(arguments: &Arguments, stages: &Stages<'_>, missing: &mut Missing) -> Result<Contents> {
-    let given = arguments.supplied.read()?;
-    let lacking = match Contents::of_stages(&stages.all(), &given, Refuse) {
+    let all = stages.all();
+    let supplied::Read { given, missing: members } = arguments.supplied.read(&all)?;
+    members.into_iter().for_each(|member| missing.add(member));
+    let lacking = match Contents::of_stages(&all, &given, Refuse) {
         Err(ContentsError::Missing(lacking)) => lacking,
         result => return Ok(result?),
     };
     for what in lacking {
-        let option = match &what {
+        let (option, place) = match &what {
             MissingContents::Buffer { set, binding, .. } => {
-                format!("--uniform {set}.{binding}=FILE")
+                (format!("--uniform {set}.{binding}"), Some((*set, *binding)))
             }
-            MissingContents::PushConstants { .. } => "--push FILE".to_owned(),
+            MissingContents::PushConstants { .. } => ("--push".to_owned(), None),
         };
-        missing.add(format!("{what}: {option}"));
+        let (file, member) = match place {
+            Some(_) => (format!("{option}=FILE"), format!("{option}.MEMBER=VALUE")),
+            None => (format!("{option} FILE"), format!("{option} MEMBER=VALUE")),
+        };
+        let members = supplied::members(&all, place)?.join(", ");
+        missing.add(format!("{what}: {file}, or {member} for each of {members}"));
     }
     Ok(Contents::default())
 }

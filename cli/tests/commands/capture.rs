@@ -500,7 +500,8 @@ fn what_a_shader_lacks_is_named() {
         "--uniform=0.2",
         &[
             "descriptor set 0 binding 2 ('camera'",
-            "a uniform buffer of 80 bytes: --uniform 0.2=FILE",
+            "a uniform buffer of 80 bytes: --uniform 0.2=FILE, or --uniform 0.2.MEMBER=VALUE",
+            "for each of matrix (mat4), tint (vec4)",
         ],
     );
     without("--uniform=1.0", &["set 1 binding 0", "a storage buffer of 16 bytes and 16 for each"]);
@@ -542,7 +543,7 @@ fn what_a_shader_lacks_is_named() {
     }
     // An error in the middle of a capture is the only one.
     with(&["--backend", "vertex"], &["indexed draws", "hint: --no-indices"]);
-    with(&["--uniform", &format!("0.2={short}")], &["0.2 two files"]);
+    with(&["--uniform", &format!("0.2={short}")], &["--uniform 0.2 has two files"]);
     with(
         &["--uniform", &format!("3.1={short}")],
         &["set 3 binding 1, which the shader does not use", "('camera'"],
@@ -598,6 +599,125 @@ fn what_a_shader_lacks_is_named() {
         "set 0 binding 1 ('heights'",
         "a combined image sampler, which cannot be given",
     ]);
+}
+
+/// Values of members are the bytes that files have.
+#[test]
+fn members_take_values_by_name() {
+    let files = Files::new();
+    let mesh = files.shaders.file("mesh.obj", OBJ.as_bytes());
+    let with_files = files.run(&["--mesh", &mesh, "--format", "csv"]).exits(0).stdout;
+    let run = |values: &[&str]| {
+        let draw = ["capture", &files.arguments[0], "--mesh", &mesh, "--format", "csv"];
+        let captured = format!("--varyings={CAPTURED}");
+        let always = [&draw[..], &[captured.as_str(), "--constant=7=2"]].concat();
+        vkxfb(&[&always[..], values].concat())
+    };
+    let values = [
+        "--uniform=0.2.matrix=0.5,0,0,0,0,0.5,0,0,0,0,0.5,0,0,0,0,0.5",
+        "--uniform=0.2.tint=1,-1,0.25,1",
+        "--uniform=1.0.count=2",
+        "--uniform=1.0.offsets[1]=1,2,3,0.5",
+        "--uniform=1.0.offsets[0]=0",
+        "--uniform=1.0.offsets[0][3]=0.5",
+        "--push=origin=0",
+        "--push=origin[0]=8",
+    ];
+    assert_eq!(run(&values).exits(0).stdout, with_files);
+    // A file may be under them, and products and columns are of matrices.
+    let camera = &files.arguments[1];
+    let product = "--uniform=0.2.matrix=scale(0.5)*translate(0,0,0)";
+    let column = "--uniform=0.2.matrix[3]=0,0,0,0.5";
+    let over = [camera, product, column, "--uniform=0.2.tint[1]=-1"];
+    assert_eq!(run(&[&over[..], &values[2..]].concat()).exits(0).stdout, with_files);
+
+    let refuses = |changed: usize, value: &str, what: &[&str]| {
+        let mut values = values;
+        values[changed] = value;
+        run(&values).refuses(what);
+    };
+    refuses(1, "--uniform=0.2.*=identity", &["--uniform 0.2.*=identity", "no matrix"]);
+    refuses(
+        1,
+        "--uniform=0.2.tint=1,2,3",
+        &["0.2.tint=1,2,3", "it has 4 numbers, and 3 are given"],
+    );
+    refuses(1, "--uniform=0.2.tont=1", &["no member 'tont'", "matrix (mat4), tint (vec4)"]);
+    refuses(1, "--uniform=0.2.tint[4]=1", &["'tint[4]': there is no [4]"]);
+    refuses(1, "--uniform=0.2.tint=red", &["'red': a value is numbers"]);
+    refuses(
+        2,
+        "--uniform=1.0.count=-1",
+        &["1.0.count=-1", "-1 is no integer of 32 bits without a sign"],
+    );
+    refuses(2, "--uniform=1.5.count=1", &["1.5.count=1", "no such block"]);
+    // All members that nobody gave.
+    run(&["--uniform=0.2.tint=1", "--uniform=1.0.offsets[0]=0", "--push=origin[2]=1"]).refuses(&[
+        "member 'matrix' (mat4): --uniform 0.2.matrix=VALUE, or --uniform 0.2.*=0 before",
+        "member 'count' (uint): --uniform 1.0.count=VALUE",
+        "member 'origin' (vec4): --push origin=VALUE",
+    ]);
+}
+
+/// Each layout of a matrix, and each width of a number.
+#[test]
+fn members_of_every_layout_are_where_the_shader_reads_them() {
+    let shaders = Shaders::new();
+    let shader = shaders.glsl(
+        "layouts.spv",
+        "
+        #version 450
+        #extension GL_ARB_gpu_shader_int64 : require
+        struct Light { vec3 place; float power; };
+        layout(set = 0, binding = 0) uniform Many {
+            layout(row_major) mat2x3 across;
+            mat2x3 along;
+            Light lights[2];
+            dvec2 wide;
+            int64_t large;
+            ivec3 small;
+        } many[2];
+        layout(location = 0) out vec3 first;
+        layout(location = 1) out vec3 second;
+        layout(location = 2) out vec4 light;
+        layout(location = 3) out flat dvec2 wide;
+        layout(location = 4) out flat int64_t large;
+        layout(location = 5) out flat ivec3 small;
+        void main() {
+            first = many[1].across[1];
+            second = many[0].along[1];
+            light = vec4(many[0].lights[1].place, many[0].lights[1].power);
+            wide = many[0].wide;
+            large = many[0].large;
+            small = many[0].small;
+        }",
+    );
+    let values = [
+        "--uniform=0.0.*=0",
+        "--uniform=0.0.across=1,2,3,4,5,6",
+        "--uniform=0.0.along=translate(7,8,9)*scale(2,3,4)",
+        "--uniform=0.0.lights[1].place=10,11,12",
+        "--uniform=0.0.lights[1].power=0.5",
+        "--uniform=0.0.wide=0.1,-1e300",
+        "--uniform=0.0.large=-4294967296",
+        "--uniform=0.0.small=-1,0x7f,3",
+    ];
+    let draw =
+        ["capture", &shader, "--vertices", "1", "--topology", "point-list", "--format", "json"];
+    let varyings =
+        ["--varyings", "first,gl_SkipComponents1,second,gl_SkipComponents1,light,wide,large,small"];
+    let json = vkxfb(&[&draw[..], &varyings, &values].concat()).exits(0).json();
+    assert_eq!(
+        json["records"][0]["outputs"],
+        json!({
+            "first": [4.0, 5.0, 6.0],
+            "second": [0.0, 3.0, 0.0],
+            "light": [10.0, 11.0, 12.0, 0.5],
+            "wide": [0.1, -1e300],
+            "large": -4294967296i64,
+            "small": [-1, 127, 3],
+        })
+    );
 }
 
 #[test]
