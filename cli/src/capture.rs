@@ -2,6 +2,7 @@
 
 mod attributes;
 mod compare;
+mod contents;
 mod count_query;
 mod device;
 mod drawn;
@@ -11,6 +12,7 @@ mod missing;
 mod output;
 mod picture;
 mod plan;
+mod progress;
 mod records;
 
 use std::path::PathBuf;
@@ -21,8 +23,6 @@ use vkxfb::capture::MAX_STREAMS;
 use vkxfb::internal::reflect;
 use vkxfb::lower::{Backend, Captures};
 use vkxfb::topology::ProvokingVertex;
-use vkxfb_probe::contents::Missing::Refuse;
-use vkxfb_probe::contents::{Contents, ContentsError, MissingContents};
 use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions};
 use vkxfb_probe::report::Outcome;
 
@@ -34,7 +34,8 @@ use self::missing::Missing;
 use self::output::{Format, Shown};
 use self::picture::PictureArguments;
 use self::plan::Plan;
-use super::{Stages, supplied};
+use self::progress::Steps;
+use super::Stages;
 
 /// Arguments of `vkxfb capture`.
 #[derive(Debug, clap::Args)]
@@ -109,24 +110,31 @@ const EXAMPLES: &str = "Examples:
   vkxfb capture my.vert.spv --mesh bunny.obj --picture out.png --view corner --colour normal --size 1280x720
   vkxfb capture my.vert.spv --geometry my.geom --mesh bunny.obj --varyings gl_Position -o out.ply
                                                     what a geometry shader emits
+  vkxfb capture my.vert --mesh fox.glb --time 0.5 --uniform 0.1.joints=skin -o fox_running.glb
+                                                    a skin at a time of its animation
   vkxfb capture my.vert --geometry two_streams.geom --vertices 9 --stream 1
 
 Without --varyings, and where the shader's decorations say nothing of it, the position and all outputs
 with locations are captured.
 
-A mesh has columns: OBJ has position, normal, texcoord and color; PLY and CSV have those whose
-scalars are named x y z, nx ny nz, u v (or s t), red green blue alpha, and others by the names of
-their scalars: speed, offset.x offset.y, weights[0] weights[1]. Inputs take the column of their name,
-whatever stands before it: inPosition, a_pos and in.var.POSITION0 take position. --attribute says
-what others take: a column, numbers that are the same for all vertices, or normals of the triangles.
-A file of --per-instance has columns of which each instance takes a row.
+A mesh has columns: OBJ has position, normal, texcoord and color; glTF these, tangent, uv1, joints and
+weights, of all meshes of its scene, where their nodes are; PLY and CSV have those whose scalars are
+named x y z, nx ny nz, u v (or s t), red green blue alpha, and others by the names of their scalars:
+speed, offset.x offset.y, weights[0] weights[1]. Inputs take the column of their name, whatever stands
+before it: inPosition, a_pos and in.var.POSITION0 take position. --attribute says what others take: a
+column, numbers that are the same for all vertices, or normals of the triangles. A file of
+--per-instance has columns of which each instance takes a row.
 
 Files of --uniform and --push are bytes as the shader reads them: blocks in their std140, std430 or
 scalar layout. Members take numbers in their order (tint=1,0.5,0; one number is for all of them), and
 matrices identity, perspective(fovy,aspect,near,far), orthographic(left,right,bottom,top,near,far),
 look_at(x,y,z, of-x,of-y,of-z), translate(x,y,z), rotate(degrees, x,y,z), scale(x,y,z), or a product
-of them: 0.0.camera='perspective(60,1,0.1,100)*look_at(0,2,5,0,0,0)'. It is Vulkan's clip space, and y
-is up in the world. vkxfb inspect shows a shader's inputs, outputs and push constants.
+of them; an array of matrices takes skin, the joints of a glTF's skins at --time. Projections are to
+Vulkan's clip space from a world whose y is up. vkxfb inspect shows a shader's inputs, outputs and push
+constants.
+
+PLY and glTF have their vertices where an output that is named as a position has them (worldPos),
+otherwise where Position is; normals, texture coordinates and colours by their names as well.
 
 Exit status: 0 captured; 1 the driver captured something else (--compare); 2 something kept it from
 running, or the validation layer objected.";
@@ -150,6 +158,9 @@ impl Arguments {
 
     /// How vertices are shown, on standard output or in a file; `None` where a picture shows them.
     fn shown_as(&self) -> Result<Option<Format>> {
+        if self.format == Some(Format::Glb) && self.output.is_none() {
+            bail!("--format glb: --output says which file");
+        }
         match (self.format, &self.output, &self.picture.picture) {
             (Some(format), ..) => Ok(Some(format)),
             (None, Some(file), _) => Format::of(file).map(Some),
@@ -185,13 +196,17 @@ fn capture(arguments: &Arguments, stages: &Stages<'_>, format: Option<Format>) -
         format.check(&plan.columns)?;
     }
     let picture = arguments.picture.of(&plan.columns)?;
-    let read = |file: &Option<PathBuf>| file.as_deref().map(Mesh::read).transpose();
+    let progress = Steps::new(picture.is_some());
+    let pose = &arguments.draw.pose;
+    let read =
+        |file: &Option<PathBuf>| file.as_deref().map(|file| Mesh::read(file, pose)).transpose();
+    progress.begin("reading");
     let (mesh, instances) = (read(&arguments.draw.mesh)?, read(&arguments.draw.per_instance)?);
     let files = Files { mesh: mesh.as_ref(), instances: instances.as_ref() };
     let mut missing = Missing::default();
     let vertex_data =
         attributes::vertex_data(stages.first(), files, &arguments.attributes, &mut missing)?;
-    let contents = contents(arguments, stages, &mut missing)?;
+    let contents = contents::of(&arguments.supplied, stages, files, &mut missing)?;
     arguments.draw.note_missing(&mut missing);
     missing.check()?;
     let drawn = arguments.draw.drawn(files, &vertex_data)?;
@@ -219,6 +234,7 @@ fn capture(arguments: &Arguments, stages: &Stages<'_>, format: Option<Format>) -
     if arguments.compare {
         device::check(&gpu, Backend::Native, &job).context("--compare")?;
     }
+    progress.begin("capturing");
     let taken = device::take(&mut gpu, arguments.backend, &job)?;
     let native = match arguments.compare {
         true => Some(device::take(&mut gpu, Backend::Native, &job).context("--compare")?),
@@ -238,11 +254,13 @@ fn capture(arguments: &Arguments, stages: &Stages<'_>, format: Option<Format>) -
         records: &records,
     };
     if let Some(picture) = &picture {
+        progress.begin("drawing");
         let name = arguments.shader.file_name().unwrap_or_default().to_string_lossy();
         picture.write(&mut gpu, &shown, &name)?;
     }
     let messages = super::once_each(&gpu.close());
-    show(arguments, &shown, format)?;
+    progress.begin("writing");
+    show(arguments, &shown, format, &progress)?;
     let mut outcome = Outcome::AllRight;
     match native.map(|native| compare::difference(&plan, &taken, &native, per_primitive)) {
         Some(Some(difference)) => {
@@ -263,37 +281,17 @@ fn capture(arguments: &Arguments, stages: &Stages<'_>, format: Option<Format>) -
     Ok(outcome.exit_code())
 }
 
-/// What descriptors and push constants hold. What nobody gives is noted as missing.
-fn contents(arguments: &Arguments, stages: &Stages<'_>, missing: &mut Missing) -> Result<Contents> {
-    let all = stages.all();
-    let supplied::Read { given, missing: members } = arguments.supplied.read(&all)?;
-    members.into_iter().for_each(|member| missing.add(member));
-    let lacking = match Contents::of_stages(&all, &given, Refuse) {
-        Err(ContentsError::Missing(lacking)) => lacking,
-        result => return Ok(result?),
-    };
-    for what in lacking {
-        let (option, place) = match &what {
-            MissingContents::Buffer { set, binding, .. } => {
-                (format!("--uniform {set}.{binding}"), Some((*set, *binding)))
-            }
-            MissingContents::PushConstants { .. } => ("--push".to_owned(), None),
-        };
-        let (file, member) = match place {
-            Some(_) => (format!("{option}=FILE"), format!("{option}.MEMBER=VALUE")),
-            None => (format!("{option} FILE"), format!("{option} MEMBER=VALUE")),
-        };
-        let members = supplied::members(&all, place)?.join(", ");
-        missing.add(format!("{what}: {file}, or {member} for each of {members}"));
-    }
-    Ok(Contents::default())
-}
-
 /// Writes and prints what was captured.
-fn show(arguments: &Arguments, shown: &Shown<'_>, format: Option<Format>) -> Result<()> {
+fn show(
+    arguments: &Arguments,
+    shown: &Shown<'_>,
+    format: Option<Format>,
+    progress: &Steps,
+) -> Result<()> {
     let text = format.map(|format| shown.render(format)).transpose()?;
+    progress.end();
     match (&arguments.output, text) {
-        (None, Some(text)) => super::show(&text),
+        (None, Some(text)) => super::show(&String::from_utf8(text)?),
         (Some(file), Some(text)) => {
             super::write(file, &text)?;
             super::show(&format!("{}\n", shown.summary()))

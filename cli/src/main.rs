@@ -347,7 +347,7 @@ fn check_outputs<'a>(files: impl IntoIterator<Item = &'a Option<PathBuf>>) -> Re
     Ok(())
 }
 
-fn write(file: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
+fn write(file: &Path, contents: &(impl AsRef<[u8]> + ?Sized)) -> Result<()> {
     write_atomically(file, contents.as_ref()).with_context(|| cannot_write(file))
 }
 

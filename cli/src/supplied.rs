@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use glam::DMat4;
 use spirv::{Decoration, StorageClass};
 use vkxfb::internal::spirv::Id;
 use vkxfb::internal::spirv::declarations::{Declarations, Type};
@@ -51,8 +52,8 @@ pub(super) struct Read {
 }
 
 impl Supplied {
-    /// Reads the files, and puts the values of members where shaders have them.
-    pub(super) fn read(&self, shaders: &[&Shader<'_>]) -> Result<Read> {
+    /// Reads the files, and puts the values of members where shaders have them. The joints are those of a mesh's skins.
+    pub(super) fn read(&self, shaders: &[&Shader<'_>], joints: Option<&[DMat4]>) -> Result<Read> {
         let modules = Modules::of(shaders)?;
         let mut read = Read { given: Given::default(), missing: Vec::new() };
         let mut by_place: BTreeMap<(u32, u32), Vec<&Content>> = BTreeMap::new();
@@ -63,13 +64,13 @@ impl Supplied {
             let place = format!("{set}.{binding}");
             let blocks = modules.blocks(set, binding);
             let option = format!("--uniform {place}");
-            let bytes = bytes_of(&contents, &blocks, &option, ".", &mut read.missing)?;
+            let bytes = bytes_of(&contents, &blocks, &option, ".", joints, &mut read.missing)?;
             read.given.buffers.insert((set, binding), bytes);
         }
         let contents: Vec<&Content> = self.push.iter().map(|push| &push.content).collect();
         if !contents.is_empty() {
             let blocks = modules.push_constants();
-            let bytes = bytes_of(&contents, &blocks, "--push", " ", &mut read.missing)?;
+            let bytes = bytes_of(&contents, &blocks, "--push", " ", joints, &mut read.missing)?;
             read.given.push_constants = Some(bytes);
         }
         Ok(read)
@@ -164,6 +165,7 @@ fn bytes_of(
     blocks: &[Block<'_>],
     option: &str,
     before_member: &str,
+    joints: Option<&[DMat4]>,
     missing: &mut Vec<String>,
 ) -> Result<GivenBytes> {
     let mut name = option.to_owned();
@@ -187,7 +189,8 @@ fn bytes_of(
         let Content::Member { path, text, value } = content else { continue };
         has_members = true;
         let given = || format!("{option}{before_member}{path}={text}");
-        for numbers in places(path, blocks).with_context(given)? {
+        let value = value.with(joints).with_context(given)?;
+        for numbers in places(path, blocks, value.elements()).with_context(given)? {
             let end = end_of(&numbers);
             bytes.resize(end.max(bytes.len()), 0);
             is_given.resize(bytes.len(), false);
@@ -214,12 +217,12 @@ fn bytes_of(
     Ok(GivenBytes { name, bytes })
 }
 
-/// The numbers that a path leads to, in each block that has it.
-fn places(path: &str, blocks: &[Block<'_>]) -> Result<Vec<Vec<Number>>> {
+/// The numbers that a path leads to, in each block that has it; of an array without a length so many elements.
+fn places(path: &str, blocks: &[Block<'_>], elements: u32) -> Result<Vec<Vec<Number>>> {
     let mut places = Vec::new();
     let mut problem = None;
     for block in blocks {
-        match block.numbers(path) {
+        match block.numbers(path, elements) {
             Ok(numbers) => places.push(numbers),
             Err(error) => problem = problem.or(Some(error)),
         }

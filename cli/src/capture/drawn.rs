@@ -7,7 +7,7 @@ use vkxfb::runtime::{Draw, DrawIndexed, IndexType};
 use vkxfb::topology::PrimitiveTopology;
 
 use super::attributes::{Files, VertexData};
-use super::mesh::Mesh;
+use super::mesh::{Mesh, Pose};
 use super::missing::Missing;
 
 /// The draw, and where its vertices come from.
@@ -16,9 +16,12 @@ pub(super) struct DrawArguments {
     /// How vertices make primitives, as Vulkan names them
     #[arg(long, default_value = "triangle-list")]
     pub(super) topology: PrimitiveTopology,
-    /// Take vertex attributes, and indices of triangles, from this file: .ply, .obj, or .csv with a line of names
+    /// Take vertex attributes, and indices of triangles, from this file: .ply, .obj, .gltf, .glb, or .csv with a
+    /// line of names
     #[arg(long, value_name = "FILE")]
     pub(super) mesh: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) pose: Pose,
     /// Draw only so many vertices, or indices; without a mesh there are none but these
     #[arg(long, value_name = "N")]
     vertices: Option<u32>,

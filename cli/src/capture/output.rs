@@ -1,17 +1,18 @@
-//! What was captured as a table, CSV, JSON and PLY.
+//! What was captured as a table, CSV, JSON, PLY and glTF.
 
+mod gltf;
 mod ply;
 
 use std::path::Path;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::ValueEnum;
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use vkxfb::topology::PrimitiveTopology;
 
-use super::records::{Column, Number, Records};
+use super::records::{Column, Number, Records, place};
 
 /// How captured vertices are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -24,6 +25,8 @@ pub(super) enum Format {
     Json,
     /// A mesh, as text.
     Ply,
+    /// A mesh, as binary glTF, for a file.
+    Glb,
 }
 
 impl Format {
@@ -45,6 +48,10 @@ impl Format {
     pub(super) fn check(self, columns: &[Column]) -> Result<()> {
         match self {
             Self::Table | Self::Csv | Self::Json => Ok(()),
+            Self::Glb if place(columns).is_none() => {
+                bail!("nothing that is captured is a position, which a mesh of glTF has")
+            }
+            Self::Glb => Ok(()),
             Self::Ply => ply::check(columns),
         }
     }
@@ -69,17 +76,19 @@ const RULES: TableStyle =
 const RULE: LineStyle = LineStyle::none().fill('─').junction('─');
 
 impl Shown<'_> {
-    /// The text in a format, with a line break at the end.
-    pub(super) fn render(&self, format: Format) -> Result<String> {
-        match format {
-            Format::Table => Ok(self.table()),
-            Format::Csv => self.csv(),
+    /// The bytes in a format; text has a line break at the end.
+    pub(super) fn render(&self, format: Format) -> Result<Vec<u8>> {
+        Ok(match format {
+            Format::Table => self.table().into_bytes(),
+            Format::Csv => self.csv()?,
             Format::Json => {
-                let json = Json::of(self);
-                Ok(serde_json::to_string_pretty(&json)? + "\n")
+                let mut json = serde_json::to_vec_pretty(&Json::of(self))?;
+                json.push(b'\n');
+                json
             }
-            Format::Ply => ply::render(self),
-        }
+            Format::Ply => ply::render(self)?,
+            Format::Glb => gltf::render(self)?,
+        })
     }
 
     /// What was captured in a sentence.
@@ -134,7 +143,7 @@ impl Shown<'_> {
         format!("{lines}\n{}\n", self.summary())
     }
 
-    fn csv(&self) -> Result<String> {
+    fn csv(&self) -> Result<Vec<u8>> {
         let mut writer = ::csv::Writer::from_writer(Vec::new());
         writer.write_record(["primitive".to_owned()].into_iter().chain(self.names()))?;
         for vertex in 0..self.records.vertices {
@@ -142,8 +151,7 @@ impl Shown<'_> {
             let numbers = self.numbers(vertex).map(|number| number.to_string());
             writer.write_record([primitive].into_iter().chain(numbers))?;
         }
-        let bytes = writer.into_inner().context("cannot write CSV")?;
-        Ok(String::from_utf8(bytes)?)
+        writer.into_inner().context("cannot write CSV")
     }
 }
 

@@ -129,7 +129,7 @@ impl Picture<'_> {
                         shown.primitives_written
                     ));
                 }
-                crate::write(file, svg::draw(shown, self.place, self.view, title).as_bytes())
+                crate::write(file, &svg::draw(shown, self.place, self.view, title))
             }
             Kind::Png => {
                 let scene = Scene::of(shown, self);

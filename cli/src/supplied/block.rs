@@ -1,6 +1,7 @@
 //! The members of a shader's block, and where their numbers lie.
 
 use anyhow::{Context, Result, bail};
+use glam::DMat4;
 use spirv::Decoration;
 use vkxfb::internal::spirv::Id;
 use vkxfb::internal::spirv::declarations::{Declarations, Type};
@@ -50,8 +51,9 @@ enum Step<'a> {
 }
 
 impl Block<'_> {
-    /// The numbers of what a path leads to: `tint`, `lights[2].place`, or `*` for all.
-    pub(super) fn numbers(&self, path: &str) -> Result<Vec<Number>> {
+    /// The numbers of what a path leads to: `tint`, `lights[2].place`, or `*` for all. Of an array without a length these are
+    /// so many elements.
+    pub(super) fn numbers(&self, path: &str, elements: u32) -> Result<Vec<Number>> {
         let mut part = Part { ty: self.ty, offset: 0, matrix_stride: 16, is_row_major: false };
         let mut numbers = None;
         for step in steps(path)? {
@@ -77,7 +79,7 @@ impl Block<'_> {
                 (Step::Element(index), Some(Type::Matrix { .. } | Type::Vector { .. })) => {
                     let all = match numbers.take() {
                         Some(all) => all,
-                        None => self.all(part)?,
+                        None => self.all(part, elements)?,
                     };
                     numbers = Some(element_of(all, index, path)?);
                 }
@@ -86,7 +88,7 @@ impl Block<'_> {
         }
         match numbers {
             Some(numbers) => Ok(numbers),
-            None => self.all(part),
+            None => self.all(part, elements),
         }
     }
 
@@ -97,7 +99,7 @@ impl Block<'_> {
         };
         let member = |(index, ty): (u32, &Id)| {
             let name = self.member_name(index);
-            let numbers = self.numbers(&name).unwrap_or_default();
+            let numbers = self.numbers(&name, 1).unwrap_or_default();
             (name, self.declarations.type_name(*ty), numbers)
         };
         (0..).zip(members).map(member).collect()
@@ -143,14 +145,14 @@ impl Block<'_> {
         Ok(Part { ty: element, offset, ..part })
     }
 
-    /// The numbers of a value, in their order; of an array without a length its first element.
-    fn all(&self, part: Part) -> Result<Vec<Number>> {
+    /// The numbers of a value, in their order.
+    fn all(&self, part: Part, elements: u32) -> Result<Vec<Number>> {
         let mut numbers = Vec::new();
-        self.collect(part, &mut numbers)?;
+        self.collect(part, elements, &mut numbers)?;
         Ok(numbers)
     }
 
-    fn collect(&self, part: Part, numbers: &mut Vec<Number>) -> Result<()> {
+    fn collect(&self, part: Part, elements: u32, numbers: &mut Vec<Number>) -> Result<()> {
         if numbers.len() > MAX_NUMBERS {
             bail!("more than {MAX_NUMBERS} numbers");
         }
@@ -181,17 +183,19 @@ impl Block<'_> {
             Some(Type::Array { element, length }) => {
                 let length = self.declarations.constant(*length).context("no length")?;
                 for index in 0..length {
-                    self.collect(self.element(part, *element, index)?, numbers)?;
+                    self.collect(self.element(part, *element, index)?, elements, numbers)?;
                 }
             }
             Some(Type::RuntimeArray { element }) => {
-                self.collect(self.element(part, *element, 0)?, numbers)?;
+                for index in 0..elements {
+                    self.collect(self.element(part, *element, index)?, elements, numbers)?;
+                }
             }
             Some(Type::Struct { members }) => {
                 for index in 0..members.len() as u32 {
                     let name = self.declarations.member_name(part.ty, index);
                     let name = name.map_or_else(|| index.to_string(), str::to_owned);
-                    self.collect(self.member(part, &name)?, numbers)?;
+                    self.collect(self.member(part, &name)?, elements, numbers)?;
                 }
             }
             _ => bail!("a value of a type that has no numbers"),
@@ -257,11 +261,28 @@ fn steps(path: &str) -> Result<Vec<Step<'_>>> {
 impl Value {
     /// Writes a value to its numbers, for which the bytes have room.
     pub(super) fn write(&self, numbers: &[Number], bytes: &mut [u8]) -> Result<()> {
+        let place =
+            |number: &Number| number.place.context("it is no matrix, which the value is one of");
         match self {
             Self::Matrix(matrix) => {
                 for number in numbers {
-                    let (column, row) =
-                        number.place.context("it is no matrix, which the value is one of")?;
+                    let (column, row) = place(number)?;
+                    number.write(matrix.col(column)[row], bytes)?;
+                }
+            }
+            Self::Skin => bail!("there is no --mesh with a skin"),
+            Self::Matrices(matrices) => {
+                let found = numbers.iter().filter(|number| number.place == Some((0, 0))).count();
+                if found < matrices.len() {
+                    bail!("it has {found} matrices, and the skin {} joints", matrices.len());
+                }
+                let mut matrices = matrices.iter();
+                let mut matrix = &DMat4::IDENTITY;
+                for number in numbers {
+                    let (column, row) = place(number)?;
+                    if (column, row) == (0, 0) {
+                        matrix = matrices.next().unwrap_or(&DMat4::IDENTITY);
+                    }
                     number.write(matrix.col(column)[row], bytes)?;
                 }
             }

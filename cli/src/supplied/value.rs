@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use anyhow::{Context, Result};
 use glam::dcamera::rh;
 use glam::{DMat4, DVec3};
 
@@ -12,19 +13,47 @@ pub(super) enum Value {
     Numbers(Vec<f64>),
     /// Of a matrix with fewer columns or rows, the first ones.
     Matrix(DMat4),
+    /// Those of a mesh's joints.
+    Skin,
+    /// One for each matrix of an array; identities behind the last one.
+    Matrices(Vec<DMat4>),
+}
+
+impl Value {
+    /// The value, with what a mesh has.
+    pub(super) fn with(&self, joints: Option<&[DMat4]>) -> Result<Self> {
+        match self {
+            Self::Skin => {
+                let joints = joints.context("there is no --mesh with a skin")?;
+                Ok(Self::Matrices(joints.to_vec()))
+            }
+            other => Ok(other.clone()),
+        }
+    }
+
+    /// Elements of an array without a length that it is for.
+    pub(super) fn elements(&self) -> u32 {
+        match self {
+            Self::Matrices(matrices) => matrices.len() as u32,
+            _ => 1,
+        }
+    }
 }
 
 /// What there is, for messages.
 const KNOWN: &str = "numbers with commas between them, or one or a product (*) of identity, \
     perspective(fovy,aspect,near,far), orthographic(left,right,bottom,top,near,far), \
-    look_at(x,y,z, of-x,of-y,of-z), translate(x,y,z), rotate(degrees, x,y,z), scale(x,y,z); \
-    fovy is in degrees";
+    look_at(x,y,z, of-x,of-y,of-z), translate(x,y,z), rotate(degrees, x,y,z), scale(x,y,z), \
+    with fovy in degrees, or skin for an array of the joints of a glTF";
 
 impl FromStr for Value {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let text = text.trim();
+        if text == "skin" {
+            return Ok(Self::Skin);
+        }
         if let Ok(numbers) = numbers(text) {
             return Ok(Self::Numbers(numbers));
         }

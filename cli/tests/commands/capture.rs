@@ -568,7 +568,7 @@ fn what_a_shader_lacks_is_named() {
     let picture = picture.to_str().unwrap();
     with(&["--picture", picture, "-o", picture], &["out.svg is to hold two results"]);
     let other = files.shaders.path("out.xyz");
-    with(&["-o", other.to_str().unwrap()], &["out.xyz: there are .txt, .csv, .json, .ply"]);
+    with(&["-o", other.to_str().unwrap()], &["out.xyz: there are .txt, .csv, .json, .ply, .glb"]);
     with(&["--picture", "out.gif"], &["out.gif: pictures are .png or .svg"]);
     with(&["--stage", "geometry"], &["only vertex shaders"]);
     files.run(&[]).refuses(&["input 'inPosition' at location 0 (vec3)", "--mesh"]);
@@ -727,7 +727,7 @@ fn files_that_are_no_meshes_are_refused_by_name() {
         let mesh = files.shaders.file(name, text.as_bytes());
         files.run(&["--mesh", &mesh]).refuses(&[&[name], what].concat());
     };
-    refuses("mesh.stl", "solid", &["meshes are read from .ply, .obj and .csv"]);
+    refuses("mesh.stl", "solid", &["meshes are read from .ply, .obj, .gltf, .glb and .csv"]);
     refuses("empty.csv", "", &["no line with the names"]);
     refuses("again.csv", "x,y,x\n1,2,3\n", &["two columns are named 'x'"]);
     refuses("words.csv", "x,y,z\n1,2,3\n1,two,3\n", &["line 3, column y: 'two' is no number"]);
@@ -815,6 +815,34 @@ fn what_was_captured_is_a_mesh_again() {
         .refuses(&["no integers of 64 bits, which 'wide' is"]);
     vkxfb(&[&wide[..], &["--picture", files.shaders.path("w.svg").to_str().unwrap()]].concat())
         .refuses(&["nothing that is captured is a position"]);
+}
+
+/// Where an output is named as a position, a mesh has its vertices there, and not where they are on a screen.
+#[test]
+fn names_of_outputs_say_what_a_mesh_has_of_them() {
+    let shaders = Shaders::new();
+    let shader = shaders.glsl(
+        "world.spv",
+        "
+        #version 450
+        layout(location = 0) out vec3 fragNormal;
+        layout(location = 1) out vec3 worldPos;
+        layout(location = 2) out vec2 outUV;
+        layout(location = 3) out vec3 worldTint;
+        void main() {
+            gl_Position = vec4(9, 9, 9, 3);
+            fragNormal = vec3(0, 1, 0);
+            worldPos = vec3(gl_VertexIndex, 2, 3);
+            outUV = vec2(0.25, 0.5);
+            worldTint = vec3(7);
+        }",
+    );
+    let ply = vkxfb(&["capture", &shader, "--vertices", "3", "--format", "ply"]).exits(0).stdout;
+    let properties = ply.lines().filter_map(|line| line.strip_prefix("property float "));
+    let names = properties.collect::<Vec<_>>().join(" ");
+    let screen = "gl_Position_x gl_Position_y gl_Position_z gl_Position_w";
+    assert_eq!(names, format!("x y z {screen} nx ny nz u v worldTint_x worldTint_y worldTint_z"));
+    assert_contains(&ply, &["\n1 2 3 9 9 9 3 0 1 0 0.25 0.5 7 7 7\n"]);
 }
 
 #[test]

@@ -5,6 +5,7 @@
 mod bench;
 mod bench_bars;
 mod capture;
+mod capture_gltf;
 mod capture_pictures;
 mod cli;
 mod command;

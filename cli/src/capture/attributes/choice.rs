@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(of("1=uv").unwrap(), [choice(at(1), column("uv"), None)]);
         let format = Some(VertexFormat::R8G8B8A8Unorm);
         let color = choice(at(1), column("color"), format);
-        assert_eq!(of(" 1 = color : r8g8b8a8_unorm").unwrap(), [color.clone()]);
+        assert_eq!(of(" 1 = color : r8g8b8a8_unorm").unwrap(), std::slice::from_ref(&color));
         let int = |value| Values::Int { values: vec![value], one: 1 };
         let name = || Which::Name("normal".to_owned());
         let numbers = vec![int(0), Values::Float(vec![-0.5]), int(1)];

@@ -23,7 +23,7 @@ const WHOLE: [(&str, &[&str]); 8] = [
 ];
 
 /// What inputs are called, by what meshes have.
-const ALIASES: [(&str, &[&str]); 6] = [
+const ALIASES: [(&str, &[&str]); 8] = [
     ("position", &["pos", "positions", "vert", "vertex", "point", "xyz"]),
     ("normal", &["normals", "norm", "nrm"]),
     (
@@ -43,6 +43,11 @@ const ALIASES: [(&str, &[&str]); 6] = [
     ("color", &["colors", "colour", "colours", "col", "rgb", "rgba"]),
     ("tangent", &["tangents", "tan"]),
     ("bitangent", &["bitangents", "binormal", "binormals"]),
+    (
+        "joints",
+        &["joint", "jointindices", "jointids", "bones", "boneindices", "boneids", "blendindices"],
+    ),
+    ("weights", &["weight", "jointweights", "boneweights", "blendweights", "skinweights"]),
 ];
 
 /// What compilers and habits put before a name, of inputs and of outputs.
