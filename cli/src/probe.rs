@@ -305,7 +305,8 @@ fn find_subject(arguments: &Arguments, file: &Path) -> Result<Subject> {
     let list = captured.list(&shader).with_context(|| name.clone())?;
     shader.captures = list.as_ref().map_or(Captures::Decorations, Captures::List);
     let all: Vec<_> = vertex.iter().chain([&shader]).collect();
-    let crate::supplied::Read { given, missing } = arguments.supplied.read(&all, None)?;
+    let crate::supplied::Read { given, missing } =
+        arguments.supplied.read(&all, None).with_context(|| name.clone())?;
     if !missing.is_empty() {
         bail!("{}", missing.join("; "));
     }

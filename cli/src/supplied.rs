@@ -54,8 +54,11 @@ pub(super) struct Read {
 impl Supplied {
     /// Reads the files, and puts the values of members where shaders have them. The joints are those of a mesh's skins.
     pub(super) fn read(&self, shaders: &[&Shader<'_>], joints: Option<&[DMat4]>) -> Result<Read> {
-        let modules = Modules::of(shaders)?;
         let mut read = Read { given: Given::default(), missing: Vec::new() };
+        if self.buffers.is_empty() && self.push.is_empty() {
+            return Ok(read);
+        }
+        let modules = Modules::of(shaders)?;
         let mut by_place: BTreeMap<(u32, u32), Vec<&Content>> = BTreeMap::new();
         for Assignment { place, content } in &self.buffers {
             by_place.entry(*place).or_default().push(content);

@@ -54,7 +54,7 @@ impl Block<'_> {
     /// The numbers of what a path leads to: `tint`, `lights[2].place`, or `*` for all. Of an array without a length these are
     /// so many elements.
     pub(super) fn numbers(&self, path: &str, elements: u32) -> Result<Vec<Number>> {
-        let mut part = Part { ty: self.ty, offset: 0, matrix_stride: 16, is_row_major: false };
+        let mut part = self.root()?;
         let mut numbers = None;
         for step in steps(path)? {
             match (step, self.declarations.ty(part.ty)) {
@@ -92,13 +92,27 @@ impl Block<'_> {
         }
     }
 
+    /// The whole of it. What a compiler has put into a structure of its own, as naga does, is taken out.
+    fn root(&self) -> Result<Part> {
+        let mut part = Part { ty: self.ty, offset: 0, matrix_stride: 16, is_row_major: false };
+        while let Some(Type::Struct { members }) = self.declarations.ty(part.ty)
+            && let [inner] = members[..]
+            && matches!(self.declarations.ty(inner), Some(Type::Struct { .. }))
+            && self.declarations.member_name(part.ty, 0).is_none()
+        {
+            part = self.member(part, "0")?;
+        }
+        Ok(part)
+    }
+
     /// The names of its members, the type of each, and its numbers.
     pub(super) fn members(&self) -> Vec<(String, String, Vec<Number>)> {
-        let Some(Type::Struct { members }) = self.declarations.ty(self.ty) else {
+        let Ok(root) = self.root() else { return Vec::new() };
+        let Some(Type::Struct { members }) = self.declarations.ty(root.ty) else {
             return Vec::new();
         };
         let member = |(index, ty): (u32, &Id)| {
-            let name = self.member_name(index);
+            let name = self.member_name(root.ty, index);
             let numbers = self.numbers(&name, 1).unwrap_or_default();
             (name, self.declarations.type_name(*ty), numbers)
         };
@@ -112,8 +126,8 @@ impl Block<'_> {
     }
 
     /// Its name, or its number where the module has no names.
-    fn member_name(&self, index: u32) -> String {
-        let name = self.declarations.member_name(self.ty, index);
+    fn member_name(&self, ty: Id, index: u32) -> String {
+        let name = self.declarations.member_name(ty, index);
         name.map_or_else(|| index.to_string(), str::to_owned)
     }
 
@@ -193,8 +207,7 @@ impl Block<'_> {
             }
             Some(Type::Struct { members }) => {
                 for index in 0..members.len() as u32 {
-                    let name = self.declarations.member_name(part.ty, index);
-                    let name = name.map_or_else(|| index.to_string(), str::to_owned);
+                    let name = self.member_name(part.ty, index);
                     self.collect(self.member(part, &name)?, elements, numbers)?;
                 }
             }

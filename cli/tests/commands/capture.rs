@@ -720,6 +720,34 @@ fn members_of_every_layout_are_where_the_shader_reads_them() {
     );
 }
 
+/// naga puts the structure of a uniform into a block of its own, and says so in no name.
+#[test]
+fn members_of_wgsl_have_their_own_names() {
+    let shaders = Shaders::new();
+    let shader = shaders.file(
+        "camera.wgsl",
+        b"struct Camera { matrix: mat4x4f, turn: f32 }
+        struct Light { power: vec2f }
+        @group(0) @binding(0) var<uniform> camera: Camera;
+        @group(0) @binding(1) var<storage> lights: array<Light>;
+        @group(1) @binding(0) var<uniform> alone: mat4x4f;
+        @vertex fn main(@builtin(vertex_index) v: u32) -> @builtin(position) vec4f {
+            return alone * camera.matrix * vec4f(lights[v].power, camera.turn, 1.0);
+        }",
+    );
+    let draw =
+        ["capture", &shader, "--vertices", "1", "--topology", "point-list", "--format", "csv"];
+    let values = [
+        "--uniform=0.0.matrix=translate(1,2,3)",
+        "--uniform=0.0.turn=0.5",
+        "--uniform=0.1.*=0",
+        "--uniform=1.0.*=scale(2)",
+    ];
+    vkxfb(&draw).refuses(&["each of matrix (mat4), turn (float)"]);
+    let csv = vkxfb(&[&draw[..], &values].concat());
+    assert_contains(&csv.exits(0).stdout, &["\n0,2.0,4.0,7.0,1.0\n"]);
+}
+
 #[test]
 fn files_that_are_no_meshes_are_refused_by_name() {
     let files = Files::new();

@@ -231,3 +231,20 @@ fn what_cannot_be_drawn_is_refused_before_work() {
     let ran = vkxfb(&[&device[..], &[file.to_str().unwrap()]].concat());
     assert!(ran.status == 0 || ran.stderr.contains("the device draws up to"), "{}", ran.stderr);
 }
+
+/// What the README shows is what the command draws, but for what devices round otherwise.
+#[test]
+fn the_knot_of_the_readme_is_what_is_drawn() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+    let (shaders, shader) = (Shaders::new(), root.join("knot.wgsl"));
+    let how = ["--vertices", "216000", "--view", "20,-60", "--size", "640x640"];
+    let (drawn, _) = draw(&shaders, &[&[shader.to_str().unwrap()], &how[..]].concat());
+    if std::env::var_os("VKXFB_REGENERATE").is_some() {
+        std::fs::copy(shaders.path("out.png"), root.join("knot.png")).unwrap();
+    }
+    let shown = Picture::read(&root.join("knot.png"));
+    assert_eq!((drawn.width, drawn.height), (shown.width, shown.height));
+    let pairs = drawn.pixels.iter().zip(&shown.pixels);
+    let other = pairs.filter(|(a, b)| a.abs_diff(**b) > 8).count();
+    assert!(other * 100 < drawn.pixels.len(), "{other} of {}", drawn.pixels.len());
+}
