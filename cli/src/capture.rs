@@ -1,35 +1,41 @@
 //! `vkxfb capture`
 
 mod attributes;
+mod compare;
+mod contents;
 mod count_query;
 mod device;
 mod drawn;
+mod everything;
 mod mesh;
+mod missing;
 mod output;
 mod picture;
+mod plan;
+mod progress;
 mod records;
 
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use spirv::{ExecutionModel, StorageClass};
+use spirv::ExecutionModel;
 use vkxfb::capture::MAX_STREAMS;
-use vkxfb::internal::capture::{InterfaceVariable, interface_variables};
 use vkxfb::internal::reflect;
-use vkxfb::internal::spirv::declarations::Declarations;
-use vkxfb::lower::{Backend, Captures, Shader};
+use vkxfb::lower::{Backend, Captures};
 use vkxfb::topology::ProvokingVertex;
-use vkxfb_probe::contents::{Contents, Missing};
 use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions};
 use vkxfb_probe::report::Outcome;
 use vkxfb_probe::subject::has_geometry_point_size;
 
-use self::attributes::Chosen;
-use self::device::{Job, Taken};
+use self::attributes::{Choices, Files};
+use self::device::Job;
 use self::drawn::DrawArguments;
 use self::mesh::Mesh;
+use self::missing::Missing;
 use self::output::{Format, Shown};
-use self::records::Records;
+use self::picture::PictureArguments;
+use self::plan::Plan;
+use self::progress::Steps;
 use super::Stages;
 
 /// Arguments of `vkxfb capture`.
@@ -42,11 +48,11 @@ pub(crate) struct Arguments {
     captured: super::Captured,
     #[command(flatten)]
     draw: DrawArguments,
-    /// Which column of the mesh an input reads, where its name does not tell: 0=position, 1=color:R8G8B8A8_UNORM. The
-    /// format is what the numbers are made into; without it, what the shader declares
-    #[arg(long = "attribute", value_name = "LOCATION=COLUMN[:FORMAT],...", value_delimiter = ',',
-        value_parser = attributes::parse_chosen, requires = "mesh")]
-    attributes: Vec<Chosen>,
+    /// What an input reads, by its name or location, where its name does not tell: a column (0=position), made into a
+    /// format other than the shader declares (1=color:R8G8B8A8_UNORM), numbers for all vertices (normal=0,0,1), or
+    /// normals of the mesh's triangles (normal=computed)
+    #[arg(long = "attribute", value_name = "INPUT=COLUMN[:FORMAT]|NUMBERS|computed")]
+    attributes: Vec<Choices>,
     #[command(flatten)]
     supplied: super::supplied::Supplied,
     /// Who captures: native, vertex or compute
@@ -81,92 +87,139 @@ pub(crate) struct Arguments {
     /// Bytes of each capture buffer, to see what does not fit; by default there is room for everything
     #[arg(long, value_name = "BYTES")]
     buffer_size: Option<u64>,
-    /// How vertices are shown; by default as the extension of --output says, otherwise as a table
+    /// How vertices are shown; by default as the extension of --output says, otherwise as a table, and not at all where
+    /// there is a --picture
     #[arg(long, value_enum)]
     format: Option<Format>,
     /// Write the vertices here
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Draw the captured primitives: an .svg
-    #[arg(long, value_name = "FILE")]
-    picture: Option<PathBuf>,
+    #[command(flatten)]
+    picture: PictureArguments,
 }
 
 const EXAMPLES: &str = "Examples:
-  vkxfb capture my.wgsl --vertices 6 --varyings @Position
-                                                    a shader that makes its vertices of their numbers
+  vkxfb capture my.wgsl --vertices 6                a shader that makes its vertices of their numbers
   vkxfb capture my.vert.spv --mesh bunny.obj --uniform 0.0=camera.bin --push model.bin -o out.ply
                                                     what its decorations capture, as a mesh
+  vkxfb capture my.vert.spv --mesh bunny.obj --uniform '0.0.camera=perspective(60,1,0.1,100)*look_at(0,2,5,0,0,0)' \\
+      --uniform 0.0.tint=1,0.5,0 --push model=identity --picture bunny.png
+  vkxfb capture my.vert --mesh grid.obj --per-instance trees.csv --attribute normal=computed,sway=0.5,0
   vkxfb capture my.vert --mesh points.csv --topology line-strip --varyings gl_Position,colour \\
       --attribute 0=place,1=tint:R8G8B8A8_UNORM --format json
   vkxfb capture my.vert.spv --mesh grid.ply --compare --picture out.svg
+  vkxfb capture my.vert.spv --mesh bunny.obj --picture out.png --view corner --colour normal --size 1280x720
   vkxfb capture my.vert.spv --geometry my.geom --mesh bunny.obj --varyings gl_Position -o out.ply
                                                     what a geometry shader emits
+  vkxfb capture my.vert --mesh fox.glb --time 0.5 --uniform 0.1.joints=skin -o fox_running.glb
+                                                    a skin at a time of its animation
   vkxfb capture my.vert --geometry two_streams.geom --vertices 9 --stream 1
 
-A mesh has columns: OBJ has position, normal, texcoord and color; PLY and CSV have those whose
-scalars are named x y z, nx ny nz, u v (or s t), red green blue alpha, and others by the names of
-their scalars: speed, offset.x offset.y, weights[0] weights[1]. Inputs take the column of their name,
-whatever stands before it: inPosition, a_pos and in.var.POSITION0 take position.
+Without --varyings, and where the shader's decorations say nothing of it, the position and all outputs
+with locations are captured.
+
+A mesh has columns: OBJ has position, normal, texcoord and color; glTF these, tangent, uv1, joints and
+weights, of all meshes of its scene, where their nodes are; PLY and CSV have those whose scalars are
+named x y z, nx ny nz, u v (or s t), red green blue alpha, and others by the names of their scalars:
+speed, offset.x offset.y, weights[0] weights[1]. Inputs take the column of their name, whatever stands
+before it: inPosition, a_pos and in.var.POSITION0 take position. --attribute says what others take: a
+column, numbers that are the same for all vertices, or normals of the triangles. A file of
+--per-instance has columns of which each instance takes a row.
 
 Files of --uniform and --push are bytes as the shader reads them: blocks in their std140, std430 or
-scalar layout. vkxfb inspect shows a shader's inputs, outputs and push constants.
+scalar layout. Members take numbers in their order (tint=1,0.5,0; one number is for all of them), and
+matrices identity, perspective(fovy,aspect,near,far), orthographic(left,right,bottom,top,near,far),
+look_at(x,y,z, of-x,of-y,of-z), translate(x,y,z), rotate(degrees, x,y,z), scale(x,y,z), or a product
+of them; an array of matrices takes skin, the joints of a glTF's skins at --time. Projections are to
+Vulkan's clip space from a world whose y is up. vkxfb inspect shows a shader's inputs, outputs and push
+constants.
+
+PLY and glTF have their vertices where an output that is named as a position has them (worldPos),
+otherwise where Position is; normals, texture coordinates and colours by their names as well.
 
 Exit status: 0 captured; 1 the driver captured something else (--compare); 2 something kept it from
 running, or the validation layer objected.";
 
 impl Arguments {
-    /// Whether it is said beside the shader what to capture.
-    pub(super) fn has_list(&self) -> bool {
-        self.captured.has_list()
+    /// Checks what the arguments alone tell, before anything is read.
+    fn check(&self) -> Result<()> {
+        self.picture.check()?;
+        super::check_outputs([&self.output, &self.picture.picture])?;
+        let stage = self.captured.selected.stage().unwrap_or(ExecutionModel::Vertex);
+        if stage != ExecutionModel::Vertex {
+            bail!("only vertex shaders are captured: pipelines take no others");
+        }
+        if self.backend == Backend::Vertex && self.captured.geometry.is_some() {
+            bail!(
+                "the vertex backend takes vertex shaders alone: --backend compute or native takes --geometry"
+            );
+        }
+        Ok(())
+    }
+
+    /// How vertices are shown, on standard output or in a file; `None` where a picture shows them.
+    fn shown_as(&self) -> Result<Option<Format>> {
+        if self.format == Some(Format::Glb) && self.output.is_none() {
+            bail!("--format glb: --output says which file");
+        }
+        match (self.format, &self.output, &self.picture.picture) {
+            (Some(format), ..) => Ok(Some(format)),
+            (None, Some(file), _) => Format::of(file).map(Some),
+            (None, None, Some(_)) => Ok(None),
+            (None, None, None) => Ok(Some(Format::Table)),
+        }
     }
 }
 
 /// Runs `vkxfb capture`.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
-    if let Some(file) = &arguments.picture {
-        picture::check_name(file)?;
-    }
-    super::check_outputs([&arguments.output, &arguments.picture])?;
-    let stage = arguments.captured.selected.stage().unwrap_or(ExecutionModel::Vertex);
-    if stage != ExecutionModel::Vertex {
-        bail!("only vertex shaders are captured: pipelines take no others");
-    }
-    if arguments.backend == Backend::Vertex && arguments.captured.geometry.is_some() {
-        bail!(
-            "the vertex backend takes vertex shaders alone: --backend compute or native takes --geometry"
-        );
-    }
+    arguments.check()?;
+    let format = arguments.shown_as()?;
     let sources = arguments.captured.read(&arguments.shader)?;
     let values = sources.specialized();
     let mut stages = arguments.captured.stages(&sources, &values);
     if stages.vertex.is_none() {
         stages.shader = stages.shader.stage(ExecutionModel::Vertex);
     }
-    let captured = arguments.captured.file(&arguments.shader);
-    let list = arguments.captured.list(&stages.shader);
-    let list = list.with_context(|| captured.display().to_string())?;
+    let file = arguments.captured.file(&arguments.shader);
+    let in_file = || file.display().to_string();
+    let list = match arguments.captured.list(&stages.shader).with_context(in_file)? {
+        None => everything::list(&stages.shader, arguments.stream).with_context(in_file)?,
+        given => given,
+    };
     stages.shader.captures = list.as_ref().map_or(Captures::Decorations, Captures::List);
-    capture(arguments, &stages).with_context(|| captured.display().to_string())
+    capture(arguments, &stages, format).with_context(in_file)
 }
 
-fn capture(arguments: &Arguments, stages: &Stages<'_>) -> Result<u8> {
-    let shader = &stages.shader;
-    let mesh = arguments.draw.mesh.as_deref().map(Mesh::read).transpose()?;
+fn capture(arguments: &Arguments, stages: &Stages<'_>, format: Option<Format>) -> Result<u8> {
+    let plan = Plan::of(&stages.shader, arguments.stream)?;
+    if let Some(format) = format {
+        format.check(&plan.columns)?;
+    }
+    let picture = arguments.picture.of(&plan.columns)?;
+    let progress = Steps::new(picture.is_some());
+    let pose = &arguments.draw.pose;
+    let read =
+        |file: &Option<PathBuf>| file.as_deref().map(|file| Mesh::read(file, pose)).transpose();
+    progress.begin("reading");
+    let (mesh, instances) = (read(&arguments.draw.mesh)?, read(&arguments.draw.per_instance)?);
+    let files = Files { mesh: mesh.as_ref(), instances: instances.as_ref() };
+    let mut missing = Missing::default();
     let vertex_data =
-        attributes::vertex_data(stages.first(), mesh.as_ref(), &arguments.attributes)?;
-    let reads_mesh = !vertex_data.buffers.is_empty();
-    let drawn = arguments.draw.drawn(mesh.as_ref(), reads_mesh)?;
-    let contents =
-        Contents::of_stages(&stages.all(), &arguments.supplied.read()?, Missing::Refuse)?;
+        attributes::vertex_data(stages.first(), files, &arguments.attributes, &mut missing)?;
+    let contents = contents::of(&arguments.supplied, stages, files, &mut missing)?;
+    arguments.draw.note_missing(&mut missing);
+    missing.check()?;
+    let drawn = arguments.draw.drawn(files, &vertex_data)?;
     let job = Job {
         stages,
-        geometry: reflect::geometry(shader)?,
+        geometry: reflect::geometry(&stages.shader)?,
         vertex_data: &vertex_data,
         contents: &contents,
         drawn: &drawn,
         topology: arguments.draw.topology,
-        stream: arguments.stream,
+        layout: &plan.layout,
+        stream: plan.stream,
         provoking: arguments.provoking,
         buffer_size: arguments.buffer_size,
     };
@@ -176,33 +229,42 @@ fn capture(arguments: &Arguments, stages: &Stages<'_>) -> Result<u8> {
         resources: arguments.resources.into(),
         unoptimized: arguments.unoptimized,
         validation: arguments.validate,
-        geometry_point_size: has_geometry_point_size(shader.words)?,
+        geometry_point_size: has_geometry_point_size(stages.shader.words)?,
         ..OpenOptions::default()
     })?;
+    device::check(&gpu, arguments.backend, &job)?;
+    if arguments.compare {
+        device::check(&gpu, Backend::Native, &job).context("--compare")?;
+    }
+    progress.begin("capturing");
     let taken = device::take(&mut gpu, arguments.backend, &job)?;
     let native = match arguments.compare {
         true => Some(device::take(&mut gpu, Backend::Native, &job).context("--compare")?),
         false => None,
     };
     let device = gpu.capabilities().device_name.clone();
-    let messages = super::once_each(&gpu.close());
-
-    let variables = outputs(shader)?;
     let per_primitive = job.captured_topology().vertices_per_primitive();
-    let records = Records::of(&taken, &variables, per_primitive);
+    let records = plan.records(&taken, per_primitive);
     let shown = Shown {
         device: &device,
         backend: arguments.backend.name(),
         topology: job.captured_topology(),
         primitives_written: taken.primitives_written,
         primitives_needed: taken.primitives_needed,
-        stream: taken.stream,
-        others: &taken.other_streams,
+        stream: plan.stream,
+        others: &plan.other_streams,
         records: &records,
     };
-    show(arguments, &shown)?;
+    if let Some(picture) = &picture {
+        progress.begin("drawing");
+        let name = arguments.shader.file_name().unwrap_or_default().to_string_lossy();
+        picture.write(&mut gpu, &shown, &name)?;
+    }
+    let messages = super::once_each(&gpu.close());
+    progress.begin("writing");
+    show(arguments, &shown, format, &progress)?;
     let mut outcome = Outcome::AllRight;
-    match native.map(|native| difference(&taken, &native, &variables, per_primitive)) {
+    match native.map(|native| compare::difference(&plan, &taken, &native, per_primitive)) {
         Some(Some(difference)) => {
             super::complain("the driver captured something else:", difference);
             outcome = Outcome::Mismatches;
@@ -221,62 +283,21 @@ fn capture(arguments: &Arguments, stages: &Stages<'_>) -> Result<u8> {
     Ok(outcome.exit_code())
 }
 
-/// The outputs that there are.
-fn outputs(shader: &Shader<'_>) -> Result<Vec<InterfaceVariable>> {
-    let module = shader.module()?;
-    let entry = shader.find(&module)?;
-    Ok(interface_variables(&Declarations::of(&module), &entry, StorageClass::Output))
-}
-
 /// Writes and prints what was captured.
-fn show(arguments: &Arguments, shown: &Shown<'_>) -> Result<()> {
-    if let Some(file) = &arguments.picture {
-        let name = arguments.shader.file_name().unwrap_or_default().to_string_lossy();
-        super::write(file, &picture::draw(shown, &name)?)?;
-    }
-    match &arguments.output {
-        Some(file) => {
-            let text = shown.render(arguments.format.unwrap_or_else(|| Format::of(file)))?;
+fn show(
+    arguments: &Arguments,
+    shown: &Shown<'_>,
+    format: Option<Format>,
+    progress: &Steps,
+) -> Result<()> {
+    let text = format.map(|format| shown.render(format)).transpose()?;
+    progress.end();
+    match (&arguments.output, text) {
+        (None, Some(text)) => super::show(&String::from_utf8(text)?),
+        (Some(file), Some(text)) => {
             super::write(file, &text)?;
             super::show(&format!("{}\n", shown.summary()))
         }
-        None => super::show(&shown.render(arguments.format.unwrap_or(Format::Table))?),
+        (_, None) => super::show(&format!("{}\n", shown.summary())),
     }
-}
-
-/// What of a capture the driver has otherwise, in words.
-fn difference(
-    taken: &Taken,
-    native: &Taken,
-    variables: &[InterfaceVariable],
-    per_primitive: u32,
-) -> Option<String> {
-    let (ours, theirs) = (taken.primitives_written, native.primitives_written);
-    if ours != theirs {
-        return Some(format!("{theirs} primitives, not {ours}"));
-    }
-    let ours = Records::of(taken, variables, per_primitive);
-    let theirs = Records::of(native, variables, per_primitive);
-    let bits = |numbers: &[records::Number]| -> Vec<String> {
-        numbers.iter().map(|number| format!("{number:?}")).collect()
-    };
-    let columns = || ours.columns.iter().zip(&theirs.columns);
-    let differs = |vertex: usize| {
-        columns().find_map(|(own, other)| {
-            let (a, b) = (ours.numbers(vertex, own), theirs.numbers(vertex, other));
-            (bits(&a) != bits(&b)).then_some((vertex, &own.name, a, b))
-        })
-    };
-    let different: Vec<_> = (0..ours.vertices).filter_map(differs).collect();
-    let (vertex, name, own, other) = different.first()?;
-    let list = |numbers: &[records::Number]| {
-        numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
-    };
-    let count = different.len();
-    let vertices = ours.vertices;
-    Some(format!(
-        "{count} of {vertices} vertices, the first is vertex {vertex}, whose {name} is {} and not {}",
-        list(other),
-        list(own)
-    ))
 }

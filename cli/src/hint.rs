@@ -4,7 +4,6 @@
 use vkxfb::capture::CaptureError;
 use vkxfb::lower::{Backend, LowerError};
 use vkxfb::runtime::RuntimeError;
-use vkxfb_probe::contents::ContentsError;
 use vkxfb_probe::gpu::GpuError;
 
 use super::Command;
@@ -22,16 +21,6 @@ pub(super) fn hint(error: &anyhow::Error, command: &Command) -> Option<&'static 
         };
         capture.is_some_and(nothing)
     });
-    let lacks_bytes = error.chain().any(|cause| {
-        use ContentsError::{MissingBuffer, MissingPushConstants};
-        let contents = cause.downcast_ref::<ContentsError>();
-        matches!(contents, Some(MissingBuffer { .. } | MissingPushConstants { .. }))
-    });
-    if lacks_bytes {
-        return Some(
-            "--uniform SET.BINDING=FILE gives a buffer its bytes, --push FILE the push constants",
-        );
-    }
     let is_of_vertex = error.chain().any(|cause| {
         use RuntimeError::Unsupported;
         let is_it = |e: &RuntimeError| matches!(e, Unsupported { backend: Backend::Vertex, .. });
@@ -48,7 +37,6 @@ pub(super) fn hint(error: &anyhow::Error, command: &Command) -> Option<&'static 
     }
     let takes_list = match command {
         Command::Lower(arguments) => !arguments.has_list(),
-        Command::Capture(arguments) => !arguments.has_list(),
         Command::Probe(arguments) => !arguments.has_list(),
         _ => false,
     };

@@ -67,7 +67,7 @@ const EXAMPLES: &str = r#"Examples:
   vkxfb lower my.wgsl --backend compute --varyings colour,@Position -o out.spv
   vkxfb capture my.vert.spv --mesh bunny.obj -o out.ply
                                       what a shader makes of a mesh: also as CSV, JSON or a picture
-  vkxfb capture my.vert --geometry my.geom --vertices 6 --picture out.svg
+  vkxfb capture my.vert --geometry my.geom --vertices 6 --picture out.png
                                       what a geometry shader behind a vertex shader emits
   vkxfb probe --shader my.vert.spv --topology triangle-strip --vertices 7
   vkxfb layer install --user          let the Vulkan loader find the layer
@@ -347,8 +347,8 @@ fn check_outputs<'a>(files: impl IntoIterator<Item = &'a Option<PathBuf>>) -> Re
     Ok(())
 }
 
-fn write(file: &Path, text: &str) -> Result<()> {
-    write_atomically(file, text.as_bytes()).with_context(|| cannot_write(file))
+fn write(file: &Path, contents: &(impl AsRef<[u8]> + ?Sized)) -> Result<()> {
+    write_atomically(file, contents.as_ref()).with_context(|| cannot_write(file))
 }
 
 fn cannot_write(file: &Path) -> String {

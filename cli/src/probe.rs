@@ -307,7 +307,12 @@ fn find_subject(arguments: &Arguments, file: &Path) -> Result<Subject> {
     let name = captured.file(file).display().to_string();
     let list = captured.list(&shader).with_context(|| name.clone())?;
     shader.captures = list.as_ref().map_or(Captures::Decorations, Captures::List);
-    let given = arguments.supplied.read()?;
+    let all: Vec<_> = vertex.iter().chain([&shader]).collect();
+    let crate::supplied::Read { given, missing } =
+        arguments.supplied.read(&all, None).with_context(|| name.clone())?;
+    if !missing.is_empty() {
+        bail!("{}", missing.join("; "));
+    }
     Ok(match &vertex {
         None => Subject::from_shader(&name, &shader, &given)?,
         Some(vertex) => {

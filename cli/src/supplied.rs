@@ -1,72 +1,281 @@
-//! Files with what a shader's descriptors and push constants hold.
+//! What a shader's descriptors and push constants hold: files, and values of members.
 
+mod block;
+mod value;
+
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use glam::DMat4;
+use spirv::{Decoration, StorageClass};
+use vkxfb::internal::spirv::Id;
+use vkxfb::internal::spirv::declarations::{Declarations, Type};
+use vkxfb::lower::Shader;
 use vkxfb_probe::contents::{Given, GivenBytes};
+
+use self::block::{Block, Number};
+use self::value::Value;
 
 /// What is bound beside vertex buffers.
 #[derive(Debug, clap::Args)]
 pub(super) struct Supplied {
-    /// The bytes of a uniform or storage buffer, as they lie in memory, by descriptor set and binding: 0.1=lights.bin.
-    /// In an array of buffers all are this one
-    #[arg(long = "uniform", value_name = "SET.BINDING=FILE", value_parser = parse_buffer)]
-    buffers: Vec<Buffer>,
-    /// The bytes of the push constants, from byte 0 on
-    #[arg(long, value_name = "FILE")]
-    push: Option<PathBuf>,
+    /// A uniform or storage buffer, by descriptor set and binding: all of its bytes, as they lie in memory
+    /// (0.1=lights.bin), or the value of a member (0.0.tint=1,0.5,0, 0.0.view=look_at(0,2,5,0,0,0), 0.0.*=0 for all
+    /// members). In an array of buffers all are this one
+    #[arg(long = "uniform", value_name = "SET.BINDING=FILE|SET.BINDING.MEMBER=VALUE", value_parser = parse_buffer)]
+    buffers: Vec<Assignment<(u32, u32)>>,
+    /// The push constants: their bytes from byte 0 on, or the value of a member
+    #[arg(long, value_name = "FILE|MEMBER=VALUE", value_parser = parse_push)]
+    push: Vec<Assignment<()>>,
 }
 
-/// A buffer as it was given.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Buffer {
-    set: u32,
-    binding: u32,
-    file: PathBuf,
+/// What something is to hold.
+#[derive(Debug, Clone, PartialEq)]
+struct Assignment<P> {
+    place: P,
+    content: Content,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Content {
+    /// All of it.
+    File(PathBuf),
+    /// What a path leads to.
+    Member { path: String, text: String, value: Value },
+}
+
+/// What is given, and what of it is missing, with what would give it.
+pub(super) struct Read {
+    pub(super) given: Given,
+    pub(super) missing: Vec<String>,
 }
 
 impl Supplied {
-    /// Reads the files.
-    pub(super) fn read(&self) -> Result<Given> {
-        let mut given = Given::default();
-        for Buffer { set, binding, file } in &self.buffers {
-            if given.buffers.insert((*set, *binding), bytes_of(file)?).is_some() {
-                bail!("--uniform gives {set}.{binding} two files");
-            }
+    /// Reads the files, and puts the values of members where shaders have them. The joints are those of a mesh's skins.
+    pub(super) fn read(&self, shaders: &[&Shader<'_>], joints: Option<&[DMat4]>) -> Result<Read> {
+        let mut read = Read { given: Given::default(), missing: Vec::new() };
+        if self.buffers.is_empty() && self.push.is_empty() {
+            return Ok(read);
         }
-        given.push_constants = self.push.as_deref().map(bytes_of).transpose()?;
-        Ok(given)
+        let modules = Modules::of(shaders)?;
+        let mut by_place: BTreeMap<(u32, u32), Vec<&Content>> = BTreeMap::new();
+        for Assignment { place, content } in &self.buffers {
+            by_place.entry(*place).or_default().push(content);
+        }
+        for ((set, binding), contents) in by_place {
+            let place = format!("{set}.{binding}");
+            let blocks = modules.blocks(set, binding);
+            let option = format!("--uniform {place}");
+            let bytes = bytes_of(&contents, &blocks, &option, ".", joints, &mut read.missing)?;
+            read.given.buffers.insert((set, binding), bytes);
+        }
+        let contents: Vec<&Content> = self.push.iter().map(|push| &push.content).collect();
+        if !contents.is_empty() {
+            let blocks = modules.push_constants();
+            let bytes = bytes_of(&contents, &blocks, "--push", " ", joints, &mut read.missing)?;
+            read.given.push_constants = Some(bytes);
+        }
+        Ok(read)
     }
 
     /// The options that give the same again.
     pub(super) fn options(&self) -> Vec<String> {
         let mut options = Vec::new();
-        for Buffer { set, binding, file } in &self.buffers {
-            options.push("--uniform".to_owned());
-            options.push(format!("{set}.{binding}={}", file.display()));
+        for Assignment { place: (set, binding), content } in &self.buffers {
+            let what = match content {
+                Content::File(file) => format!("{set}.{binding}={}", file.display()),
+                Content::Member { path, text, .. } => format!("{set}.{binding}.{path}={text}"),
+            };
+            options.extend(["--uniform".to_owned(), what]);
         }
-        if let Some(file) = &self.push {
-            options.extend(["--push".to_owned(), file.display().to_string()]);
+        for Assignment { content, .. } in &self.push {
+            let what = match content {
+                Content::File(file) => file.display().to_string(),
+                Content::Member { path, text, .. } => format!("{path}={text}"),
+            };
+            options.extend(["--push".to_owned(), what]);
         }
         options
     }
 }
 
-fn bytes_of(file: &Path) -> Result<GivenBytes> {
-    let name = file.display().to_string();
-    let bytes = std::fs::read(file).with_context(|| format!("cannot read {name}"))?;
+/// The members of the block at a binding, or of the push constants, for messages.
+pub(super) fn members(shaders: &[&Shader<'_>], place: Option<(u32, u32)>) -> Result<Vec<String>> {
+    let modules = Modules::of(shaders)?;
+    let blocks = match place {
+        Some((set, binding)) => modules.blocks(set, binding),
+        None => modules.push_constants(),
+    };
+    let mut all = Vec::new();
+    for (name, ty, _) in blocks.iter().flat_map(Block::members) {
+        let member = format!("{name} ({ty})");
+        if !all.contains(&member) {
+            all.push(member);
+        }
+    }
+    Ok(all)
+}
+
+/// What the shaders declare.
+struct Modules(Vec<Declarations>);
+
+impl Modules {
+    fn of(shaders: &[&Shader<'_>]) -> Result<Self> {
+        let declarations = |shader: &&Shader<'_>| Ok(Declarations::of(&shader.module()?));
+        shaders.iter().map(declarations).collect::<Result<_>>().map(Self)
+    }
+
+    /// The blocks at a binding, of which each shader may have its own.
+    fn blocks(&self, set: u32, binding: u32) -> Vec<Block<'_>> {
+        let storages = [StorageClass::Uniform, StorageClass::StorageBuffer];
+        self.all(&storages, |declarations, id| {
+            let is =
+                |decoration, number| declarations.decoration_value(id, decoration) == Some(number);
+            is(Decoration::DescriptorSet, set) && is(Decoration::Binding, binding)
+        })
+    }
+
+    fn push_constants(&self) -> Vec<Block<'_>> {
+        self.all(&[StorageClass::PushConstant], |_, _| true)
+    }
+
+    fn all(
+        &self,
+        storages: &[StorageClass],
+        is_wanted: impl Fn(&Declarations, Id) -> bool,
+    ) -> Vec<Block<'_>> {
+        let mut blocks = Vec::new();
+        for declarations in &self.0 {
+            let variables = storages.iter().flat_map(|storage| declarations.variables(*storage));
+            for variable in variables.filter(|variable| is_wanted(declarations, variable.id)) {
+                let mut ty = variable.pointee;
+                while let Some(Type::Array { element, .. } | Type::RuntimeArray { element }) =
+                    declarations.ty(ty)
+                {
+                    ty = *element;
+                }
+                blocks.push(Block { declarations, ty });
+            }
+        }
+        blocks
+    }
+}
+
+/// The bytes of blocks that lie in the same place: a file, and over it the values of members.
+fn bytes_of(
+    contents: &[&Content],
+    blocks: &[Block<'_>],
+    option: &str,
+    before_member: &str,
+    joints: Option<&[DMat4]>,
+    missing: &mut Vec<String>,
+) -> Result<GivenBytes> {
+    let mut name = option.to_owned();
+    let mut bytes = Vec::new();
+    // How many bytes somebody gave, and which.
+    let mut is_given: Vec<bool> = Vec::new();
+    let files = contents.iter().filter_map(|content| match content {
+        Content::File(file) => Some(file),
+        Content::Member { .. } => None,
+    });
+    for (at, file) in files.enumerate() {
+        if at > 0 {
+            bail!("{option} has two files");
+        }
+        name = file.display().to_string();
+        bytes = read_file(file)?;
+        is_given = vec![true; bytes.len()];
+    }
+    let mut has_members = false;
+    for content in contents {
+        let Content::Member { path, text, value } = content else { continue };
+        has_members = true;
+        let given = || format!("{option}{before_member}{path}={text}");
+        let value = value.with(joints).with_context(given)?;
+        for numbers in places(path, blocks, value.elements()).with_context(given)? {
+            let end = end_of(&numbers);
+            bytes.resize(end.max(bytes.len()), 0);
+            is_given.resize(bytes.len(), false);
+            value.write(&numbers, &mut bytes).with_context(given)?;
+            for number in numbers {
+                is_given[number.offset..number.offset + number.size].fill(true);
+            }
+        }
+    }
+    if has_members {
+        let mut named = Vec::new();
+        for (member, ty, numbers) in blocks.iter().flat_map(Block::members) {
+            let lacks = |number: &Number| is_given.get(number.offset) != Some(&true);
+            if numbers.iter().any(lacks) && !named.contains(&member) {
+                missing.push(format!(
+                    "member '{member}' ({ty}): {option}{before_member}{member}=VALUE, or \
+                     {option}{before_member}*=0 before the others"
+                ));
+                bytes.resize(end_of(&numbers).max(bytes.len()), 0);
+                named.push(member);
+            }
+        }
+    }
     Ok(GivenBytes { name, bytes })
 }
 
-fn parse_buffer(text: &str) -> Result<Buffer, String> {
-    let wrong = || "SET.BINDING=FILE, as in 0.1=lights.bin".to_owned();
+/// The numbers that a path leads to, in each block that has it; of an array without a length so many elements.
+fn places(path: &str, blocks: &[Block<'_>], elements: u32) -> Result<Vec<Vec<Number>>> {
+    let mut places = Vec::new();
+    let mut problem = None;
+    for block in blocks {
+        match block.numbers(path, elements) {
+            Ok(numbers) => places.push(numbers),
+            Err(error) => problem = problem.or(Some(error)),
+        }
+    }
+    match problem {
+        Some(problem) if places.is_empty() => Err(problem),
+        None if places.is_empty() => bail!("the shader has no such block"),
+        _ => Ok(places),
+    }
+}
+
+fn end_of(numbers: &[Number]) -> usize {
+    numbers.iter().map(|number| number.offset + number.size).max().unwrap_or(0)
+}
+
+fn read_file(file: &Path) -> Result<Vec<u8>> {
+    std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))
+}
+
+fn parse_buffer(text: &str) -> Result<Assignment<(u32, u32)>, String> {
+    let wrong = || {
+        "SET.BINDING=FILE or SET.BINDING.MEMBER=VALUE, as in 0.1=lights.bin or 0.1.tint=1,0,0"
+            .to_owned()
+    };
     let number = |text: &str| text.trim().parse::<u32>().map_err(|_| wrong());
-    let (place, file) = text.split_once('=').ok_or_else(wrong)?;
-    let (set, binding) = place.split_once('.').ok_or_else(wrong)?;
-    if file.is_empty() {
+    let (place, what) = text.split_once('=').ok_or_else(wrong)?;
+    let mut parts = place.splitn(3, '.');
+    let (Some(set), Some(binding)) = (parts.next(), parts.next()) else { return Err(wrong()) };
+    if what.is_empty() {
         return Err(wrong());
     }
-    Ok(Buffer { set: number(set)?, binding: number(binding)?, file: file.into() })
+    let content = match parts.next() {
+        None => Content::File(what.into()),
+        Some(path) => member(path, what)?,
+    };
+    Ok(Assignment { place: (number(set)?, number(binding)?), content })
+}
+
+/// A member's name has nothing that only the names of directories have.
+fn parse_push(text: &str) -> Result<Assignment<()>, String> {
+    let content = match text.split_once('=') {
+        Some((path, value)) if !path.contains(['/', '\\']) => member(path, value)?,
+        _ => Content::File(text.into()),
+    };
+    Ok(Assignment { place: (), content })
+}
+
+fn member(path: &str, text: &str) -> Result<Content, String> {
+    let (path, text) = (path.trim().to_owned(), text.trim().to_owned());
+    Ok(Content::Member { value: text.parse()?, path, text })
 }
 
 #[cfg(test)]
@@ -75,11 +284,25 @@ mod tests {
 
     #[test]
     fn buffers_are_read() {
-        let buffer = |set, binding, file: &str| Ok(Buffer { set, binding, file: file.into() });
+        let buffer = |set, binding, file: &str| {
+            Ok(Assignment { place: (set, binding), content: Content::File(file.into()) })
+        };
         assert_eq!(parse_buffer("0.1=lights.bin"), buffer(0, 1, "lights.bin"));
         assert_eq!(parse_buffer("2 . 30=a=b.c"), buffer(2, 30, "a=b.c"));
-        for wrong in ["", "0", "0=a", "0.1", "0.1=", "a.1=b", "0.-1=b", ".=b"] {
+        let wrong = ["", "0", "0=a", "0.1", "0.1=", "a.1=b", "0.-1=b", ".=b", "0.1.a=b"];
+        for wrong in wrong {
             assert!(parse_buffer(wrong).is_err(), "{wrong}");
         }
+        let of = |text: &str, path: &str, numbers: &[f64]| Content::Member {
+            path: path.to_owned(),
+            text: text.to_owned(),
+            value: Value::Numbers(numbers.to_vec()),
+        };
+        let lights = of("1,2", "lights[2].place", &[1.0, 2.0]);
+        let expected = Assignment { place: (0, 1), content: lights };
+        assert_eq!(parse_buffer("0.1.lights[2].place=1,2"), Ok(expected));
+        assert_eq!(parse_push("a=2").map(|push| push.content), Ok(of("2", "a", &[2.0])));
+        let file = parse_push("./a=2").map(|push| push.content);
+        assert_eq!(file, Ok(Content::File("./a=2".into())));
     }
 }

@@ -8,6 +8,7 @@
 mod block;
 
 use std::collections::BTreeMap;
+use std::fmt::{self, Display, Formatter};
 
 use spirv::{BuiltIn, Capability, Decoration, Op, StorageClass};
 use vkxfb::internal::reflect::{DescriptorCount, DescriptorUse, ResourceType, resource_interface};
@@ -46,7 +47,7 @@ pub struct Given {
 /// What to do with a resource that the shader uses, if the user supplies no contents for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
-    /// Fail with [`ContentsError::MissingBuffer`] or [`ContentsError::MissingPushConstants`].
+    /// Fail with [`ContentsError::Missing`].
     Refuse,
     /// Use made-up bytes.
     MakeUp,
@@ -87,18 +88,11 @@ pub struct Contents {
     pub made_up: Vec<String>,
 }
 
-/// Why there are no contents for what a shader reads.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ContentsError {
-    /// The shader cannot be read.
-    #[error(transparent)]
-    Shader(#[from] LowerError),
-    /// There are no contents for a buffer.
-    #[error(
-        "descriptor set {set} binding {binding} ({variable}) is {resource} of {size}, for which no bytes are given"
-    )]
-    MissingBuffer {
+/// Something that the shader reads, for which the user supplies no contents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MissingContents {
+    /// The bytes of a buffer.
+    Buffer {
         /// Descriptor set.
         set: u32,
         /// Binding in it.
@@ -110,16 +104,46 @@ pub enum ContentsError {
         /// The size that it needs, as text.
         size: String,
     },
-    /// There are no contents for the push constants.
-    #[error(
-        "the shader uses push constants ({variable}, {bytes} bytes), for which no bytes are given"
-    )]
-    MissingPushConstants {
+    /// The push constants.
+    PushConstants {
         /// The shader's variable, by name and id.
         variable: String,
         /// Their size in bytes, counted from byte 0.
         bytes: u64,
     },
+}
+
+impl Display for MissingContents {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Buffer { set, binding, variable, resource, size } => {
+                write!(
+                    f,
+                    "descriptor set {set} binding {binding} ({variable}), {resource} of {size}"
+                )
+            }
+            Self::PushConstants { variable, bytes } => {
+                write!(f, "the push constants ({variable}), {bytes} bytes")
+            }
+        }
+    }
+}
+
+/// A list of what is missing, for messages.
+fn in_words(missing: &[MissingContents]) -> String {
+    missing.iter().map(MissingContents::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// Why there are no contents for what a shader reads.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ContentsError {
+    /// The shader cannot be read.
+    #[error(transparent)]
+    Shader(#[from] LowerError),
+    /// Nothing is given for what the shader reads: all of it.
+    #[error("no bytes are given for {}", in_words(.0))]
+    Missing(Vec<MissingContents>),
     /// The user supplies contents for something that the shader does not use.
     #[error("{name} is for {what}, which the shader does not use; it uses: {used}")]
     Unused {
@@ -212,9 +236,13 @@ impl Contents {
             bindings.entry((descriptor.set, descriptor.binding)).or_default().push(descriptor);
         }
         let mut this = Self::default();
+        let mut lacking = Vec::new();
         for uses in bindings.values() {
-            let buffer = this.buffer(&sources, uses, given, missing)?;
-            this.buffers.push(buffer);
+            match this.buffer(&sources, uses, given, missing) {
+                Ok(buffer) => this.buffers.push(buffer),
+                Err(ContentsError::Missing(all)) => lacking.extend(all),
+                Err(error) => return Err(error),
+            }
         }
         for ((set, binding), bytes) in &given.buffers {
             if !bindings.contains_key(&(*set, *binding)) {
@@ -223,8 +251,15 @@ impl Contents {
             }
         }
         let end = interfaces.iter().map(|interface| interface.push_constants.end).max();
-        this.push_constants = this.constants(&sources, end.unwrap_or(0).into(), given, missing)?;
-        Ok(this)
+        match this.constants(&sources, end.unwrap_or(0).into(), given, missing) {
+            Ok(bytes) => this.push_constants = bytes,
+            Err(ContentsError::Missing(all)) => lacking.extend(all),
+            Err(error) => return Err(error),
+        }
+        match lacking.is_empty() {
+            true => Ok(this),
+            false => Err(ContentsError::Missing(lacking)),
+        }
     }
 
     /// Whether the shader reads neither buffers nor push constants.
@@ -263,13 +298,13 @@ impl Contents {
         let bytes = match (given.buffers.get(&(set, binding)), missing) {
             (Some(bytes), _) => check_size(bytes, &what, &layouts)?.to_vec(),
             (None, Missing::Refuse) => {
-                return Err(ContentsError::MissingBuffer {
+                return Err(ContentsError::Missing(vec![MissingContents::Buffer {
                     set,
                     binding,
                     variable: first.variable.clone(),
                     resource: first.resource,
                     size: longest(&layouts).map(Block::size_in_words).unwrap_or_default(),
-                });
+                }]));
             }
             (None, Missing::MakeUp) => {
                 check_addresses(sources, &what, &layouts)?;
@@ -301,7 +336,8 @@ impl Contents {
         let bytes = match (&given.push_constants, missing) {
             (Some(bytes), _) => check_size(bytes, &what, &[Block::of_size(end)])?.to_vec(),
             (None, Missing::Refuse) => {
-                return Err(ContentsError::MissingPushConstants { variable, bytes: end });
+                let missing = MissingContents::PushConstants { variable, bytes: end };
+                return Err(ContentsError::Missing(vec![missing]));
             }
             (None, Missing::MakeUp) => {
                 let layouts = blocks().map(|(source, (_, ty))| Block::of(&source.declarations, ty));

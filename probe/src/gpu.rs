@@ -399,6 +399,11 @@ impl Gpu {
         &self.instance.raw
     }
 
+    /// The physical device, to ask what the runtime does not need to know.
+    pub const fn physical_device(&self) -> vk::PhysicalDevice {
+        self.physical_device
+    }
+
     /// A render pass of one subpass without attachments.
     pub const fn render_pass(&self) -> vk::RenderPass {
         self.render_pass

@@ -5,8 +5,7 @@ use anyhow::{Context as _, Result, bail};
 use ash::vk;
 use vkxfb::capture::{Layout, MAX_XFB_BUFFERS};
 use vkxfb::internal::lower::LoweredGeometry;
-use vkxfb::internal::spirv::declarations::Declarations;
-use vkxfb::lower::{Backend, Captures, Lowered, Shader, compute, native, vertex};
+use vkxfb::lower::{Backend, Lowered, compute, native, vertex};
 use vkxfb::runtime::{
     Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, CounterBuffer,
     IndexBuffer, IndexType, MemoryLocation, Pipeline, PipelineDesc, Recorded, Recorder,
@@ -35,8 +34,10 @@ pub(super) struct Job<'a> {
     pub(super) drawn: &'a Drawn,
     pub(super) topology: PrimitiveTopology,
     pub(super) provoking: ProvokingVertex,
-    /// The vertex stream that is shown; otherwise the first that is captured.
-    pub(super) stream: Option<u32>,
+    /// What is captured.
+    pub(super) layout: &'a Layout,
+    /// The vertex stream that is shown.
+    pub(super) stream: u32,
     /// Bytes of each capture buffer; otherwise there is room for everything.
     pub(super) buffer_size: Option<u64>,
 }
@@ -70,12 +71,7 @@ const MOST_EXPECTED: u64 = 1 << 20;
 /// What came of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Taken {
-    /// What of the layout is of the stream.
-    pub(super) layout: Layout,
-    pub(super) stream: u32,
-    /// Streams that are captured beside it.
-    pub(super) other_streams: Vec<u32>,
-    /// By capture buffer, what was written.
+    /// By capture buffer, what was written of the stream.
     pub(super) buffers: [Vec<u8>; MAX_XFB_BUFFERS],
     pub(super) primitives_written: u64,
     pub(super) primitives_needed: u64,
@@ -91,9 +87,8 @@ struct Made {
     query: Option<CountQuery>,
 }
 
-/// Captures on one backend.
+/// Captures on one backend, which was [checked](check).
 pub(super) fn take(gpu: &mut Gpu, backend: Backend, job: &Job<'_>) -> Result<Taken> {
-    check(gpu, backend, job)?;
     let room = job.expected_primitives();
     let taken = take_once(gpu, backend, job, room)?;
     // What a geometry shader emits was counted, so the second time it finds room.
@@ -117,7 +112,7 @@ fn take_once(gpu: &mut Gpu, backend: Backend, job: &Job<'_>, room: u64) -> Resul
 }
 
 /// What Vulkan leaves undefined, and the library to its callers.
-fn check(gpu: &Gpu, backend: Backend, job: &Job<'_>) -> Result<()> {
+pub(super) fn check(gpu: &Gpu, backend: Backend, job: &Job<'_>) -> Result<()> {
     gpu.capabilities().availability(backend)?;
     if !gpu.backends().contains(&backend) {
         bail!("the profile does not include the backend {backend}");
@@ -161,21 +156,6 @@ fn lower(gpu: &Gpu, backend: Backend, job: &Job<'_>) -> Result<Lowered> {
     })
 }
 
-/// The layout of what is captured, whose variables are those of the shader. A module of several stages has others.
-fn layout_of(lowered: &Lowered, shader: &Shader<'_>) -> Result<Layout> {
-    if lowered.geometry().is_none() {
-        return Ok(lowered.layout.clone());
-    }
-    let module = shader.module()?;
-    let entry = shader.find(&module)?;
-    let declarations = Declarations::of(&module);
-    Ok(match shader.captures {
-        Captures::Decorations => Layout::from_decorations(&module, &declarations, &entry)?,
-        Captures::List(list) => Layout::from_list(&declarations, &entry, list)?,
-        Captures::Nothing => Layout::default(),
-    })
-}
-
 fn take_with(
     gpu: &mut Gpu,
     backend: Backend,
@@ -184,23 +164,22 @@ fn take_with(
     made: &mut Made,
 ) -> Result<Taken> {
     let lowered = lower(gpu, backend, job)?;
-    let layout = layout_of(&lowered, &job.stages.shader)?;
-    let (stream, other_streams) = stream_of(&layout, job)?;
+    let Job { layout, stream, .. } = job;
     made.contents = gpu.bind_contents(job.contents)?;
     make_pipeline(gpu, &lowered, job, made)?;
     let per_primitive = job.captured_topology().vertices_per_primitive();
     let vertices = u128::from(room) * u128::from(per_primitive);
     if job.geometry.is_some() {
-        made.query = Some(CountQuery::new(gpu, backend, stream)?);
+        made.query = Some(CountQuery::new(gpu, backend, *stream)?);
     }
-    let targets = make_targets(gpu, backend, &layout, vertices, job, made)?;
+    let targets = make_targets(gpu, backend, vertices, job, made)?;
     let captured_to = made.buffers.len();
     let counters = make_counters(gpu, backend, &targets, made)?;
     let inputs = make_inputs(gpu, backend, job, made)?;
     let recorded = submit(gpu, backend, job, made, &targets, &counters, &inputs)?;
 
     let made_for: Vec<usize> = layout.buffers().map(|(buffer, _)| buffer).collect();
-    let layout = layout.of_stream(stream);
+    let layout = Layout::clone(layout).of_stream(*stream);
     let strides: Vec<_> = layout.buffers().collect();
     let mut written = u64::try_from(vertices).unwrap_or(u64::MAX);
     for (buffer, stride) in &strides {
@@ -225,19 +204,7 @@ fn take_with(
         Some(query) => query.needed(gpu)?,
         None => room,
     };
-    Ok(Taken { layout, stream, other_streams, buffers, primitives_written, primitives_needed })
-}
-
-/// The stream that is shown, and the others that are captured.
-fn stream_of(layout: &Layout, job: &Job<'_>) -> Result<(u32, Vec<u32>)> {
-    let mut captured = layout.captured_streams();
-    let first = captured.first().copied().unwrap_or_default();
-    let stream = job.stream.unwrap_or(first);
-    let numbers: Vec<String> = captured.iter().map(u32::to_string).collect();
-    if !captured.remove(&stream) && job.stream.is_some() {
-        bail!("nothing of vertex stream {stream} is captured, but of {}", numbers.join(", "));
-    }
-    Ok((stream, captured.into_iter().collect()))
+    Ok(Taken { buffers, primitives_written, primitives_needed })
 }
 
 fn make_pipeline(gpu: &mut Gpu, lowered: &Lowered, job: &Job<'_>, made: &mut Made) -> Result<()> {
@@ -268,14 +235,13 @@ fn make_pipeline(gpu: &mut Gpu, lowered: &Lowered, job: &Job<'_>, made: &mut Mad
 fn make_targets(
     gpu: &mut Gpu,
     backend: Backend,
-    layout: &Layout,
     vertices: u128,
     job: &Job<'_>,
     made: &mut Made,
 ) -> Result<[Option<CaptureBuffer>; MAX_XFB_BUFFERS]> {
     let usage = gpu.context().capture_buffer_usage(backend);
     let mut targets = [None; MAX_XFB_BUFFERS];
-    for (number, stride) in layout.buffers() {
+    for (number, stride) in job.layout.buffers() {
         // A buffer has bytes, if only for nothing; its range is of whole dwords.
         let all = vertices * u128::from(stride);
         let size = job.buffer_size.or_else(|| u64::try_from(all).ok()).with_context(|| {

@@ -6,7 +6,9 @@ use anyhow::{Context, Result, bail};
 use vkxfb::runtime::{Draw, DrawIndexed, IndexType};
 use vkxfb::topology::PrimitiveTopology;
 
-use super::mesh::Mesh;
+use super::attributes::{Files, VertexData};
+use super::mesh::{Mesh, Pose};
+use super::missing::Missing;
 
 /// The draw, and where its vertices come from.
 #[derive(Debug, clap::Args)]
@@ -14,15 +16,22 @@ pub(super) struct DrawArguments {
     /// How vertices make primitives, as Vulkan names them
     #[arg(long, default_value = "triangle-list")]
     pub(super) topology: PrimitiveTopology,
-    /// Take vertex attributes, and indices of triangles, from this file: .ply, .obj, or .csv with a line of names
+    /// Take vertex attributes, and indices of triangles, from this file: .ply, .obj, .gltf, .glb, or .csv with a
+    /// line of names
     #[arg(long, value_name = "FILE")]
     pub(super) mesh: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) pose: Pose,
     /// Draw only so many vertices, or indices; without a mesh there are none but these
     #[arg(long, value_name = "N")]
     vertices: Option<u32>,
-    /// Instances
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    instances: u32,
+    /// Instances; by default as many as --per-instance has rows, otherwise one
+    #[arg(long, value_name = "N")]
+    instances: Option<u32>,
+    /// Take attributes that each instance has of its own from this file: a row, or a vertex, is one instance. What the
+    /// mesh has a column for comes from there
+    #[arg(long, value_name = "FILE")]
+    pub(super) per_instance: Option<PathBuf>,
     /// Begin with this vertex
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "indices")]
     first_vertex: u32,
@@ -83,14 +92,34 @@ impl Drawn {
 const RESTART: u32 = IndexType::Uint32.restart_index();
 
 impl DrawArguments {
-    /// The draw of a mesh, if there is one, for a shader that reads vertex attributes or does not.
-    pub(super) fn drawn(&self, mesh: Option<&Mesh>, has_attributes: bool) -> Result<Drawn> {
+    /// Notes if nothing says how much is drawn.
+    pub(super) fn note_missing(&self, missing: &mut Missing) {
+        if self.mesh.is_none() && self.vertices.is_none() && self.indices.is_none() {
+            missing.add("what is drawn: --vertices N, --mesh FILE or --indices FILE".to_owned());
+        }
+    }
+
+    /// The draw of what files hold, where there are some, for a shader that reads these vertex attributes.
+    pub(super) fn drawn(&self, files: Files<'_>, data: &VertexData) -> Result<Drawn> {
+        let (mesh, has_attributes) = (files.mesh, data.reads_vertices);
+        let rows = files.instances.map(|file| file.vertices.saturating_sub(self.first_instance));
+        let instances = self.instances.or(rows).unwrap_or(1);
+        let last = u64::from(self.first_instance) + u64::from(instances);
+        if let Some(file) = files.instances.filter(|_| data.reads_instances)
+            && last > file.vertices.into()
+        {
+            let Mesh { vertices, name, .. } = file;
+            bail!(
+                "{instances} instances from {} on pass the {vertices} of {name}",
+                self.first_instance
+            );
+        }
         let indices = match (&self.indices, mesh) {
             (Some(file), _) => Some(read_indices(file, self.restart)?),
             (None, Some(mesh)) if !self.no_indices => mesh.triangles.clone(),
             _ => None,
         };
-        let Some(indices) = indices else { return self.vertices(mesh, has_attributes) };
+        let Some(indices) = indices else { return self.vertices(mesh, has_attributes, instances) };
         if self.first_vertex != 0 {
             bail!("--first-vertex is of draws without indices: --no-indices draws the mesh so");
         }
@@ -107,32 +136,27 @@ impl DrawArguments {
             bail!("--vertices {index_count}: there are {all} indices");
         }
         let draw = DrawIndexed::new(index_count)
-            .instance_count(self.instances)
+            .instance_count(instances)
             .first_instance(self.first_instance);
         Ok(Drawn::Indices { indices, draw, restart: self.restart })
     }
 
-    fn vertices(&self, mesh: Option<&Mesh>, has_attributes: bool) -> Result<Drawn> {
+    fn vertices(&self, mesh: Option<&Mesh>, has_attributes: bool, instances: u32) -> Result<Drawn> {
         let first = self.first_vertex;
-        let vertices = match (mesh, self.vertices) {
-            (Some(mesh), given) => {
+        let vertices = match mesh {
+            Some(mesh) => {
                 let all = mesh.vertices.saturating_sub(first);
-                if has_attributes
-                    && (given.is_some_and(|given| given > all) || first > mesh.vertices)
-                {
-                    let given = given.unwrap_or(0);
+                let given = self.vertices.unwrap_or(all);
+                if has_attributes && (given > all || first > mesh.vertices) {
                     let Mesh { vertices, name, .. } = mesh;
                     bail!("{given} vertices from {first} on pass the {vertices} of {name}");
                 }
-                given.unwrap_or(all)
+                given
             }
-            (None, Some(given)) => given,
-            (None, None) => {
-                bail!("nothing says what is drawn: --vertices N, --mesh FILE or --indices FILE")
-            }
+            None => self.vertices.context("nothing says what is drawn")?,
         };
         let draw = Draw::new(vertices)
-            .instance_count(self.instances)
+            .instance_count(instances)
             .first_vertex(first)
             .first_instance(self.first_instance);
         Ok(Drawn::Vertices(draw))

@@ -1,14 +1,18 @@
 //! Meshes from files: numbers by vertex, in named columns, and triangles.
 
 mod csv;
+mod gltf;
 mod names;
+mod normals;
 mod obj;
 mod ply;
 
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use glam::DMat4;
 
+pub(super) use self::gltf::Pose;
 pub(super) use self::names::canonical;
 
 /// Numbers of vertices, and how they are joined.
@@ -24,6 +28,8 @@ pub(super) struct Mesh {
     pub(super) vertices: u32,
     /// Triangles, three vertices each, where the file has faces.
     pub(super) triangles: Option<Vec<u32>>,
+    /// From vertices to where the joints of its skins take them, where the file has some.
+    pub(super) joints: Option<Vec<DMat4>>,
 }
 
 /// A number of each vertex.
@@ -72,8 +78,8 @@ impl Values {
 }
 
 impl Mesh {
-    /// Reads a file, by its extension.
-    pub(super) fn read(file: &Path) -> Result<Self> {
+    /// Reads a file, by its extension; of glTF, as it is in a pose.
+    pub(super) fn read(file: &Path, pose: &Pose) -> Result<Self> {
         let name = file.display().to_string();
         let bytes = std::fs::read(file).with_context(|| format!("cannot read {name}"))?;
         let extension = file.extension().and_then(|extension| extension.to_str());
@@ -81,7 +87,8 @@ impl Mesh {
             Some("ply") => ply::parse(&bytes),
             Some("obj") => obj::parse(&bytes),
             Some("csv") => csv::parse(&bytes),
-            _ => bail!("{name}: meshes are read from .ply, .obj and .csv"),
+            Some("gltf" | "glb") => gltf::parse(file, &bytes, pose),
+            _ => bail!("{name}: meshes are read from .ply, .obj, .gltf, .glb and .csv"),
         };
         let mesh = mesh.and_then(|parsed| parsed.finish(&name));
         mesh.with_context(|| format!("cannot read the mesh {name}"))
@@ -116,12 +123,13 @@ struct Parsed {
     scalars: Vec<Scalar>,
     vertices: usize,
     triangles: Option<Vec<u32>>,
+    joints: Option<Vec<DMat4>>,
 }
 
 impl Parsed {
     /// Puts scalars together, and looks whether all vertices of triangles are there.
     fn finish(self, name: &str) -> Result<Mesh> {
-        let Self { scalars, vertices, triangles } = self;
+        let Self { scalars, vertices, triangles, joints } = self;
         let Ok(vertices) = u32::try_from(vertices) else {
             bail!("{vertices} vertices, more than indices reach");
         };
@@ -130,7 +138,7 @@ impl Parsed {
             bail!("a face has vertex {index}, and there are {vertices} vertices");
         }
         let columns = names::columns(scalars.iter().map(|scalar| &*scalar.name));
-        Ok(Mesh { name: name.to_owned(), scalars, columns, vertices, triangles })
+        Ok(Mesh { name: name.to_owned(), scalars, columns, vertices, triangles, joints })
     }
 }
 

@@ -1,17 +1,18 @@
-//! What was captured as a table, CSV, JSON and PLY.
+//! What was captured as a table, CSV, JSON, PLY and glTF.
 
+mod gltf;
 mod ply;
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::ValueEnum;
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use vkxfb::topology::PrimitiveTopology;
 
-use super::records::{Column, Number, Records};
+use super::records::{Column, Number, Records, place};
 
 /// How captured vertices are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -24,14 +25,35 @@ pub(super) enum Format {
     Json,
     /// A mesh, as text.
     Ply,
+    /// A mesh, as binary glTF, for a file.
+    Glb,
 }
 
 impl Format {
-    /// The format that a file's extension asks for.
-    pub(super) fn of(file: &Path) -> Self {
-        let extension = file.extension().and_then(|extension| extension.to_str());
-        let format = extension.and_then(|extension| Self::from_str(extension, true).ok());
-        format.unwrap_or(Self::Table)
+    /// The format that a file's extension asks for; text for people has .txt, or none.
+    pub(super) fn of(file: &Path) -> Result<Self> {
+        let extension = file.extension().map(|extension| extension.to_string_lossy());
+        match extension.as_deref() {
+            None | Some("txt") => Ok(Self::Table),
+            Some(other) => Self::from_str(other, true).map_err(|_| {
+                let all = Self::value_variants().iter().filter_map(Self::to_possible_value);
+                let all: Vec<_> = all.map(|format| format!(".{}", format.get_name())).collect();
+                let all = all.join(", ").replace(".table", ".txt");
+                anyhow!("{}: there are {all}; --format says which it is", file.display())
+            }),
+        }
+    }
+
+    /// Checks that it has numbers of these columns.
+    pub(super) fn check(self, columns: &[Column]) -> Result<()> {
+        match self {
+            Self::Table | Self::Csv | Self::Json => Ok(()),
+            Self::Glb if place(columns).is_none() => {
+                bail!("nothing that is captured is a position, which a mesh of glTF has")
+            }
+            Self::Glb => Ok(()),
+            Self::Ply => ply::check(columns),
+        }
     }
 }
 
@@ -54,17 +76,19 @@ const RULES: TableStyle =
 const RULE: LineStyle = LineStyle::none().fill('─').junction('─');
 
 impl Shown<'_> {
-    /// The text in a format, with a line break at the end.
-    pub(super) fn render(&self, format: Format) -> Result<String> {
-        match format {
-            Format::Table => Ok(self.table()),
-            Format::Csv => self.csv(),
+    /// The bytes in a format; text has a line break at the end.
+    pub(super) fn render(&self, format: Format) -> Result<Vec<u8>> {
+        Ok(match format {
+            Format::Table => self.table().into_bytes(),
+            Format::Csv => self.csv()?,
             Format::Json => {
-                let json = Json::of(self);
-                Ok(serde_json::to_string_pretty(&json)? + "\n")
+                let mut json = serde_json::to_vec_pretty(&Json::of(self))?;
+                json.push(b'\n');
+                json
             }
-            Format::Ply => ply::render(self),
-        }
+            Format::Ply => ply::render(self)?,
+            Format::Glb => gltf::render(self)?,
+        })
     }
 
     /// What was captured in a sentence.
@@ -119,7 +143,7 @@ impl Shown<'_> {
         format!("{lines}\n{}\n", self.summary())
     }
 
-    fn csv(&self) -> Result<String> {
+    fn csv(&self) -> Result<Vec<u8>> {
         let mut writer = ::csv::Writer::from_writer(Vec::new());
         writer.write_record(["primitive".to_owned()].into_iter().chain(self.names()))?;
         for vertex in 0..self.records.vertices {
@@ -127,8 +151,7 @@ impl Shown<'_> {
             let numbers = self.numbers(vertex).map(|number| number.to_string());
             writer.write_record([primitive].into_iter().chain(numbers))?;
         }
-        let bytes = writer.into_inner().context("cannot write CSV")?;
-        Ok(String::from_utf8(bytes)?)
+        writer.into_inner().context("cannot write CSV")
     }
 }
 
@@ -202,7 +225,7 @@ impl<'a> Json<'a> {
 /// A scalar is a number, a vector a list.
 impl Serialize for Outputs<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let columns = &self.records.columns;
+        let columns = self.records.columns;
         let mut map = serializer.serialize_map(Some(columns.len()))?;
         for column in columns {
             let numbers = self.records.numbers(self.vertex, column);

@@ -1,54 +1,161 @@
-//! A picture of what was captured.
+//! Pictures of what was captured: shaded by the device as PNG, and as edges in SVG.
 
-use std::path::Path;
+mod colours;
+mod render;
+mod scene;
+mod svg;
+mod target;
+mod view;
+
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use vkxfb::topology::PrimitiveTopology;
-use vkxfb_probe::picture::{Drawing, wireframe};
+use vkxfb_probe::gpu::Gpu;
 
+use self::colours::Colouring;
+use self::scene::Scene;
+use self::view::{Size, View};
 use super::output::Shown;
-use super::records::{Column, Number, Records};
+use super::records::{Column, place, position};
 
-/// Checks that a file is of the kind that is drawn.
-pub(super) fn check_name(file: &Path) -> Result<()> {
-    let extension = file.extension().and_then(|extension| extension.to_str());
-    match extension.is_some_and(|extension| extension.eq_ignore_ascii_case("svg")) {
-        true => Ok(()),
-        false => bail!("{}: pictures are .svg", file.display()),
+/// Primitives of which edges are told apart, in SVG.
+const MOST_EDGES: u64 = 10_000;
+
+/// The picture, and how it looks.
+#[derive(Debug, clap::Args)]
+pub(super) struct PictureArguments {
+    /// Draw the captured primitives: a .png is shaded by the device and has what is nearer before what is farther away,
+    /// an .svg has the edges, and for few primitives the order of their vertices
+    #[arg(long, value_name = "FILE")]
+    pub(super) picture: Option<PathBuf>,
+    /// Pixels of a .png; 1024x1024 by default
+    #[arg(long, value_name = "WIDTHxHEIGHT", requires = "picture")]
+    size: Option<Size>,
+    /// From where the picture looks: shader is what the shader's own Position has on the screen, clipped to that; front,
+    /// back, left, right, top, bottom, corner, or two angles in degrees look at all of it from outside. By default
+    /// shader where Position is captured, otherwise corner
+    #[arg(
+        long,
+        value_name = "VIEW|AZIMUTH,ELEVATION",
+        requires = "picture",
+        allow_hyphen_values = true
+    )]
+    view: Option<View>,
+    /// The output, or component, that colours a .png: colours as they are, other numbers by their range. By default one
+    /// that is named as a colour; otherwise blue goes counter-clockwise, green clockwise
+    #[arg(long, visible_alias = "color", value_name = "OUTPUT", requires = "picture")]
+    colour: Option<String>,
+}
+
+/// A picture of certain columns.
+pub(super) struct Picture<'a> {
+    file: &'a Path,
+    kind: Kind,
+    size: Size,
+    view: View,
+    place: &'a Column,
+    colouring: Option<Colouring<'a>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Png,
+    Svg,
+}
+
+impl Kind {
+    fn of(file: &Path) -> Option<Self> {
+        let extension = file.extension()?.to_str()?.to_ascii_lowercase();
+        match &*extension {
+            "png" => Some(Self::Png),
+            "svg" => Some(Self::Svg),
+            _ => None,
+        }
     }
 }
 
-/// The primitives, seen from the front: what the built-in position has is divided by its last component, of other
-/// places the third one is left away.
-pub(super) fn draw(shown: &Shown<'_>, title: &str) -> Result<String> {
-    let records = shown.records;
-    let position = records.position().context(
-        "nothing that is captured is a position: the built-in, or a vector of three or four floats",
-    )?;
-    let per_primitive = shown.topology.vertices_per_primitive() as usize;
-    let places: Vec<_> = (0..records.vertices).map(|v| place(records, v, position)).collect();
-    let primitives = places.chunks(per_primitive).map(<[_]>::to_vec).collect();
-    Ok(wireframe(&Drawing {
-        title: title.to_owned(),
-        note: note(shown.topology, position, shown),
-        primitives,
-    }))
+impl PictureArguments {
+    /// Checks what needs no shader.
+    pub(super) fn check(&self) -> Result<()> {
+        let Some(file) = &self.picture else { return Ok(()) };
+        match Kind::of(file) {
+            None => bail!("{}: pictures are .png or .svg", file.display()),
+            Some(Kind::Svg) if self.size.is_some() || self.colour.is_some() => {
+                bail!("{}: --size and --colour are of a .png", file.display())
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// The picture, if one is asked for, of these columns.
+    pub(super) fn of<'a>(&'a self, columns: &'a [Column]) -> Result<Option<Picture<'a>>> {
+        let Some(file) = self.picture.as_deref() else { return Ok(None) };
+        let kind = Kind::of(file).context("no picture")?;
+        let on_screen = columns.iter().find(|column| column.is_position);
+        let view = self.view.unwrap_or(match (on_screen, kind) {
+            (None, Kind::Png) => View::CORNER,
+            (None, Kind::Svg) => View::FRONT,
+            (Some(_), _) => View::Shader,
+        });
+        let place = match view {
+            View::Shader => match on_screen {
+                Some(column) => Some(column).filter(|column| column.letters.len() == 4),
+                None => bail!("--view shader: the built-in Position is not captured"),
+            },
+            View::From { .. } => place(columns),
+        };
+        let place = place.or_else(|| position(columns)).context(
+            "nothing that is captured is a position: the built-in, or a vector of three or four floats",
+        )?;
+        let colouring = match kind {
+            Kind::Png => Colouring::of(columns, self.colour.as_deref())?,
+            Kind::Svg => None,
+        };
+        let size = self.size.unwrap_or_default();
+        Ok(Some(Picture { file, kind, size, view, place, colouring }))
+    }
 }
 
-fn note(topology: PrimitiveTopology, position: &Column, shown: &Shown<'_>) -> String {
-    let Shown { backend, primitives_written, .. } = shown;
-    format!("{}, {topology}, {primitives_written} primitives captured by {backend}", position.name)
+impl Picture<'_> {
+    /// Draws it and writes it to its file.
+    pub(super) fn write(&self, gpu: &mut Gpu, shown: &Shown<'_>, title: &str) -> Result<()> {
+        let file = self.file;
+        match self.kind {
+            Kind::Svg => {
+                if shown.primitives_written > MOST_EDGES {
+                    crate::remark(format_args!(
+                        "{}: the edges of {} primitives; a .png is shaded",
+                        file.display(),
+                        shown.primitives_written
+                    ));
+                }
+                crate::write(file, &svg::draw(shown, self.place, self.view, title))
+            }
+            Kind::Png => {
+                let scene = Scene::of(shown, self);
+                if scene.primitives > 0 && scene.in_view == 0 {
+                    crate::remark(format_args!(
+                        "{}: none of {} primitives is within the shader's view; --view front looks at all",
+                        file.display(),
+                        scene.primitives
+                    ));
+                }
+                let pixels = render::render(gpu, &scene, self.size)?;
+                let picture = encode(&pixels, self.size).context("cannot make a PNG")?;
+                crate::write(file, &picture)
+            }
+        }
+    }
 }
 
-/// Where a vertex is seen, to the right and downwards; nowhere behind the viewer, and where a number is none.
-fn place(records: &Records<'_>, vertex: usize, column: &Column) -> Option<[f64; 2]> {
-    let numbers = records.numbers(vertex, column).into_iter().map(Number::to_f64);
-    let numbers: Vec<f64> = numbers.collect();
-    let place = match numbers[..] {
-        // In Vulkan y points downwards on the screen already.
-        [x, y, _, w] if column.is_position => (w > 0.0).then(|| [x / w, y / w])?,
-        [x, y, ..] => [x, -y],
-        _ => return None,
-    };
-    place.iter().all(|number| number.is_finite()).then_some(place)
+/// Pixels of red, green, blue and alpha, as a file.
+fn encode(pixels: &[u8], size: Size) -> Result<Vec<u8>> {
+    let rgb: Vec<u8> = pixels.chunks_exact(4).flat_map(|pixel| pixel[..3].to_vec()).collect();
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, size.width, size.height);
+    encoder.set_color(png::ColorType::Rgb);
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(&rgb)?;
+    writer.finish()?;
+    Ok(bytes)
 }

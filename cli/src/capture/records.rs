@@ -1,11 +1,12 @@
 //! The numbers of what was captured.
 
 use serde::{Serialize, Serializer};
-use vkxfb::capture::CapturedOutput;
+use vkxfb::capture::{CapturedOutput, Layout};
 use vkxfb::internal::capture::InterfaceVariable;
 use vkxfb::spirv::NumericClass;
 
 use super::device::Taken;
+use super::mesh::canonical;
 
 /// A captured output: a scalar, a vector, or a column of a matrix.
 #[derive(Debug, Clone)]
@@ -23,10 +24,11 @@ pub(super) struct Column {
 
 /// What was captured, vertex by vertex.
 pub(super) struct Records<'a> {
-    pub(super) columns: Vec<Column>,
+    pub(super) columns: &'a [Column],
     /// Vertices that were written.
     pub(super) vertices: usize,
     taken: &'a Taken,
+    layout: &'a Layout,
 }
 
 /// A number of a record.
@@ -39,36 +41,61 @@ pub(super) enum Number {
     Uint(u64),
 }
 
+/// The columns of a layout, whose shader has these outputs.
+pub(super) fn columns(layout: &Layout, variables: &[InterfaceVariable]) -> Vec<Column> {
+    layout.outputs.iter().map(|output| Column::of(output, variables)).collect()
+}
+
+/// The column that is a position: the built-in, otherwise the first vector of three or four floats.
+pub(super) fn position(columns: &[Column]) -> Option<&Column> {
+    let is_place = |column: &&Column| {
+        column.output.class == NumericClass::Float && column.output.components >= 3
+    };
+    let built_in = columns.iter().find(|column| column.is_position && is_place(column));
+    built_in.or_else(|| columns.iter().find(is_place))
+}
+
+/// The column that is a place outside of a screen: one that is named as a position, otherwise a
+/// [position](position()).
+pub(super) fn place(columns: &[Column]) -> Option<&Column> {
+    let is_named = |column: &&Column| {
+        column.output.class == NumericClass::Float
+            && column.output.components >= 3
+            && !column.is_position
+            && canonical(&column.name) == "position"
+    };
+    columns.iter().find(is_named).or_else(|| position(columns))
+}
+
 impl<'a> Records<'a> {
-    /// What was captured of a shader with these outputs, whose primitives have so many vertices.
+    /// What was captured with this layout, which has these columns, of primitives with so many vertices.
     pub(super) fn of(
         taken: &'a Taken,
-        variables: &[InterfaceVariable],
+        layout: &'a Layout,
+        columns: &'a [Column],
         vertices_per_primitive: u32,
     ) -> Self {
-        let columns = taken.layout.outputs.iter().map(|output| Column::of(output, variables));
         let vertices = taken.primitives_written as usize * vertices_per_primitive as usize;
-        Self { columns: columns.collect(), vertices, taken }
+        Self { columns, vertices, taken, layout }
     }
 
     /// The components of a column in the record of a vertex.
     pub(super) fn numbers(&self, vertex: usize, column: &Column) -> Vec<Number> {
         let output = &column.output;
         let buffer = output.buffer as usize;
-        let stride = self.taken.layout.strides[buffer].unwrap_or(0) as usize;
+        let stride = self.layout.strides[buffer].unwrap_or(0) as usize;
         let start = vertex * stride + output.offset as usize;
         let bytes = self.taken.buffers[buffer].get(start..start + output.size() as usize);
         let components = bytes.unwrap_or_default().chunks_exact(output.bits as usize / 8);
         components.map(|bytes| Number::of(bytes, output.class)).collect()
     }
 
-    /// The column that is a position: the built-in, otherwise the first vector of three or four floats.
-    pub(super) fn position(&self) -> Option<&Column> {
-        let is_place = |column: &&Column| {
-            column.output.class == NumericClass::Float && column.output.components >= 3
-        };
-        let built_in = self.columns.iter().find(|column| column.is_position && is_place(column));
-        built_in.or_else(|| self.columns.iter().find(is_place))
+    /// The components of a position; the fourth is 1 where there is none.
+    pub(super) fn place(&self, vertex: usize, column: &Column) -> [f64; 4] {
+        let mut place = [0.0, 0.0, 0.0, 1.0];
+        let numbers = self.numbers(vertex, column).into_iter().map(Number::to_f64);
+        place.iter_mut().zip(numbers).for_each(|(to, from)| *to = from);
+        place
     }
 }
 

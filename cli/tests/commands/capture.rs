@@ -300,13 +300,14 @@ fn columns_are_chosen_and_made_into_formats() {
         vkxfb(&[&arguments[..], &["--attribute", chosen]].concat()).refuses(what);
     };
     let of_place = [
-        "input 'place' at location 0 (vec4) has no column in",
+        "input 'place' at location 0 (vec4): --attribute place=COLUMN of a file, or --attribute place=0,0,0,0",
+        "input 'id' at location 4 (ivec2)",
         "position (x y), color (red green), first, second",
     ];
     refuses("3=color", &of_place);
     refuses("0=nothing,3=color", &["no column 'nothing'", "position (x y)"]);
-    refuses("0=position,0=color", &["location 0 two columns"]);
-    refuses("9=position", &["no input at location 9", "'tint' at location 3"]);
+    refuses("0=position,place=color", &["says twice what input 'place' at location 0 (vec4)"]);
+    refuses("9=position", &["--attribute 9: the shader has no such input", "'tint' at location 3"]);
     refuses("0=position,3=color,4=position:R32G32_UINT", &["Uint", "Sint"]);
     refuses(
         "0=position,3=color,4=first:R16_SINT",
@@ -314,6 +315,137 @@ fn columns_are_chosen_and_made_into_formats() {
     );
     refuses("0=position:A2B10G10R10_UNORM_PACK32,3=color", &["formats of whole components"]);
     refuses("0=position:R9", &["R9"]);
+    refuses("0=1,2,3,4,5", &["5 numbers"]);
+    refuses("0=computed,3=color,4=first", &["computed of positions"]);
+
+    // Constants, by name and by location; what they lack is as of columns.
+    let chosen = "tint=0.5,1,id=7:R16_SINT,place=position";
+    let json =
+        vkxfb(&[&arguments[..], &["--compare", "--attribute", chosen]].concat()).exits(0).json();
+    let expected = [json!([1.0, 2.0, 0.0, 1.0]), json!([7, 0]), json!([0.5, 1.0, 0.0, 1.0])];
+    assert_eq!(outputs(&json, 0), expected);
+    // They need no mesh.
+    let bare =
+        ["capture", &shader, "--vertices", "1", "--topology", "point-list", "--format", "json"];
+    let chosen = ["--attribute", "0=-1", "--attribute", "tint=1,0,0,1,id=2,3"];
+    let json = vkxfb(&[&bare[..], &chosen].concat()).exits(0).json();
+    let expected = [json!([-1.0, 0.0, 0.0, 1.0]), json!([2, 3]), json!([1.0, 0.0, 0.0, 1.0])];
+    assert_eq!(outputs(&json, 0), expected);
+}
+
+#[test]
+fn each_instance_has_columns_of_its_own() {
+    let shaders = Shaders::new();
+    let shader = shaders.file(
+        "instances.wgsl",
+        b"struct Out { @builtin(position) at: vec4f, @location(0) tint: vec3f }
+        @vertex fn main(@location(0) position: vec3f, @location(1) offset: vec3f, @location(2) tint: vec3f) -> Out {
+            return Out(vec4f(position + offset, 1.0), tint);
+        }",
+    );
+    let mesh = shaders.file("mesh.obj", OBJ.as_bytes());
+    let rows = "offset.x,offset.y,offset.z,tint.x,tint.y,tint.z,x\n\
+                10,0,0,1,0,0,99\n20,0,0,0,1,0,99\n30,0,0,0,0,1,99\n";
+    let rows = shaders.file("rows.csv", rows.as_bytes());
+    let draw = ["capture", &shader, "--mesh", &mesh, "--per-instance", &rows, "--validate"];
+    let run = |more: &[&str]| vkxfb(&[&draw[..], more].concat());
+    let json = run(&["--compare", "--format", "json"]).exits(0).json();
+    let records = json["records"].as_array().unwrap();
+    assert_eq!(records.len(), 3 * 6);
+    // The third corner, (2, 2, 0), in each instance.
+    for (instance, tint) in [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].iter().enumerate() {
+        let outputs = &records[6 * instance + 2]["outputs"];
+        let x = 10.0 * (instance as f64 + 1.0) + 2.0;
+        assert_eq!(outputs["at"], json!([x, 2.0, 0.0, 1.0]));
+        assert_eq!(outputs["tint"], json!(tint));
+    }
+    let last = run(&["--first-instance", "2", "--format", "json"]).exits(0).json();
+    assert_eq!(last["records"].as_array().unwrap().len(), 6);
+    assert_eq!(last["records"][0]["outputs"]["at"], json!([30.0, 0.0, 0.0, 1.0]));
+    run(&["--instances", "4"]).refuses(&["4 instances from 0 on pass the 3 of", "rows.csv"]);
+}
+
+#[test]
+fn normals_are_computed_of_the_triangles() {
+    let shaders = Shaders::new();
+    let shader = shaders.file(
+        "normals.wgsl",
+        b"struct Out { @builtin(position) at: vec4f, @location(0) normal: vec3f }
+        @vertex fn main(@location(0) position: vec3f, @location(1) normal: vec3f) -> Out {
+            return Out(vec4f(position, 1.0), normal);
+        }",
+    );
+    // A roof, whose ridge both sides have vertices of their own at, and a vertex without triangles.
+    let roof = "v 0 0 0\nv 0 0 2\nv 1 1 0\nv 1 1 2\nv 2 0 0\nv 2 0 2\n\
+                vt 0 0\nvt 1 1\nf 1/1 2/1 4/1 3/1\nf 3/2 4/2 6/2 5/2\n";
+    let roof = shaders.file("roof.obj", roof.as_bytes());
+    let draw = ["capture", &shader, "--mesh", &roof, "--format", "json"];
+    vkxfb(&draw).refuses(&["'normal' at location 1 (vec3)", "--attribute normal=computed"]);
+    let json = vkxfb(&[&draw[..], &["--attribute", "normal=computed"]].concat()).exits(0).json();
+    let half = f64::from(0.5f32.sqrt());
+    for record in json["records"].as_array().unwrap() {
+        let numbers = |name: &str| -> Vec<f64> {
+            let values = record["outputs"][name].as_array().unwrap();
+            values.iter().map(|value| value.as_f64().unwrap()).collect()
+        };
+        let expected = match numbers("at")[0] {
+            0.0 => [-half, half, 0.0],
+            1.0 => [0.0, 1.0, 0.0],
+            _ => [half, half, 0.0],
+        };
+        let normal = numbers("normal");
+        let is_near = |axis: usize| (normal[axis] - expected[axis]).abs() < 1e-6;
+        assert!((0..3).all(is_near), "{record}");
+    }
+}
+
+#[test]
+fn without_a_list_all_outputs_are_captured() {
+    let shaders = Shaders::new();
+    let shader = shaders.glsl(
+        "all.spv",
+        "
+        #version 450
+        layout(location = 0) out float first;
+        layout(location = 1) out dvec2 wide;
+        layout(location = 3) out flat uint many[2];
+        layout(location = 5) out mat2 both;
+        void main() {
+            first = 1;
+            wide = dvec2(2, 3);
+            many = uint[](4, 5);
+            both = mat2(6, 7, 8, 9);
+            gl_Position = vec4(gl_VertexIndex);
+        }",
+    );
+    let draw = ["capture", &shader, "--vertices", "3", "--format", "csv", "--compare"];
+    let csv = vkxfb(&[&draw[..], &["--validate"]].concat()).exits(0).stdout;
+    let lines: Vec<&str> = csv.lines().collect();
+    // Of the built-ins only the position, which the shader writes.
+    let named = |name: &str| lines[0].split(',').filter(|column| column.starts_with(name)).count();
+    let counts = ["gl_Position", "first", "wide", "many", "both"].map(named);
+    assert_eq!((counts, lines[0].split(',').count()), ([4, 1, 2, 2, 4], 1 + 13));
+    let sum = |line: &str| -> f64 { line.split(',').map(|n| n.parse::<f64>().unwrap()).sum() };
+    assert_eq!(sum(lines[3]), 45.0 + 4.0 * 2.0);
+    // Streams have no buffer in common: it is those of one.
+    let vertex = shaders.glsl("plain.spv", "#version 450\nvoid main() { gl_Position = vec4(0); }");
+    let streams = shaders.file(
+        "streams.geom",
+        b"#version 450
+        layout(points) in;
+        layout(points, max_vertices = 3) out;
+        layout(stream = 0, location = 0) out float own;
+        layout(stream = 1, location = 1) out float there;
+        void main() { own = 1; EmitStreamVertex(0); there = 2; EmitStreamVertex(1); EmitStreamVertex(1); }",
+    );
+    let draw = ["capture", &vertex, "--geometry", &streams, "--topology", "point-list"];
+    let of = |stream: &str| {
+        let more = ["--vertices", "1", "--format", "csv", "--stream", stream];
+        vkxfb(&[&draw[..], &more].concat()).exits(0).stdout
+    };
+    assert!(of("0").contains("own") && of("0").lines().count() == 2, "{}", of("0"));
+    assert_contains(&of("1"), &["primitive,there", "0,2.0\n"]);
+    assert!(!of("1").contains("own"), "{}", of("1"));
 }
 
 #[test]
@@ -343,7 +475,7 @@ fn parts_of_inputs_are_named_as_the_shader_has_them() {
             "'pairs[1][1]' at location 8",
         ],
     );
-    refuses("0=position", &["input 'wide[1]' at location 2 (dmat2x3) has no column"]);
+    refuses("0=position", &["input 'wide[1]' at location 2 (dmat2x3): --attribute wide[1]=COLUMN"]);
     // Columns of a mesh can have these names.
     let head = "wide[0].x,wide[0].y,wide[0].z,wide[1].x,wide[1].y,wide[1].z";
     let pairs = ["[0][0]", "[0][1]", "[1][0]", "[1][1]"];
@@ -368,13 +500,24 @@ fn what_a_shader_lacks_is_named() {
         "--uniform=0.2",
         &[
             "descriptor set 0 binding 2 ('camera'",
-            "a uniform buffer of 80 bytes",
-            "hint: --uniform SET.BINDING=FILE",
+            "a uniform buffer of 80 bytes: --uniform 0.2=FILE, or --uniform 0.2.MEMBER=VALUE",
+            "for each of matrix (mat4), tint (vec4)",
         ],
     );
     without("--uniform=1.0", &["set 1 binding 0", "a storage buffer of 16 bytes and 16 for each"]);
     without("--push", &["push constants ('model'", "16 bytes"]);
-    without("--varyings", &["execution mode Xfb", "hint: say what to capture with --varyings"]);
+    // All at once, and before a device is looked for.
+    let bare = ["capture", &files.arguments[0], "--constant=7=2", "--device", "no such device"];
+    vkxfb(&bare).refuses(&[
+        "these are missing:\n",
+        "\n  input 'inPosition' at location 0 (vec3): --mesh FILE",
+        "\n  input 'a_normal' at location 1",
+        "\n  input 'uv0' at location 2",
+        "\n  descriptor set 0 binding 2",
+        "\n  descriptor set 1 binding 0",
+        "\n  the push constants",
+        "\n  what is drawn: --vertices N",
+    ]);
 
     let with = |more: &[&str], what: &[&str]| {
         files.run(&[&["--mesh", &mesh], more].concat()).refuses(what)
@@ -400,7 +543,7 @@ fn what_a_shader_lacks_is_named() {
     }
     // An error in the middle of a capture is the only one.
     with(&["--backend", "vertex"], &["indexed draws", "hint: --no-indices"]);
-    with(&["--uniform", &format!("0.2={short}")], &["0.2 two files"]);
+    with(&["--uniform", &format!("0.2={short}")], &["--uniform 0.2 has two files"]);
     with(
         &["--uniform", &format!("3.1={short}")],
         &["set 3 binding 1, which the shader does not use", "('camera'"],
@@ -424,12 +567,14 @@ fn what_a_shader_lacks_is_named() {
     let picture = files.shaders.path("out.svg");
     let picture = picture.to_str().unwrap();
     with(&["--picture", picture, "-o", picture], &["out.svg is to hold two results"]);
-    with(&["--picture", "out.gif"], &["out.gif: pictures are .svg"]);
+    let other = files.shaders.path("out.xyz");
+    with(&["-o", other.to_str().unwrap()], &["out.xyz: there are .txt, .csv, .json, .ply, .glb"]);
+    with(&["--picture", "out.gif"], &["out.gif: pictures are .png or .svg"]);
     with(&["--stage", "geometry"], &["only vertex shaders"]);
     files.run(&[]).refuses(&["input 'inPosition' at location 0 (vec3)", "--mesh"]);
 
     let numbers = files.shaders.glsl("numbers.spv", NUMBERS);
-    vkxfb(&["capture", &numbers]).refuses(&["nothing says what is drawn"]);
+    vkxfb(&["capture", &numbers]).refuses(&["what is drawn: --vertices N"]);
     let points = ["capture", &numbers, "--vertices", "3", "--topology", "point-list", "--backend"];
     vkxfb(&[&points[..], &["native"]].concat()).refuses(&["PointSize"]);
     // (2^32 - 3) * (2^32 - 1) triangles of 3 vertices: their bytes are told, and not the most that a number holds.
@@ -456,6 +601,153 @@ fn what_a_shader_lacks_is_named() {
     ]);
 }
 
+/// Values of members are the bytes that files have.
+#[test]
+fn members_take_values_by_name() {
+    let files = Files::new();
+    let mesh = files.shaders.file("mesh.obj", OBJ.as_bytes());
+    let with_files = files.run(&["--mesh", &mesh, "--format", "csv"]).exits(0).stdout;
+    let run = |values: &[&str]| {
+        let draw = ["capture", &files.arguments[0], "--mesh", &mesh, "--format", "csv"];
+        let captured = format!("--varyings={CAPTURED}");
+        let always = [&draw[..], &[captured.as_str(), "--constant=7=2"]].concat();
+        vkxfb(&[&always[..], values].concat())
+    };
+    let values = [
+        "--uniform=0.2.matrix=0.5,0,0,0,0,0.5,0,0,0,0,0.5,0,0,0,0,0.5",
+        "--uniform=0.2.tint=1,-1,0.25,1",
+        "--uniform=1.0.count=2",
+        "--uniform=1.0.offsets[1]=1,2,3,0.5",
+        "--uniform=1.0.offsets[0]=0",
+        "--uniform=1.0.offsets[0][3]=0.5",
+        "--push=origin=0",
+        "--push=origin[0]=8",
+    ];
+    assert_eq!(run(&values).exits(0).stdout, with_files);
+    // A file may be under them, and products and columns are of matrices.
+    let camera = &files.arguments[1];
+    let product = "--uniform=0.2.matrix=scale(0.5)*translate(0,0,0)";
+    let column = "--uniform=0.2.matrix[3]=0,0,0,0.5";
+    let over = [camera, product, column, "--uniform=0.2.tint[1]=-1"];
+    assert_eq!(run(&[&over[..], &values[2..]].concat()).exits(0).stdout, with_files);
+
+    let refuses = |changed: usize, value: &str, what: &[&str]| {
+        let mut values = values;
+        values[changed] = value;
+        run(&values).refuses(what);
+    };
+    refuses(1, "--uniform=0.2.*=identity", &["--uniform 0.2.*=identity", "no matrix"]);
+    refuses(
+        1,
+        "--uniform=0.2.tint=1,2,3",
+        &["0.2.tint=1,2,3", "it has 4 numbers, and 3 are given"],
+    );
+    refuses(1, "--uniform=0.2.tont=1", &["no member 'tont'", "matrix (mat4), tint (vec4)"]);
+    refuses(1, "--uniform=0.2.tint[4]=1", &["'tint[4]': there is no [4]"]);
+    refuses(1, "--uniform=0.2.tint=red", &["'red': a value is numbers"]);
+    refuses(
+        2,
+        "--uniform=1.0.count=-1",
+        &["1.0.count=-1", "-1 is no integer of 32 bits without a sign"],
+    );
+    refuses(2, "--uniform=1.5.count=1", &["1.5.count=1", "no such block"]);
+    // All members that nobody gave.
+    run(&["--uniform=0.2.tint=1", "--uniform=1.0.offsets[0]=0", "--push=origin[2]=1"]).refuses(&[
+        "member 'matrix' (mat4): --uniform 0.2.matrix=VALUE, or --uniform 0.2.*=0 before",
+        "member 'count' (uint): --uniform 1.0.count=VALUE",
+        "member 'origin' (vec4): --push origin=VALUE",
+    ]);
+}
+
+/// Each layout of a matrix, and each width of a number.
+#[test]
+fn members_of_every_layout_are_where_the_shader_reads_them() {
+    let shaders = Shaders::new();
+    let shader = shaders.glsl(
+        "layouts.spv",
+        "
+        #version 450
+        #extension GL_ARB_gpu_shader_int64 : require
+        struct Light { vec3 place; float power; };
+        layout(set = 0, binding = 0) uniform Many {
+            layout(row_major) mat2x3 across;
+            mat2x3 along;
+            Light lights[2];
+            dvec2 wide;
+            int64_t large;
+            ivec3 small;
+        } many[2];
+        layout(location = 0) out vec3 first;
+        layout(location = 1) out vec3 second;
+        layout(location = 2) out vec4 light;
+        layout(location = 3) out flat dvec2 wide;
+        layout(location = 4) out flat int64_t large;
+        layout(location = 5) out flat ivec3 small;
+        void main() {
+            first = many[1].across[1];
+            second = many[0].along[1];
+            light = vec4(many[0].lights[1].place, many[0].lights[1].power);
+            wide = many[0].wide;
+            large = many[0].large;
+            small = many[0].small;
+        }",
+    );
+    let values = [
+        "--uniform=0.0.*=0",
+        "--uniform=0.0.across=1,2,3,4,5,6",
+        "--uniform=0.0.along=translate(7,8,9)*scale(2,3,4)",
+        "--uniform=0.0.lights[1].place=10,11,12",
+        "--uniform=0.0.lights[1].power=0.5",
+        "--uniform=0.0.wide=0.1,-1e300",
+        "--uniform=0.0.large=-4294967296",
+        "--uniform=0.0.small=-1,0x7f,3",
+    ];
+    let draw =
+        ["capture", &shader, "--vertices", "1", "--topology", "point-list", "--format", "json"];
+    let varyings =
+        ["--varyings", "first,gl_SkipComponents1,second,gl_SkipComponents1,light,wide,large,small"];
+    let json = vkxfb(&[&draw[..], &varyings, &values].concat()).exits(0).json();
+    assert_eq!(
+        json["records"][0]["outputs"],
+        json!({
+            "first": [4.0, 5.0, 6.0],
+            "second": [0.0, 3.0, 0.0],
+            "light": [10.0, 11.0, 12.0, 0.5],
+            "wide": [0.1, -1e300],
+            "large": -4294967296i64,
+            "small": [-1, 127, 3],
+        })
+    );
+}
+
+/// naga puts the structure of a uniform into a block of its own, and says so in no name.
+#[test]
+fn members_of_wgsl_have_their_own_names() {
+    let shaders = Shaders::new();
+    let shader = shaders.file(
+        "camera.wgsl",
+        b"struct Camera { matrix: mat4x4f, turn: f32 }
+        struct Light { power: vec2f }
+        @group(0) @binding(0) var<uniform> camera: Camera;
+        @group(0) @binding(1) var<storage> lights: array<Light>;
+        @group(1) @binding(0) var<uniform> alone: mat4x4f;
+        @vertex fn main(@builtin(vertex_index) v: u32) -> @builtin(position) vec4f {
+            return alone * camera.matrix * vec4f(lights[v].power, camera.turn, 1.0);
+        }",
+    );
+    let draw =
+        ["capture", &shader, "--vertices", "1", "--topology", "point-list", "--format", "csv"];
+    let values = [
+        "--uniform=0.0.matrix=translate(1,2,3)",
+        "--uniform=0.0.turn=0.5",
+        "--uniform=0.1.*=0",
+        "--uniform=1.0.*=scale(2)",
+    ];
+    vkxfb(&draw).refuses(&["each of matrix (mat4), turn (float)"]);
+    let csv = vkxfb(&[&draw[..], &values].concat());
+    assert_contains(&csv.exits(0).stdout, &["\n0,2.0,4.0,7.0,1.0\n"]);
+}
+
 #[test]
 fn files_that_are_no_meshes_are_refused_by_name() {
     let files = Files::new();
@@ -463,12 +755,12 @@ fn files_that_are_no_meshes_are_refused_by_name() {
         let mesh = files.shaders.file(name, text.as_bytes());
         files.run(&["--mesh", &mesh]).refuses(&[&[name], what].concat());
     };
-    refuses("mesh.stl", "solid", &["meshes are read from .ply, .obj and .csv"]);
+    refuses("mesh.stl", "solid", &["meshes are read from .ply, .obj, .gltf, .glb and .csv"]);
     refuses("empty.csv", "", &["no line with the names"]);
     refuses("again.csv", "x,y,x\n1,2,3\n", &["two columns are named 'x'"]);
     refuses("words.csv", "x,y,z\n1,2,3\n1,two,3\n", &["line 3, column y: 'two' is no number"]);
     refuses("short.csv", "x,y,z\n1,2\n", &["record with 2 fields"]);
-    refuses("two.csv", "x,y\n1,2\n", &["'a_normal' at location 1 (vec3) has no column in"]);
+    refuses("two.csv", "x,y\n1,2\n", &["'a_normal' at location 1 (vec3): --attribute"]);
     refuses("empty.obj", "v 0 0 0\n", &["no faces"]);
     refuses("bad.obj", "v 0 0 0\nf 1 2 9\n", &["out of bounds"]);
     refuses("bad.ply", "plyish", &["cannot read the mesh"]);
@@ -544,13 +836,41 @@ fn what_was_captured_is_a_mesh_again() {
         layout(xfb_buffer = 0, xfb_offset = 8, location = 1) out flat double real;
         void main() { wide = 0xffffffffffffff00ul + gl_VertexIndex; real = gl_VertexIndex / 4.0lf; }",
     );
-    let wide = ["capture", &wide, "--vertices", "3"];
+    let wide = ["capture", &wide, "--vertices", "3", "--device", "0"];
     let csv = vkxfb(&[&wide[..], &["--format", "csv"]].concat()).exits(0).stdout;
     assert_contains(&csv, &["0,18446744073709551361,0.25\n"]);
     vkxfb(&[&wide[..], &["--format", "ply"]].concat())
         .refuses(&["no integers of 64 bits, which 'wide' is"]);
     vkxfb(&[&wide[..], &["--picture", files.shaders.path("w.svg").to_str().unwrap()]].concat())
         .refuses(&["nothing that is captured is a position"]);
+}
+
+/// Where an output is named as a position, a mesh has its vertices there, and not where they are on a screen.
+#[test]
+fn names_of_outputs_say_what_a_mesh_has_of_them() {
+    let shaders = Shaders::new();
+    let shader = shaders.glsl(
+        "world.spv",
+        "
+        #version 450
+        layout(location = 0) out vec3 fragNormal;
+        layout(location = 1) out vec3 worldPos;
+        layout(location = 2) out vec2 outUV;
+        layout(location = 3) out vec3 worldTint;
+        void main() {
+            gl_Position = vec4(9, 9, 9, 3);
+            fragNormal = vec3(0, 1, 0);
+            worldPos = vec3(gl_VertexIndex, 2, 3);
+            outUV = vec2(0.25, 0.5);
+            worldTint = vec3(7);
+        }",
+    );
+    let ply = vkxfb(&["capture", &shader, "--vertices", "3", "--format", "ply"]).exits(0).stdout;
+    let properties = ply.lines().filter_map(|line| line.strip_prefix("property float "));
+    let names = properties.collect::<Vec<_>>().join(" ");
+    let screen = "gl_Position_x gl_Position_y gl_Position_z gl_Position_w";
+    assert_eq!(names, format!("x y z {screen} nx ny nz u v worldTint_x worldTint_y worldTint_z"));
+    assert_contains(&ply, &["\n1 2 3 9 9 9 3 0 1 0 0.25 0.5 7 7 7\n"]);
 }
 
 #[test]

@@ -5,6 +5,8 @@
 mod bench;
 mod bench_bars;
 mod capture;
+mod capture_gltf;
+mod capture_pictures;
 mod cli;
 mod command;
 #[path = "../../../tests/common/mod.rs"]

@@ -28,7 +28,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Parsed> {
     }
     let scalar = |(name, numbers): (String, Numbers)| Scalar { name, values: numbers.finish() };
     let scalars = names.into_iter().zip(columns).map(scalar).collect();
-    Ok(Parsed { scalars, vertices, triangles: None })
+    Ok(Parsed { scalars, vertices, ..Parsed::default() })
 }
 
 /// The numbers of a column, of which each may be the first that is no integer.

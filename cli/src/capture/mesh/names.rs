@@ -23,7 +23,7 @@ const WHOLE: [(&str, &[&str]); 8] = [
 ];
 
 /// What inputs are called, by what meshes have.
-const ALIASES: [(&str, &[&str]); 6] = [
+const ALIASES: [(&str, &[&str]); 8] = [
     ("position", &["pos", "positions", "vert", "vertex", "point", "xyz"]),
     ("normal", &["normals", "norm", "nrm"]),
     (
@@ -43,11 +43,35 @@ const ALIASES: [(&str, &[&str]); 6] = [
     ("color", &["colors", "colour", "colours", "col", "rgb", "rgba"]),
     ("tangent", &["tangents", "tan"]),
     ("bitangent", &["bitangents", "binormal", "binormals"]),
+    (
+        "joints",
+        &["joint", "jointindices", "jointids", "bones", "boneindices", "boneids", "blendindices"],
+    ),
+    ("weights", &["weight", "jointweights", "boneweights", "blendweights", "skinweights"]),
 ];
 
-/// What compilers and habits put before a name.
-const PREFIXES: [&str; 11] =
-    ["in", "a", "i", "v", "vs", "gl", "attr", "attribute", "input", "var", "vertex"];
+/// What compilers and habits put before a name, of inputs and of outputs.
+const PREFIXES: [&str; 19] = [
+    "in",
+    "a",
+    "i",
+    "v",
+    "vs",
+    "gl",
+    "attr",
+    "attribute",
+    "input",
+    "var",
+    "vertex",
+    "out",
+    "o",
+    "output",
+    "varying",
+    "frag",
+    "fs",
+    "world",
+    "ws",
+];
 
 /// Puts scalars together: those with suffixes of one name, and those known by their whole names, as far as the
 /// components go from the first on without a hole. All others are columns of their own.
@@ -98,7 +122,8 @@ fn component_of(name: &str) -> Option<(String, usize)> {
     })
 }
 
-/// A name without what says only that it is an input: `inPosition`, `a_pos` and `in.var.POSITION0` are `position`.
+/// A name without what says only that it is an input, or an output: `inPosition`, `a_pos`, `in.var.POSITION0` and
+/// `outWorldPos` are `position`.
 pub(in crate::capture) fn canonical(name: &str) -> String {
     let last = name.rsplit('.').next().unwrap_or(name);
     let mut words = words(last);
@@ -157,6 +182,9 @@ mod tests {
             ("in_uv1", "uv1"),
             ("gl_Position", "position"),
             ("inputs.vColour", "color"),
+            ("outWorldPosition", "position"),
+            ("fragNormal", "normal"),
+            ("world", "world"),
             ("a", "a"),
         ] {
             assert_eq!(canonical(name), expected, "{name}");

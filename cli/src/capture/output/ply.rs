@@ -12,15 +12,20 @@ use vkxfb::spirv::NumericClass;
 
 use super::Shown;
 use crate::capture::mesh::canonical;
-use crate::capture::records::{Column, Number};
+use crate::capture::records::{Column, Number, place};
+
+/// Checks that it has numbers of these columns.
+pub(super) fn check(columns: &[Column]) -> Result<()> {
+    columns.iter().try_for_each(|column| scalar_type(column).map(drop))
+}
 
 /// The text of a file.
-pub(super) fn render(shown: &Shown<'_>) -> Result<String> {
+pub(super) fn render(shown: &Shown<'_>) -> Result<Vec<u8>> {
     let records = shown.records;
-    let position = records.position().map(|column| &raw const *column);
+    let position = place(records.columns).map(|column| &raw const *column);
     let mut taken = BTreeSet::new();
     let mut columns = Vec::new();
-    for column in &records.columns {
+    for column in records.columns {
         let is_position = position == Some(&raw const *column);
         let names = property_names(column, is_position, &mut taken);
         columns.push((column, names, scalar_type(column)?));
@@ -52,7 +57,7 @@ pub(super) fn render(shown: &Shown<'_>) -> Result<String> {
     add_primitives(shown, &mut ply)?;
     let mut bytes = Vec::new();
     Writer::new().write_ply(&mut bytes, &mut ply)?;
-    Ok(String::from_utf8(bytes)?)
+    Ok(bytes)
 }
 
 /// Faces of triangles, edges of lines; points are the vertices.

@@ -1,0 +1,168 @@
+//! What `--attribute` says: which numbers an input reads.
+
+use std::str::FromStr;
+
+use anyhow::Result;
+use vkxfb::vertex_input::{UnknownFormat, VertexFormat};
+
+use super::inputs::Input;
+use crate::capture::mesh::{Values, canonical};
+
+/// The word for normals that are worked out.
+pub(super) const COMPUTED: &str = "computed";
+
+/// What an input reads, as it was given.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::capture) struct Choice {
+    pub(super) input: Which,
+    pub(super) source: Source,
+    /// What its numbers are made into, otherwise what the shader reads.
+    pub(super) format: Option<VertexFormat>,
+}
+
+/// An input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Which {
+    /// By its location.
+    Location(u32),
+    /// By its name, or as a mesh calls what it is for.
+    Name(String),
+}
+
+/// Where numbers come from.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Source {
+    /// A column of the mesh, or of what each instance has.
+    Column(String),
+    /// The same for every vertex: one of each.
+    Constant(Vec<Values>),
+    /// Normals of the triangles.
+    Computed,
+}
+
+/// What one `--attribute` says.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::capture) struct Choices(pub(super) Vec<Choice>);
+
+impl Which {
+    /// Whether an input is meant. Of names the whole counts, then the last part, then what it is for.
+    pub(super) fn is(&self, input: &Input) -> bool {
+        match (self, &input.name) {
+            (Self::Location(location), _) => *location == input.read.location,
+            (Self::Name(_), None) => false,
+            (Self::Name(wanted), Some(name)) => {
+                let last = name.rsplit('.').next().unwrap_or(name);
+                name.eq_ignore_ascii_case(wanted)
+                    || last.eq_ignore_ascii_case(wanted)
+                    || canonical(name) == canonical(wanted)
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Which {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Location(location) => location.fmt(f),
+            Self::Name(name) => name.fmt(f),
+        }
+    }
+}
+
+/// Reads `INPUT=COLUMN[:FORMAT],...`, in which the numbers of a constant have commas between them, too.
+impl FromStr for Choices {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut parts: Vec<String> = Vec::new();
+        for part in text.split(',') {
+            match parts.last_mut() {
+                Some(before) if !part.contains('=') => {
+                    before.push(',');
+                    before.push_str(part);
+                }
+                _ => parts.push(part.to_owned()),
+            }
+        }
+        parts.iter().map(|part| choice(part)).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+fn choice(text: &str) -> Result<Choice, String> {
+    let wrong = || {
+        "INPUT=COLUMN[:FORMAT] or INPUT=NUMBER,..., as in normal=0,0,1 or 1=color:R8G8B8A8_UNORM"
+            .to_owned()
+    };
+    let (input, rest) = text.split_once('=').ok_or_else(wrong)?;
+    let (source, format) = match rest.rsplit_once(':') {
+        None => (rest, None),
+        Some((source, format)) => (source, Some(format.trim())),
+    };
+    let format = format.map(str::parse).transpose();
+    let format = format.map_err(|error: UnknownFormat| error.to_string())?;
+    let (input, source) = (input.trim(), source.trim());
+    if input.is_empty() || source.is_empty() {
+        return Err(wrong());
+    }
+    let input = match input.parse() {
+        Ok(location) => Which::Location(location),
+        Err(_) => Which::Name(input.to_owned()),
+    };
+    let source = match constant(source)? {
+        Some(numbers) => Source::Constant(numbers),
+        None if source == COMPUTED => Source::Computed,
+        None if source.contains(',') => return Err(wrong()),
+        None => Source::Column(source.to_owned()),
+    };
+    Ok(Choice { input, source, format })
+}
+
+/// Up to four numbers, if the text begins as one.
+fn constant(text: &str) -> Result<Option<Vec<Values>>, String> {
+    if !text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.')) {
+        return Ok(None);
+    }
+    let number = |word: &str| {
+        let word = word.trim();
+        let int = word.parse().map(|int| Values::Int { values: vec![int], one: 1 });
+        let float = || word.parse().map(|float| Values::Float(vec![float]));
+        int.or_else(|_| float()).map_err(|_| format!("'{word}' is no number"))
+    };
+    let numbers: Vec<Values> = text.split(',').map(number).collect::<Result<_, _>>()?;
+    match numbers.len() {
+        1..=4 => Ok(Some(numbers)),
+        count => Err(format!("{count} numbers; an input has up to four")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices_are_read() {
+        let choice = |input, source, format| Choice { input, source, format };
+        let of = |text: &str| text.parse::<Choices>().map(|choices| choices.0);
+        let column = |name: &str| Source::Column(name.to_owned());
+        let at = Which::Location;
+        assert_eq!(of("1=uv").unwrap(), [choice(at(1), column("uv"), None)]);
+        let format = Some(VertexFormat::R8G8B8A8Unorm);
+        let color = choice(at(1), column("color"), format);
+        assert_eq!(of(" 1 = color : r8g8b8a8_unorm").unwrap(), std::slice::from_ref(&color));
+        let int = |value| Values::Int { values: vec![value], one: 1 };
+        let name = || Which::Name("normal".to_owned());
+        let numbers = vec![int(0), Values::Float(vec![-0.5]), int(1)];
+        assert_eq!(
+            of("normal=0,-.5, 1,1=color:R8G8B8A8_UNORM,normal=computed").unwrap(),
+            [
+                choice(name(), Source::Constant(numbers), None),
+                color,
+                choice(name(), Source::Computed, None)
+            ]
+        );
+        let wrong = ["", "1", "1=", "=uv", "1=uv:", "1=uv:R9", "1=:R8_UINT", "1=uv,x", "1=0,x"];
+        for wrong in wrong.into_iter().chain(["1=1,2,3,4,5", "1=0x"]) {
+            assert!(of(wrong).is_err(), "{wrong}");
+        }
+    }
+}

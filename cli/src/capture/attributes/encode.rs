@@ -1,0 +1,88 @@
+//! Numbers as the formats of vertex attributes have them.
+
+use anyhow::{Context, Result, bail};
+use half::f16;
+use vkxfb::vertex_input::{NumericFormat, VertexFormat};
+
+use crate::capture::mesh::Values;
+
+/// The bytes of so many elements, tightly packed, of which each has its numbers; what these lack of a format is 0, and 1
+/// for the fourth component.
+pub(super) fn encode(parts: &[&Values], elements: usize, format: VertexFormat) -> Result<Vec<u8>> {
+    let width = format.size() * 8 / format.components();
+    let mut bytes = Vec::with_capacity(elements * format.size() as usize);
+    for element in 0..elements {
+        for part in 0..format.components() as usize {
+            let number = number(parts.get(part).copied(), element, part, format.numeric(), width);
+            let number = number.with_context(|| format!("vertex {element}, as {format}"))?;
+            bytes.extend(&number.to_le_bytes()[..width as usize / 8]);
+        }
+    }
+    Ok(bytes)
+}
+
+/// The bits of a component.
+fn number(
+    values: Option<&Values>,
+    vertex: usize,
+    part: usize,
+    numeric: NumericFormat,
+    width: u32,
+) -> Result<u64> {
+    let absent = if part == 3 { 1 } else { 0 };
+    let float = || values.map_or(f64::from(absent), |values| values.float(vertex));
+    let normalized = |low: f64, one: f64| (float().clamp(low, 1.0) * one).round();
+    Ok(match numeric {
+        NumericFormat::Sfloat => match width {
+            16 => f16::from_f64(float()).to_bits().into(),
+            32 => (float() as f32).to_bits().into(),
+            _ => float().to_bits(),
+        },
+        NumericFormat::Unorm => normalized(0.0, ((1u64 << width) - 1) as f64) as u64,
+        NumericFormat::Snorm => {
+            (normalized(-1.0, ((1u64 << (width - 1)) - 1) as f64) as i64).cast_unsigned()
+        }
+        _ => {
+            let int = match values {
+                None => Some(i128::from(absent)),
+                Some(values) => values.int(vertex),
+            };
+            let int = int.with_context(|| format!("{} is no integer", float()))?;
+            let is_signed = matches!(numeric, NumericFormat::Sint | NumericFormat::Sscaled);
+            let range = match is_signed {
+                true => -(1i128 << (width - 1))..1i128 << (width - 1),
+                false => 0..1i128 << width,
+            };
+            if !range.contains(&int) {
+                bail!("{int} is out of range");
+            }
+            int as u64
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_as_formats_have_them() {
+        let bits =
+            |values: &Values, numeric, width| number(Some(values), 0, 0, numeric, width).ok();
+        let float = |value| Values::Float(vec![value]);
+        let byte = |value| Values::Int { values: vec![value], one: 255 };
+        assert_eq!(bits(&float(0.5), NumericFormat::Sfloat, 16), Some(0x3800));
+        assert_eq!(bits(&float(-2.0), NumericFormat::Sfloat, 32), Some(0xc000_0000));
+        assert_eq!(bits(&byte(200), NumericFormat::Unorm, 8), Some(200));
+        assert_eq!(bits(&float(1.5), NumericFormat::Unorm, 16), Some(0xffff));
+        assert_eq!(bits(&float(-1.0), NumericFormat::Snorm, 8).map(|b| b as u8), Some(0x81));
+        assert_eq!(bits(&byte(200), NumericFormat::Uint, 8), Some(200));
+        assert_eq!(bits(&byte(-1), NumericFormat::Sint, 32).map(|b| b as u32), Some(u32::MAX));
+        assert_eq!(bits(&float(3.0), NumericFormat::Sscaled, 16), Some(3));
+        assert_eq!(bits(&float(0.5), NumericFormat::Uint, 32), None);
+        assert_eq!(bits(&byte(256), NumericFormat::Uint, 8), None);
+        assert_eq!(bits(&byte(-1), NumericFormat::Uint, 32), None);
+        assert_eq!(number(None, 0, 3, NumericFormat::Uint, 32).ok(), Some(1));
+        assert_eq!(number(None, 0, 2, NumericFormat::Sfloat, 32).ok(), Some(0));
+    }
+}

@@ -1,0 +1,88 @@
+//! What a shader reads of vertex buffers, a location at a time.
+
+use anyhow::Result;
+use spirv::StorageClass;
+use vkxfb::internal::capture::interface_variables;
+use vkxfb::internal::reflect::{AttributeUse, vertex_reads};
+use vkxfb::internal::spirv::Id;
+use vkxfb::internal::spirv::declarations::{Declarations, Type};
+use vkxfb::internal::spirv::entry_point::find_vertex_shader;
+use vkxfb::internal::spirv::static_use::StaticUse;
+use vkxfb::lower::Shader;
+
+/// An input of the shader.
+pub(super) struct Input {
+    pub(super) read: AttributeUse,
+    /// The variable's name; behind it the way to what is read, where it has several attributes.
+    pub(super) name: Option<String>,
+    ty: String,
+    /// Whether the shader does anything with it.
+    pub(super) is_used: bool,
+}
+
+impl Input {
+    /// The input as messages name it.
+    pub(super) fn label(&self) -> String {
+        let name = self.name.as_ref().map_or_else(String::new, |name| format!(" '{name}'"));
+        format!("input{name} at location {} ({})", self.read.location, self.ty)
+    }
+}
+
+/// The inputs of a shader, a location each.
+pub(super) fn inputs(shader: &Shader<'_>) -> Result<Vec<Input>> {
+    let reads = vertex_reads(shader)?;
+    let module = shader.module()?;
+    let entry = match shader.find(&module) {
+        Ok(entry) => entry,
+        Err(_) => find_vertex_shader(&module, shader.entry_point)?,
+    };
+    let used = StaticUse::of(&module, entry.function);
+    let declarations = Declarations::of(&module);
+    let variables = interface_variables(&declarations, &entry, StorageClass::Input);
+    let input = |read: &AttributeUse| {
+        // That which begins last at the location or before it.
+        let begins = variables.iter().filter_map(|v| Some((v.location?, v)));
+        let own =
+            begins.filter(|(first, _)| *first <= read.location).max_by_key(|(first, _)| *first);
+        let Some((first, variable)) = own else {
+            let (name, ty, is_used) = (None, "of a type of its own".to_owned(), true);
+            return Input { read: *read, name, ty, is_used };
+        };
+        // Each scalar, vector or column is an attribute; one of 64 bits may have two locations.
+        let all = reads.attributes.iter().map(|a| a.location);
+        let before = all.filter(|l| (first..read.location).contains(l)).count();
+        let ty = declarations.variable(variable.variable).map(|v| v.pointee);
+        let ty = ty.and_then(|ty| declarations.type_at(ty, &variable.path));
+        let part = ty.and_then(|ty| part(&declarations, ty, &mut { before }));
+        let name = variable.name.as_ref().map(|name| name.clone() + &part.unwrap_or_default());
+        Input {
+            read: *read,
+            name,
+            ty: variable.ty.clone(),
+            is_used: used.contains(variable.variable),
+        }
+    };
+    Ok(reads.attributes.iter().map(input).collect())
+}
+
+/// The way to a scalar, a vector or a column in a value, as GLSL writes it, where so many come before.
+fn part(declarations: &Declarations, ty: Id, before: &mut usize) -> Option<String> {
+    let same = |part_ty: Id, count: u32, before: &mut usize| {
+        (0..count)
+            .find_map(|index| Some(format!("[{index}]") + &part(declarations, part_ty, before)?))
+    };
+    match declarations.ty(ty)? {
+        Type::Matrix { column, count } => same(*column, *count, before),
+        Type::Array { element, length } => same(*element, declarations.constant(*length)?, before),
+        Type::Struct { members } => (0..).zip(members).find_map(|(index, member)| {
+            let inner = part(declarations, *member, before)?;
+            let name = declarations.member_name(ty, index);
+            Some(name.map_or_else(|| format!(".{index}"), |name| format!(".{name}")) + &inner)
+        }),
+        _ if *before == 0 => Some(String::new()),
+        _ => {
+            *before -= 1;
+            None
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! What the descriptors and push constants of the shaders hold.
+
+use anyhow::Result;
+use vkxfb_probe::contents::Missing::Refuse;
+use vkxfb_probe::contents::{Contents, ContentsError, MissingContents};
+
+use super::attributes::Files;
+use super::missing::Missing;
+use crate::Stages;
+use crate::supplied::{self, Supplied};
+
+/// What descriptors and push constants hold. What nobody gives is noted as missing.
+pub(super) fn of(
+    supplied: &Supplied,
+    stages: &Stages<'_>,
+    files: Files<'_>,
+    missing: &mut Missing,
+) -> Result<Contents> {
+    let all = stages.all();
+    let joints = files.mesh.and_then(|mesh| mesh.joints.as_deref());
+    let supplied::Read { given, missing: members } = supplied.read(&all, joints)?;
+    members.into_iter().for_each(|member| missing.add(member));
+    let lacking = match Contents::of_stages(&all, &given, Refuse) {
+        Err(ContentsError::Missing(lacking)) => lacking,
+        result => return Ok(result?),
+    };
+    for what in lacking {
+        let (option, place) = match &what {
+            MissingContents::Buffer { set, binding, .. } => {
+                (format!("--uniform {set}.{binding}"), Some((*set, *binding)))
+            }
+            MissingContents::PushConstants { .. } => ("--push".to_owned(), None),
+        };
+        let (file, member) = match place {
+            Some(_) => (format!("{option}=FILE"), format!("{option}.MEMBER=VALUE")),
+            None => (format!("{option} FILE"), format!("{option} MEMBER=VALUE")),
+        };
+        let members = supplied::members(&all, place)?.join(", ");
+        missing.add(format!("{what}: {file}, or {member} for each of {members}"));
+    }
+    Ok(Contents::default())
+}

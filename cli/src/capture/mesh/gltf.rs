@@ -1,0 +1,315 @@
+//! glTF: the meshes of a scene, where its nodes have them, with their skins at a time of an animation.
+
+mod pose;
+mod types;
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use base64::Engine as _;
+use glam::{DMat3, DMat4, DVec3};
+use gltf::mesh::Mode;
+use gltf::{Gltf, Node, Primitive, buffer};
+
+pub(in crate::capture) use self::pose::Pose;
+use super::{Parsed, Scalar, Values};
+
+/// Reads a scene: the one that the file shows by default, or the first, or all nodes.
+pub(super) fn parse(file: &Path, bytes: &[u8], pose: &Pose) -> Result<Parsed> {
+    let gltf = Gltf::from_slice(bytes)?;
+    types::check(&gltf)?;
+    let buffers = buffers(&gltf, file)?;
+    let nodes = Nodes::of(&gltf, pose.locals(&gltf, &buffers)?)?;
+    let mut reader = Reader::new(&buffers);
+    for node in gltf.nodes().filter(|node| nodes.is_shown[node.index()]) {
+        let Some(mesh) = node.mesh() else { continue };
+        let first_joint = reader.joints.len();
+        // What a skin has is where its joints are, wherever its node is.
+        let place = match node.skin() {
+            Some(_) => DMat4::IDENTITY,
+            None => nodes.worlds[node.index()],
+        };
+        reader.add_joints(&node, &nodes)?;
+        for primitive in mesh.primitives() {
+            let name = mesh.name().unwrap_or("without a name");
+            let what = || format!("mesh '{name}', primitive {}", primitive.index());
+            reader.add(&primitive, place, first_joint).with_context(what)?;
+        }
+    }
+    reader.finish()
+}
+
+/// The bytes of the buffers: in the file, in text, or in files beside it.
+fn buffers(gltf: &Gltf, file: &Path) -> Result<Vec<Vec<u8>>> {
+    let bytes = |buffer: gltf::Buffer<'_>| -> Result<Vec<u8>> {
+        let mut bytes = match buffer.source() {
+            buffer::Source::Bin => gltf.blob.clone().context("the file has no binary part")?,
+            buffer::Source::Uri(uri) => match uri.strip_prefix("data:") {
+                Some(data) => {
+                    let (_, text) =
+                        data.split_once(";base64,").context("data that is not base64")?;
+                    base64::engine::general_purpose::STANDARD.decode(text)?
+                }
+                None => {
+                    let name = urlencoding::decode(uri)?;
+                    let beside = file.with_file_name(&*name);
+                    let cannot = || format!("cannot read {}", beside.display());
+                    std::fs::read(&beside).with_context(cannot)?
+                }
+            },
+        };
+        if bytes.len() < buffer.length() {
+            bail!("it has {} bytes, and should have {}", bytes.len(), buffer.length());
+        }
+        bytes.truncate(buffer.length());
+        Ok(bytes)
+    };
+    let named = |buffer: gltf::Buffer<'_>| {
+        let number = buffer.index();
+        bytes(buffer).with_context(|| format!("buffer {number}"))
+    };
+    gltf.buffers().map(named).collect()
+}
+
+/// Where the nodes are.
+struct Nodes {
+    /// By node, from its own space to that of the scene.
+    worlds: Vec<DMat4>,
+    is_shown: Vec<bool>,
+}
+
+impl Nodes {
+    fn of(gltf: &Gltf, locals: Vec<DMat4>) -> Result<Self> {
+        let mut parents = vec![None; locals.len()];
+        for node in gltf.nodes() {
+            for child in node.children() {
+                if parents[child.index()].replace(node.index()).is_some() {
+                    bail!("node {} has two parents", child.index());
+                }
+            }
+        }
+        let scene = gltf.default_scene().or_else(|| gltf.scenes().next());
+        let is_root = |root: usize| {
+            scene.as_ref().is_none_or(|scene| scene.nodes().any(|node| node.index() == root))
+        };
+        let mut this = Self { worlds: Vec::new(), is_shown: Vec::new() };
+        for (node, local) in locals.iter().enumerate() {
+            let (mut world, mut at, mut steps) = (*local, node, 0);
+            while let Some(parent) = parents[at] {
+                (world, at, steps) = (locals[parent] * world, parent, steps + 1);
+                if steps > locals.len() {
+                    bail!("node {node} is below itself");
+                }
+            }
+            this.worlds.push(world);
+            this.is_shown.push(is_root(at));
+        }
+        Ok(this)
+    }
+}
+
+/// The numbers of an attribute.
+struct Attribute {
+    names: &'static [&'static str],
+    /// What vertices have where only others have it.
+    absent: f64,
+    /// By component.
+    values: Vec<Vec<f64>>,
+    is_present: bool,
+}
+
+impl Attribute {
+    fn new(names: &'static [&'static str], absent: f64) -> Self {
+        Self { names, absent, values: vec![Vec::new(); names.len()], is_present: false }
+    }
+
+    /// Adds those of a primitive, which has so many vertices.
+    fn add<const N: usize>(
+        &mut self,
+        vertices: usize,
+        numbers: Option<impl Iterator<Item = [f64; N]>>,
+    ) {
+        self.is_present |= numbers.is_some();
+        let all = self.values.first().map_or(0, Vec::len) + vertices;
+        for numbers in numbers.into_iter().flatten().take(vertices) {
+            self.values.iter_mut().zip(numbers).for_each(|(values, number)| values.push(number));
+        }
+        self.values.iter_mut().for_each(|values| values.resize(all, self.absent));
+    }
+
+    /// The columns of it, if any primitive has it.
+    fn scalars(self) -> impl Iterator<Item = (String, Vec<f64>)> {
+        let Self { names, values, is_present, .. } = self;
+        let scalars = names.iter().map(|name| (*name).to_owned()).zip(values);
+        scalars.filter(move |_| is_present)
+    }
+}
+
+struct Reader<'a> {
+    buffers: &'a [Vec<u8>],
+    vertices: usize,
+    triangles: Vec<u32>,
+    positions: Attribute,
+    normals: Attribute,
+    tangents: Attribute,
+    texcoords: Attribute,
+    second_texcoords: Attribute,
+    colors: Attribute,
+    weights: Attribute,
+    joint_numbers: Attribute,
+    joints: Vec<DMat4>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(buffers: &'a [Vec<u8>]) -> Self {
+        Self {
+            buffers,
+            vertices: 0,
+            triangles: Vec::new(),
+            positions: Attribute::new(&["x", "y", "z"], 0.0),
+            normals: Attribute::new(&["nx", "ny", "nz"], 0.0),
+            tangents: Attribute::new(&["tx", "ty", "tz", "tw"], 0.0),
+            texcoords: Attribute::new(&["u", "v"], 0.0),
+            second_texcoords: Attribute::new(&["uv1.x", "uv1.y"], 0.0),
+            colors: Attribute::new(&["red", "green", "blue", "alpha"], 1.0),
+            weights: Attribute::new(&["weights.x", "weights.y", "weights.z", "weights.w"], 0.0),
+            joint_numbers: Attribute::new(&["joints.x", "joints.y", "joints.z", "joints.w"], 0.0),
+            joints: Vec::new(),
+        }
+    }
+
+    /// Adds the matrices of a node's skin, from the vertices as the file has them to the scene.
+    fn add_joints(&mut self, node: &Node<'_>, nodes: &Nodes) -> Result<()> {
+        let Some(skin) = node.skin() else { return Ok(()) };
+        let count = skin.joints().count();
+        let reader = skin.reader(|buffer| self.buffers.get(buffer.index()).map(Vec::as_slice));
+        let inverses: Vec<DMat4> = match skin.inverse_bind_matrices() {
+            None => vec![DMat4::IDENTITY; count],
+            Some(_) => {
+                let matrices = reader.read_inverse_bind_matrices();
+                let matrices =
+                    matrices.context("the matrices of a skin are outside of their buffer")?;
+                matrices.map(|columns| matrix(&columns)).collect()
+            }
+        };
+        if inverses.len() < count {
+            bail!("a skin has {count} joints, and {} matrices", inverses.len());
+        }
+        let worlds = skin.joints().map(|joint| nodes.worlds[joint.index()]);
+        self.joints.extend(worlds.zip(inverses).map(|(world, inverse)| world * inverse));
+        Ok(())
+    }
+
+    /// Adds a primitive, which a node has at a place.
+    fn add(&mut self, primitive: &Primitive<'_>, place: DMat4, first_joint: usize) -> Result<()> {
+        let buffers = self.buffers;
+        let reader = primitive.reader(|buffer| buffers.get(buffer.index()).map(Vec::as_slice));
+        let positions = reader.read_positions().context("it has no positions that can be read")?;
+        let positions: Vec<DVec3> = positions.map(vector).collect();
+        let count = positions.len();
+        let moved = positions.iter().map(|position| place.transform_point3(*position).to_array());
+        self.positions.add(count, Some(moved));
+        let linear = DMat3::from_mat4(place);
+        // Normals stay across what they were across.
+        let across = match linear.determinant() {
+            0.0 => linear,
+            _ => linear.inverse().transpose(),
+        };
+        let normals = reader.read_normals().map(|normals| {
+            normals.map(move |normal| (across * vector(normal)).normalize_or_zero().to_array())
+        });
+        self.normals.add(count, normals);
+        let tangents = reader.read_tangents().map(|tangents| {
+            tangents.map(move |[x, y, z, w]| {
+                let [x, y, z] = (linear * vector([x, y, z])).normalize_or_zero().to_array();
+                [x, y, z, f64::from(w)]
+            })
+        });
+        self.tangents.add(count, tangents);
+        let texcoords = |set| {
+            let texcoords = reader.read_tex_coords(set)?.into_f32();
+            Some(texcoords.map(|pair| pair.map(f64::from)))
+        };
+        self.texcoords.add(count, texcoords(0));
+        self.second_texcoords.add(count, texcoords(1));
+        let colors = reader.read_colors(0).map(|colors| colors.into_rgba_f32());
+        self.colors.add(count, colors.map(|colors| colors.map(|color| color.map(f64::from))));
+        let weights = reader.read_weights(0).map(|weights| weights.into_f32());
+        self.weights.add(count, weights.map(|weights| weights.map(|four| four.map(f64::from))));
+        let joints = reader.read_joints(0).map(|joints| joints.into_u16());
+        let joints = joints.map(|joints| {
+            joints.map(|four| four.map(|joint| (usize::from(joint) + first_joint) as f64))
+        });
+        self.joint_numbers.add(count, joints);
+        let corners: Vec<u32> = match reader.read_indices() {
+            Some(indices) => indices.into_u32().collect(),
+            None if primitive.indices().is_some() => {
+                bail!("its indices are outside of their buffer")
+            }
+            None => (0..u32::try_from(count)?).collect(),
+        };
+        if let Some(index) = corners.iter().find(|index| **index as usize >= count) {
+            bail!("it has index {index}, and {count} vertices");
+        }
+        let first = u32::try_from(self.vertices)?;
+        let corners = triangles(primitive.mode(), &corners)?;
+        for corner in corners.into_iter().flatten() {
+            self.triangles
+                .push(first.checked_add(corner).context("more vertices than indices reach")?);
+        }
+        self.vertices += count;
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Parsed> {
+        if self.vertices == 0 {
+            bail!("no node of its scene has a mesh");
+        }
+        let floats = [
+            self.positions,
+            self.normals,
+            self.tangents,
+            self.texcoords,
+            self.second_texcoords,
+            self.colors,
+            self.weights,
+        ];
+        let floats = floats.into_iter().flat_map(Attribute::scalars);
+        let floats = floats.map(|(name, values)| Scalar { name, values: Values::Float(values) });
+        let ints = self.joint_numbers.scalars().map(|(name, values)| {
+            let values = values.into_iter().map(|value| value as i128).collect();
+            Scalar { name, values: Values::Int { values, one: 1 } }
+        });
+        Ok(Parsed {
+            scalars: floats.chain(ints).collect(),
+            vertices: self.vertices,
+            triangles: Some(self.triangles),
+            joints: Some(self.joints).filter(|joints| !joints.is_empty()),
+        })
+    }
+}
+
+fn vector(numbers: [f32; 3]) -> DVec3 {
+    DVec3::from_array(numbers.map(f64::from))
+}
+
+fn matrix(columns: &[[f32; 4]; 4]) -> DMat4 {
+    DMat4::from_cols_array_2d(&columns.map(|column| column.map(f64::from)))
+}
+
+/// The triangles that corners make.
+fn triangles(mode: Mode, corners: &[u32]) -> Result<Vec<[u32; 3]>> {
+    let strip = |(at, three): (usize, &[u32])| match at % 2 {
+        0 => [three[0], three[1], three[2]],
+        _ => [three[1], three[0], three[2]],
+    };
+    Ok(match mode {
+        Mode::Triangles => corners.as_chunks::<3>().0.to_vec(),
+        Mode::TriangleStrip => corners.windows(3).enumerate().map(strip).collect(),
+        Mode::TriangleFan => {
+            let (hub, rest) = corners.split_first().context("a fan without corners")?;
+            rest.windows(2).map(|edge| [*hub, edge[0], edge[1]]).collect()
+        }
+        other => bail!("it has {other:?}, and triangles are read"),
+    })
+}

@@ -1,0 +1,66 @@
+//! Whether accessors have the types that what they are for has: who reads others of them is not told.
+
+use anyhow::{Result, bail};
+use gltf::accessor::{DataType, Dimensions};
+use gltf::animation::Property;
+use gltf::{Accessor, Gltf, Semantic};
+
+use DataType::{F32, I8, I16, U8, U16, U32};
+use Dimensions::{Mat4, Scalar, Vec2, Vec3, Vec4};
+
+/// Checks all that is read, by
+/// [the specification's lists](https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html#meshes-overview).
+pub(super) fn check(gltf: &Gltf) -> Result<()> {
+    for mesh in gltf.meshes() {
+        for primitive in mesh.primitives() {
+            let place = format!("mesh {}, primitive {}", mesh.index(), primitive.index());
+            for (semantic, accessor) in primitive.attributes() {
+                let (dimensions, types): (&[_], &[_]) = match semantic {
+                    Semantic::Positions | Semantic::Normals => (&[Vec3], &[F32]),
+                    Semantic::Tangents => (&[Vec4], &[F32]),
+                    Semantic::TexCoords(_) => (&[Vec2], &[U8, U16, F32]),
+                    Semantic::Colors(_) => (&[Vec3, Vec4], &[U8, U16, F32]),
+                    Semantic::Weights(_) => (&[Vec4], &[U8, U16, F32]),
+                    Semantic::Joints(_) => (&[Vec4], &[U8, U16]),
+                    Semantic::Extras(_) => continue,
+                };
+                let what = format!("{place}: {}", semantic.to_string());
+                is_of(&accessor, &what, dimensions, types)?;
+            }
+            if let Some(indices) = primitive.indices() {
+                is_of(&indices, &format!("{place}: indices"), &[Scalar], &[U8, U16, U32])?;
+            }
+        }
+    }
+    for skin in gltf.skins() {
+        if let Some(matrices) = skin.inverse_bind_matrices() {
+            is_of(&matrices, &format!("skin {}: matrices", skin.index()), &[Mat4], &[F32])?;
+        }
+    }
+    for animation in gltf.animations() {
+        for channel in animation.channels() {
+            let (dimensions, types): (_, &[_]) = match channel.target().property() {
+                Property::Translation | Property::Scale => (Vec3, &[F32]),
+                Property::Rotation => (Vec4, &[I8, U8, I16, U16, F32]),
+                Property::MorphTargetWeights => (Scalar, &[I8, U8, I16, U16, F32]),
+            };
+            let what = format!("animation {}, channel {}", animation.index(), channel.index());
+            is_of(&channel.sampler().input(), &what, &[Scalar], &[F32])?;
+            is_of(&channel.sampler().output(), &what, &[dimensions], types)?;
+        }
+    }
+    Ok(())
+}
+
+fn is_of(
+    accessor: &Accessor<'_>,
+    what: &str,
+    dimensions: &[Dimensions],
+    types: &[DataType],
+) -> Result<()> {
+    let (found, ty) = (accessor.dimensions(), accessor.data_type());
+    if !dimensions.contains(&found) || !types.contains(&ty) {
+        bail!("{what}: accessor {} is {found:?} of {ty:?}, which it may not be", accessor.index());
+    }
+    Ok(())
+}

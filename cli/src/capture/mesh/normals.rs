@@ -1,0 +1,61 @@
+//! Normals of meshes that have none.
+
+use std::collections::HashMap;
+
+use anyhow::{Context, Result};
+
+use super::{Mesh, Values};
+
+impl Mesh {
+    /// A unit vector for each vertex: the mean of the triangles at its place by their angles there, which does
+    /// not depend on how faces were cut into triangles. Where there are none it is zero.
+    pub(in crate::capture) fn computed_normals(&self) -> Result<[Values; 3]> {
+        let position = self.column(|name| name == "position");
+        let position = position.filter(|column| column.parts.len() >= 3);
+        let position = position.context("normals are computed of positions, and it has none")?;
+        let triangles = self.triangles.as_ref();
+        let triangles = triangles.context("normals are computed of triangles, and it has none")?;
+        let axis = |axis: usize| &self.scalars[position.parts[axis]].values;
+        let axes = [axis(0), axis(1), axis(2)];
+        let place = |vertex: u32| axes.map(|values| values.float(vertex as usize));
+        // Vertices that a file has twice, as for two texture coordinates, are one place.
+        let bits = |vertex: u32| place(vertex).map(f64::to_bits);
+        let mut sums: HashMap<[u64; 3], [f64; 3]> = HashMap::new();
+        for corners in triangles.chunks_exact(3) {
+            let at = [0, 1, 2].map(|corner| place(corners[corner]));
+            let normal = unit(cross(minus(at[1], at[0]), minus(at[2], at[0])));
+            for (corner, vertex) in corners.iter().enumerate() {
+                let [own, next, last] = [0, 1, 2].map(|step| at[(corner + step) % 3]);
+                let cosine = dot(unit(minus(next, own)), unit(minus(last, own)));
+                let angle = cosine.clamp(-1.0, 1.0).acos();
+                let sum = sums.entry(bits(*vertex)).or_default();
+                (0..3).for_each(|axis| sum[axis] += angle * normal[axis]);
+            }
+        }
+        let mut normals = [(); 3].map(|()| Vec::with_capacity(self.vertices as usize));
+        for vertex in 0..self.vertices {
+            let sum = sums.get(&bits(vertex)).copied().unwrap_or_default();
+            let normal = unit(sum);
+            (0..3).for_each(|axis| normals[axis].push(normal[axis]));
+        }
+        Ok(normals.map(Values::Float))
+    }
+}
+
+fn minus(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
+}
+
+fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}
+
+fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+/// Zero stays zero.
+fn unit(a: [f64; 3]) -> [f64; 3] {
+    let length = dot(a, a).sqrt();
+    if length > 0.0 { a.map(|value| value / length) } else { a }
+}

@@ -1,0 +1,170 @@
+//! What was captured as glTF, in its binary form: a vertex for each that was captured, without indices.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Map, Value, json};
+
+use super::Shown;
+use crate::capture::mesh::canonical;
+use crate::capture::records::{Column, place};
+
+/// Numbers of glTF: <https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html#schema-reference-accessor>.
+const FLOAT: u32 = 5126;
+const ARRAY_BUFFER: u32 = 34962;
+/// By components.
+const TYPES: [&str; 4] = ["SCALAR", "VEC2", "VEC3", "VEC4"];
+/// Of the binary form.
+const MAGIC: u32 = 0x4654_6c67;
+const VERSION: u32 = 2;
+const JSON: u32 = 0x4e4f_534a;
+const BIN: u32 = 0x004e_4942;
+
+/// What the numbers of an attribute are made into.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Meaning {
+    /// Three components; from a screen divided by the fourth, with y upwards and z towards the viewer.
+    Position,
+    /// Three components of length 1.
+    Normal,
+    AsIs,
+}
+
+struct Attribute<'a> {
+    name: String,
+    column: &'a Column,
+    meaning: Meaning,
+    components: usize,
+}
+
+/// The bytes of a file.
+pub(super) fn render(shown: &Shown<'_>) -> Result<Vec<u8>> {
+    let vertices = shown.records.vertices;
+    if vertices == 0 {
+        bail!("nothing was captured, and a mesh of glTF has vertices");
+    }
+    let mut binary = Vec::new();
+    let (mut views, mut accessors, mut attributes) = (Vec::new(), Vec::new(), Map::new());
+    for attribute in self::attributes(shown) {
+        let offset = binary.len();
+        let (low, high) = attribute.write(shown, &mut binary)?;
+        attributes.insert(attribute.name.clone(), json!(accessors.len()));
+        let mut accessor = json!({
+            "bufferView": views.len(),
+            "componentType": FLOAT,
+            "count": vertices,
+            "type": TYPES[attribute.components - 1],
+        });
+        if attribute.meaning == Meaning::Position {
+            (accessor["min"], accessor["max"]) = (json!(low), json!(high));
+        }
+        accessors.push(accessor);
+        let length = binary.len() - offset;
+        let view = json!({
+            "buffer": 0, "byteOffset": offset, "byteLength": length, "target": ARRAY_BUFFER,
+        });
+        views.push(view);
+    }
+    let mode = match shown.topology.vertices_per_primitive() {
+        1 => 0,
+        2 => 1,
+        _ => 4,
+    };
+    let document = json!({
+        "asset": { "version": "2.0", "generator": format!("vkxfb: {}", shown.summary()) },
+        "scene": 0,
+        "scenes": [{ "nodes": [0] }],
+        "nodes": [{ "mesh": 0 }],
+        "meshes": [{ "primitives": [{ "attributes": attributes, "mode": mode }] }],
+        "accessors": accessors,
+        "bufferViews": views,
+        "buffers": [{ "byteLength": binary.len() }],
+    });
+    in_chunks(&document, &binary)
+}
+
+/// The columns as readers know them, otherwise by their names. None comes twice.
+fn attributes<'a>(shown: &Shown<'a>) -> Vec<Attribute<'a>> {
+    let columns = shown.records.columns;
+    let position = place(columns).map(|column| &raw const *column);
+    let mut taken = BTreeSet::new();
+    let mut attributes = Vec::new();
+    for column in columns {
+        let count = column.letters.len().max(1);
+        let (name, meaning, components) = match &*canonical(&column.name) {
+            _ if position == Some(&raw const *column) => ("POSITION", Meaning::Position, 3),
+            "normal" if count == 3 => ("NORMAL", Meaning::Normal, 3),
+            "texcoord" if count == 2 => ("TEXCOORD_0", Meaning::AsIs, 2),
+            "color" if count >= 3 => ("COLOR_0", Meaning::AsIs, count),
+            _ => ("", Meaning::AsIs, count),
+        };
+        // Those of applications begin so.
+        let own = || {
+            let plain =
+                |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
+            format!("_{}", column.name.chars().map(plain).collect::<String>())
+        };
+        let known = Some(name.to_owned()).filter(|name| !name.is_empty() && !taken.contains(name));
+        let is_known = known.is_some();
+        let name = known.unwrap_or_else(own);
+        let numbered = (2..).map(|number| format!("{name}_{number}"));
+        let mut free = std::iter::once(name.clone()).chain(numbered);
+        let Some(name) = free.find(|name| taken.insert(name.clone())) else { continue };
+        let (meaning, components) =
+            if is_known { (meaning, components) } else { (Meaning::AsIs, count) };
+        attributes.push(Attribute { name, column, meaning, components });
+    }
+    attributes
+}
+
+impl Attribute<'_> {
+    /// Writes the numbers of all vertices, and returns the least and the greatest of each component.
+    fn write(&self, shown: &Shown<'_>, binary: &mut Vec<u8>) -> Result<(Vec<f32>, Vec<f32>)> {
+        let records = shown.records;
+        let mut low = vec![f32::INFINITY; self.components];
+        let mut high = vec![f32::NEG_INFINITY; self.components];
+        for vertex in 0..records.vertices {
+            let numbers: Vec<f64> = match self.meaning {
+                Meaning::Position => match records.place(vertex, self.column) {
+                    [x, y, z, w] if self.column.is_position => vec![x / w, -y / w, -z / w],
+                    [x, y, z, _] => vec![x, y, z],
+                },
+                Meaning::Normal | Meaning::AsIs => {
+                    let numbers = records.numbers(vertex, self.column).into_iter();
+                    numbers.map(|number| number.to_f64()).collect()
+                }
+            };
+            let length = numbers.iter().map(|number| number * number).sum::<f64>().sqrt();
+            let divisor =
+                if self.meaning == Meaning::Normal && length > 0.0 { length } else { 1.0 };
+            for (component, number) in numbers.into_iter().take(self.components).enumerate() {
+                let number = (number / divisor) as f32;
+                if !number.is_finite() {
+                    let name = &self.column.name;
+                    bail!("vertex {vertex} of {name} has {number}, which glTF has no number for");
+                }
+                low[component] = low[component].min(number);
+                high[component] = high[component].max(number);
+                binary.extend(number.to_le_bytes());
+            }
+        }
+        Ok((low, high))
+    }
+}
+
+/// A file of a chunk of JSON and a chunk of bytes, in whole dwords.
+fn in_chunks(document: &Value, binary: &[u8]) -> Result<Vec<u8>> {
+    let mut text = serde_json::to_vec(document)?;
+    text.resize(text.len().next_multiple_of(4), b' ');
+    let length = |bytes: usize| u32::try_from(bytes).context("more bytes than a file of glTF has");
+    let all = length(12 + 8 + text.len() + 8 + binary.len())?;
+    let mut bytes = Vec::with_capacity(all as usize);
+    let mut words = |words: &[u32], rest: &[u8]| {
+        words.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
+        bytes.extend_from_slice(rest);
+    };
+    words(&[MAGIC, VERSION, all], &[]);
+    words(&[length(text.len())?, JSON], &text);
+    words(&[length(binary.len())?, BIN], binary);
+    Ok(bytes)
+}

@@ -1,0 +1,123 @@
+//! Which colour a vertex has.
+
+use anyhow::{Context, Result};
+
+use crate::capture::mesh::canonical;
+use crate::capture::records::{Column, Records};
+
+/// What colours vertices: a column, or one of its components.
+pub(super) struct Colouring<'a> {
+    column: &'a Column,
+    component: Option<usize>,
+}
+
+/// Red, green and blue from 0 to 255, and whether that counts: 0 where the side of the triangle tells the colour.
+pub(super) type Colour = [u8; 4];
+
+/// The colour of the side.
+pub(super) const BY_SIDE: Colour = [0; 4];
+
+/// From the least number to the greatest: dark blue, green, yellow, evenly in brightness (viridis).
+const SCALE: [[f64; 3]; 5] = [
+    [0.267, 0.005, 0.329],
+    [0.231, 0.322, 0.545],
+    [0.129, 0.569, 0.549],
+    [0.369, 0.788, 0.384],
+    [0.992, 0.906, 0.145],
+];
+
+impl<'a> Colouring<'a> {
+    /// The column of that name; without one a column of three or four components that is named as a colour, if there is
+    /// one.
+    pub(super) fn of(columns: &'a [Column], name: Option<&str>) -> Result<Option<Self>> {
+        let whole = |column| Self { column, component: None };
+        let Some(wanted) = name else {
+            let is_colour =
+                |column: &&Column| column.letters.len() >= 3 && canonical(&column.name) == "color";
+            return Ok(columns.iter().find(is_colour).map(whole));
+        };
+        let named = columns.iter().find(|column| column.name.eq_ignore_ascii_case(wanted));
+        let component = || {
+            columns.iter().find_map(|column| {
+                let names = column.names();
+                let component = names.iter().position(|name| name.eq_ignore_ascii_case(wanted))?;
+                Some(Self { column, component: Some(component) })
+            })
+        };
+        let found = named.map(whole).or_else(component).with_context(|| {
+            let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
+            format!("--colour {wanted}: that is not captured, but {}", names.join(", "))
+        })?;
+        Ok(Some(found))
+    }
+
+    fn numbers(&self, records: &Records<'_>, vertex: usize) -> Vec<f64> {
+        let numbers = records.numbers(vertex, self.column).into_iter().map(|n| n.to_f64());
+        match self.component {
+            None => numbers.collect(),
+            Some(component) => numbers.skip(component).take(1).collect(),
+        }
+    }
+
+    /// The colours of all vertices: what lies between 0 and 1 as it is, other numbers by the range that they have.
+    pub(super) fn colours(&self, records: &Records<'_>) -> Vec<Colour> {
+        let all = (0..records.vertices).map(|vertex| self.numbers(records, vertex));
+        let all: Vec<Vec<f64>> = all.collect();
+        let range = |component: usize| {
+            let numbers = all.iter().filter_map(|numbers| numbers.get(component));
+            let finite = numbers.copied().filter(|number| number.is_finite());
+            finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), n| {
+                (low.min(n), high.max(n))
+            })
+        };
+        let ranges: Vec<(f64, f64)> = (0..3).map(range).collect();
+        let are_colours = all.first().is_some_and(|numbers| numbers.len() >= 3)
+            && ranges.iter().all(|(low, high)| *low >= 0.0 && *high <= 1.0);
+        let scaled = |numbers: &[f64], component: usize| {
+            let number = numbers.get(component).copied().unwrap_or(0.0);
+            let (low, high) = ranges[component];
+            match are_colours {
+                true => number,
+                false if high > low => ((number - low) / (high - low)).clamp(0.0, 1.0),
+                false => 0.5,
+            }
+        };
+        let colour = |numbers: &Vec<f64>| {
+            let rgb = match numbers.len() {
+                0 => return BY_SIDE,
+                1 => on_scale(scaled(numbers, 0)),
+                2 => [scaled(numbers, 0), scaled(numbers, 1), 0.25],
+                _ => [0, 1, 2].map(|component| scaled(numbers, component)),
+            };
+            // What is no number is black.
+            let [red, green, blue] = rgb.map(|value| (value * 255.0).round() as u8);
+            [red, green, blue, 255]
+        };
+        all.iter().map(colour).collect()
+    }
+}
+
+/// A colour between those of the scale.
+fn on_scale(value: f64) -> [f64; 3] {
+    let last = SCALE.len() - 1;
+    let place = if value.is_finite() { value * last as f64 } else { return [0.0; 3] };
+    let before = (place as usize).min(last - 1);
+    let rest = place - before as f64;
+    let (low, high) = (SCALE[before], SCALE[before + 1]);
+    [0, 1, 2].map(|component| low[component] + (high[component] - low[component]) * rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scale_goes_through_its_colours() {
+        assert_eq!(on_scale(0.0), SCALE[0]);
+        assert_eq!(on_scale(0.5), SCALE[2]);
+        assert_eq!(on_scale(1.0), SCALE[4]);
+        assert_eq!(on_scale(f64::NAN), [0.0; 3]);
+        let between = on_scale(0.125);
+        assert!((between[1] - (SCALE[0][1] + SCALE[1][1]) / 2.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,155 @@
+//! What the device draws: vertices on the screen, with their colours.
+
+use bytemuck::{Pod, Zeroable};
+
+use super::Picture;
+use super::colours::BY_SIDE;
+use super::view::{Size, View};
+use crate::capture::output::Shown;
+
+/// The part of a picture that is filled, where the view is from outside.
+const FILLED: f64 = 0.92;
+
+/// How much narrower the usual screen's view is than a right angle: what makes of places on a screen, which a lens
+/// spread, about those before it.
+const LENS: f64 = 0.5;
+
+/// A vertex.
+#[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Vertex {
+    /// In clip space.
+    pub(super) place: [f32; 4],
+    /// To the right, downwards and away, undistorted, of which the light depends; then from 0 at the nearest vertex to 1
+    /// at the farthest.
+    pub(super) shape: [f32; 4],
+    pub(super) colour: [u8; 4],
+}
+
+/// Primitives.
+pub(super) struct Scene {
+    pub(super) vertices: Vec<Vertex>,
+    pub(super) per_primitive: usize,
+    pub(super) primitives: usize,
+    /// Those that are not all beyond one side of the picture.
+    pub(super) in_view: usize,
+}
+
+impl Scene {
+    /// The primitives that were captured. Those with a number that is none are left away.
+    pub(super) fn of(shown: &Shown<'_>, picture: &Picture<'_>) -> Self {
+        let records = shown.records;
+        let per_primitive = shown.topology.vertices_per_primitive() as usize;
+        let places = (0..records.vertices).map(|vertex| records.place(vertex, picture.place));
+        let mut seen: Vec<Seen> = match picture.view {
+            View::Shader => on_screen(places),
+            View::From { .. } => {
+                let places = places.map(|place| picture.view.seen(place, picture.place));
+                from_outside(places, picture.size)
+            }
+        };
+        set_distances(&mut seen);
+        let colours = match &picture.colouring {
+            Some(colouring) => colouring.colours(records),
+            None => vec![BY_SIDE; records.vertices],
+        };
+        let vertices: Vec<Vertex> = seen
+            .iter()
+            .zip(colours)
+            .map(|(seen, colour)| Vertex {
+                place: seen.place.map(|number| number as f32),
+                shape: seen.shape.map(|number| number as f32),
+                colour,
+            })
+            .collect();
+        let is_drawn = |primitive: &&[Vertex]| {
+            let is_finite = |vertex: &Vertex| {
+                vertex.place.iter().chain(&vertex.shape).all(|number| number.is_finite())
+            };
+            primitive.iter().all(is_finite)
+        };
+        let drawn = || vertices.chunks_exact(per_primitive).filter(is_drawn);
+        Self {
+            primitives: records.vertices / per_primitive,
+            in_view: drawn().filter(|primitive| is_in_view(primitive)).count(),
+            vertices: drawn().flatten().copied().collect(),
+            per_primitive,
+        }
+    }
+}
+
+/// Where a vertex is.
+struct Seen {
+    place: [f64; 4],
+    shape: [f64; 4],
+}
+
+/// Places that are those of a screen already.
+fn on_screen(places: impl Iterator<Item = [f64; 4]>) -> Vec<Seen> {
+    let places: Vec<[f64; 4]> = places.collect();
+    let mut depths = places.iter().map(|[.., w]| *w).filter(|w| w.is_finite());
+    let first = depths.next();
+    // Where the last component says nothing of the distance, there is no perspective.
+    let is_even = depths.all(|w| Some(w) == first);
+    let seen = |place: [f64; 4]| {
+        let [x, y, z, w] = place;
+        let shape = match is_even {
+            true => [x, y, z, 0.0],
+            false => [x * LENS, y * LENS, w, 0.0],
+        };
+        Seen { place, shape }
+    };
+    places.into_iter().map(seen).collect()
+}
+
+/// Places as they are seen from outside, made to fill a picture.
+fn from_outside(places: impl Iterator<Item = Option<[f64; 3]>>, size: Size) -> Vec<Seen> {
+    let places: Vec<[f64; 3]> = places.map(|place| place.unwrap_or([f64::NAN; 3])).collect();
+    let range = |axis: usize| {
+        let finite = places.iter().map(|place| place[axis]).filter(|number| number.is_finite());
+        let (low, high) = bounds(finite);
+        if low <= high { (low, high) } else { (0.0, 0.0) }
+    };
+    let (x, y, depth) = (range(0), range(1), range(2));
+    let (width, height) = (f64::from(size.width), f64::from(size.height));
+    let fits = |(low, high): (f64, f64), pixels: f64| match high > low {
+        true => FILLED * pixels / (high - low),
+        false => f64::INFINITY,
+    };
+    let scale = fits(x, width).min(fits(y, height));
+    let scale = if scale.is_finite() { scale } else { 1.0 };
+    let centred = |value: f64, (low, high): (f64, f64), pixels: f64| {
+        (value - low.midpoint(high)) * scale * 2.0 / pixels
+    };
+    let seen = |[right, down, away]: [f64; 3]| {
+        let deep = if depth.1 > depth.0 { (away - depth.0) / (depth.1 - depth.0) } else { 0.5 };
+        // Not at the very ends, where rounding might clip it.
+        let place = [centred(right, x, width), centred(down, y, height), 0.01 + 0.98 * deep, 1.0];
+        Seen { place, shape: [right, down, away, 0.0] }
+    };
+    places.into_iter().map(seen).collect()
+}
+
+/// Says of each vertex how far away it is among all that can be in view.
+fn set_distances(seen: &mut [Seen]) {
+    let before = seen.iter().filter(|seen| seen.place[3] > 0.0).map(|seen| seen.shape[2]);
+    let (low, high) = bounds(before.filter(|away| away.is_finite()));
+    for Seen { shape, .. } in seen {
+        shape[3] = if high > low { ((shape[2] - low) / (high - low)).clamp(0.0, 1.0) } else { 0.0 };
+    }
+}
+
+fn bounds(numbers: impl Iterator<Item = f64>) -> (f64, f64) {
+    numbers.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), n| (low.min(n), high.max(n)))
+}
+
+/// Whether no side of the view volume has all vertices outside.
+fn is_in_view(primitive: &[Vertex]) -> bool {
+    let all = |is_outside: fn([f32; 4]) -> bool| primitive.iter().all(|v| is_outside(v.place));
+    !(all(|[x, _, _, w]| x < -w)
+        || all(|[x, _, _, w]| x > w)
+        || all(|[_, y, _, w]| y < -w)
+        || all(|[_, y, _, w]| y > w)
+        || all(|[_, _, z, _]| z < 0.0)
+        || all(|[_, _, z, w]| z > w))
+}

@@ -1,0 +1,44 @@
+//! The edges, in SVG.
+
+use vkxfb::topology::PrimitiveTopology;
+use vkxfb_probe::picture::{Drawing, wireframe};
+
+use super::view::View;
+use crate::capture::output::Shown;
+use crate::capture::records::Column;
+
+/// The primitives, as large as there is room. Of places that are not those of a screen the farther ones are not hidden.
+pub(super) fn draw(shown: &Shown<'_>, place: &Column, view: View, title: &str) -> String {
+    let records = shown.records;
+    let per_primitive = shown.topology.vertices_per_primitive() as usize;
+    let places: Vec<_> = (0..records.vertices)
+        .map(|vertex| flat(records.place(vertex, place), place, view))
+        .collect();
+    let primitives = places.chunks(per_primitive).map(<[_]>::to_vec).collect();
+    wireframe(&Drawing {
+        title: title.to_owned(),
+        note: note(shown.topology, place, shown),
+        primitives,
+    })
+}
+
+fn note(topology: PrimitiveTopology, place: &Column, shown: &Shown<'_>) -> String {
+    let Shown { backend, primitives_written, .. } = shown;
+    format!("{}, {topology}, {primitives_written} primitives captured by {backend}", place.name)
+}
+
+/// Where a vertex is seen, to the right and downwards; nowhere behind the viewer, and where a number is none.
+fn flat(place: [f64; 4], column: &Column, view: View) -> Option<[f64; 2]> {
+    let seen = match view {
+        // In Vulkan y points downwards on the screen already.
+        View::Shader => {
+            let [x, y, _, w] = place;
+            (w > 0.0).then(|| [x / w, y / w])?
+        }
+        View::From { .. } => {
+            let [right, down, _] = view.seen(place, column)?;
+            [right, down]
+        }
+    };
+    seen.iter().all(|number| number.is_finite()).then_some(seen)
+}

@@ -1,0 +1,51 @@
+//! What is going to be captured, as far as the shader tells.
+
+use anyhow::{Result, bail};
+use spirv::StorageClass;
+use vkxfb::capture::Layout;
+use vkxfb::internal::capture::interface_variables;
+use vkxfb::internal::spirv::declarations::Declarations;
+use vkxfb::lower::{Captures, Shader};
+
+use super::device::Taken;
+use super::records::{Column, Records, columns};
+
+/// The layout of the records, and what is shown of it.
+pub(super) struct Plan {
+    pub(super) layout: Layout,
+    /// The vertex stream that is shown.
+    pub(super) stream: u32,
+    /// Streams that are captured beside it.
+    pub(super) other_streams: Vec<u32>,
+    /// Of the stream.
+    pub(super) columns: Vec<Column>,
+}
+
+impl Plan {
+    /// The plan of a shader; of several streams the one that is asked for, or the first.
+    pub(super) fn of(shader: &Shader<'_>, stream: Option<u32>) -> Result<Self> {
+        let module = shader.module()?;
+        let entry = shader.find(&module)?;
+        let declarations = Declarations::of(&module);
+        let layout = match shader.captures {
+            Captures::Decorations => Layout::from_decorations(&module, &declarations, &entry)?,
+            Captures::List(list) => Layout::from_list(&declarations, &entry, list)?,
+            Captures::Nothing => Layout::default(),
+        };
+        let mut captured = layout.captured_streams();
+        let shown = stream.or_else(|| captured.first().copied()).unwrap_or_default();
+        let numbers: Vec<String> = captured.iter().map(u32::to_string).collect();
+        if !captured.remove(&shown) && stream.is_some() {
+            bail!("nothing of vertex stream {shown} is captured, but of {}", numbers.join(", "));
+        }
+        let variables = interface_variables(&declarations, &entry, StorageClass::Output);
+        let columns = columns(&layout.clone().of_stream(shown), &variables);
+        let other_streams = captured.into_iter().collect();
+        Ok(Self { layout, stream: shown, other_streams, columns })
+    }
+
+    /// What was captured of the stream, of primitives with so many vertices.
+    pub(super) fn records<'a>(&'a self, taken: &'a Taken, per_primitive: u32) -> Records<'a> {
+        Records::of(taken, &self.layout, &self.columns, per_primitive)
+    }
+}

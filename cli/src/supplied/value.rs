@@ -1,0 +1,170 @@
+//! Values on the command line: numbers, and matrices that have names.
+
+use std::str::FromStr;
+
+use anyhow::{Context, Result};
+use glam::dcamera::rh;
+use glam::{DMat4, DVec3};
+
+/// A value of a member.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Value {
+    /// In the order in which they lie in memory; one is for each number of the member.
+    Numbers(Vec<f64>),
+    /// Of a matrix with fewer columns or rows, the first ones.
+    Matrix(DMat4),
+    /// Those of a mesh's joints.
+    Skin,
+    /// One for each matrix of an array; identities behind the last one.
+    Matrices(Vec<DMat4>),
+}
+
+impl Value {
+    /// The value, with what a mesh has.
+    pub(super) fn with(&self, joints: Option<&[DMat4]>) -> Result<Self> {
+        match self {
+            Self::Skin => {
+                let joints = joints.context("there is no --mesh with a skin")?;
+                Ok(Self::Matrices(joints.to_vec()))
+            }
+            other => Ok(other.clone()),
+        }
+    }
+
+    /// Elements of an array without a length that it is for.
+    pub(super) fn elements(&self) -> u32 {
+        match self {
+            Self::Matrices(matrices) => matrices.len() as u32,
+            _ => 1,
+        }
+    }
+}
+
+/// What there is, for messages.
+const KNOWN: &str = "numbers with commas between them, or one or a product (*) of identity, \
+    perspective(fovy,aspect,near,far), orthographic(left,right,bottom,top,near,far), \
+    look_at(x,y,z, of-x,of-y,of-z), translate(x,y,z), rotate(degrees, x,y,z), scale(x,y,z), \
+    with fovy in degrees, or skin for an array of the joints of a glTF";
+
+impl FromStr for Value {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if text == "skin" {
+            return Ok(Self::Skin);
+        }
+        if let Ok(numbers) = numbers(text) {
+            return Ok(Self::Numbers(numbers));
+        }
+        let mut product = DMat4::IDENTITY;
+        for factor in text.split('*') {
+            product *= matrix(factor.trim())?;
+        }
+        Ok(Self::Matrix(product))
+    }
+}
+
+/// Numbers with commas between them. Integers may be hexadecimal.
+fn numbers(text: &str) -> Result<Vec<f64>, String> {
+    let number = |word: &str| {
+        let word = word.trim();
+        let hexadecimal = word.strip_prefix("0x").map(|digits| u64::from_str_radix(digits, 16));
+        match hexadecimal {
+            Some(Ok(value)) => Ok(value as f64),
+            _ => word.parse().map_err(|_| format!("'{word}' is no number")),
+        }
+    };
+    text.split(',').map(number).collect()
+}
+
+/// One of the matrices with names.
+fn matrix(text: &str) -> Result<DMat4, String> {
+    let unknown = || format!("'{text}': a value is {KNOWN}");
+    let (name, arguments) = match text.split_once('(') {
+        None => (text, Vec::new()),
+        Some((name, rest)) => {
+            let arguments = rest.strip_suffix(')').ok_or_else(unknown)?;
+            (name.trim_end(), numbers(arguments)?)
+        }
+    };
+    let refuse = |what: &str| Err(format!("'{text}': {what}"));
+    if arguments.iter().any(|number| !number.is_finite()) {
+        return refuse("its numbers have to be finite");
+    }
+    let vector = |at: usize| DVec3::from_slice(&arguments[at..]);
+    Ok(match (name, &arguments[..]) {
+        ("identity", []) => DMat4::IDENTITY,
+        ("perspective", &[fovy, aspect, near, far]) => {
+            if !(0.0 < fovy && fovy < 180.0 && aspect > 0.0 && 0.0 < near && near < far) {
+                return refuse("0 < fovy < 180 degrees, 0 < aspect, 0 < near < far");
+            }
+            rh::proj::vulkan::perspective(fovy.to_radians(), aspect, near, far)
+        }
+        ("orthographic", &[left, right, bottom, top, near, far]) => {
+            if left == right || bottom == top || near == far {
+                return refuse("it has no width, height or depth");
+            }
+            rh::proj::vulkan::orthographic(left, right, bottom, top, near, far)
+        }
+        ("look_at", [_, _, _, _, _, _]) => {
+            let (eye, centre) = (vector(0), vector(3));
+            let way = (centre - eye).normalize_or_zero();
+            // Straight up or down there is no way up, which is to the back then.
+            let up = if way.cross(DVec3::Y).length() < 1e-9 { DVec3::NEG_Z } else { DVec3::Y };
+            if way == DVec3::ZERO {
+                return refuse("it looks at where it is");
+            }
+            rh::view::look_at_mat4(eye, centre, up)
+        }
+        ("translate", [_, _, _]) => DMat4::from_translation(vector(0)),
+        ("rotate", &[degrees, _, _, _]) => {
+            let Some(axis) = vector(1).try_normalize() else { return refuse("it has no axis") };
+            DMat4::from_axis_angle(axis, degrees.to_radians())
+        }
+        ("scale", &[all]) => DMat4::from_scale(DVec3::splat(all)),
+        ("scale", [_, _, _]) => DMat4::from_scale(vector(0)),
+        _ => return Err(unknown()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matrix_of(text: &str) -> DMat4 {
+        match text.parse() {
+            Ok(Value::Matrix(matrix)) => matrix,
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn numbers_are_read() {
+        assert_eq!("1, -2.5,0x10".parse(), Ok(Value::Numbers(vec![1.0, -2.5, 16.0])));
+        for wrong in ["", "1,", "one", "perspective", "perspective(60,1,1)", "rotate(1,0,0,0)"] {
+            assert!(wrong.parse::<Value>().is_err(), "{wrong}");
+        }
+        for wrong in ["perspective(0,1,1,2)", "perspective(60,1,2,1)", "look_at(1,1,1,1,1,1)"] {
+            assert!(wrong.parse::<Value>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn matrices_do_what_they_are_named_for() {
+        let near = |a: DVec3, b: DVec3| assert!((a - b).length() < 1e-12, "{a} {b}");
+        // Vulkan's depths are 0 and 1 at the ends, y points downwards, and the field of view is the height.
+        let lens = matrix_of("perspective(90, 2, 1, 3)");
+        near(lens.project_point3(DVec3::new(2.0, 1.0, -1.0)), DVec3::new(1.0, -1.0, 0.0));
+        near(lens.project_point3(DVec3::new(0.0, 0.0, -3.0)), DVec3::new(0.0, 0.0, 1.0));
+        let eye = matrix_of("look_at(0,0,5, 0,0,0)");
+        near(eye.transform_point3(DVec3::new(1.0, 2.0, 0.0)), DVec3::new(1.0, 2.0, -5.0));
+        let down = matrix_of("look_at(0,5,0, 0,0,0)");
+        near(down.transform_point3(DVec3::new(0.0, 0.0, -1.0)), DVec3::new(0.0, 1.0, -5.0));
+        // The last factor is first.
+        let moved = matrix_of("translate(1,0,0) * rotate(90, 0,0,1)*scale(2)");
+        near(moved.transform_point3(DVec3::X), DVec3::new(1.0, 2.0, 0.0));
+        let flat = matrix_of("orthographic(-2,2,-1,1,0,4)");
+        near(flat.transform_point3(DVec3::new(2.0, 1.0, -4.0)), DVec3::new(1.0, -1.0, 1.0));
+    }
+}

@@ -1,0 +1,288 @@
+//! glTF as `vkxfb capture` reads and writes it.
+//!
+//! What is right is worked out by the formulas of glTF's specification, of scenes that are small.
+
+use crate::command::{Shaders, vkxfb};
+use base64::Engine as _;
+use serde_json::{Value, json};
+
+/// A file that is made of its parts: buffers in text, and what refers to them.
+#[derive(Default)]
+struct Scene {
+    bytes: Vec<u8>,
+    views: Vec<Value>,
+    accessors: Vec<Value>,
+}
+
+impl Scene {
+    /// Adds numbers, and returns the number of their accessor.
+    fn add(&mut self, ty: &str, component: u32, count: usize, bytes: &[u8]) -> usize {
+        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
+        self.views.push(json!({
+            "buffer": 0, "byteOffset": self.bytes.len(), "byteLength": bytes.len(),
+        }));
+        self.bytes.extend(bytes);
+        let mut accessor = json!({
+            "bufferView": self.views.len() - 1, "componentType": component, "count": count, "type": ty,
+        });
+        if ty == "VEC3" {
+            // Of positions it has to be there; nobody looks at it.
+            accessor["min"] = json!([-9.0, -9.0, -9.0]);
+            accessor["max"] = json!([9.0, 9.0, 9.0]);
+        }
+        self.accessors.push(accessor);
+        self.accessors.len() - 1
+    }
+
+    fn floats<const N: usize>(&mut self, ty: &str, numbers: &[[f32; N]]) -> usize {
+        self.add(ty, 5126, numbers.len(), bytemuck::cast_slice(numbers.as_flattened()))
+    }
+
+    fn file(&self, shaders: &Shaders, name: &str, buffer: Value, mut rest: Value) -> String {
+        rest["asset"] = json!({ "version": "2.0" });
+        let mut buffer = buffer;
+        buffer["byteLength"] = json!(self.bytes.len());
+        rest["buffers"] = json!([buffer]);
+        rest["bufferViews"] = json!(self.views);
+        rest["accessors"] = json!(self.accessors);
+        shaders.file(name, rest.to_string().as_bytes())
+    }
+
+    fn in_text(&self) -> Value {
+        let text = base64::engine::general_purpose::STANDARD.encode(&self.bytes);
+        json!({ "uri": format!("data:application/octet-stream;base64,{text}") })
+    }
+}
+
+fn records(arguments: &[&str]) -> Vec<Value> {
+    let json = vkxfb(&[arguments, &["--format", "json"]].concat()).exits(0).json();
+    json["records"].as_array().unwrap().iter().map(|record| record["outputs"].clone()).collect()
+}
+
+#[track_caller]
+fn assert_near(numbers: &Value, expected: &[f64]) {
+    let numbers: Vec<f64> =
+        numbers.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect();
+    let is_near = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-5;
+    assert!(
+        numbers.len() == expected.len() && numbers.iter().zip(expected).all(is_near),
+        "{numbers:?}, not {expected:?}"
+    );
+}
+
+const PLAIN: &str = "
+    struct Out { @builtin(position) at: vec4f, @location(0) normal: vec3f, @location(1) uv: vec2f }
+    @vertex fn main(
+        @location(0) position: vec3f, @location(1) normal: vec3f, @location(2) uv: vec2f,
+    ) -> Out {
+        return Out(vec4f(position, 1.0), normal, uv);
+    }";
+
+#[test]
+fn meshes_are_where_their_nodes_are() {
+    let shaders = Shaders::new();
+    let shader = shaders.file("plain.wgsl", PLAIN.as_bytes());
+    let mut scene = Scene::default();
+    let corners = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0]];
+    let positions = scene.floats("VEC3", &corners);
+    let diagonal = 0.5f32.sqrt();
+    let normals = scene.floats("VEC3", &[[diagonal, diagonal, 0.0]; 4]);
+    // Normalized bytes.
+    let uvs =
+        scene.add("VEC2", 5121, 4, &[0, 0, 0, 0, 255, 51, 0, 0, 0, 255, 0, 0, 255, 255, 0, 0]);
+    scene.accessors[uvs]["normalized"] = json!(true);
+    scene.views[uvs]["byteStride"] = json!(4);
+    let indices = scene.add("SCALAR", 5123, 3, bytemuck::cast_slice(&[2u16, 1, 3]));
+    let rest = || {
+        json!({
+            "scene": 0,
+            "scenes": [{ "nodes": [0, 3] }],
+            "nodes": [
+                { "translation": [0, 0, 10], "children": [1] },
+                // A quarter around z, and twice as wide.
+                { "rotation": [0, 0, diagonal, diagonal], "scale": [2, 1, 1], "mesh": 0 },
+                { "mesh": 0 },
+                { "matrix": [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 5, 6, 7, 1], "mesh": 1 },
+            ],
+            "meshes": [
+                { "primitives": [{
+                    "attributes": { "POSITION": positions, "NORMAL": normals, "TEXCOORD_0": uvs },
+                    "indices": indices,
+                }] },
+                { "primitives": [{ "attributes": { "POSITION": positions }, "mode": 5 }] },
+            ],
+        })
+    };
+    let mesh = scene.file(&shaders, "scene.gltf", scene.in_text(), rest());
+    let draw = ["capture", &shader, "--mesh", &mesh, "--validate"];
+    let found = records(&draw);
+    // A triangle, and a strip of two; a node outside of the scene has another.
+    assert_eq!(found.len(), 3 + 6);
+    for (record, [x, y, _]) in found.iter().zip([corners[2], corners[1], corners[3]]) {
+        assert_near(&record["at"], &[f64::from(-y), f64::from(2.0 * x), 10.0, 1.0]);
+        // (1, 1) is across (1, -1), which becomes (2, -1), and that (1, 2) after the turn; so it is (-2, 1).
+        assert_near(&record["normal"], &[-2.0 / 5f64.sqrt(), 1.0 / 5f64.sqrt(), 0.0]);
+    }
+    assert_near(&found[1]["uv"], &[1.0, 0.2]);
+    for (record, corner) in found[3..].iter().zip([0, 1, 2, 2, 1, 3]) {
+        let [x, y, _] = corners[corner].map(f64::from);
+        assert_near(&record["at"], &[x + 5.0, y + 6.0, 7.0, 1.0]);
+        // Where another primitive has none, they are 0.
+        assert_near(&record["normal"], &[0.0, 0.0, 0.0]);
+    }
+    // The same with its bytes in a file beside it.
+    shaders.file("the buffer.bin", &scene.bytes);
+    let beside = scene.file(&shaders, "beside.gltf", json!({ "uri": "the%20buffer.bin" }), rest());
+    assert_eq!(records(&["capture", &shader, "--mesh", &beside]), found);
+
+    let refuses = |buffer: Value, change: &dyn Fn(&mut Value), what: &[&str]| {
+        let mut rest = rest();
+        change(&mut rest);
+        let mesh = scene.file(&shaders, "wrong.gltf", buffer, rest);
+        vkxfb(&["capture", &shader, "--mesh", &mesh]).refuses(&[&["wrong.gltf"], what].concat());
+    };
+    refuses(json!({ "uri": "gone.bin" }), &|_| {}, &["buffer 0", "gone.bin"]);
+    refuses(json!({}), &|_| {}, &["buffer 0"]);
+    let text = scene.in_text();
+    refuses(text.clone(), &|rest| rest["nodes"][1]["children"] = json!([0]), &["below itself"]);
+    refuses(text.clone(), &|rest| rest["nodes"][3]["children"] = json!([1]), &["two parents"]);
+    let lines = |rest: &mut Value| rest["meshes"][1]["primitives"][0]["mode"] = json!(1);
+    refuses(text.clone(), &lines, &["primitive 0", "Lines"]);
+    let other = |rest: &mut Value| {
+        rest["meshes"][0]["primitives"][0]["attributes"]["NORMAL"] = json!(uvs);
+    };
+    refuses(text, &other, &["mesh 0, primitive 0: NORMAL: accessor", "Vec2 of U8"]);
+    vkxfb(&[&draw[..], &["--time", "1"]].concat()).refuses(&["--time: the file has no animation"]);
+}
+
+#[test]
+fn skins_are_as_an_animation_has_them() {
+    let shaders = Shaders::new();
+    let shader = shaders.glsl(
+        "skinned.spv",
+        "
+        #version 450
+        layout(location = 0) in vec3 position;
+        layout(location = 1) in uvec4 inJoints;
+        layout(location = 2) in vec4 inWeights;
+        layout(std430, set = 0, binding = 0) readonly buffer Skin { uint count; mat4 matrices[]; };
+        void main() {
+            mat4 skin = mat4(0);
+            for (int i = 0; i < 4; i++) skin += inWeights[i] * matrices[inJoints[i]];
+            gl_Position = skin * vec4(position, 1);
+        }",
+    );
+    let mut scene = Scene::default();
+    let positions = scene.floats("VEC3", &[[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]);
+    let joints = scene.add("VEC4", 5121, 3, &[0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0]);
+    let shares = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.25, 0.75, 0.0, 0.0]];
+    let weights = scene.floats("VEC4", &shares);
+    let moved = |y: f32| [1., 0., 0., 0., 0., 1., 0., 0., 0., 0., 1., 0., 0., y, 0., 1.];
+    let inverses = scene.floats("MAT4", &[moved(0.0), moved(-1.0)]);
+    let times = scene.floats("SCALAR", &[[0.0], [2.0]]);
+    let quarter = 0.5f32.sqrt();
+    let turns = scene.floats("VEC4", &[[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, quarter, quarter]]);
+    let rises = scene.floats("VEC3", &[[0.0, 1.0, 0.0], [0.0, 5.0, 0.0]]);
+    let rest = json!({
+        "nodes": [
+            // Where a skin's node is does not count.
+            { "translation": [100, 0, 0], "mesh": 0, "skin": 0 },
+            { "children": [2] },
+            { "translation": [0, 1, 0] },
+        ],
+        "meshes": [{ "primitives": [{
+            "attributes": { "POSITION": positions, "JOINTS_0": joints, "WEIGHTS_0": weights },
+        }] }],
+        "skins": [{ "joints": [1, 2], "inverseBindMatrices": inverses }],
+        "animations": [{
+            "name": "wave",
+            "samplers": [{ "input": times, "output": turns }, { "input": times, "output": rises }],
+            "channels": [
+                { "sampler": 0, "target": { "node": 1, "path": "rotation" } },
+                { "sampler": 1, "target": { "node": 2, "path": "translation" } },
+            ],
+        }],
+    });
+    let mesh = scene.file(&shaders, "skin.gltf", scene.in_text(), rest);
+    let draw = ["capture", &shader, "--mesh", &mesh, "--uniform", "0.0.count=2"];
+    let skin = ["--uniform", "0.0.matrices=skin", "--validate", "--compare"];
+    let of = |more: &[&str]| -> Vec<Value> {
+        let found = records(&[&draw[..], &skin, more].concat());
+        found.iter().map(|record| record["gl_Position"].clone()).collect()
+    };
+    // At rest both joints leave the vertices where they are.
+    for at in of(&[]) {
+        assert_near(&at, &[1.0, 0.0, 0.0, 1.0]);
+    }
+    // Half way the first joint has turned by 45 degrees, and the second is 2 above where it was, in the first.
+    let half = 0.5f64.sqrt();
+    let (first, second) = ([half, half], [-half, 3.0 * half]);
+    let third = [0, 1].map(|axis| 0.25 * first[axis] + 0.75 * second[axis]);
+    let found = of(&["--time", "1", "--animation", "wave"]);
+    for (at, [x, y]) in found.iter().zip([first, second, third]) {
+        assert_near(at, &[x, y, 0.0, 1.0]);
+    }
+    // Behind the end it stays as it was there.
+    assert_near(&of(&["--time", "9"])[0], &[0.0, 1.0, 0.0, 1.0]);
+
+    let refuses = |more: &[&str], what: &[&str]| {
+        vkxfb(&[&draw[..], more].concat()).refuses(what);
+    };
+    refuses(&["--time", "1", "--animation", "run"], &["no animation 'run'; there are: wave"]);
+    refuses(&["--uniform", "0.0.count=skin"], &["0.0.count=skin", "and the skin 2 joints"]);
+    let bare = ["capture", &shader, "--vertices", "3", "--uniform", "0.0.matrices=skin"];
+    vkxfb(&bare).refuses(&["0.0.matrices=skin: there is no --mesh with a skin"]);
+}
+
+#[test]
+fn what_was_captured_is_a_scene_again() {
+    let shaders = Shaders::new();
+    let shader = shaders.glsl(
+        "world.spv",
+        "
+        #version 450
+        layout(location = 0) out vec3 worldPos;
+        layout(location = 1) out vec3 worldNormal;
+        layout(location = 2) out vec2 outUV;
+        layout(location = 3) out flat uint number;
+        void main() {
+            gl_Position = vec4(8, 6, 1, 2);
+            worldPos = vec3(gl_VertexIndex, 1, -gl_VertexIndex);
+            worldNormal = vec3(0, 0, 5);
+            outUV = vec2(0.25, gl_VertexIndex);
+            number = gl_VertexIndex;
+        }",
+    );
+    let out = shaders.path("out.glb");
+    let out = out.to_str().unwrap();
+    let draw = ["capture", &shader, "--vertices", "6", "-o", out];
+    vkxfb(&draw).exits(0);
+    let again = shaders.file("plain.wgsl", PLAIN.as_bytes());
+    let found = records(&["capture", &again, "--mesh", out, "--validate"]);
+    assert_eq!(found.len(), 6);
+    for (vertex, record) in found.iter().enumerate() {
+        let number = vertex as f64;
+        assert_near(&record["at"], &[number, 1.0, -number, 1.0]);
+        assert_near(&record["normal"], &[0.0, 0.0, 1.0]);
+        assert_near(&record["uv"], &[0.25, number]);
+    }
+    // As a reader of glTF sees it, which has checked it.
+    let scene = gltf::Gltf::open(out).unwrap();
+    let primitive = scene.meshes().next().unwrap().primitives().next().unwrap();
+    let names: Vec<String> =
+        primitive.attributes().map(|(semantic, _)| semantic.to_string()).collect();
+    for name in ["POSITION", "NORMAL", "TEXCOORD_0", "_NUMBER", "_GL_POSITION"] {
+        assert!(names.iter().any(|found| found == name), "{name}: {names:?}");
+    }
+    let bounds = primitive.bounding_box();
+    assert_eq!((bounds.min, bounds.max), ([0.0, 1.0, -5.0], [5.0, 1.0, 0.0]));
+    // Of a position on a screen it is what is seen, with y upwards.
+    vkxfb(&[&draw[..], &["--varyings", "gl_Position,outUV"]].concat()).exits(0);
+    let scene = gltf::Gltf::open(out).unwrap();
+    let bounds = scene.meshes().next().unwrap().primitives().next().unwrap().bounding_box();
+    assert_eq!((bounds.min, bounds.max), ([4.0, -3.0, -0.5], [4.0, -3.0, -0.5]));
+
+    vkxfb(&["capture", &shader, "--vertices", "3", "--format", "glb"]).refuses(&["--output"]);
+    let numbers = ["--varyings", "number", "--device", "no such device"];
+    vkxfb(&[&draw[..], &numbers].concat()).refuses(&["nothing that is captured is a position"]);
+}

@@ -1,0 +1,250 @@
+//! Pictures of `vkxfb capture` in PNG.
+//!
+//! Where something is seen, and in which colour, is worked out from the shader's numbers.
+
+use crate::command::{Ran, Shaders, vkxfb};
+
+/// What nothing is drawn on.
+const GROUND: [u8; 3] = [246, 247, 249];
+
+/// Red, green and blue, row by row.
+struct Picture {
+    width: usize,
+    height: usize,
+    pixels: Vec<u8>,
+}
+
+impl Picture {
+    fn read(file: &std::path::Path) -> Self {
+        let bytes = std::fs::read(file).unwrap();
+        let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
+        let (width, height) = (reader.info().width as usize, reader.info().height as usize);
+        assert_eq!(reader.info().color_type, png::ColorType::Rgb);
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        reader.next_frame(&mut pixels).unwrap();
+        Self { width, height, pixels }
+    }
+
+    /// The pixel at a place from -1 to 1, to the right and downwards.
+    fn at(&self, x: f64, y: f64) -> [u8; 3] {
+        let pixel = |place: f64, pixels: usize| {
+            ((place + 1.0) / 2.0 * pixels as f64).clamp(0.0, pixels as f64 - 1.0) as usize
+        };
+        let start = 3 * (pixel(y, self.height) * self.width + pixel(x, self.width));
+        *self.pixels[start..].first_chunk().unwrap()
+    }
+
+    /// The share of pixels on which something is drawn.
+    fn drawn(&self) -> f64 {
+        let drawn = self.pixels.chunks(3).filter(|pixel| *pixel != GROUND).count();
+        drawn as f64 / (self.width * self.height) as f64
+    }
+}
+
+/// Which of the components is far above the others: 'r', 'g', 'b'; '-' for the ground.
+#[track_caller]
+fn hue(pixel: [u8; 3]) -> char {
+    if pixel == GROUND {
+        return '-';
+    }
+    let strong = (0..3).max_by_key(|component| pixel[*component]).unwrap();
+    let others = (0..3).filter(|component| *component != strong);
+    assert!(others.clone().all(|other| pixel[other] + 60 < pixel[strong]), "{pixel:?}");
+    ['r', 'g', 'b'][strong]
+}
+
+fn draw(shaders: &Shaders, arguments: &[&str]) -> (Picture, Ran) {
+    let file = shaders.path("out.png");
+    let always = ["--validate", "--picture", file.to_str().unwrap()];
+    let ran = vkxfb(&[&["capture"], arguments, &always].concat()).exits(0);
+    (Picture::read(&file), ran)
+}
+
+/// Squares in clip space, of two triangles each: half their sides, their depths, their last components, their colours.
+const SQUARES: &str = "
+    struct Out { @builtin(position) place: vec4f, @location(0) tint: vec3f, @location(1) @interpolate(flat) number: u32 }
+    const SIDES = array(0.25, 0.5, 0.9, 0.9, 2.0);
+    const DEPTHS = array(0.25, 0.5, 1.5, 0.1, 0.75);
+    const LAST = array(1.0, 2.0, 1.0, -1.0, 1.0);
+    const TINTS = array(vec3f(1, 0, 0), vec3f(0, 1, 0), vec3f(1, 1, 1), vec3f(1, 1, 1), vec3f(0, 0, 1));
+    @vertex fn main(@builtin(vertex_index) v: u32) -> Out {
+        let square = v / 6u;
+        let corner = select(v % 6u, 6u - v % 6u, v % 6u > 2u);
+        let at = (vec2f(vec2u(corner & 1u, corner >> 1u)) * 2.0 - 1.0) * SIDES[square];
+        return Out(vec4f(at, DEPTHS[square], 1.0) * LAST[square], TINTS[square], square);
+    }";
+
+#[test]
+fn what_is_nearer_hides_what_is_farther_within_the_view() {
+    let shaders = Shaders::new();
+    let shader = shaders.file("squares.wgsl", SQUARES.as_bytes());
+    // The first three: one behind the other, and one beyond the farthest depth.
+    let (picture, ran) =
+        draw(&shaders, &[&shader, "--vertices", "18", "--size", "200x100", "--colour", "tint"]);
+    assert_eq!((picture.width, picture.height), (200, 100));
+    let hues = |picture: &Picture| [0.0, 0.2, 0.3, 0.45, 0.55].map(|x| hue(picture.at(x, -x)));
+    assert_eq!(hues(&picture), ['r', 'r', 'g', 'g', '-']);
+    assert!((picture.drawn() - 0.25).abs() < 0.01, "{}", picture.drawn());
+    // There is no table beside it.
+    assert_eq!(ran.stdout.lines().count(), 1, "{}", ran.stdout);
+    assert!(ran.stdout.contains("18 vertices of 6 primitives"), "{}", ran.stdout);
+    // With one behind the viewer, and one that is larger than the picture.
+    let (all, _) =
+        draw(&shaders, &[&shader, "--vertices", "30", "--size", "64x64", "--colour", "tint"]);
+    assert_eq!(hues(&all), ['r', 'r', 'g', 'g', 'b']);
+    assert!((all.drawn() - 1.0).abs() < f64::EPSILON);
+    // Lighting dims all components alike: a surface across the view has one colour.
+    assert_eq!(all.at(0.9, 0.9), all.at(-0.7, 0.2));
+
+    // Nothing is in view, which is said.
+    let first = ["--first-vertex", "12", "--vertices", "6"];
+    let (none, ran) = draw(&shaders, &[&[shader.as_str()], &first[..]].concat());
+    assert_eq!((none.width, none.drawn()), (1024, 0.0));
+    assert!(
+        ran.stderr.contains("none of 2 primitives is within the shader's view"),
+        "{}",
+        ran.stderr
+    );
+    // From outside it is.
+    let (front, _) = draw(&shaders, &[&[shader.as_str(), "--view", "front"], &first[..]].concat());
+    assert!((front.drawn() - 0.92 * 0.92).abs() < 0.01, "{}", front.drawn());
+
+    // A number colours by its range: from dark blue to yellow.
+    let (numbers, _) =
+        draw(&shaders, &[&shader, "--vertices", "12", "--colour", "number", "--size", "64x64"]);
+    let ([r, g, b], [red, green, blue]) = (numbers.at(0.0, 0.0), numbers.at(0.4, 0.4));
+    assert!(b > r && b > g, "{r} {g} {b}");
+    assert!(red > 2 * blue && green > 2 * blue, "{red} {green} {blue}");
+    let (component, _) =
+        draw(&shaders, &[&shader, "--vertices", "12", "--color", "tint.y", "--size", "64x64"]);
+    assert_eq!([component.at(0.0, 0.0), component.at(0.4, 0.4)], [[r, g, b], [red, green, blue]]);
+}
+
+#[test]
+fn sides_of_triangles_have_colours() {
+    let shaders = Shaders::new();
+    let shader = shaders.glsl(
+        "sides.spv",
+        "
+        #version 450
+        const vec2 AT[6] = vec2[](
+            vec2(-0.9, 0.5), vec2(-0.1, 0.5), vec2(-0.5, -0.5), vec2(0.9, 0.5), vec2(0.1, 0.5), vec2(0.5, -0.5));
+        void main() { gl_Position = vec4(AT[gl_VertexIndex], 0, 1); }",
+    );
+    let (picture, _) = draw(&shaders, &[&shader, "--vertices", "6", "--size", "100x100"]);
+    // To the right, then up: counter-clockwise as it is seen, and blue, as in SVG.
+    assert_eq!(hue(picture.at(-0.5, 0.2)), 'b');
+    let [r, g, b] = picture.at(0.5, 0.2);
+    assert!(g > r && g > b, "{r} {g} {b}");
+}
+
+/// Points on the axes, each with its colour; the negative ones are black.
+#[test]
+fn views_from_outside_have_the_axes_where_they_say() {
+    let shaders = Shaders::new();
+    let source = "
+        #version 450
+        layout(location = 0) out vec3 worldPos;
+        layout(location = 1) out vec3 colour;
+        void main() {
+            vec3 axis = vec3(0);
+            axis[gl_VertexIndex / 2] = 1;
+            float positive = gl_VertexIndex % 2;
+            worldPos = axis * (2 * positive - 1);
+            colour = axis * positive;
+        }";
+    let shader = shaders.glsl("axes.spv", source);
+    let draw_from = |view: &str, more: &[&str]| {
+        let always = [shader.as_str(), "--vertices", "6", "--varyings", "worldPos,colour"];
+        let always = [&always[..], &["--size", "300x200", "--view", view], more].concat();
+        draw(&shaders, &always).0
+    };
+    // The height is filled to 0.92, and the width is as tall.
+    let (x, y) = (0.92 * 200.0 / 300.0, 0.92);
+    let points = ["--topology", "point-list"];
+    for (view, right, up) in [
+        ("front", 'r', 'g'),
+        ("back", 'R', 'g'),
+        ("right", 'B', 'g'),
+        ("left", 'b', 'g'),
+        ("top", 'r', 'B'),
+        ("bottom", 'r', 'b'),
+        ("90,0", 'B', 'g'),
+        ("-90,0", 'b', 'g'),
+    ] {
+        let picture = draw_from(view, &points);
+        // A capital is the axis's other end, which is seen on the other side.
+        let is_at = |axis: char, x: f64, y: f64| {
+            let sign = if axis.is_uppercase() { -1.0 } else { 1.0 };
+            assert_eq!(hue(picture.at(sign * x, sign * y)), axis.to_ascii_lowercase(), "{view}");
+            // The other end is black, but for what fades.
+            let [r, g, b] = picture.at(-sign * x, -sign * y);
+            assert!(r.abs_diff(g) < 10 && g.abs_diff(b) < 10 && r < 120, "{view}: {r} {g} {b}");
+        };
+        is_at(right, x, 0.0);
+        is_at(up, 0.0, -y);
+        assert_eq!(hue(picture.at(x, y)), '-', "{view}");
+    }
+    // Lines: from the first end to the other, through the middle.
+    let lines = draw_from("front", &["--topology", "line-list", "--colour", "worldPos"]);
+    let [r, g, b] = lines.at(x * 0.9, 0.0);
+    assert!(r > g && g.abs_diff(b) < 12, "{r} {g} {b}");
+    assert_eq!(hue(lines.at(x * 0.5, y * 0.5)), '-');
+    assert!(lines.drawn() > 0.005 && lines.drawn() < 0.05, "{}", lines.drawn());
+}
+
+#[test]
+fn a_line_that_begins_behind_the_viewer_comes_into_view() {
+    let shaders = Shaders::new();
+    let shader = shaders.glsl(
+        "line.spv",
+        "
+        #version 450
+        void main() { gl_Position = gl_VertexIndex == 0 ? vec4(0.2, 0, 0.5, 1) : vec4(4, 0, -0.5, -1); }",
+    );
+    let draw_line = ["--vertices", "2", "--topology", "line-list", "--size", "200x200"];
+    let (picture, _) = draw(&shaders, &[&[shader.as_str()], &draw_line[..]].concat());
+    // It leaves to the right, and not through the middle.
+    let drawn = [0.3, 0.95, -0.2].map(|x| picture.at(x, 0.0) != GROUND);
+    assert_eq!(drawn, [true, true, false]);
+}
+
+#[test]
+fn what_cannot_be_drawn_is_refused_before_work() {
+    let shaders = Shaders::new();
+    let shader = shaders.file("squares.wgsl", SQUARES.as_bytes());
+    let refuses = |file: &str, more: &[&str], what: &[&str]| {
+        let file = shaders.path(file);
+        let always = ["capture", &shader, "--vertices", "3", "--device", "no such device"];
+        let picture = ["--picture", file.to_str().unwrap()];
+        vkxfb(&[&always[..], &picture, more].concat()).refuses(what);
+    };
+    refuses("a.gif", &[], &["a.gif: pictures are .png or .svg"]);
+    refuses("a.svg", &["--size", "1x1"], &["--size and --colour are of a .png"]);
+    refuses("a.png", &["--size", "9"], &["WIDTHxHEIGHT"]);
+    refuses("a.png", &["--view", "above"], &["shader, front, back"]);
+    refuses("a.png", &["--colour", "speed"], &["--colour speed", "place, tint, number"]);
+    refuses("a.png", &["--varyings", "tint", "--view", "shader"], &["Position is not captured"]);
+    refuses("a.png", &["--varyings", "number"], &["nothing that is captured is a position"]);
+    let device = ["capture", &shader, "--vertices", "3", "--size", "16384x1", "--picture"];
+    let file = shaders.path("wide.png");
+    let ran = vkxfb(&[&device[..], &[file.to_str().unwrap()]].concat());
+    assert!(ran.status == 0 || ran.stderr.contains("the device draws up to"), "{}", ran.stderr);
+}
+
+/// What the README shows is what the command draws, but for what devices round otherwise.
+#[test]
+fn the_knot_of_the_readme_is_what_is_drawn() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+    let (shaders, shader) = (Shaders::new(), root.join("knot.wgsl"));
+    let how = ["--vertices", "216000", "--view", "20,-60", "--size", "640x640"];
+    let (drawn, _) = draw(&shaders, &[&[shader.to_str().unwrap()], &how[..]].concat());
+    if std::env::var_os("VKXFB_REGENERATE").is_some() {
+        std::fs::copy(shaders.path("out.png"), root.join("knot.png")).unwrap();
+    }
+    let shown = Picture::read(&root.join("knot.png"));
+    assert_eq!((drawn.width, drawn.height), (shown.width, shown.height));
+    let pairs = drawn.pixels.iter().zip(&shown.pixels);
+    let other = pairs.filter(|(a, b)| a.abs_diff(**b) > 8).count();
+    assert!(other * 100 < drawn.pixels.len(), "{other} of {}", drawn.pixels.len());
+}
