@@ -95,9 +95,8 @@ impl CapturedOutput {
 /// Which captured outputs are written where.
 ///
 /// ```
-/// # use vkxfb::capture::{BuiltIn, CaptureEntry, CaptureList, Layout, Selector};
+/// # use vkxfb::capture::{BuiltIn, CaptureEntry, CaptureList, Selector};
 /// # use vkxfb::lower::{Shader, native};
-/// # use vkxfb::spirv::declarations::Declarations;
 /// # let plain = vkxfb::frontend::wgsl::vertex_shader(
 /// #     "@vertex fn main() -> @builtin(position) vec4f { return vec4f(); }", None)?;
 /// # let built_in = BuiltIn::Position;
@@ -106,10 +105,7 @@ impl CapturedOutput {
 /// # let list = CaptureList::default().captures(captures).strides([None, Some(20), None, None]);
 /// # let spirv = native::lower(&Shader::new(&plain).captures(&list))?.words;
 /// // `spirv` has `layout(xfb_buffer = 1, xfb_stride = 20, xfb_offset = 4)` for gl_Position.
-/// let shader = Shader::new(&spirv);
-/// let module = shader.module()?;
-/// let (declarations, entry) = (Declarations::of(&module), shader.find(&module)?);
-/// let layout = Layout::from_decorations(&module, &declarations, &entry)?;
+/// let layout = Shader::new(&spirv).layout()?;
 ///
 /// assert_eq!(layout.buffers().collect::<Vec<_>>(), [(1, 20)]);
 /// for output in layout.outputs_of(1) {

@@ -262,7 +262,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     let mut stages = Stages::of(shader, options)?;
     // Declarations of the captured stage alone, before the outputs of the vertex shader are copied to its inputs.
     let declarations = Declarations::of(&stages.module);
-    let layout = shader.layout(&stages.module, &declarations, stages.captured())?;
+    let layout = shader.layout_of(&stages.module, &declarations, stages.captured())?;
     let entry = stages.join();
     let Stages { mut module, vertex, geometry, used, spec_ids: used_spec_ids } = stages;
     let mut push_constants = PushConstants::of(&module, &declarations, &used)?;

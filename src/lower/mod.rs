@@ -237,8 +237,17 @@ impl<'a> Shader<'a> {
         }
     }
 
-    /// The layout of the captured outputs.
-    fn layout(
+    /// The layout of the captured outputs: that of [`Lowered::layout`], without lowering.
+    ///
+    /// # Errors
+    /// [`LowerError::Parse`], [`LowerError::Specialization`], [`LowerError::EntryPoint`], [`LowerError::Capture`].
+    pub fn layout(&self) -> Result<Layout, LowerError> {
+        let module = self.module()?;
+        let (declarations, entry) = (Declarations::of(&module), self.find(&module)?);
+        Ok(self.layout_of(&module, &declarations, &entry)?)
+    }
+
+    fn layout_of(
         &self,
         module: &Module,
         declarations: &Declarations,

@@ -144,7 +144,7 @@ fn lower_alone(shader: &Shader<'_>, max_output_components: u32) -> Result<Lowere
     if matches!(shader.captures, Captures::Nothing) {
         strip(&mut module, &declarations);
     }
-    let layout = shader.layout(&module, &declarations, &entry)?;
+    let layout = shader.layout_of(&module, &declarations, &entry)?;
     let report = Report::of(&module, &declarations, &entry, &layout)?;
     Ok(report.lowered(module.words(), entry, layout))
 }

@@ -80,7 +80,7 @@ pub fn lower_at(shader: &Shader<'_>, sysvals: SysvalsPlace) -> Result<Lowered, L
     }
     let used = StaticUse::of(&module, entry.function);
     let declarations = Declarations::of(&module);
-    let layout = shader.layout(&module, &declarations, &entry)?;
+    let layout = shader.layout_of(&module, &declarations, &entry)?;
     let mut push_constants = PushConstants::of(&module, &declarations, &used)?;
     let uses = Uses::of(&module, &declarations, &used);
     let widened = widen(&mut module, &declarations, push_constants.to_widen())?;

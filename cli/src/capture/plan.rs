@@ -5,7 +5,7 @@ use spirv::StorageClass;
 use vkxfb::capture::Layout;
 use vkxfb::internal::capture::interface_variables;
 use vkxfb::internal::spirv::declarations::Declarations;
-use vkxfb::lower::{Captures, Shader};
+use vkxfb::lower::Shader;
 
 use super::device::Taken;
 use super::records::{Column, Records, columns};
@@ -27,11 +27,7 @@ impl Plan {
         let module = shader.module()?;
         let entry = shader.find(&module)?;
         let declarations = Declarations::of(&module);
-        let layout = match shader.captures {
-            Captures::Decorations => Layout::from_decorations(&module, &declarations, &entry)?,
-            Captures::List(list) => Layout::from_list(&declarations, &entry, list)?,
-            Captures::Nothing => Layout::default(),
-        };
+        let layout = shader.layout()?;
         let mut captured = layout.captured_streams();
         let shown = stream.or_else(|| captured.first().copied()).unwrap_or_default();
         let numbers: Vec<String> = captured.iter().map(u32::to_string).collect();

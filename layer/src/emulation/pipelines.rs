@@ -6,8 +6,7 @@ use std::ffi::CStr;
 use std::sync::{Arc, OnceLock};
 
 use ash::vk;
-use vkxfb::capture::{CaptureError, Layout};
-use vkxfb::internal::spirv::declarations::Declarations;
+use vkxfb::capture::CaptureError;
 use vkxfb::lower::{Captures, Effects, LowerError, Shader};
 use vkxfb::runtime::{
     Context, ExpectedDraws, RuntimeError, VariantDesc, VariantError, Variants, vulkan,
@@ -371,13 +370,7 @@ impl Pipeline {
     fn layout_of_captures(&self) -> Result<(), PipelineError> {
         let constants = self.stages.captured.constants();
         let shader = self.stages.captured.shader(&constants);
-        let check = || {
-            let module = shader.module()?;
-            let entry = shader.find(&module)?;
-            Layout::from_decorations(&module, &Declarations::of(&module), &entry)?;
-            Ok(())
-        };
-        check().map_err(|error: LowerError| PipelineError::Variant(error.into()))
+        shader.layout().map(|_| ()).map_err(|error| PipelineError::Variant(error.into()))
     }
 
     /// Whether the pipeline captures; otherwise it only counts.

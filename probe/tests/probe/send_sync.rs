@@ -11,7 +11,7 @@ send_and_sync! {
         CaseKey, Change, Comparison, FactChange, ReadError, Recorded, RecordedDevice,
     }
     vkxfb_probe::contents {
-        BufferContents, BufferKind, Contents, ContentsError, Given, GivenBytes, Missing,
+        BufferContents, BufferKind, Contents, ContentsError, Given, GivenBytes, Missing, MissingContents,
     }
     vkxfb_probe::diagnose {
         CapturedBuffer<'static>, DiagnoseError, Expectation<'static>, Fault, Mismatch, PrimitiveDiff, Sequence<'static>, Slot,
