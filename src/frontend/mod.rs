@@ -83,7 +83,7 @@ pub enum FrontendError {
         advice: &'static str,
     },
     /// The source or the module is nested too deeply for recursion.
-    #[error("{}more than {MAX_NESTING} brackets, operators and branches within each other", prefix(.location))]
+    #[error("{}more than {MAX_NESTING} brackets, operators, branches or blocks within each other", prefix(.location))]
     Nesting {
         /// Where the limit is exceeded.
         location: Option<SourceLocation>,

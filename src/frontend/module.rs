@@ -1,13 +1,17 @@
 //! Vertex shaders as modules of [naga]: for an application whose shaders naga has parsed already, or that
 //! composes them itself.
+//!
+//! Blocks may be nested as deeply as in a source. The depth of expressions is not checked: a module that a program
+//! builds with tens of thousands of operations within each other may overflow naga's stack, which ends the process.
 
 use naga::Module;
 
 use super::isolated::{check_blocks, isolated};
 use super::{FrontendError, compile, messages};
 
-/// Compiles a vertex shader to the words that [`wgsl::vertex_shader`](super::wgsl::vertex_shader) returns for the source of
-/// the module. `entry_point` is its name; `None` selects the only one. `override` constants have their default values.
+/// Compiles a vertex shader to the words that [`wgsl::vertex_shader`](super::wgsl::vertex_shader) returns for the
+/// source of the module. `entry_point` is its name; `None` selects the only one. `override` constants have
+/// their default values.
 ///
 /// The module may have other shaders, and need not be validated.
 ///
@@ -22,7 +26,8 @@ use super::{FrontendError, compile, messages};
 /// ```
 ///
 /// # Errors
-/// [`FrontendError`] with naga's message, without a position.
+/// [`FrontendError`] with naga's message, without a position; [`FrontendError::Nesting`] for blocks that are nested too
+/// deeply, [`FrontendError::NoVertexShader`].
 pub fn vertex_shader(
     module: &Module,
     entry_point: Option<&str>,

@@ -12,8 +12,8 @@ use super::{Context, RuntimeError};
 use crate::lower::Backend;
 use crate::lower::kernel::{self, KERNEL_CONSTANTS_SIZE, Kernel};
 
-/// The pipelines of the kernels, compute shaders of this crate that count primitives, place draws and write results. Only the compute backend uses kernels, so there are no
-/// pipelines on a device without it.
+/// The pipelines of the kernels, compute shaders of this crate that count primitives, place draws and
+/// write results. Only the compute backend uses kernels, so there are no pipelines on a device without it.
 ///
 /// Each pipeline is created by [`prepare`](Self::prepare) or when a recording first needs it, and
 /// then the recording waits for the driver's compiler. Clones share the pipelines.

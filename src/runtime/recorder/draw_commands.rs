@@ -17,6 +17,16 @@ pub(super) enum Arguments<'a> {
     ByteCount(&'a ByteCountDraw),
 }
 
+impl Arguments<'_> {
+    /// Whether the draw takes its vertices by the bound index buffer.
+    pub(super) const fn is_indexed(&self) -> bool {
+        match self {
+            Self::Indexed(_) | Self::IndexedIndirect(_) => true,
+            Self::Draw(_) | Self::Indirect(_) | Self::ByteCount(_) => false,
+        }
+    }
+}
+
 impl Recorder<'_> {
     /// Captures a draw, after the draws before it.
     ///

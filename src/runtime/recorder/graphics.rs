@@ -332,7 +332,7 @@ impl<'a> Graphics<'a> {
             // SAFETY: the caller's contract.
             return unsafe { self.vertex_draw(topology, draw) };
         }
-        let is_indexed = matches!(arguments, Arguments::Indexed(_) | Arguments::IndexedIndirect(_));
+        let is_indexed = arguments.is_indexed();
         if is_indexed && !self.has_indices {
             return Err(RuntimeError::NoIndexBuffer);
         }

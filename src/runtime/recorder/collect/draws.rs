@@ -114,7 +114,7 @@ impl Collector {
             return Err(RuntimeError::GeometryInput { input, topology });
         }
         let mut input = Input { draw_index, ..self.input(topology) };
-        if let Arguments::Indexed(_) | Arguments::IndexedIndirect(_) = arguments {
+        if arguments.is_indexed() {
             let indices = self.bound.indices.ok_or(RuntimeError::NoIndexBuffer)?;
             if let Some((end, memory)) = indices.partial_end
                 && pipeline.is_some_and(|pipeline| !pipeline.byte_loads())

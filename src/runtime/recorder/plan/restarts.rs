@@ -101,15 +101,15 @@ impl Planner<'_> {
     }
 }
 
-/// The range of a draw's table, without an address. For an indirect draw it consists of all bound indices,
-/// because only the GPU knows which of them are used. `restarts_of` in shaders/restart.wgsl relies on that.
+/// The range of a draw's table, without an address. It consists of all bound indices where only the GPU knows which
+/// of them are used: `first` and `count` mean something else then. `restarts_of` in shaders/restart.wgsl relies on that.
 fn range_of(input: &Input) -> RestartRange {
     let (first, limit) = match input.kind {
-        kind::INDIRECT => (0, input.index_limit),
-        _ => {
+        kind::DIRECT => {
             let first = input.first.min(input.index_limit);
             (first, input.count.min(input.index_limit - first))
         }
+        _ => (0, input.index_limit),
     };
     RestartRange {
         index_address: input.index_address,
