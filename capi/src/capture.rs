@@ -117,6 +117,10 @@ pub struct VkxfbCaptured {
 /// `vkxfb_capture_reset`: an application with several frames in flight has a capture for each of
 /// them, and resets it when it resets the command buffers. Only one thread at a time may use a
 /// capture.
+///
+/// What it was begun with, and what was bound and queried in it, must be live until the capture is begun
+/// again, ended by `vkxfb_capture_end` or destroyed, and every command buffer that it was recorded or played
+/// into is reset or freed. `vkxfb_capture_finish` does not shorten this: what it has ended can be played.
 pub struct VkxfbCapture {
     capture: Capture,
     /// `None` only while it is destroyed.
@@ -164,8 +168,8 @@ pub unsafe extern "C" fn vkxfb_capture_create(
 /// Destroys a capture. NULL is ignored.
 ///
 /// # Safety
-/// `capture` is live or NULL, and is not used any more. Command buffers into which it was recorded
-/// are not executed any more.
+/// `capture` is live or NULL, and is not used any more. Command buffers into which it was recorded or
+/// played are not executed any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_capture_destroy(capture: *mut VkxfbCapture) {
     // SAFETY: the caller's contract.
@@ -201,8 +205,9 @@ pub unsafe extern "C" fn vkxfb_capture_reset(capture: *mut VkxfbCapture) -> Vkxf
 ///
 /// # Safety
 /// `capture` is live and `pBeginInfo` points to a valid structure, whose pipeline was made with the
-/// context of the capture. Until command buffers with the capture are reset or freed, all handles
-/// are live and belong to the context's device. The buffers have the usage that
+/// context of the capture. All handles belong to the context's device. They and the pipeline are live until
+/// the capture is begun again, ended by `vkxfb_capture_end` or destroyed, and every command buffer that it was
+/// recorded or played into is reset or freed. The buffers have the usage that
 /// `vkxfb_context_buffer_usage` returns, and contain the ranges. The ranges of capture buffers
 /// overlap neither each other nor memory that the draws read.
 #[unsafe(no_mangle)]
@@ -292,10 +297,13 @@ pub unsafe extern "C" fn vkxfb_capture_end(
 }
 
 /// Ends a capture as `vkxfb_capture_end` does, without recording it: `vkxfb_capture_play` does, as often as
-/// it is called, until the capture is begun again.
+/// it is called, until the capture is begun again. Until then all other commands of the capture fail, and change
+/// nothing.
 ///
 /// # Safety
-/// As `vkxfb_capture_end`, for the command buffers that it is played into.
+/// As `vkxfb_capture_end`, for the command buffers that it is played into. Pipelines, buffers, descriptor sets
+/// and query pools of the capture, and the counters here, are live until the capture is begun again or
+/// destroyed, and every command buffer that it was played into is reset or freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_capture_finish(
     capture: *mut VkxfbCapture,

@@ -63,8 +63,9 @@ pub struct VkxfbByteCountDraw {
 /// streams as those of the first pipeline.
 ///
 /// # Safety
-/// `capture` and `pipeline` are live and belong to the same context. The pipeline lives until
-/// command buffers with the capture are reset or freed.
+/// `capture` and `pipeline` are live and belong to the same context. The pipeline lives until the capture is
+/// begun again, ended by `vkxfb_capture_end` or destroyed, and every command buffer that it was recorded or
+/// played into is reset or freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_capture_bind_pipeline(
     capture: *mut VkxfbCapture,
@@ -152,8 +153,9 @@ pub unsafe extern "C" fn vkxfb_capture_bind_index_buffer(
 /// Binds descriptor sets for the draws that follow.
 ///
 /// # Safety
-/// `capture` is live. The sets are compatible with the set layouts of the pipeline, and are not
-/// changed until command buffers with the capture are reset or freed. There is one dynamic offset
+/// `capture` is live. The sets are compatible with the set layouts of the pipeline. They are live and not
+/// changed until the capture is begun again, ended by `vkxfb_capture_end` or destroyed, and every command
+/// buffer that it was recorded or played into is reset or freed. There is one dynamic offset
 /// for each dynamic descriptor, with the requirements of `vkCmdBindDescriptorSets`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_capture_bind_descriptor_sets(
