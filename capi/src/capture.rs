@@ -290,7 +290,9 @@ pub unsafe extern "C" fn vkxfb_capture_end(
         })
     };
     // SAFETY: as above.
-    if let Some(capture) = unsafe { capture.as_mut() } {
+    if let Some(capture) = unsafe { capture.as_mut() }
+        && !capture.is_finished
+    {
         capture.forget();
     }
     result
@@ -416,7 +418,7 @@ pub unsafe extern "C" fn vkxfb_capture_order_destroy(order: *mut VkxfbCaptureOrd
 }
 
 /// Calls `function` for an entry point that is a command of a capture. If it fails, all later
-/// commands of the capture fail.
+/// commands of the capture fail, unless the capture is finished: then it stays as it is, to be played.
 ///
 /// # Safety
 /// The pointer is null, or to a live capture that nothing else uses meanwhile.
@@ -439,6 +441,7 @@ pub(crate) unsafe fn command(
     // SAFETY: as above.
     if let Some(capture) = unsafe { capture.as_mut() }
         && result != VkxfbResult::VkxfbSuccess
+        && !capture.is_finished
     {
         capture.failed.get_or_insert_with(|| (result, last_message()));
     }

@@ -308,6 +308,13 @@ static void test_playing(void) {
     /* A reset is for the memory of what was recorded. */
     start();
     VKXFB(vkxfb_capture_order_forget(order));
+    /* Nor do stray commands change what has ended. */
+    check(vkxfb_capture_draw(capture, points, &draw) == VKXFB_ERROR_INVALID_ARGUMENT,
+          "a capture that has ended", "takes a draw");
+    check(vkxfb_capture_finish(capture, 0, NULL) == VKXFB_ERROR_INVALID_ARGUMENT,
+          "a capture that has ended", "ends once more");
+    check(vkxfb_capture_end(capture, cmd, 0, NULL, NULL) == VKXFB_ERROR_INVALID_ARGUMENT,
+          "a capture that has ended", "is recorded by an end");
     VKXFB(vkxfb_capture_play(capture, cmd, order, NULL));
     execute_commands(context);
     check(dwords_of(&target)[0] == UNTOUCHED, "playing once more", "begins anew");
@@ -315,8 +322,6 @@ static void test_playing(void) {
           "captures something else");
     check(dwords_of(&target)[9 * 4] == UNTOUCHED, "playing once more", "captures too much");
     check(dwords_of(&state)[APPENDED] == 9 * 16, "the counter", "is wrong");
-    check(vkxfb_capture_draw(capture, points, &draw) == VKXFB_ERROR_INVALID_ARGUMENT,
-          "a capture that has ended", "takes a draw");
     vkxfb_capture_order_destroy(order);
 }
 
