@@ -1,6 +1,7 @@
 //! Captures: their beginning, their end, and their memory.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use ash::vk;
 use vkxfb::capture::MAX_XFB_BUFFERS;
@@ -125,6 +126,8 @@ pub struct VkxfbCapture {
     capture: Capture,
     /// `None` only while it is destroyed.
     arena: Option<Arena>,
+    /// The number of what the arena holds: another one after each reset, and no other capture has it.
+    memory: u64,
     /// The result and the message of the first command that failed since the beginning.
     failed: Option<(VkxfbResult, String)>,
     /// Whether it has ended without being recorded, and is there to be played.
@@ -155,6 +158,7 @@ pub unsafe extern "C" fn vkxfb_capture_create(
         let made = VkxfbCapture {
             capture,
             arena,
+            memory: new_memory(),
             failed: None,
             is_finished: false,
             active_queries: Vec::new(),
@@ -193,6 +197,7 @@ pub unsafe extern "C" fn vkxfb_capture_reset(capture: *mut VkxfbCapture) -> Vkxf
         if let Some(arena) = &mut capture.arena {
             // SAFETY: as above.
             unsafe { arena.reset() };
+            capture.memory = new_memory();
         }
         Ok(())
     })
@@ -236,6 +241,12 @@ pub unsafe extern "C" fn vkxfb_capture_begin_inactive(capture: *mut VkxfbCapture
         anew(capture);
         command(capture, |capture| Ok(capture.capture.begin_inactive()?))
     }
+}
+
+/// A number that no other memory of a capture has had ([`VkxfbCapture::memory`]).
+fn new_memory() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 /// Forgets that an earlier capture has failed, or has ended.
@@ -560,9 +571,9 @@ impl VkxfbCapture {
         Ok(function(capture, shared, arena)?)
     }
 
-    /// The context that the capture was created with, and what else its objects share.
-    pub(crate) const fn shared(&self) -> &Arc<Shared> {
-        &self.shared
+    /// A number that tells memory of this capture since its last reset from all other memory.
+    pub(crate) const fn memory(&self) -> u64 {
+        self.memory
     }
 }
 

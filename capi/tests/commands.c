@@ -24,6 +24,8 @@ static VkxfbCapture *capture;
 static VkxfbPipeline *plain, *restarting;
 static struct buffer source, state, target, other;
 static int uses_descriptors;
+/* Destroyed after the device, which is allowed. */
+static VkxfbLateDraws *late;
 
 static const VkPrimitiveTopology points = VK_PRIMITIVE_TOPOLOGY_POINT_LIST;
 static const VkPrimitiveTopology lines = VK_PRIMITIVE_TOPOLOGY_LINE_STRIP;
@@ -131,7 +133,6 @@ static void test_byte_counts(void) {
     const uint32_t commands[9] = {8, 2, 0, 0, UNTOUCHED, 6, 3, 0, 0};
     VkxfbBufferRange vertices = range(&target, 0, RECORDS * 4);
     const uint32_t stride = 16;
-    VkxfbLateDraws *late = NULL;
     VkxfbResult result;
     uint32_t record, drawn;
 
@@ -157,7 +158,6 @@ static void test_byte_counts(void) {
         VKXFB(vkxfb_late_draws_add(late, capture, &draws[1], state.buffer, RESULTS_AT * 4));
     }
     execute_commands(context);
-    vkxfb_late_draws_destroy(late);
 
     for (record = 0; record < 8; record++)
         expect(100 + captured[record], 0, 0, captured[record]);
@@ -365,5 +365,6 @@ int main(int argc, char **argv) {
     destroy_buffer(&source);
     vkDestroyDevice(device, NULL);
     vkDestroyInstance(instance, NULL);
+    vkxfb_late_draws_destroy(late);
     return EXIT_SUCCESS;
 }

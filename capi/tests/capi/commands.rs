@@ -116,6 +116,22 @@ fn what_is_not_drawing_is_refused_with_a_reason() {
         refused(refusal, INVALID, "commandBuffer is NULL");
         let refusal = vkxfb_late_draws_add(null_mut(), capture, &draw, none, 0);
         refused(refusal, INVALID, "lateDraws is NULL");
+        let (pool, commands) = objects.begin_commands();
+        let (mut late, mut other) = (null_mut(), null_mut());
+        succeeds(vkxfb_late_draws_create(capture, commands, &mut late));
+        succeeds(vkxfb_capture_create(context, &mut other));
+        let counter = VkxfbCounterBuffer { buffer: vk::Buffer::from_raw(1), offset: 0 };
+        let counted = VkxfbByteCountDraw { counter_buffer: counter, ..draw };
+        // What is asked for reaches the buffers only after the check.
+        let refusal = vkxfb_late_draws_add(late, other, &counted, none, 0);
+        refused(refusal, INVALID, "another capture");
+        refused(vkxfb_late_draws_add(late, capture, &counted, none, 0), INVALID, "buffer is NULL");
+        objects.destroy_commands(pool);
+        succeeds(vkxfb_capture_reset(capture));
+        let refusal = vkxfb_late_draws_add(late, capture, &counted, none, 0);
+        refused(refusal, INVALID, "was reset");
+        vkxfb_capture_destroy(other);
+        vkxfb_late_draws_destroy(late);
         refused(vkxfb_pipeline_prepare(pipeline, 1, &unknown, null), INVALID, "bits: 0x100");
         refused(vkxfb_pipeline_prepare(pipeline, 1, null_mut(), null), INVALID, "pDraws is NULL");
         let refusal = vkxfb_context_get_properties(context, null_mut());
