@@ -102,7 +102,8 @@ pub unsafe extern "C" fn vkxfb_capture_bind_vertex_buffers(
 }
 
 /// As `vkxfb_capture_bind_vertex_buffers`, with other strides than the pipeline has, as
-/// `vkCmdBindVertexBuffers2` sets them. `pStrides` has as many elements as `pBuffers`.
+/// `vkCmdBindVertexBuffers2` sets them. `pStrides` has as many elements as `pBuffers`, each at most
+/// `UINT32_MAX`, or is NULL: then the strides are those of the pipeline.
 ///
 /// # Safety
 /// As `vkxfb_capture_bind_vertex_buffers`.
@@ -112,14 +113,22 @@ pub unsafe extern "C" fn vkxfb_capture_bind_vertex_buffers2(
     first_binding: u32,
     buffer_count: u32,
     p_buffers: *const VkxfbBufferRange,
-    p_strides: *const u32,
+    p_strides: *const vk::DeviceSize,
 ) -> VkxfbResult {
     // SAFETY: the caller's contract.
     unsafe {
         command(capture, |capture| {
             let buffers = array(p_buffers, buffer_count, "pBuffers")?;
-            let strides = array(p_strides, buffer_count, "pStrides")?;
-            let buffers = vertex_buffers_from(first_binding, buffers, strides);
+            let strides = match p_strides.is_null() {
+                true => &[],
+                false => array(p_strides, buffer_count, "pStrides")?,
+            };
+            let strides = strides.iter().map(|&stride| {
+                let large = || format!("an element of pStrides is {stride}: at most {}", u32::MAX);
+                u32::try_from(stride).map_err(|_| Error::Argument(large()))
+            });
+            let strides: Vec<_> = strides.collect::<Result<_, _>>()?;
+            let buffers = vertex_buffers_from(first_binding, buffers, &strides);
             Ok(capture.recorder().bind_vertex_buffers(&buffers)?)
         })
     }

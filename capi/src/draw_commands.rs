@@ -126,7 +126,8 @@ pub unsafe extern "C" fn vkxfb_late_draws_add(
             )
         };
         if *memory != capture.memory() {
-            let message = "lateDraws was created with another capture, or the capture was reset since";
+            let message =
+                "lateDraws was created with another capture, or the capture was reset since";
             return Err(Error::Argument(message.to_owned()));
         }
         let commands = draw_commands(buffer, offset, 0)?;

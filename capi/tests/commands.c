@@ -132,7 +132,7 @@ static void test_byte_counts(void) {
     VkxfbByteCountDraw draws[2] = {{2, 5, counter, 0, 16}, {3, 0, counter, 32, 16}};
     const uint32_t commands[9] = {8, 2, 0, 0, UNTOUCHED, 6, 3, 0, 0};
     VkxfbBufferRange vertices = range(&target, 0, RECORDS * 4);
-    const uint32_t stride = 16;
+    const VkDeviceSize stride = 16;
     VkxfbResult result;
     uint32_t record, drawn;
 

@@ -8,8 +8,8 @@ use vkxfb::Shader;
 use vkxfb::capture::CaptureList;
 use vkxfb::lower::{Backend, LowerError, Lowered, compute, native};
 use vkxfb::runtime::{
-    ArenaDesc, Capture, CaptureBuffer, CaptureDesc, Context, CounterBuffer, Draw, MemoryLocation,
-    Pipeline, PipelineDesc, QueryKind, Recorder, RuntimeError,
+    ArenaDesc, Capture, CaptureBuffer, CaptureDesc, Context, CounterBuffer, Draw, ErrorKind,
+    MemoryLocation, Pipeline, PipelineDesc, QueryKind, Recorder, RuntimeError,
 };
 use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb::topology::PrimitiveTopology;
