@@ -183,7 +183,7 @@ impl VkxfbRequiredFeatures {
             return Err(Error::Argument(message));
         }
         if info.flags & VKXFB_DEVICE_DEBUG_NAMES != 0 {
-            // The functions of the extension would abort where they are not there.
+            // Calls of functions that are not there would abort.
             let name = c"vkSetDebugUtilsObjectNameEXT";
             // SAFETY: the caller's contract.
             if unsafe { get_instance_proc_addr(info.instance, name.as_ptr()) }.is_none() {

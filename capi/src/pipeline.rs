@@ -355,8 +355,8 @@ impl VkxfbExpectedDraws {
 ///
 /// # Safety
 /// `pipeline` is live or NULL, and is not used any more. Every capture that was begun with it, or that it was
-/// bound in, was begun again, ended by `vkxfb_capture_end` or destroyed, and every command buffer that such a
-/// capture was recorded or played into was reset or freed.
+/// bound in, was begun again, ended by `vkxfb_capture_end` or destroyed. Every command buffer that such a capture
+/// was recorded or played into was reset or freed, or was executed and will not be again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_pipeline_destroy(pipeline: *mut VkxfbPipeline) {
     guard_quietly(|| {

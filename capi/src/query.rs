@@ -77,8 +77,8 @@ pub unsafe extern "C" fn vkxfb_query_pool_create(
 ///
 /// # Safety
 /// `queryPool` is live or NULL, and is not used any more. Every capture that used it was begun again, ended by
-/// `vkxfb_capture_end` or destroyed, and every command buffer that such a capture was recorded or played into
-/// was reset or freed, as was every other one with the queries.
+/// `vkxfb_capture_end` or destroyed. Every command buffer that such a capture was recorded or played into, and
+/// every other one with the queries, was reset or freed, or was executed and will not be again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_query_pool_destroy(query_pool: *mut VkxfbQueryPool) {
     guard_quietly(|| {

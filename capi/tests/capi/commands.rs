@@ -131,7 +131,7 @@ fn what_is_not_drawing_is_refused_with_a_reason() {
         succeeds(vkxfb_capture_create(context, &mut other));
         let counter = VkxfbCounterBuffer { buffer: vk::Buffer::from_raw(1), offset: 0 };
         let counted = VkxfbByteCountDraw { counter_buffer: counter, ..draw };
-        // What is asked for reaches the buffers only after the check.
+        // The counter's buffer is none: nothing may use it before the call is refused.
         let refusal = vkxfb_late_draws_add(late, other, &counted, none, 0);
         refused(refusal, INVALID, "another capture");
         refused(vkxfb_late_draws_add(late, capture, &counted, none, 0), INVALID, "buffer is NULL");

@@ -37,7 +37,10 @@ fn has_type(header: &str, name: &str) -> bool {
     let structure = header
         .split_once(&format!("}} {name};"))
         .and_then(|(before, _)| before.rsplit_once("typedef "));
-    structure.is_some_and(|(_, members)| words(members).contains(member))
+    let is_code = |line: &&str| !line.trim_start().starts_with(['*', '/']);
+    structure.is_some_and(|(_, members)| {
+        members.lines().filter(is_code).any(|line| words(line).contains(member))
+    })
 }
 
 #[test]
