@@ -98,7 +98,7 @@ extern "C" {
 
 /**
  * Objects get names and commands get labels, for tools such as RenderDoc. The instance must have been
- * created with `VK_EXT_debug_utils`.
+ * created with `VK_EXT_debug_utils`: otherwise this bit is refused.
  */
 #define VKXFB_DEVICE_DEBUG_NAMES 16
 
@@ -191,6 +191,11 @@ typedef enum {
    * destroy them.
    */
   VKXFB_ERROR_INTERNAL = -6,
+  /**
+   * It is more than the device takes at once: split it into several draws or captures, or use less. The
+   * function did nothing.
+   */
+  VKXFB_ERROR_TOO_LARGE = -7,
 } VkxfbResult;
 
 /**
@@ -204,6 +209,10 @@ typedef enum {
  * `vkxfb_capture_reset`: an application with several frames in flight has a capture for each of
  * them, and resets it when it resets the command buffers. Only one thread at a time may use a
  * capture.
+ *
+ * What it was begun with, and what was bound and queried in it, must be live until the capture is begun
+ * again, ended by `vkxfb_capture_end` or destroyed, and every command buffer that it was recorded or played
+ * into is reset or freed. `vkxfb_capture_finish` does not shorten this: what it has ended can be played.
  */
 typedef struct VkxfbCapture VkxfbCapture;
 
@@ -472,7 +481,8 @@ typedef struct {
    */
   size_t structSize;
   /**
-   * The pipeline layout, to bind descriptor sets with: see `vkxfb_capture_assume_descriptor_sets`.
+   * The pipeline layout, to bind descriptor sets with: see `vkxfb_capture_assume_descriptor_sets`. It is
+   * destroyed with the pipeline.
    */
   VkPipelineLayout layout;
   /**
@@ -903,8 +913,9 @@ VkxfbResult vkxfb_pipeline_get_output(const VkxfbPipeline *pipeline,
  * Destroys a pipeline. NULL is ignored.
  *
  * # Safety
- * `pipeline` is live or NULL, and is not used any more. The device has executed everything that
- * was recorded with it, and captures that were begun with it have ended.
+ * `pipeline` is live or NULL, and is not used any more. Every capture that was begun with it, or that it was
+ * bound in, was begun again, ended by `vkxfb_capture_end` or destroyed. Every command buffer that such a capture
+ * was recorded or played into was reset or freed, or was executed and will not be again.
  */
 void vkxfb_pipeline_destroy(VkxfbPipeline *pipeline);
 
@@ -920,8 +931,8 @@ VkxfbResult vkxfb_capture_create(const VkxfbContext *context, VkxfbCapture **pCa
  * Destroys a capture. NULL is ignored.
  *
  * # Safety
- * `capture` is live or NULL, and is not used any more. Command buffers into which it was recorded
- * are not executed any more.
+ * `capture` is live or NULL, and is not used any more. Command buffers into which it was recorded or
+ * played are not executed any more.
  */
 void vkxfb_capture_destroy(VkxfbCapture *capture);
 
@@ -943,12 +954,14 @@ VkxfbResult vkxfb_capture_reset(VkxfbCapture *capture);
  *
  * # Safety
  * `capture` is live and `pBeginInfo` points to a valid structure, whose pipeline was made with the
- * context of the capture. Until command buffers with the capture are reset or freed, all handles
- * are live and belong to the context's device. The buffers have the usage that
+ * context of the capture. All handles belong to the context's device. They and the pipeline are live until
+ * the capture is begun again, ended by `vkxfb_capture_end` or destroyed, and every command buffer that it was
+ * recorded or played into is reset or freed. The buffers have the usage that
  * `vkxfb_context_buffer_usage` returns, and contain the ranges. The ranges of capture buffers
  * overlap neither each other nor memory that the draws read.
  */
-VkxfbResult vkxfb_capture_begin(VkxfbCapture *capture, const VkxfbCaptureBeginInfo *pBeginInfo);
+VkxfbResult vkxfb_capture_begin(VkxfbCapture *capture,
+                                const VkxfbCaptureBeginInfo *pBeginInfo);
 
 /**
  * Begins to count draws that are not captured, for queries of `VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT`: the
@@ -989,10 +1002,13 @@ VkxfbResult vkxfb_capture_end(VkxfbCapture *capture,
 
 /**
  * Ends a capture as `vkxfb_capture_end` does, without recording it: `vkxfb_capture_play` does, as often as
- * it is called, until the capture is begun again.
+ * it is called, until the capture is begun again. Until then all other commands of the capture fail, and change
+ * nothing.
  *
  * # Safety
- * As `vkxfb_capture_end`, for the command buffers that it is played into.
+ * As `vkxfb_capture_end`, for the command buffers that it is played into. Pipelines, buffers, descriptor sets
+ * and query pools of the capture, and the counters here, are live until the capture is begun again or
+ * destroyed, and every command buffer that it was played into is reset or freed.
  */
 VkxfbResult vkxfb_capture_finish(VkxfbCapture *capture,
                                  uint32_t counterBufferCount,
@@ -1049,10 +1065,12 @@ void vkxfb_capture_order_destroy(VkxfbCaptureOrder *order);
  * streams as those of the first pipeline.
  *
  * # Safety
- * `capture` and `pipeline` are live and belong to the same context. The pipeline lives until
- * command buffers with the capture are reset or freed.
+ * `capture` and `pipeline` are live and belong to the same context. The pipeline lives until the capture is
+ * begun again, ended by `vkxfb_capture_end` or destroyed, and every command buffer that it was recorded or
+ * played into is reset or freed.
  */
-VkxfbResult vkxfb_capture_bind_pipeline(VkxfbCapture *capture, const VkxfbPipeline *pipeline);
+VkxfbResult vkxfb_capture_bind_pipeline(VkxfbCapture *capture,
+                                        const VkxfbPipeline *pipeline);
 
 /**
  * Binds vertex buffers to the bindings from `firstBinding` on, for the draws that follow.
@@ -1067,7 +1085,8 @@ VkxfbResult vkxfb_capture_bind_vertex_buffers(VkxfbCapture *capture,
 
 /**
  * As `vkxfb_capture_bind_vertex_buffers`, with other strides than the pipeline has, as
- * `vkCmdBindVertexBuffers2` sets them. `pStrides` has as many elements as `pBuffers`.
+ * `vkCmdBindVertexBuffers2` sets them. `pStrides` has as many elements as `pBuffers`, each at most
+ * `UINT32_MAX`, or is NULL: then the strides are those of the pipeline.
  *
  * # Safety
  * As `vkxfb_capture_bind_vertex_buffers`.
@@ -1076,7 +1095,7 @@ VkxfbResult vkxfb_capture_bind_vertex_buffers2(VkxfbCapture *capture,
                                                uint32_t firstBinding,
                                                uint32_t bufferCount,
                                                const VkxfbBufferRange *pBuffers,
-                                               const uint32_t *pStrides);
+                                               const VkDeviceSize *pStrides);
 
 /**
  * Binds an index buffer for the draws that follow, of `VK_INDEX_TYPE_UINT16`,
@@ -1095,8 +1114,9 @@ VkxfbResult vkxfb_capture_bind_index_buffer(VkxfbCapture *capture,
  * Binds descriptor sets for the draws that follow.
  *
  * # Safety
- * `capture` is live. The sets are compatible with the set layouts of the pipeline, and are not
- * changed until command buffers with the capture are reset or freed. There is one dynamic offset
+ * `capture` is live. The sets are compatible with the set layouts of the pipeline. They are live and not
+ * changed until the capture is begun again, ended by `vkxfb_capture_end` or destroyed, and every command
+ * buffer that it was recorded or played into is reset or freed. There is one dynamic offset
  * for each dynamic descriptor, with the requirements of `vkCmdBindDescriptorSets`.
  */
 VkxfbResult vkxfb_capture_bind_descriptor_sets(VkxfbCapture *capture,
@@ -1313,11 +1333,12 @@ VkxfbResult vkxfb_late_draws_create(VkxfbCapture *capture,
 
 /**
  * Adds a draw: the kernel writes a `VkDrawIndirectCommand` at `offset` in `buffer`. If this fails, it is not
- * added.
+ * added. Returns `VKXFB_ERROR_INVALID_ARGUMENT` if `capture` is not the one that `lateDraws` was created with,
+ * or was reset since.
  *
  * # Safety
- * `lateDraws` is live, and `capture` is the one that it was created with, which was not reset since. Its command
- * buffer is not being executed. Otherwise as `vkxfb_capture_record_draw_commands`.
+ * `lateDraws` and `capture` are live. The command buffer of `lateDraws` is not being executed. Otherwise as
+ * `vkxfb_capture_record_draw_commands`.
  */
 VkxfbResult vkxfb_late_draws_add(VkxfbLateDraws *lateDraws,
                                  VkxfbCapture *capture,
@@ -1326,7 +1347,8 @@ VkxfbResult vkxfb_late_draws_add(VkxfbLateDraws *lateDraws,
                                  VkDeviceSize offset);
 
 /**
- * Destroys late draws: the kernel and its draws stay in the command buffer. NULL is ignored.
+ * Destroys late draws: the kernel and its draws stay in the command buffer. This may come after the end of
+ * everything else. NULL is ignored.
  *
  * # Safety
  * `lateDraws` is live or NULL, and is not used any more.
@@ -1350,8 +1372,9 @@ VkxfbResult vkxfb_query_pool_create(const VkxfbContext *context,
  * Destroys queries. NULL is ignored.
  *
  * # Safety
- * `queryPool` is live or NULL, and is not used any more. Command buffers with captures that used it
- * are not executed any more.
+ * `queryPool` is live or NULL, and is not used any more. Every capture that used it was begun again, ended by
+ * `vkxfb_capture_end` or destroyed. Every command buffer that such a capture was recorded or played into, and
+ * every other one with the queries, was reset or freed, or was executed and will not be again.
  */
 void vkxfb_query_pool_destroy(VkxfbQueryPool *queryPool);
 
@@ -1449,8 +1472,9 @@ VkxfbResult vkxfb_query_pool_record_copy_results(const VkxfbQueryPool *queryPool
  * later capture, without a reset.
  *
  * # Safety
- * `capture` and `queryPool` are live and belong to the same context. The pool lives until command
- * buffers with the capture are reset or freed.
+ * `capture` and `queryPool` are live and belong to the same context. The pool lives until the capture is begun
+ * again, ended by `vkxfb_capture_end` or destroyed, and every command buffer that it was recorded or played
+ * into is reset or freed.
  */
 VkxfbResult vkxfb_capture_begin_query_indexed(VkxfbCapture *capture,
                                               const VkxfbQueryPool *queryPool,

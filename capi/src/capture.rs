@@ -1,6 +1,7 @@
 //! Captures: their beginning, their end, and their memory.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use ash::vk;
 use vkxfb::capture::MAX_XFB_BUFFERS;
@@ -117,10 +118,16 @@ pub struct VkxfbCaptured {
 /// `vkxfb_capture_reset`: an application with several frames in flight has a capture for each of
 /// them, and resets it when it resets the command buffers. Only one thread at a time may use a
 /// capture.
+///
+/// What it was begun with, and what was bound and queried in it, must be live until the capture is begun
+/// again, ended by `vkxfb_capture_end` or destroyed, and every command buffer that it was recorded or played
+/// into is reset or freed. `vkxfb_capture_finish` does not shorten this: what it has ended can be played.
 pub struct VkxfbCapture {
     capture: Capture,
     /// `None` only while it is destroyed.
     arena: Option<Arena>,
+    /// The number of what the arena holds: another one after each reset, and no other capture has it.
+    memory: u64,
     /// The result and the message of the first command that failed since the beginning.
     failed: Option<(VkxfbResult, String)>,
     /// Whether it has ended without being recorded, and is there to be played.
@@ -151,6 +158,7 @@ pub unsafe extern "C" fn vkxfb_capture_create(
         let made = VkxfbCapture {
             capture,
             arena,
+            memory: new_memory(),
             failed: None,
             is_finished: false,
             active_queries: Vec::new(),
@@ -164,8 +172,8 @@ pub unsafe extern "C" fn vkxfb_capture_create(
 /// Destroys a capture. NULL is ignored.
 ///
 /// # Safety
-/// `capture` is live or NULL, and is not used any more. Command buffers into which it was recorded
-/// are not executed any more.
+/// `capture` is live or NULL, and is not used any more. Command buffers into which it was recorded or
+/// played are not executed any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_capture_destroy(capture: *mut VkxfbCapture) {
     // SAFETY: the caller's contract.
@@ -189,6 +197,7 @@ pub unsafe extern "C" fn vkxfb_capture_reset(capture: *mut VkxfbCapture) -> Vkxf
         if let Some(arena) = &mut capture.arena {
             // SAFETY: as above.
             unsafe { arena.reset() };
+            capture.memory = new_memory();
         }
         Ok(())
     })
@@ -201,8 +210,9 @@ pub unsafe extern "C" fn vkxfb_capture_reset(capture: *mut VkxfbCapture) -> Vkxf
 ///
 /// # Safety
 /// `capture` is live and `pBeginInfo` points to a valid structure, whose pipeline was made with the
-/// context of the capture. Until command buffers with the capture are reset or freed, all handles
-/// are live and belong to the context's device. The buffers have the usage that
+/// context of the capture. All handles belong to the context's device. They and the pipeline are live until
+/// the capture is begun again, ended by `vkxfb_capture_end` or destroyed, and every command buffer that it was
+/// recorded or played into is reset or freed. The buffers have the usage that
 /// `vkxfb_context_buffer_usage` returns, and contain the ranges. The ranges of capture buffers
 /// overlap neither each other nor memory that the draws read.
 #[unsafe(no_mangle)]
@@ -231,6 +241,12 @@ pub unsafe extern "C" fn vkxfb_capture_begin_inactive(capture: *mut VkxfbCapture
         anew(capture);
         command(capture, |capture| Ok(capture.capture.begin_inactive()?))
     }
+}
+
+/// A number that no other memory of a capture has had ([`VkxfbCapture::memory`]).
+fn new_memory() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 /// Forgets that an earlier capture has failed, or has ended.
@@ -285,17 +301,22 @@ pub unsafe extern "C" fn vkxfb_capture_end(
         })
     };
     // SAFETY: as above.
-    if let Some(capture) = unsafe { capture.as_mut() } {
+    if let Some(capture) = unsafe { capture.as_mut() }
+        && !capture.is_finished
+    {
         capture.forget();
     }
     result
 }
 
 /// Ends a capture as `vkxfb_capture_end` does, without recording it: `vkxfb_capture_play` does, as often as
-/// it is called, until the capture is begun again.
+/// it is called, until the capture is begun again. Until then all other commands of the capture fail, and change
+/// nothing.
 ///
 /// # Safety
-/// As `vkxfb_capture_end`, for the command buffers that it is played into.
+/// As `vkxfb_capture_end`, for the command buffers that it is played into. Pipelines, buffers, descriptor sets
+/// and query pools of the capture, and the counters here, are live until the capture is begun again or
+/// destroyed, and every command buffer that it was played into is reset or freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_capture_finish(
     capture: *mut VkxfbCapture,
@@ -408,7 +429,7 @@ pub unsafe extern "C" fn vkxfb_capture_order_destroy(order: *mut VkxfbCaptureOrd
 }
 
 /// Calls `function` for an entry point that is a command of a capture. If it fails, all later
-/// commands of the capture fail.
+/// commands of the capture fail, unless the capture is finished: then it stays as it is, to be played.
 ///
 /// # Safety
 /// The pointer is null, or to a live capture that nothing else uses meanwhile.
@@ -431,6 +452,7 @@ pub(crate) unsafe fn command(
     // SAFETY: as above.
     if let Some(capture) = unsafe { capture.as_mut() }
         && result != VkxfbResult::VkxfbSuccess
+        && !capture.is_finished
     {
         capture.failed.get_or_insert_with(|| (result, last_message()));
     }
@@ -549,9 +571,9 @@ impl VkxfbCapture {
         Ok(function(capture, shared, arena)?)
     }
 
-    /// The context that the capture was created with, and what else its objects share.
-    pub(crate) const fn shared(&self) -> &Arc<Shared> {
-        &self.shared
+    /// A number that tells memory of this capture since its last reset from all other memory.
+    pub(crate) const fn memory(&self) -> u64 {
+        self.memory
     }
 }
 

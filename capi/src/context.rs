@@ -280,7 +280,7 @@ impl Shared {
             context.set_optimizes_shaders(false);
         }
         if has(VKXFB_DEVICE_DEBUG_NAMES) {
-            // SAFETY: as above; the flag says that the instance has the extension.
+            // SAFETY: as above; the instance has the extension, or the flag would have been refused.
             unsafe { context.set_debug_utils(instance) };
         }
         let allocator = Allocator::new(&AllocatorCreateDesc {

@@ -9,7 +9,7 @@ use vkxfb::runtime::{
     Capabilities, CreateInfoAdditions, RequiredFeatures, RuntimeError, required_features,
 };
 
-use crate::arguments::{array, owned, required_mut};
+use crate::arguments::{owned, required_mut, strings};
 use crate::error::{Error, VkxfbResult, guard, guard_quietly};
 use crate::extensible::{extensible, read};
 
@@ -33,7 +33,7 @@ pub const VKXFB_DEVICE_NO_INDIRECT_DRAWS: u32 = 4;
 /// is for whoever suspects the optimizer.
 pub const VKXFB_DEVICE_NO_OPTIMIZATION: u32 = 8;
 /// Objects get names and commands get labels, for tools such as RenderDoc. The instance must have been
-/// created with `VK_EXT_debug_utils`.
+/// created with `VK_EXT_debug_utils`: otherwise this bit is refused.
 pub const VKXFB_DEVICE_DEBUG_NAMES: u32 = 16;
 
 /// The bits that [`VkxfbPhysicalDeviceInfo::flags`] may have.
@@ -136,7 +136,7 @@ pub unsafe extern "C" fn vkxfb_required_features_add_to(
             let required = required_mut(required_features, "requiredFeatures")?;
             let info = required_mut(p_create_info, "pCreateInfo")?;
             let (names, count) = (info.pp_enabled_extension_names, info.enabled_extension_count);
-            array(names, count, "ppEnabledExtensionNames")?;
+            strings(names, count, "ppEnabledExtensionNames")?;
             *info = required.features.add_to(*info, &mut required.additions);
         }
         Ok(())
@@ -181,6 +181,16 @@ impl VkxfbRequiredFeatures {
             let least = MIN_STORAGE_BUFFERS;
             let message = format!("maxStorageBuffers is {max}: captures need {least} or more");
             return Err(Error::Argument(message));
+        }
+        if info.flags & VKXFB_DEVICE_DEBUG_NAMES != 0 {
+            // Calls of functions that are not there would abort.
+            let name = c"vkSetDebugUtilsObjectNameEXT";
+            // SAFETY: the caller's contract.
+            if unsafe { get_instance_proc_addr(info.instance, name.as_ptr()) }.is_none() {
+                let message = "flags has VKXFB_DEVICE_DEBUG_NAMES, and instance was created without \
+                               VK_EXT_debug_utils";
+                return Err(Error::Argument(message.to_owned()));
+            }
         }
         let functions = ash::StaticFn { get_instance_proc_addr };
         // SAFETY: the caller's contract.

@@ -63,8 +63,9 @@ pub struct VkxfbByteCountDraw {
 /// streams as those of the first pipeline.
 ///
 /// # Safety
-/// `capture` and `pipeline` are live and belong to the same context. The pipeline lives until
-/// command buffers with the capture are reset or freed.
+/// `capture` and `pipeline` are live and belong to the same context. The pipeline lives until the capture is
+/// begun again, ended by `vkxfb_capture_end` or destroyed, and every command buffer that it was recorded or
+/// played into is reset or freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_capture_bind_pipeline(
     capture: *mut VkxfbCapture,
@@ -101,7 +102,8 @@ pub unsafe extern "C" fn vkxfb_capture_bind_vertex_buffers(
 }
 
 /// As `vkxfb_capture_bind_vertex_buffers`, with other strides than the pipeline has, as
-/// `vkCmdBindVertexBuffers2` sets them. `pStrides` has as many elements as `pBuffers`.
+/// `vkCmdBindVertexBuffers2` sets them. `pStrides` has as many elements as `pBuffers`, each at most
+/// `UINT32_MAX`, or is NULL: then the strides are those of the pipeline.
 ///
 /// # Safety
 /// As `vkxfb_capture_bind_vertex_buffers`.
@@ -111,14 +113,22 @@ pub unsafe extern "C" fn vkxfb_capture_bind_vertex_buffers2(
     first_binding: u32,
     buffer_count: u32,
     p_buffers: *const VkxfbBufferRange,
-    p_strides: *const u32,
+    p_strides: *const vk::DeviceSize,
 ) -> VkxfbResult {
     // SAFETY: the caller's contract.
     unsafe {
         command(capture, |capture| {
             let buffers = array(p_buffers, buffer_count, "pBuffers")?;
-            let strides = array(p_strides, buffer_count, "pStrides")?;
-            let buffers = vertex_buffers_from(first_binding, buffers, strides);
+            let strides = match p_strides.is_null() {
+                true => &[],
+                false => array(p_strides, buffer_count, "pStrides")?,
+            };
+            let strides = strides.iter().map(|&stride| {
+                let large = || format!("an element of pStrides is {stride}: at most {}", u32::MAX);
+                u32::try_from(stride).map_err(|_| Error::Argument(large()))
+            });
+            let strides: Vec<_> = strides.collect::<Result<_, _>>()?;
+            let buffers = vertex_buffers_from(first_binding, buffers, &strides);
             Ok(capture.recorder().bind_vertex_buffers(&buffers)?)
         })
     }
@@ -152,8 +162,9 @@ pub unsafe extern "C" fn vkxfb_capture_bind_index_buffer(
 /// Binds descriptor sets for the draws that follow.
 ///
 /// # Safety
-/// `capture` is live. The sets are compatible with the set layouts of the pipeline, and are not
-/// changed until command buffers with the capture are reset or freed. There is one dynamic offset
+/// `capture` is live. The sets are compatible with the set layouts of the pipeline. They are live and not
+/// changed until the capture is begun again, ended by `vkxfb_capture_end` or destroyed, and every command
+/// buffer that it was recorded or played into is reset or freed. There is one dynamic offset
 /// for each dynamic descriptor, with the requirements of `vkCmdBindDescriptorSets`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_capture_bind_descriptor_sets(

@@ -1,13 +1,10 @@
 //! Draw commands for what was captured: kernels make arguments of `vkCmdDrawIndirect` of counters.
 
-use std::sync::Arc;
-
 use ash::vk;
 use vkxfb::runtime::{DrawCommands, LateDraws};
 
 use crate::arguments::{array, owned, required, required_mut};
 use crate::capture::VkxfbCapture;
-use crate::context::Shared;
 use crate::draw::VkxfbByteCountDraw;
 use crate::error::{Error, VkxfbResult, guard, guard_quietly};
 
@@ -67,7 +64,9 @@ pub unsafe extern "C" fn vkxfb_capture_record_draw_commands(
 /// Only one thread at a time may use it.
 pub struct VkxfbLateDraws {
     draws: LateDraws,
-    shared: Arc<Shared>,
+    /// [`VkxfbCapture::memory`] that the draws are in. Nothing of the context is kept: late draws may be
+    /// destroyed after the device.
+    memory: u64,
 }
 
 /// Records a kernel as `vkxfb_capture_record_draw_commands` does, for draws that are not known yet:
@@ -96,18 +95,19 @@ pub unsafe extern "C" fn vkxfb_late_draws_create(
                 kernels.write_draw_commands_later(context, arena, command_buffer)
             })
         }?;
-        let shared = Arc::clone(capture.shared());
-        *created = Box::into_raw(Box::new(VkxfbLateDraws { draws, shared }));
+        let memory = capture.memory();
+        *created = Box::into_raw(Box::new(VkxfbLateDraws { draws, memory }));
         Ok(())
     })
 }
 
 /// Adds a draw: the kernel writes a `VkDrawIndirectCommand` at `offset` in `buffer`. If this fails, it is not
-/// added.
+/// added. Returns `VKXFB_ERROR_INVALID_ARGUMENT` if `capture` is not the one that `lateDraws` was created with,
+/// or was reset since.
 ///
 /// # Safety
-/// `lateDraws` is live, and `capture` is the one that it was created with, which was not reset since. Its command
-/// buffer is not being executed. Otherwise as `vkxfb_capture_record_draw_commands`.
+/// `lateDraws` and `capture` are live. The command buffer of `lateDraws` is not being executed. Otherwise as
+/// `vkxfb_capture_record_draw_commands`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_late_draws_add(
     late_draws: *mut VkxfbLateDraws,
@@ -118,15 +118,16 @@ pub unsafe extern "C" fn vkxfb_late_draws_add(
 ) -> VkxfbResult {
     guard(|| {
         // SAFETY: the caller's contract.
-        let (VkxfbLateDraws { draws, shared }, capture, draw) = unsafe {
+        let (VkxfbLateDraws { draws, memory }, capture, draw) = unsafe {
             (
                 required_mut(late_draws, "lateDraws")?,
                 required_mut(capture, "capture")?,
                 required(p_draw, "pDraw")?.as_runtime()?,
             )
         };
-        if !Arc::ptr_eq(shared, capture.shared()) {
-            let message = "lateDraws and capture belong to different contexts";
+        if *memory != capture.memory() {
+            let message =
+                "lateDraws was created with another capture, or the capture was reset since";
             return Err(Error::Argument(message.to_owned()));
         }
         let commands = draw_commands(buffer, offset, 0)?;
@@ -139,7 +140,8 @@ pub unsafe extern "C" fn vkxfb_late_draws_add(
     })
 }
 
-/// Destroys late draws: the kernel and its draws stay in the command buffer. NULL is ignored.
+/// Destroys late draws: the kernel and its draws stay in the command buffer. This may come after the end of
+/// everything else. NULL is ignored.
 ///
 /// # Safety
 /// `lateDraws` is live or NULL, and is not used any more.

@@ -36,6 +36,9 @@ pub enum VkxfbResult {
     /// A defect of the library. The objects that were passed must not be used any more, except to
     /// destroy them.
     VkxfbErrorInternal = -6,
+    /// It is more than the device takes at once: split it into several draws or captures, or use less. The
+    /// function did nothing.
+    VkxfbErrorTooLarge = -7,
 }
 
 /// Why a function fails.
@@ -90,8 +93,10 @@ impl Error {
                 ErrorKind::Unavailable => VkxfbResult::VkxfbErrorUnavailable,
                 ErrorKind::OutOfMemory => VkxfbResult::VkxfbErrorOutOfMemory,
                 ErrorKind::Vulkan => VkxfbResult::VkxfbErrorVulkan,
-                ErrorKind::Internal => VkxfbResult::VkxfbErrorShader,
-                _ => VkxfbResult::VkxfbErrorInvalidArgument,
+                ErrorKind::TooLarge => VkxfbResult::VkxfbErrorTooLarge,
+                ErrorKind::Usage => VkxfbResult::VkxfbErrorInvalidArgument,
+                ErrorKind::NotReady => VkxfbResult::VkxfbNotReady,
+                _ => VkxfbResult::VkxfbErrorInternal,
             },
         }
     }
@@ -254,6 +259,18 @@ mod tests {
         assert_eq!(result, VkxfbResult::VkxfbErrorUnavailable);
         let message = last_message();
         assert!(message.contains(&reasons), "{message}");
+    }
+
+    #[test]
+    fn mistakes_of_the_library_and_of_the_program_and_limits_are_told_apart() {
+        let result = |error: RuntimeError| guard(|| Err(error.into()));
+        let internal = RuntimeError::InvalidShader("no words".to_owned());
+        assert_eq!(result(internal), VkxfbResult::VkxfbErrorInternal);
+        let named = RuntimeError::EntryPointName { name: "ma\0in".to_owned() };
+        assert_eq!(result(named), VkxfbResult::VkxfbErrorInvalidArgument);
+        assert_eq!(last_message(), "the entry point \"ma\\0in\" has a NUL in its name");
+        let large = RuntimeError::TooManyPrimitives { primitives: 9, max: 8 };
+        assert_eq!(result(large), VkxfbResult::VkxfbErrorTooLarge);
     }
 
     /// Each thread has its own message.

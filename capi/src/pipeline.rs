@@ -115,7 +115,8 @@ pub struct VkxfbPipeline {
 pub struct VkxfbPipelineProperties {
     /// The `sizeof` of the structure, as `VKXFB_INIT` sets it.
     pub struct_size: usize,
-    /// The pipeline layout, to bind descriptor sets with: see `vkxfb_capture_assume_descriptor_sets`.
+    /// The pipeline layout, to bind descriptor sets with: see `vkxfb_capture_assume_descriptor_sets`. It is
+    /// destroyed with the pipeline.
     pub layout: vk::PipelineLayout,
     /// The size in bytes of a record in each capture buffer, or 0 if nothing is captured to it.
     pub strides: [u32; VKXFB_MAX_BUFFERS],
@@ -353,8 +354,9 @@ impl VkxfbExpectedDraws {
 /// Destroys a pipeline. NULL is ignored.
 ///
 /// # Safety
-/// `pipeline` is live or NULL, and is not used any more. The device has executed everything that
-/// was recorded with it, and captures that were begun with it have ended.
+/// `pipeline` is live or NULL, and is not used any more. Every capture that was begun with it, or that it was
+/// bound in, was begun again, ended by `vkxfb_capture_end` or destroyed. Every command buffer that such a capture
+/// was recorded or played into was reset or freed, or was executed and will not be again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_pipeline_destroy(pipeline: *mut VkxfbPipeline) {
     guard_quietly(|| {

@@ -76,8 +76,9 @@ pub unsafe extern "C" fn vkxfb_query_pool_create(
 /// Destroys queries. NULL is ignored.
 ///
 /// # Safety
-/// `queryPool` is live or NULL, and is not used any more. Command buffers with captures that used it
-/// are not executed any more.
+/// `queryPool` is live or NULL, and is not used any more. Every capture that used it was begun again, ended by
+/// `vkxfb_capture_end` or destroyed. Every command buffer that such a capture was recorded or played into, and
+/// every other one with the queries, was reset or freed, or was executed and will not be again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_query_pool_destroy(query_pool: *mut VkxfbQueryPool) {
     guard_quietly(|| {
@@ -281,8 +282,9 @@ pub unsafe extern "C" fn vkxfb_query_pool_record_copy_results(
 /// later capture, without a reset.
 ///
 /// # Safety
-/// `capture` and `queryPool` are live and belong to the same context. The pool lives until command
-/// buffers with the capture are reset or freed.
+/// `capture` and `queryPool` are live and belong to the same context. The pool lives until the capture is begun
+/// again, ended by `vkxfb_capture_end` or destroyed, and every command buffer that it was recorded or played
+/// into is reset or freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_capture_begin_query_indexed(
     capture: *mut VkxfbCapture,

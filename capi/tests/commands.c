@@ -24,6 +24,8 @@ static VkxfbCapture *capture;
 static VkxfbPipeline *plain, *restarting;
 static struct buffer source, state, target, other;
 static int uses_descriptors;
+/* Destroyed after the device, which is allowed. */
+static VkxfbLateDraws *late;
 
 static const VkPrimitiveTopology points = VK_PRIMITIVE_TOPOLOGY_POINT_LIST;
 static const VkPrimitiveTopology lines = VK_PRIMITIVE_TOPOLOGY_LINE_STRIP;
@@ -130,8 +132,7 @@ static void test_byte_counts(void) {
     VkxfbByteCountDraw draws[2] = {{2, 5, counter, 0, 16}, {3, 0, counter, 32, 16}};
     const uint32_t commands[9] = {8, 2, 0, 0, UNTOUCHED, 6, 3, 0, 0};
     VkxfbBufferRange vertices = range(&target, 0, RECORDS * 4);
-    const uint32_t stride = 16;
-    VkxfbLateDraws *late = NULL;
+    const VkDeviceSize stride = 16;
     VkxfbResult result;
     uint32_t record, drawn;
 
@@ -157,7 +158,6 @@ static void test_byte_counts(void) {
         VKXFB(vkxfb_late_draws_add(late, capture, &draws[1], state.buffer, RESULTS_AT * 4));
     }
     execute_commands(context);
-    vkxfb_late_draws_destroy(late);
 
     for (record = 0; record < 8; record++)
         expect(100 + captured[record], 0, 0, captured[record]);
@@ -308,6 +308,13 @@ static void test_playing(void) {
     /* A reset is for the memory of what was recorded. */
     start();
     VKXFB(vkxfb_capture_order_forget(order));
+    /* Nor do stray commands change what has ended. */
+    check(vkxfb_capture_draw(capture, points, &draw) == VKXFB_ERROR_INVALID_ARGUMENT,
+          "a capture that has ended", "takes a draw");
+    check(vkxfb_capture_finish(capture, 0, NULL) == VKXFB_ERROR_INVALID_ARGUMENT,
+          "a capture that has ended", "ends once more");
+    check(vkxfb_capture_end(capture, cmd, 0, NULL, NULL) == VKXFB_ERROR_INVALID_ARGUMENT,
+          "a capture that has ended", "is recorded by an end");
     VKXFB(vkxfb_capture_play(capture, cmd, order, NULL));
     execute_commands(context);
     check(dwords_of(&target)[0] == UNTOUCHED, "playing once more", "begins anew");
@@ -315,8 +322,6 @@ static void test_playing(void) {
           "captures something else");
     check(dwords_of(&target)[9 * 4] == UNTOUCHED, "playing once more", "captures too much");
     check(dwords_of(&state)[APPENDED] == 9 * 16, "the counter", "is wrong");
-    check(vkxfb_capture_draw(capture, points, &draw) == VKXFB_ERROR_INVALID_ARGUMENT,
-          "a capture that has ended", "takes a draw");
     vkxfb_capture_order_destroy(order);
 }
 
@@ -360,5 +365,6 @@ int main(int argc, char **argv) {
     destroy_buffer(&source);
     vkDestroyDevice(device, NULL);
     vkDestroyInstance(instance, NULL);
+    vkxfb_late_draws_destroy(late);
     return EXIT_SUCCESS;
 }

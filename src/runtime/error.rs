@@ -11,6 +11,7 @@ use ash::vk;
 
 use super::Unavailable;
 use crate::lower::{Backend, GeometryInput, ResourcePlan};
+use crate::spirv::headers::ExecutionModel;
 use crate::topology::PrimitiveTopology;
 use crate::vertex_input::{InputRate, VertexFormat};
 
@@ -553,6 +554,21 @@ pub enum RuntimeError {
         query: u32,
         /// The time that the call waited for this query and the previous ones.
         timeout: Duration,
+    },
+    /// A pipeline is made of a shader of another stage, or of a geometry shader that was lowered alone.
+    #[error(
+        "a pipeline that captures takes a vertex shader, or a geometry shader lowered together with the vertex \
+         shader before it: this is a {stage:?} shader without the vertex shader before it"
+    )]
+    LoneStage {
+        /// The stage of the shader.
+        stage: ExecutionModel,
+    },
+    /// A pipeline takes the name of an entry point as a string of C, which ends at a NUL.
+    #[error("the entry point {name:?} has a NUL in its name")]
+    EntryPointName {
+        /// The name.
+        name: String,
     },
     /// The lowered shader is inconsistent.
     #[error("invalid lowered shader: {0}")]

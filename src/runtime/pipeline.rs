@@ -244,7 +244,8 @@ impl Pipeline {
     /// [`RuntimeError::MissingVertexInput`];
     /// [`RuntimeError::AttributeFormat`] and [`RuntimeError::AttributeRate`] if the shader was
     /// lowered for another format or rate; [`RuntimeError::MissingSetLayout`];
-    /// [`RuntimeError::Limit`]; [`RuntimeError::ResourcePlan`]; [`RuntimeError::InvalidShader`].
+    /// [`RuntimeError::LoneStage`]; [`RuntimeError::EntryPointName`]; [`RuntimeError::Limit`];
+    /// [`RuntimeError::ResourcePlan`]; [`RuntimeError::InvalidShader`].
     /// Afterwards: a failed command.
     ///
     /// # Safety

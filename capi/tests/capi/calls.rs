@@ -111,6 +111,24 @@ impl Objects {
         result
     }
 
+    /// A command buffer that is being recorded, with its pool.
+    pub fn begin_commands(&self) -> (vk::CommandPool, vk::CommandBuffer) {
+        // SAFETY: the device is live.
+        unsafe {
+            let pool = self.device.create_command_pool(&Default::default(), None).unwrap();
+            let info =
+                vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
+            let commands = self.device.allocate_command_buffers(&info).unwrap()[0];
+            self.device.begin_command_buffer(commands, &Default::default()).unwrap();
+            (pool, commands)
+        }
+    }
+
+    pub fn destroy_commands(&self, pool: vk::CommandPool) {
+        // SAFETY: nothing is submitted.
+        unsafe { self.device.destroy_command_pool(pool, None) };
+    }
+
     /// Parameters of a capture that writes nothing, because no buffer is bound.
     pub fn begin_info(&self) -> VkxfbCaptureBeginInfo {
         const NO_BUFFER: &VkxfbBufferRange =
@@ -339,16 +357,11 @@ fn the_end_tells_what_failed_first() {
     let draw = vk::DrawIndirectCommand { vertex_count: 5, instance_count: 1, ..Default::default() };
     let begin = objects.begin_info();
     let list = vk::PrimitiveTopology::TRIANGLE_LIST;
-    let device = &objects.device;
+    let (pool, commands) = objects.begin_commands();
     let mut captured =
         VkxfbCaptured { struct_size: size_of::<VkxfbCaptured>(), ..Default::default() };
     // SAFETY: the arguments are valid, or are refused; nothing is submitted.
     unsafe {
-        let pool = device.create_command_pool(&Default::default(), None).unwrap();
-        let info =
-            vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
-        let commands = device.allocate_command_buffers(&info).unwrap()[0];
-        device.begin_command_buffer(commands, &Default::default()).unwrap();
         let mut end = || vkxfb_capture_end(capture, commands, 0, null_mut(), &mut captured);
 
         refused(vkxfb_capture_draw(capture, STRIP, &draw), INVALID, "not begun");
@@ -398,7 +411,7 @@ fn the_end_tells_what_failed_first() {
             "indexType is 1000165000",
         );
         succeeds(vkxfb_capture_reset(capture));
-        device.destroy_command_pool(pool, None);
     }
+    objects.destroy_commands(pool);
     assert_eq!((captured.is_known, captured.primitives_needed), (vk::TRUE, 3));
 }

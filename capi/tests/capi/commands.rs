@@ -1,7 +1,7 @@
 //! What `tests/commands.c` captures, on devices of its own and of others, with addresses and with descriptors;
 //! and which devices of others are refused.
 
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 
 use ash::vk;
 use ash::vk::Handle;
@@ -79,8 +79,17 @@ fn a_device_of_others_without_what_captures_need_is_refused() {
         refused(create(&info, null_mut(), handle), INVALID, "pCreateInfo is NULL");
         let none = vk::Device::null();
         refused(create(&info, &created_with, none), INVALID, "device is NULL");
-        let nameless = vk::DeviceCreateInfo { enabled_extension_count: 1, ..created_with };
+        let mut nameless = vk::DeviceCreateInfo { enabled_extension_count: 1, ..created_with };
         refused(create(&info, &nameless, handle), INVALID, "ppEnabledExtensionNames is NULL");
+        let names = [null()];
+        nameless.pp_enabled_extension_names = names.as_ptr();
+        let element = "an element of ppEnabledExtensionNames is NULL";
+        refused(create(&info, &nameless, handle), INVALID, element);
+        let refusal = vkxfb_required_features_add_to(physical.required, &mut nameless);
+        refused(refusal, INVALID, element);
+        assert_eq!(nameless.enabled_extension_count, 1, "nothing is added");
+        info.flags = VKXFB_DEVICE_DEBUG_NAMES;
+        refused(create(&info, &created_with, handle), INVALID, "without VK_EXT_debug_utils");
         info.flags = 1 << 20;
         refused(create(&info, &created_with, handle), INVALID, "flags has unknown bits: 0x100000");
         (info.flags, info.max_storage_buffers) = (VKXFB_DEVICE_DESCRIPTORS, 3);
@@ -116,6 +125,22 @@ fn what_is_not_drawing_is_refused_with_a_reason() {
         refused(refusal, INVALID, "commandBuffer is NULL");
         let refusal = vkxfb_late_draws_add(null_mut(), capture, &draw, none, 0);
         refused(refusal, INVALID, "lateDraws is NULL");
+        let (pool, commands) = objects.begin_commands();
+        let (mut late, mut other) = (null_mut(), null_mut());
+        succeeds(vkxfb_late_draws_create(capture, commands, &mut late));
+        succeeds(vkxfb_capture_create(context, &mut other));
+        let counter = VkxfbCounterBuffer { buffer: vk::Buffer::from_raw(1), offset: 0 };
+        let counted = VkxfbByteCountDraw { counter_buffer: counter, ..draw };
+        // The counter's buffer is none: nothing may use it before the call is refused.
+        let refusal = vkxfb_late_draws_add(late, other, &counted, none, 0);
+        refused(refusal, INVALID, "another capture");
+        refused(vkxfb_late_draws_add(late, capture, &counted, none, 0), INVALID, "buffer is NULL");
+        objects.destroy_commands(pool);
+        succeeds(vkxfb_capture_reset(capture));
+        let refusal = vkxfb_late_draws_add(late, capture, &counted, none, 0);
+        refused(refusal, INVALID, "was reset");
+        vkxfb_capture_destroy(other);
+        vkxfb_late_draws_destroy(late);
         refused(vkxfb_pipeline_prepare(pipeline, 1, &unknown, null), INVALID, "bits: 0x100");
         refused(vkxfb_pipeline_prepare(pipeline, 1, null_mut(), null), INVALID, "pDraws is NULL");
         let refusal = vkxfb_context_get_properties(context, null_mut());
@@ -127,6 +152,12 @@ fn what_is_not_drawing_is_refused_with_a_reason() {
         let condition = vk::ConditionalRenderingBeginInfoEXT::default();
         let refusal = vkxfb_capture_begin_conditional_rendering(capture, &condition);
         refused(refusal, INVALID, "buffer is NULL");
+        succeeds(vkxfb_capture_begin(capture, &objects.begin_info()));
+        let (range, stride) =
+            (VkxfbBufferRange { buffer: none, offset: 0, size: 0 }, u64::from(u32::MAX) + 1);
+        succeeds(vkxfb_capture_bind_vertex_buffers2(capture, 0, 1, &range, null_mut()));
+        let refusal = vkxfb_capture_bind_vertex_buffers2(capture, 0, 1, &range, &stride);
+        refused(refusal, INVALID, "pStrides is 4294967296");
         succeeds(vkxfb_capture_begin(capture, &objects.begin_info()));
         let mode = vk::ProvokingVertexModeEXT::from_raw(7);
         let refusal = vkxfb_capture_set_provoking_vertex_mode(capture, mode);

@@ -11,7 +11,7 @@ const SOURCES: [&str; 8] =
 
 const WARNINGS: [&str; 4] = ["-Wall", "-Wextra", "-Werror", "-pedantic"];
 
-fn text() -> String {
+pub fn text() -> String {
     std::fs::read_to_string(here("include/vkxfb.h")).unwrap()
 }
 

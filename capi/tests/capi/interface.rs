@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::header::declared;
+use crate::header::{self, declared};
 use crate::here;
 
 fn text() -> String {
@@ -24,6 +24,38 @@ fn every_function_of_the_header_is_in_the_table() {
         named.into_iter().filter(|name| name.starts_with("vkxfb_")).collect();
     let header = declared();
     assert_eq!(functions, header.iter().map(String::as_str).collect());
+}
+
+/// The words of a text: identifiers, and what else is made of such characters.
+fn words(text: &str) -> BTreeSet<&str> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').collect()
+}
+
+/// Whether the header has a type, or a member of it, written `VkxfbType::member`.
+fn has_type(header: &str, name: &str) -> bool {
+    let Some((name, member)) = name.split_once("::") else { return words(header).contains(name) };
+    let structure = header
+        .split_once(&format!("}} {name};"))
+        .and_then(|(before, _)| before.rsplit_once("typedef "));
+    let is_code = |line: &&str| !line.trim_start().starts_with(['*', '/']);
+    structure.is_some_and(|(_, members)| {
+        members.lines().filter(is_code).any(|line| words(line).contains(member))
+    })
+}
+
+#[test]
+fn types_and_constants_are_those_of_the_header() {
+    let (text, header) = (text(), header::text());
+    let named = named(&text);
+    let of_c: BTreeSet<_> = named
+        .into_iter()
+        .filter(|name| name.starts_with("Vkxfb") || name.starts_with("VKXFB_"))
+        .collect();
+    let (found, none) =
+        ("VkxfbContextProperties::usesDescriptors", "VkxfbContextProperties::flags");
+    assert!(of_c.contains(found) && has_type(&header, found) && !has_type(&header, none));
+    let unknown: Vec<_> = of_c.iter().filter(|name| !has_type(&header, name)).collect();
+    assert!(unknown.is_empty(), "of these INTERFACE.md says too much: {unknown:?}");
 }
 
 /// The public functions of each type in a file, by how rustfmt writes them.

@@ -61,6 +61,8 @@ impl RuntimeError {
             | Self::AttributeFormat { .. }
             | Self::AttributeRate { .. }
             | Self::MissingSetLayout { .. }
+            | Self::LoneStage { .. }
+            | Self::EntryPointName { .. }
             | Self::MissingVertexBuffer { .. }
             | Self::DuplicateVertexBuffer { .. }
             | Self::StaticStride { .. }

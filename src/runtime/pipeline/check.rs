@@ -26,12 +26,7 @@ pub(super) fn check(
     };
     let geometry = shader.geometry();
     if shader.stage != ExecutionModel::Vertex && geometry.is_none() {
-        let stage = format!(
-            "a {:?} shader without the vertex shader before it, where a vertex shader is due, or a \
-             geometry shader lowered together with one",
-            shader.stage
-        );
-        return Err(RuntimeError::InvalidShader(stage));
+        return Err(RuntimeError::LoneStage { stage: shader.stage });
     }
     if let Some(LoweredGeometry { input, .. }) = geometry
         && (!desc.dynamic_topology || backend == Backend::Native)

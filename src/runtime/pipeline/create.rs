@@ -123,9 +123,7 @@ fn stage<'a>(
 
 /// The name of an entry point as a C string.
 pub(super) fn entry_name(name: &str) -> Result<CString, RuntimeError> {
-    CString::new(name).map_err(|_| {
-        RuntimeError::InvalidShader("the name of the entry point has a NUL inside".to_owned())
-    })
+    CString::new(name).map_err(|_| RuntimeError::EntryPointName { name: name.to_owned() })
 }
 
 /// The largest number of captured dwords with which a shader under the descriptor plan tests
