@@ -151,8 +151,77 @@ fn meshes_are_where_their_nodes_are() {
     let other = |rest: &mut Value| {
         rest["meshes"][0]["primitives"][0]["attributes"]["NORMAL"] = json!(uvs);
     };
-    refuses(text, &other, &["mesh 0, primitive 0: NORMAL: accessor", "Vec2 of U8"]);
+    refuses(text.clone(), &other, &["mesh 0, primitive 0: NORMAL: accessor", "Vec2 of U8"]);
     vkxfb(&[&draw[..], &["--time", "1"]].concat()).refuses(&["--time: the file has no animation"]);
+}
+
+/// A file from outside may say anything of where its numbers are.
+#[test]
+fn accessors_beyond_their_buffers_are_refused() {
+    let shaders = Shaders::new();
+    let shader = shaders.file("plain.wgsl", PLAIN.as_bytes());
+    let mut scene = Scene::default();
+    let positions = scene.floats("VEC3", &[[1.0, 0.0, 0.0], [2.0, 0.0, 0.0], [3.0, 0.0, 0.0]]);
+    let numbers = scene.add("SCALAR", 5123, 2, bytemuck::cast_slice(&[0u16, 2]));
+    let rest = json!({
+        "nodes": [{ "mesh": 0 }],
+        "meshes": [{ "primitives": [{ "attributes": { "POSITION": positions } }] }],
+    });
+    let sparse = json!({
+        "count": 2,
+        "indices": { "bufferView": numbers, "componentType": 5123 },
+        "values": { "bufferView": positions, "byteOffset": 12 },
+    });
+    let with = |view: Value, accessor: Value| {
+        let mut scene =
+            Scene { bytes: scene.bytes.clone(), views: scene.views.clone(), accessors: scene.accessors.clone() };
+        let change = |of: &mut Value, to: Value| {
+            for (key, value) in to.as_object().unwrap() {
+                of[key] = value.clone();
+            }
+        };
+        change(&mut scene.views[positions], view);
+        change(&mut scene.accessors[positions], accessor);
+        scene.file(&shaders, "wrong.gltf", scene.in_text(), rest.clone())
+    };
+    let attributes = ["--attribute", "normal=0,0,1,uv=0,0"];
+    let draw = |mesh: &str| vkxfb(&[&["capture", &shader, "--mesh", mesh], &attributes[..]].concat());
+    let changed = |field: &str, to: Value| {
+        let mut sparse = sparse.clone();
+        *sparse.pointer_mut(field).unwrap() = to;
+        with(json!({}), json!({ "sparse": sparse }))
+    };
+    // As it is, and sparse, it is read.
+    draw(&with(json!({}), json!({}))).exits(0);
+    let found = records(
+        &[&["capture", &shader, "--mesh", &changed("/count", json!(2))], &attributes[..]].concat(),
+    );
+    assert_near(&found[0]["at"], &[2.0, 0.0, 0.0, 1.0]);
+    assert_near(&found[1]["at"], &[2.0, 0.0, 0.0, 1.0]);
+    assert_near(&found[2]["at"], &[3.0, 0.0, 0.0, 1.0]);
+
+    let huge = 1u64 << 61;
+    let end = u64::MAX - 7;
+    for (mesh, what) in [
+        (with(json!({ "byteStride": 8 }), json!({})), "byteStride 8, less than an element's 12"),
+        (with(json!({}), json!({ "count": 0 })), "no elements"),
+        (with(json!({}), json!({ "count": 4 })), "behind bufferView 0"),
+        (with(json!({}), json!({ "count": huge })), "behind bufferView 0"),
+        (with(json!({}), json!({ "byteOffset": end })), "behind bufferView 0"),
+        (with(json!({ "byteOffset": end }), json!({})), "behind buffer 0"),
+        (with(json!({ "byteLength": 48 }), json!({ "count": 4 })), "behind buffer 0"),
+        (
+            with(json!({}), json!({ "bufferView": null, "count": huge, "sparse": sparse })),
+            "without a bufferView",
+        ),
+        (changed("/count", json!(0)), "0 of 3 elements are replaced"),
+        (changed("/count", json!(4)), "4 of 3 elements are replaced"),
+        (changed("/count", json!(3)), "sparse indices: its elements end behind bufferView 1"),
+        (changed("/values/byteOffset", json!(16)), "sparse values: its elements end behind"),
+        (changed("/indices/byteOffset", json!(end)), "sparse indices: its elements end behind"),
+    ] {
+        draw(&mesh).refuses(&["wrong.gltf", "mesh 0, primitive 0: POSITION", "accessor 0", what]);
+    }
 }
 
 #[test]

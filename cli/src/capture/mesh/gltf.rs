@@ -1,5 +1,6 @@
 //! glTF: the meshes of a scene, where its nodes have them, with their skins at a time of an animation.
 
+mod bounds;
 mod pose;
 mod types;
 
