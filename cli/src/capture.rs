@@ -30,7 +30,7 @@ use vkxfb_probe::subject::has_geometry_point_size;
 use self::attributes::{Choices, Files};
 use self::device::Job;
 use self::drawn::DrawArguments;
-use self::mesh::Mesh;
+use self::mesh::{Mesh, Pose};
 use self::missing::Missing;
 use self::output::{Format, Shown};
 use self::picture::PictureArguments;
@@ -198,11 +198,13 @@ fn capture(arguments: &Arguments, stages: &Stages<'_>, format: Option<Format>) -
     }
     let picture = arguments.picture.of(&plan.columns)?;
     let progress = Steps::new(picture.is_some());
-    let pose = &arguments.draw.pose;
-    let read =
-        |file: &Option<PathBuf>| file.as_deref().map(|file| Mesh::read(file, pose)).transpose();
+    let read = |file: &Option<PathBuf>, pose: &Pose| {
+        file.as_deref().map(|file| Mesh::read(file, pose)).transpose()
+    };
     progress.begin("reading");
-    let (mesh, instances) = (read(&arguments.draw.mesh)?, read(&arguments.draw.per_instance)?);
+    let DrawArguments { mesh, per_instance, pose, .. } = &arguments.draw;
+    // A time is the mesh's.
+    let (mesh, instances) = (read(mesh, pose)?, read(per_instance, &Pose::default())?);
     let files = Files { mesh: mesh.as_ref(), instances: instances.as_ref() };
     let mut missing = Missing::default();
     let vertex_data =

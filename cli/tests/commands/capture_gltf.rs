@@ -173,8 +173,11 @@ fn accessors_beyond_their_buffers_are_refused() {
         "values": { "bufferView": positions, "byteOffset": 12 },
     });
     let with = |view: Value, accessor: Value| {
-        let mut scene =
-            Scene { bytes: scene.bytes.clone(), views: scene.views.clone(), accessors: scene.accessors.clone() };
+        let mut scene = Scene {
+            bytes: scene.bytes.clone(),
+            views: scene.views.clone(),
+            accessors: scene.accessors.clone(),
+        };
         let change = |of: &mut Value, to: Value| {
             for (key, value) in to.as_object().unwrap() {
                 of[key] = value.clone();
@@ -185,7 +188,8 @@ fn accessors_beyond_their_buffers_are_refused() {
         scene.file(&shaders, "wrong.gltf", scene.in_text(), rest.clone())
     };
     let attributes = ["--attribute", "normal=0,0,1,uv=0,0"];
-    let draw = |mesh: &str| vkxfb(&[&["capture", &shader, "--mesh", mesh], &attributes[..]].concat());
+    let draw =
+        |mesh: &str| vkxfb(&[&["capture", &shader, "--mesh", mesh], &attributes[..]].concat());
     let changed = |field: &str, to: Value| {
         let mut sparse = sparse.clone();
         *sparse.pointer_mut(field).unwrap() = to;

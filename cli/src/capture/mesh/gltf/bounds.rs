@@ -48,7 +48,10 @@ impl Display for AccessorError {
                 write!(f, "{replaced} of {count} elements are replaced")
             }
             Problem::Stride { view, stride, size } => {
-                write!(f, "bufferView {view} has byteStride {stride}, less than an element's {size} bytes")
+                write!(
+                    f,
+                    "bufferView {view} has byteStride {stride}, less than an element's {size} bytes"
+                )
             }
             Problem::BeyondView { view, length } => {
                 write!(f, "its elements end behind bufferView {view}, which has {length} bytes")
