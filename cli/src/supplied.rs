@@ -3,7 +3,7 @@
 mod block;
 mod value;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -209,8 +209,12 @@ fn bytes_of(
         is_given = vec![true; bytes.len()];
     }
     let mut has_members = false;
+    let mut paths = BTreeSet::new();
     for content in contents {
         let Content::Member { path, text, value } = content else { continue };
+        if !paths.insert(path) {
+            bail!("{option}{before_member}{path} is given twice");
+        }
         has_members = true;
         let given = || format!("{option}{before_member}{path}={text}");
         let value = value.with(joints).with_context(given)?;

@@ -390,7 +390,7 @@ mod tests {
     fn module(language: spirv::SourceLanguage) -> Module {
         let mut words = vec![spirv::MAGIC_NUMBER, 0x0001_0300, 0, 20, 0];
         let mut push = |op: Op, operands: &[u32]| {
-            words.push(op as u32 | (1 + operands.len() as u32) << 16);
+            words.push(op as u32 | ((1 + operands.len() as u32) << 16));
             words.extend(operands);
         };
         let name = |name: &str| {
