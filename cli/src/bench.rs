@@ -74,8 +74,8 @@ const EXAMPLES: &str = "Examples:
   vkxfb bench --full --json            the full matrix, for machines; takes long
   vkxfb bench --part draw --topology triangle-strip --size 64 --vertices 1Mi,16Mi
 
-Exit status: 0 all right; 1 a capture is wrong; 2 something kept the benchmark from running, or the
-validation layer reported something.";
+Exit status: 0 all right; 1 a capture is wrong; 2 something kept the benchmark
+from running, or the validation layer reported something.";
 
 /// A count with a binary unit: 300, 16Ki, 1Mi.
 fn parse_count(text: &str) -> Result<u32, String> {

@@ -30,7 +30,7 @@ use vkxfb_probe::subject::has_geometry_point_size;
 use self::attributes::{Choices, Files};
 use self::device::Job;
 use self::drawn::DrawArguments;
-use self::mesh::Mesh;
+use self::mesh::{Mesh, Pose};
 use self::missing::Missing;
 use self::output::{Format, Shown};
 use self::picture::PictureArguments;
@@ -99,46 +99,62 @@ pub(crate) struct Arguments {
 }
 
 const EXAMPLES: &str = "Examples:
-  vkxfb capture my.wgsl --vertices 6                a shader that makes its vertices of their numbers
-  vkxfb capture my.vert.spv --mesh bunny.obj --uniform 0.0=camera.bin --push model.bin -o out.ply
-                                                    what its decorations capture, as a mesh
-  vkxfb capture my.vert.spv --mesh bunny.obj --uniform '0.0.camera=perspective(60,1,0.1,100)*look_at(0,2,5,0,0,0)' \\
-      --uniform 0.0.tint=1,0.5,0 --push model=identity --picture bunny.png
-  vkxfb capture my.vert --mesh grid.obj --per-instance trees.csv --attribute normal=computed,sway=0.5,0
-  vkxfb capture my.vert --mesh points.csv --topology line-strip --varyings gl_Position,colour \\
-      --attribute 0=place,1=tint:R8G8B8A8_UNORM --format json
+  vkxfb capture my.wgsl --vertices 6
+      a shader that makes its vertices of their numbers
+  vkxfb capture my.vert.spv --mesh bunny.obj --uniform 0.0=camera.bin \\
+      --push model.bin -o out.ply
+      what its decorations capture, as a mesh
+  vkxfb capture my.vert.spv --mesh bunny.obj --uniform 0.0.tint=1,0.5,0 \\
+      --uniform '0.0.camera=perspective(60,1,0.1,100)*look_at(0,2,5,0,0,0)' \\
+      --push model=identity --picture bunny.png
+  vkxfb capture my.vert --mesh grid.obj --per-instance trees.csv \\
+      --attribute normal=computed,sway=0.5,0
+  vkxfb capture my.vert --mesh points.csv --topology line-strip \\
+      --varyings gl_Position,colour --format json \\
+      --attribute 0=place,1=tint:R8G8B8A8_UNORM
   vkxfb capture my.vert.spv --mesh grid.ply --compare --picture out.svg
-  vkxfb capture my.vert.spv --mesh bunny.obj --picture out.png --view corner --colour normal --size 1280x720
-  vkxfb capture my.vert.spv --geometry my.geom --mesh bunny.obj --varyings gl_Position -o out.ply
-                                                    what a geometry shader emits
-  vkxfb capture my.vert --mesh fox.glb --time 0.5 --uniform 0.1.joints=skin -o fox_running.glb
-                                                    a skin at a time of its animation
+  vkxfb capture my.vert.spv --mesh bunny.obj --picture out.png \\
+      --view corner --colour normal --size 1280x720
+  vkxfb capture my.vert.spv --geometry my.geom --mesh bunny.obj \\
+      --varyings gl_Position -o out.ply
+      what a geometry shader emits
+  vkxfb capture my.vert --mesh fox.glb --time 0.5 \\
+      --uniform 0.1.joints=skin -o fox_running.glb
+      a skin at a time of its animation
   vkxfb capture my.vert --geometry two_streams.geom --vertices 9 --stream 1
 
-Without --varyings, and where the shader's decorations say nothing of it, the position and all outputs
-with locations are captured.
+Without --varyings, and where the shader's decorations say nothing of it, the
+position and all outputs with locations are captured.
 
-A mesh has columns: OBJ has position, normal, texcoord and color; glTF these, tangent, uv1, joints and
-weights, of all meshes of its scene, where their nodes are; PLY and CSV have those whose scalars are
-named x y z, nx ny nz, u v (or s t), red green blue alpha, and others by the names of their scalars:
-speed, offset.x offset.y, weights[0] weights[1]. Inputs take the column of their name, whatever stands
-before it: inPosition, a_pos and in.var.POSITION0 take position. --attribute says what others take: a
-column, numbers that are the same for all vertices, or normals of the triangles. A file of
+A mesh has columns: OBJ has position, normal, texcoord and color; glTF these,
+tangent, uv1, joints and weights, of all meshes of its scene, where their
+nodes are; PLY and CSV have those whose scalars are named x y z, nx ny nz, u v
+(or s t), red green blue alpha, and others by the names of their scalars:
+speed, offset.x offset.y, weights[0] weights[1]. Inputs take the column of
+their name, whatever stands before it: inPosition, a_pos and in.var.POSITION0
+take position. --attribute says what others take: a column, numbers that are
+the same for all vertices, or normals of the triangles. A file of
 --per-instance has columns of which each instance takes a row.
 
-Files of --uniform and --push are bytes as the shader reads them: blocks in their std140, std430 or
-scalar layout. Members take numbers in their order (tint=1,0.5,0; one number is for all of them), and
-matrices identity, perspective(fovy,aspect,near,far), orthographic(left,right,bottom,top,near,far),
-look_at(x,y,z, of-x,of-y,of-z), translate(x,y,z), rotate(degrees, x,y,z), scale(x,y,z), or a product
-of them; an array of matrices takes skin, the joints of a glTF's skins at --time. Projections are to
-Vulkan's clip space from a world whose y is up. vkxfb inspect shows a shader's inputs, outputs and push
-constants.
+Files of --uniform and --push are bytes as the shader reads them: blocks in
+their std140, std430 or scalar layout. Members take numbers in their order
+(tint=1,0.5,0; one number is for all of them), and matrices identity,
+perspective(fovy,aspect,near,far),
+orthographic(left,right,bottom,top,near,far), look_at(x,y,z, of-x,of-y,of-z),
+translate(x,y,z), rotate(degrees, x,y,z), scale(x,y,z), or a product of them;
+an array of matrices takes skin, the joints of a glTF's skins at --time. They
+are what the source means: where the module says that it is of HLSL,
+mul(matrix, vector) does what the matrix is named for. Where the source
+language is stripped a matrix is the SPIR-V one. Projections are to Vulkan's
+clip space from a world whose y is up. vkxfb inspect shows a shader's inputs,
+outputs and push constants.
 
-PLY and glTF have their vertices where an output that is named as a position has them (worldPos),
-otherwise where Position is; normals, texture coordinates and colours by their names as well.
+PLY and glTF have their vertices where an output that is named as a position
+has them (worldPos), otherwise where Position is; normals, texture coordinates
+and colours by their names as well.
 
-Exit status: 0 captured; 1 the driver captured something else (--compare); 2 something kept it from
-running, or the validation layer objected.";
+Exit status: 0 captured; 1 the driver captured something else (--compare); 2
+something kept it from running, or the validation layer objected.";
 
 impl Arguments {
     /// Checks what the arguments alone tell, before anything is read.
@@ -198,11 +214,13 @@ fn capture(arguments: &Arguments, stages: &Stages<'_>, format: Option<Format>) -
     }
     let picture = arguments.picture.of(&plan.columns)?;
     let progress = Steps::new(picture.is_some());
-    let pose = &arguments.draw.pose;
-    let read =
-        |file: &Option<PathBuf>| file.as_deref().map(|file| Mesh::read(file, pose)).transpose();
+    let read = |file: &Option<PathBuf>, pose: &Pose| {
+        file.as_deref().map(|file| Mesh::read(file, pose)).transpose()
+    };
     progress.begin("reading");
-    let (mesh, instances) = (read(&arguments.draw.mesh)?, read(&arguments.draw.per_instance)?);
+    let DrawArguments { mesh, per_instance, pose, .. } = &arguments.draw;
+    // A time is the mesh's.
+    let (mesh, instances) = (read(mesh, pose)?, read(per_instance, &Pose::default())?);
     let files = Files { mesh: mesh.as_ref(), instances: instances.as_ref() };
     let mut missing = Missing::default();
     let vertex_data =
@@ -255,14 +273,27 @@ fn capture(arguments: &Arguments, stages: &Stages<'_>, format: Option<Format>) -
         others: &plan.other_streams,
         records: &records,
     };
+    // All is made before anything is written: an error leaves no file.
+    let mut files = Vec::new();
     if let Some(picture) = &picture {
         progress.begin("drawing");
         let name = arguments.shader.file_name().unwrap_or_default().to_string_lossy();
-        picture.write(&mut gpu, &shown, &name)?;
+        files.push((picture.file, picture.render(&mut gpu, &shown, &name)?));
     }
     let messages = super::once_each(&gpu.close());
     progress.begin("writing");
-    show(arguments, &shown, format, &progress)?;
+    let bytes = format.map(|format| shown.render(format)).transpose()?;
+    let mut text = format!("{}\n", shown.summary());
+    match (&arguments.output, bytes) {
+        (None, Some(bytes)) => text = String::from_utf8(bytes)?,
+        (Some(file), Some(bytes)) => files.push((file.as_path(), bytes)),
+        (_, None) => {}
+    }
+    progress.end();
+    for (file, bytes) in &files {
+        super::write(file, bytes)?;
+    }
+    super::show(&text)?;
     let mut outcome = Outcome::AllRight;
     match native.map(|native| compare::difference(&plan, &taken, &native, per_primitive)) {
         Some(Some(difference)) => {
@@ -281,23 +312,4 @@ fn capture(arguments: &Arguments, stages: &Stages<'_>, format: Option<Format>) -
         outcome = Outcome::CouldNotRun;
     }
     Ok(outcome.exit_code())
-}
-
-/// Writes and prints what was captured.
-fn show(
-    arguments: &Arguments,
-    shown: &Shown<'_>,
-    format: Option<Format>,
-    progress: &Steps,
-) -> Result<()> {
-    let text = format.map(|format| shown.render(format)).transpose()?;
-    progress.end();
-    match (&arguments.output, text) {
-        (None, Some(text)) => super::show(&String::from_utf8(text)?),
-        (Some(file), Some(text)) => {
-            super::write(file, &text)?;
-            super::show(&format!("{}\n", shown.summary()))
-        }
-        (_, None) => super::show(&format!("{}\n", shown.summary())),
-    }
 }

@@ -49,7 +49,8 @@ const EXAMPLES: &str = "Examples:
   vkxfb inspect my.vert.spv --geometry my.geom.spv
                                                 the geometry shader: its primitives, what is captured
 
-Exit status: 0, even if nothing is captured; 2 if the shader or the list is wrong.";
+Exit status: 0, even if nothing is captured; 2 if the shader or the list is
+wrong.";
 
 /// A shader's interface, and both views of what is captured.
 #[derive(Serialize)]

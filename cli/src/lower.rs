@@ -55,14 +55,16 @@ const EXAMPLES: &str = "Examples:
       --attribute 0=R32G32B32_SFLOAT@0,1=R8G8B8A8_UNORM@0+12,2=R32G32B32A32_SFLOAT@1 \\
       --binding 0=16,1=16/instance
 
-Formats and rates of attributes are compiled into the module. It gets bindings, offsets and strides
-at run time; --json shows those that were given or assumed.
+Formats and rates of attributes are compiled into the module. It gets
+bindings, offsets and strides at run time; --json shows those that were given
+or assumed.
 
-With --geometry, that shader is captured: by compute both become one module, natively the geometry
-shader is written, and the vertex shader stays as it is (vkxfb strip-xfb, if it captures, too).
+With --geometry, that shader is captured: by compute both become one module,
+natively the geometry shader is written, and the vertex shader stays as it is
+(vkxfb strip-xfb, if it captures, too).
 
-vkxfb inspect shows a shader's inputs and outputs. vkxfb --help has an example of
-stream-output.json.
+vkxfb inspect shows a shader's inputs and outputs. vkxfb --help has an example
+of stream-output.json.
 
 Exit status: 0, or 2 if the shader cannot be lowered in this way.";
 

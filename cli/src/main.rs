@@ -74,22 +74,27 @@ const EXAMPLES: &str = r#"Examples:
   vkxfb completions bash              what a shell completes commands with; vkxfb man prints a page
 vkxfb COMMAND --help has more.
 
---varyings takes outputs by name (colour, block.matrix, light[2].position, gl_Position) or by
-place: @3 is the output at location 3, @3.yz the second and third of that location's components,
-@Position the built-in. vkxfb inspect lists both. gl_SkipComponents1 to gl_SkipComponents4 leave a
-gap, gl_NextBuffer moves on to the next buffer.
+--varyings takes outputs by name (colour, block.matrix, light[2].position,
+gl_Position) or by place: @3 is the output at location 3, @3.yz the second and
+third of that location's components, @Position the built-in. vkxfb inspect
+lists both. gl_SkipComponents1 to gl_SkipComponents4 leave a gap,
+gl_NextBuffer moves on to the next buffer.
 
-stream-output.json holds Gallium's stream outputs; offsets and strides count dwords:
+stream-output.json holds Gallium's stream outputs; offsets and strides count
+dwords:
   { "strides": [4],
     "outputs": [{ "register_index": 0, "start_component": 0, "num_components": 4,
                   "output_buffer": 0, "dst_offset": 0, "stream": 0 }] }
-A register is the number of an output among those written, in the order of gl_varying_slot.
-COL0 to VIEWPORT_MASK are at locations 0 to 10 and VARn at 11 + n; with "locations": "unpacked"
-VARn is at n. "outputs_written" may give the mask of slots, which is otherwise worked out.
+A register is the number of an output among those written, in the order of
+gl_varying_slot. COL0 to VIEWPORT_MASK are at locations 0 to 10 and VARn at 11
++ n; with "locations": "unpacked" VARn is at n. "outputs_written" may give the
+mask of slots, which is otherwise worked out.
 
-Set VKXFB_LOG=debug (or trace) to see what is decided, for example VKXFB_LOG=vkxfb::lower=trace.
+Set VKXFB_LOG=debug (or trace) to see what is decided, for example
+VKXFB_LOG=vkxfb::lower=trace.
 
-Exit status: 0 all right; 1 the probe, the benchmark or a comparison found something wrong; 2 it could not run."#;
+Exit status: 0 all right; 1 the probe, the benchmark or a comparison found
+something wrong; 2 it could not run."#;
 
 #[derive(Debug, Subcommand)]
 enum Command {

@@ -45,3 +45,24 @@ pub fn page() -> Result<u8> {
     show(&String::from_utf8(page)?)?;
     Ok(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What stands below the options of a command and of those below it.
+    fn check_width(command: &clap::Command) {
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        for line in help.lines() {
+            // Examples stay on a line, to be copied, but those of newer commands are as narrow as the rest.
+            let is_example = line.starts_with("  ") && command.get_name() != "capture";
+            assert!(is_example || line.chars().count() <= 78, "{}: {line}", command.get_name());
+        }
+        command.get_subcommands().for_each(check_width);
+    }
+
+    #[test]
+    fn help_fits_into_a_terminal() {
+        check_width(&Arguments::command());
+    }
+}

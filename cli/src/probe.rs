@@ -108,7 +108,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum Subcommand {
-    /// Compare two reports: which cases became right, which wrong, what is new or gone
+    /// Compare two reports: which cases became right, which wrong, which are new or gone
     Compare(compare::Arguments),
 }
 
@@ -125,31 +125,38 @@ const EXAMPLES: &str = "Examples:
   vkxfb probe --shader my.vert.spv --geometry my.geom --varyings gl_Position
   vkxfb probe --shader identify --geometry lines_to_triangles_cut
 
-A geometry shader of yours is captured of each topology that it takes. What it emits is captured
-first from a list of the same primitives, which an index buffer assembles, so that what the device
-makes of strips and fans is compared with that. The probe's own are named after the primitives
-that they take and emit: {points, lines, triangles, lines_adjacency, triangles_adjacency}_to_
-{points, lines, triangles}, with _cut where each primitive has strips of other lengths. These emit
-to several vertex streams: points_to_triangles_2_streams, points_to_{points, lines}_4_streams.
+A geometry shader of yours is captured of each topology that it takes. What it
+emits is captured first from a list of the same primitives, which an index
+buffer assembles, so that what the device makes of strips and fans is compared
+with that. The probe's own are named after the primitives that they take and
+emit: {points, lines, triangles, lines_adjacency, triangles_adjacency}_to_
+{points, lines, triangles}, with _cut where each primitive has strips of other
+lengths. These emit to several vertex streams: points_to_triangles_2_streams,
+points_to_{points, lines}_4_streams.
 
-Where a shader emits to several streams, the buffer of one of them is too small in most draws: it
-has to hold what fits, and the other streams everything.
+Where a shader emits to several streams, the buffer of one of them is too
+small in most draws: it has to hold what fits, and the other streams
+everything.
 
-Attributes of a shader of yours hold made-up numbers, and so do descriptors and push constants
-for which no file is given: small ones, and the same for every backend.
+Attributes of a shader of yours hold made-up numbers, and so do descriptors
+and push constants for which no file is given: small ones, and the same for
+every backend.
 
-Where the device is lost, or does not finish in time, the probe goes on in a child process, with
-one case at a time, names the case that did it, and starts another child for the next one. Where
-the driver crashes the probe, it starts again like that (elsewhere than on Unix, --isolate has
-to be given). A call of the driver that never returns is ended only with --isolate, 10 s after
-the time that --timeout gives the device.
+Where the device is lost, or does not finish in time, the probe goes on in a
+child process, with one case at a time, names the case that did it, and starts
+another child for the next one. Where the driver crashes the probe, it starts
+again like that (elsewhere than on Unix, --isolate has to be given). A call of
+the driver that never returns is ended only with --isolate, 10 s after the
+time that --timeout gives the device.
 
-First it is tried, whatever the device reports, whether indirect dispatches run, whether vertex
-stores are sound (each vertex of a draw is stored, and no oftener than primitives use it), and
-whether captures with counters go on where these say, where only some buffers have one, too.
+First it is tried, whatever the device reports, whether indirect dispatches
+run, whether vertex stores are sound (each vertex of a draw is stored, and no
+oftener than primitives use it), and whether captures with counters go on
+where these say, where only some buffers have one, too.
 
-Exit status: 0 all right; 1 a capture came out wrong, or a trial of what vkxfb relies on; 2 something
-kept the probe from running, a case or a trial was lost, or the validation layer objected.";
+Exit status: 0 all right; 1 a capture came out wrong, or a trial of what vkxfb
+relies on; 2 something kept the probe from running, a case or a trial was
+lost, or the validation layer objected.";
 
 pub(super) fn parse_provoking(name: &str) -> Result<ProvokingVertex, String> {
     let found = ProvokingVertex::ALL.into_iter().find(|p| p.to_string() == name);

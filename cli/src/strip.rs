@@ -21,9 +21,9 @@ const EXAMPLES: &str = "Examples:
   vkxfb strip-xfb my.vert.spv --text
   vkxfb strip-xfb my.geom.spv -o out.spv
 
-This removes the mode Xfb, the capability TransformFeedback, the decorations XfbBuffer and XfbStride,
-and the Offset decorations of outputs. A module without them is not changed. Streams of geometry
-shaders stay.
+This removes the mode Xfb, the capability TransformFeedback, the decorations
+XfbBuffer and XfbStride, and the Offset decorations of outputs. A module
+without them is not changed. Streams of geometry shaders stay.
 
 Exit status: 0, or 2 if the file does not contain a module.";
 

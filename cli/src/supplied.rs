@@ -3,19 +3,23 @@
 mod block;
 mod value;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use glam::DMat4;
-use spirv::{Decoration, StorageClass};
-use vkxfb::internal::spirv::Id;
+use spirv::{Decoration, Op, SourceLanguage, StorageClass};
 use vkxfb::internal::spirv::declarations::{Declarations, Type};
+use vkxfb::internal::spirv::{Id, Module, Section};
 use vkxfb::lower::Shader;
 use vkxfb_probe::contents::{Given, GivenBytes};
 
 use self::block::{Block, Number};
 use self::value::Value;
+pub(super) use self::value::{Literal, literals};
+
+/// Bytes that values of members make: an index that is wrong would take all memory.
+const MOST_BYTES: usize = 1 << 30;
 
 /// What is bound beside vertex buffers.
 #[derive(Debug, clap::Args)]
@@ -108,22 +112,39 @@ pub(super) fn members(shaders: &[&Shader<'_>], place: Option<(u32, u32)>) -> Res
         None => modules.push_constants(),
     };
     let mut all = Vec::new();
-    for (name, ty, _) in blocks.iter().flat_map(Block::members) {
-        let member = format!("{name} ({ty})");
-        if !all.contains(&member) {
-            all.push(member);
+    for block in &blocks {
+        for (name, ty) in block.members()? {
+            let member = format!("{name} ({ty})");
+            if !all.contains(&member) {
+                all.push(member);
+            }
         }
     }
     Ok(all)
 }
 
 /// What the shaders declare.
-struct Modules(Vec<Declarations>);
+struct Modules(Vec<Declared>);
+
+/// What a shader declares, and whether its source is HLSL.
+struct Declared {
+    declarations: Declarations,
+    is_hlsl: bool,
+}
+
+impl Declared {
+    fn of(module: &Module) -> Self {
+        let is_hlsl = module.section(Section::Sources).any(|i| {
+            i.is(Op::Source) && i.operands().first() == Some(&(SourceLanguage::HLSL as u32))
+        });
+        Self { declarations: Declarations::of(module), is_hlsl }
+    }
+}
 
 impl Modules {
     fn of(shaders: &[&Shader<'_>]) -> Result<Self> {
-        let declarations = |shader: &&Shader<'_>| Ok(Declarations::of(&shader.module()?));
-        shaders.iter().map(declarations).collect::<Result<_>>().map(Self)
+        let declared = |shader: &&Shader<'_>| Ok(Declared::of(&shader.module()?));
+        shaders.iter().map(declared).collect::<Result<_>>().map(Self)
     }
 
     /// The blocks at a binding, of which each shader may have its own.
@@ -146,7 +167,7 @@ impl Modules {
         is_wanted: impl Fn(&Declarations, Id) -> bool,
     ) -> Vec<Block<'_>> {
         let mut blocks = Vec::new();
-        for declarations in &self.0 {
+        for Declared { declarations, is_hlsl } in &self.0 {
             let variables = storages.iter().flat_map(|storage| declarations.variables(*storage));
             for variable in variables.filter(|variable| is_wanted(declarations, variable.id)) {
                 let mut ty = variable.pointee;
@@ -155,7 +176,7 @@ impl Modules {
                 {
                     ty = *element;
                 }
-                blocks.push(Block { declarations, ty });
+                blocks.push(Block { declarations, ty, is_hlsl: *is_hlsl });
             }
         }
         blocks
@@ -188,13 +209,21 @@ fn bytes_of(
         is_given = vec![true; bytes.len()];
     }
     let mut has_members = false;
+    let mut paths = BTreeSet::new();
     for content in contents {
         let Content::Member { path, text, value } = content else { continue };
+        if !paths.insert(path) {
+            bail!("{option}{before_member}{path} is given twice");
+        }
         has_members = true;
         let given = || format!("{option}{before_member}{path}={text}");
         let value = value.with(joints).with_context(given)?;
         for numbers in places(path, blocks, value.elements()).with_context(given)? {
             let end = end_of(&numbers);
+            if end > MOST_BYTES {
+                return Err(anyhow!("it ends at byte {end}, and at most {MOST_BYTES} are written"))
+                    .with_context(given);
+            }
             bytes.resize(end.max(bytes.len()), 0);
             is_given.resize(bytes.len(), false);
             value.write(&numbers, &mut bytes).with_context(given)?;
@@ -205,15 +234,20 @@ fn bytes_of(
     }
     if has_members {
         let mut named = Vec::new();
-        for (member, ty, numbers) in blocks.iter().flat_map(Block::members) {
-            let lacks = |number: &Number| is_given.get(number.offset) != Some(&true);
-            if numbers.iter().any(lacks) && !named.contains(&member) {
-                missing.push(format!(
-                    "member '{member}' ({ty}): {option}{before_member}{member}=VALUE, or \
-                     {option}{before_member}*=0 before the others"
-                ));
-                bytes.resize(end_of(&numbers).max(bytes.len()), 0);
-                named.push(member);
+        let all = format!("{option}{before_member}*");
+        for block in blocks {
+            for (member, ty) in block.members()? {
+                let option = || format!("{option}{before_member}{member}");
+                let numbers = block.member_numbers(&member).with_context(option)?;
+                let lacks = |number: &Number| is_given.get(number.offset) != Some(&true);
+                if numbers.iter().any(lacks) && !named.contains(&member) {
+                    let option = option();
+                    missing.push(format!(
+                        "member '{member}' ({ty}): {option}=VALUE, or {all}=0 before the others"
+                    ));
+                    bytes.resize(end_of(&numbers).max(bytes.len()), 0);
+                    named.push(member);
+                }
             }
         }
     }
@@ -281,6 +315,7 @@ fn member(path: &str, text: &str) -> Result<Content, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::supplied::value::Literal;
 
     #[test]
     fn buffers_are_read() {
@@ -293,15 +328,15 @@ mod tests {
         for wrong in wrong {
             assert!(parse_buffer(wrong).is_err(), "{wrong}");
         }
-        let of = |text: &str, path: &str, numbers: &[f64]| Content::Member {
+        let of = |text: &str, path: &str, numbers: &[i128]| Content::Member {
             path: path.to_owned(),
             text: text.to_owned(),
-            value: Value::Numbers(numbers.to_vec()),
+            value: Value::Numbers(numbers.iter().map(|n| Literal::Int(*n)).collect()),
         };
-        let lights = of("1,2", "lights[2].place", &[1.0, 2.0]);
+        let lights = of("1,2", "lights[2].place", &[1, 2]);
         let expected = Assignment { place: (0, 1), content: lights };
         assert_eq!(parse_buffer("0.1.lights[2].place=1,2"), Ok(expected));
-        assert_eq!(parse_push("a=2").map(|push| push.content), Ok(of("2", "a", &[2.0])));
+        assert_eq!(parse_push("a=2").map(|push| push.content), Ok(of("2", "a", &[2])));
         let file = parse_push("./a=2").map(|push| push.content);
         assert_eq!(file, Ok(Content::File("./a=2".into())));
     }

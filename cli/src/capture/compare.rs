@@ -17,24 +17,70 @@ pub(super) fn difference(
     }
     let ours = plan.records(taken, per_primitive);
     let theirs = plan.records(native, per_primitive);
-    let bits = |numbers: &[Number]| -> Vec<String> {
-        numbers.iter().map(|number| format!("{number:?}")).collect()
-    };
     let differs = |vertex: usize| {
         plan.columns.iter().find_map(|column| {
-            let (a, b) = (ours.numbers(vertex, column), theirs.numbers(vertex, column));
-            (bits(&a) != bits(&b)).then_some((vertex, &column.name, a, b))
+            // Numbers that are none differ in their bits, too.
+            (ours.bytes(vertex, column) != theirs.bytes(vertex, column)).then_some((vertex, column))
         })
     };
     let different: Vec<_> = (0..ours.vertices).filter_map(differs).collect();
-    let (vertex, name, own, other) = different.first()?;
-    let list =
-        |numbers: &[Number]| numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    let (vertex, column) = *different.first()?;
+    let (own, other) = (ours.numbers(vertex, column), theirs.numbers(vertex, column));
+    let list = |to_text: fn(&Number) -> String, numbers: &[Number]| {
+        numbers.iter().map(to_text).collect::<Vec<_>>().join(" ")
+    };
+    let (mut own_text, mut other_text) =
+        (list(Number::to_string, &own), list(Number::to_string, &other));
+    if own_text == other_text {
+        (own_text, other_text) = (list(Number::bits, &own), list(Number::bits, &other));
+    }
+    let name = &column.name;
     let count = different.len();
     let vertices = ours.vertices;
     Some(format!(
-        "{count} of {vertices} vertices, the first is vertex {vertex}, whose {name} is {} and not {}",
-        list(other),
-        list(own)
+        "{count} of {vertices} vertices, the first is vertex {vertex}, whose {name} is {other_text} and not {own_text}"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use vkxfb::capture::{CapturedOutput, Layout};
+    use vkxfb::internal::spirv::Id;
+    use vkxfb::spirv::NumericClass;
+
+    use super::*;
+    use crate::capture::records::columns;
+
+    #[test]
+    fn numbers_that_are_none_differ_in_their_bits() {
+        let output = CapturedOutput {
+            buffer: 0,
+            offset: 0,
+            components: 1,
+            class: NumericClass::Float,
+            bits: 32,
+            variable: Id(1),
+            path: Vec::new(),
+            name: Some("depth".to_owned()),
+            location: Some(0),
+            component: 0,
+        };
+        let layout = Layout {
+            strides: [Some(4), None, None, None],
+            streams: [0; 4],
+            outputs: vec![output],
+            varyings: Vec::new(),
+        };
+        let columns = columns(&layout, &[]);
+        let plan = Plan { layout, stream: 0, other_streams: Vec::new(), columns };
+        let taken = |bits: u32| Taken {
+            buffers: [bits.to_le_bytes().to_vec(), Vec::new(), Vec::new(), Vec::new()],
+            primitives_written: 1,
+            primitives_needed: 1,
+        };
+        let (one, other) = (taken(0x7fc0_0000), taken(0x7fc0_0001));
+        assert_eq!(difference(&plan, &one, &one, 1), None);
+        let found = difference(&plan, &one, &other, 1).unwrap();
+        assert!(found.ends_with("depth is 0x7fc00001 and not 0x7fc00000"), "{found}");
+    }
 }

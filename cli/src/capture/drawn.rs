@@ -28,8 +28,8 @@ pub(super) struct DrawArguments {
     /// Instances; by default as many as --per-instance has rows, otherwise one
     #[arg(long, value_name = "N")]
     instances: Option<u32>,
-    /// Take attributes that each instance has of its own from this file: a row, or a vertex, is one instance. What the
-    /// mesh has a column for comes from there
+    /// Take attributes that each instance has of its own from this file: a row, or a vertex, is one instance. If
+    /// both files have a column of that name, the mesh's is used
     #[arg(long, value_name = "FILE")]
     pub(super) per_instance: Option<PathBuf>,
     /// Begin with this vertex

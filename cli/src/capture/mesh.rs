@@ -83,7 +83,12 @@ impl Mesh {
         let name = file.display().to_string();
         let bytes = std::fs::read(file).with_context(|| format!("cannot read {name}"))?;
         let extension = file.extension().and_then(|extension| extension.to_str());
-        let mesh = match extension.map(str::to_ascii_lowercase).as_deref() {
+        let extension = extension.map(str::to_ascii_lowercase);
+        let is_gltf = matches!(extension.as_deref(), Some("gltf" | "glb"));
+        if pose.time.is_some() && !is_gltf {
+            bail!("--time: {name} has no animations, which .gltf and .glb have");
+        }
+        let mesh = match extension.as_deref() {
             Some("ply") => ply::parse(&bytes),
             Some("obj") => obj::parse(&bytes),
             Some("csv") => csv::parse(&bytes),

@@ -39,7 +39,7 @@ impl Format {
                 let all = Self::value_variants().iter().filter_map(Self::to_possible_value);
                 let all: Vec<_> = all.map(|format| format!(".{}", format.get_name())).collect();
                 let all = all.join(", ").replace(".table", ".txt");
-                anyhow!("{}: there are {all}; --format says which it is", file.display())
+                anyhow!("{}: cannot write .{other}; use {all}, or --format", file.display())
             }),
         }
     }
@@ -95,9 +95,11 @@ impl Shown<'_> {
     pub(super) fn summary(&self) -> String {
         let Self { topology, backend, device, primitives_written, primitives_needed, .. } = self;
         let vertices = self.records.vertices;
-        let lost = match primitives_needed - primitives_written {
-            0 => String::new(),
-            lost => format!(", {lost} did not fit"),
+        let lost = match primitives_needed.checked_sub(*primitives_written) {
+            Some(0) => String::new(),
+            Some(lost) => format!(", {lost} did not fit"),
+            // A driver may count wrong.
+            None => format!(", the query counted {primitives_needed}"),
         };
         let vertex = if vertices == 1 { "vertex" } else { "vertices" };
         let of_stream = match (self.stream, self.others) {

@@ -49,7 +49,7 @@ pub(super) struct PictureArguments {
 
 /// A picture of certain columns.
 pub(super) struct Picture<'a> {
-    file: &'a Path,
+    pub(super) file: &'a Path,
     kind: Kind,
     size: Size,
     view: View,
@@ -117,8 +117,8 @@ impl PictureArguments {
 }
 
 impl Picture<'_> {
-    /// Draws it and writes it to its file.
-    pub(super) fn write(&self, gpu: &mut Gpu, shown: &Shown<'_>, title: &str) -> Result<()> {
+    /// Draws it: the bytes of its file.
+    pub(super) fn render(&self, gpu: &mut Gpu, shown: &Shown<'_>, title: &str) -> Result<Vec<u8>> {
         let file = self.file;
         match self.kind {
             Kind::Svg => {
@@ -129,7 +129,7 @@ impl Picture<'_> {
                         shown.primitives_written
                     ));
                 }
-                crate::write(file, &svg::draw(shown, self.place, self.view, title))
+                Ok(svg::draw(shown, self.place, self.view, title).into_bytes())
             }
             Kind::Png => {
                 let scene = Scene::of(shown, self);
@@ -141,8 +141,7 @@ impl Picture<'_> {
                     ));
                 }
                 let pixels = render::render(gpu, &scene, self.size)?;
-                let picture = encode(&pixels, self.size).context("cannot make a PNG")?;
-                crate::write(file, &picture)
+                encode(&pixels, self.size).context("cannot make a PNG")
             }
         }
     }

@@ -79,14 +79,21 @@ impl<'a> Records<'a> {
         Self { columns, vertices, taken, layout }
     }
 
-    /// The components of a column in the record of a vertex.
-    pub(super) fn numbers(&self, vertex: usize, column: &Column) -> Vec<Number> {
+    /// The bytes of a column in the record of a vertex.
+    pub(super) fn bytes(&self, vertex: usize, column: &Column) -> &'a [u8] {
         let output = &column.output;
         let buffer = output.buffer as usize;
         let stride = self.layout.strides[buffer].unwrap_or(0) as usize;
         let start = vertex * stride + output.offset as usize;
         let bytes = self.taken.buffers[buffer].get(start..start + output.size() as usize);
-        let components = bytes.unwrap_or_default().chunks_exact(output.bits as usize / 8);
+        bytes.unwrap_or_default()
+    }
+
+    /// The components of a column in the record of a vertex.
+    pub(super) fn numbers(&self, vertex: usize, column: &Column) -> Vec<Number> {
+        let output = &column.output;
+        let bytes = self.bytes(vertex, column);
+        let components = bytes.chunks_exact(output.bits as usize / 8);
         components.map(|bytes| Number::of(bytes, output.class)).collect()
     }
 
@@ -198,6 +205,16 @@ impl Number {
             (NumericClass::Float, _) => Self::Float(f32::from_bits(bits as u32)),
             (NumericClass::Sint, _) => Self::Int((bits << unused).cast_signed() >> unused),
             (NumericClass::Uint, _) => Self::Uint(bits),
+        }
+    }
+
+    /// Its bits, to tell numbers apart that are written alike.
+    pub(super) fn bits(&self) -> String {
+        match self {
+            Self::Float(value) => format!("{:#010x}", value.to_bits()),
+            Self::Double(value) => format!("{:#018x}", value.to_bits()),
+            Self::Int(value) => format!("{value:#x}"),
+            Self::Uint(value) => format!("{value:#x}"),
         }
     }
 

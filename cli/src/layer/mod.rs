@@ -30,12 +30,13 @@ const EXAMPLES: &str = "Examples:
   vkxfb layer manifest                the file for the loader, for packages
   vkxfb info                          where the layer is installed, and its state on each device
 
-An explicit layer is loaded if the program or the loader's variables ask for it. An implicit layer is
-loaded by the loader itself: on request if ENABLE_VKXFB_TRANSFORM_FEEDBACK=1 is set, or always; never
-if DISABLE_VKXFB_TRANSFORM_FEEDBACK=1 is set.
+An explicit layer is loaded if the program or the loader's variables ask for
+it. An implicit layer is loaded by the loader itself: on request if
+ENABLE_VKXFB_TRANSFORM_FEEDBACK=1 is set, or always; never if
+DISABLE_VKXFB_TRANSFORM_FEEDBACK=1 is set.
 
-The layer reads VKXFB_FORCE_ENABLE, VKXFB_REPLACE_PARTIAL, VKXFB_OPTIMIZE_SHADERS and VKXFB_LOG, or
-vk_layer_settings.txt:
+The layer reads VKXFB_FORCE_ENABLE, VKXFB_REPLACE_PARTIAL,
+VKXFB_OPTIMIZE_SHADERS and VKXFB_LOG, or vk_layer_settings.txt:
   vkxfb_transform_feedback.force_enable = true      even if the driver has the extension
   vkxfb_transform_feedback.replace_partial = true   if it lacks queries, draws or geometry streams
   vkxfb_transform_feedback.optimize_shaders = false to rule out the optimizer of shaders

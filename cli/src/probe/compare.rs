@@ -22,17 +22,19 @@ pub(crate) struct Arguments {
 
 const EXAMPLES: &str = "Examples:
   vkxfb probe --report before.md
-  vkxfb probe --report after.md             with another driver, or on another board
-  vkxfb probe compare before.md after.md    what became right, what wrong, what is new or gone
+  vkxfb probe --report after.md             with another driver, or board
+  vkxfb probe compare before.md after.md    which cases became right, which
+                                            wrong, which are new or gone
   vkxfb probe --json > after.json
   vkxfb probe compare --json before.md after.json
 
-Devices are paired by vendor and device ID; of two reports of one device each, those two are
-compared. Cases that only one of the reports has are counted, and listed where they are new and not
-right; they are no change for the worse.
+Devices are paired by vendor and device ID; of two reports of one device each,
+those two are compared. Cases that only one of the reports has are counted,
+and listed where they are new and not right, or gone with all of their
+pipeline; they are no change for the worse.
 
-Exit status: 0 no case became wrong; 1 a case that was right is wrong now, or could not run; 2 a
-file is no report.";
+Exit status: 0 no case became wrong; 1 a case that was right is wrong now, or
+could not run; 2 a file is no report.";
 
 /// Runs `vkxfb probe compare`.
 pub(super) fn run(arguments: &Arguments) -> Result<u8> {

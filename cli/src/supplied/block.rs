@@ -6,15 +6,18 @@ use spirv::Decoration;
 use vkxfb::internal::spirv::Id;
 use vkxfb::internal::spirv::declarations::{Declarations, Type};
 
-use super::value::Value;
+use super::value::{Literal, Value};
 
-/// Numbers of a value that are looked at: as many as a block of 64 KiB has bytes.
-const MAX_NUMBERS: usize = 1 << 16;
+/// Numbers of a value that are looked at: those of 16 MiB of floats. More come from a file.
+const MAX_NUMBERS: usize = 1 << 22;
 
 /// A block, of one of the shaders that have it.
 pub(super) struct Block<'a> {
     pub(super) declarations: &'a Declarations,
     pub(super) ty: Id,
+    /// Whether the source is HLSL, whose compilers make each matrix the transposed one of SPIR-V: its rows are columns,
+    /// and `mul(matrix, vector)` is `OpVectorTimesMatrix`.
+    pub(super) is_hlsl: bool,
 }
 
 /// A number in memory.
@@ -25,8 +28,31 @@ pub(super) struct Number {
     /// Its bytes.
     pub(super) size: usize,
     kind: Kind,
-    /// The column and the row of its matrix, if it is of one.
-    place: Option<(usize, usize)>,
+    /// Where it is in its matrix, if it is of one.
+    place: Option<Place>,
+}
+
+/// A column and a row of SPIR-V's matrix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    column: usize,
+    row: usize,
+    /// Whether they are the row and the column of the matrix that the source means.
+    is_transposed: bool,
+}
+
+impl Place {
+    const fn is_first(&self) -> bool {
+        self.column == 0 && self.row == 0
+    }
+
+    /// What of a matrix is there.
+    fn of(&self, matrix: &DMat4) -> Literal {
+        Literal::Float(match self.is_transposed {
+            true => matrix.row(self.column)[self.row],
+            false => matrix.col(self.column)[self.row],
+        })
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,24 +131,33 @@ impl Block<'_> {
         Ok(part)
     }
 
-    /// The names of its members, the type of each, and its numbers.
-    pub(super) fn members(&self) -> Vec<(String, String, Vec<Number>)> {
-        let Ok(root) = self.root() else { return Vec::new() };
+    /// The names of its members, and the type of each.
+    pub(super) fn members(&self) -> Result<Vec<(String, String)>> {
+        let root = self.root()?;
         let Some(Type::Struct { members }) = self.declarations.ty(root.ty) else {
-            return Vec::new();
+            bail!("the block is no structure");
         };
         let member = |(index, ty): (u32, &Id)| {
-            let name = self.member_name(root.ty, index);
-            let numbers = self.numbers(&name, 1).unwrap_or_default();
-            (name, self.declarations.type_name(*ty), numbers)
+            (self.member_name(root.ty, index), self.declarations.type_name(*ty))
         };
-        (0..).zip(members).map(member).collect()
+        Ok((0..).zip(members).map(member).collect())
+    }
+
+    /// The numbers of a member; of an array without a length those of one element.
+    pub(super) fn member_numbers(&self, name: &str) -> Result<Vec<Number>> {
+        let member = self.member(self.root()?, name)?;
+        self.all(member, 1)
     }
 
     /// What members there are, for messages.
     pub(super) fn list(&self) -> String {
-        let members = self.members().into_iter().map(|(name, ty, _)| format!("{name} ({ty})"));
-        format!("its members are {}", members.collect::<Vec<_>>().join(", "))
+        match self.members() {
+            Ok(members) => {
+                let members = members.into_iter().map(|(name, ty)| format!("{name} ({ty})"));
+                format!("its members are {}", members.collect::<Vec<_>>().join(", "))
+            }
+            Err(error) => error.to_string(),
+        }
     }
 
     /// Its name, or its number where the module has no names.
@@ -168,7 +203,7 @@ impl Block<'_> {
 
     fn collect(&self, part: Part, elements: u32, numbers: &mut Vec<Number>) -> Result<()> {
         if numbers.len() > MAX_NUMBERS {
-            bail!("more than {MAX_NUMBERS} numbers");
+            bail!("more than {MAX_NUMBERS} numbers: a file holds as many");
         }
         match self.declarations.ty(part.ty) {
             Some(Type::Int { .. } | Type::Float { .. }) => {
@@ -189,7 +224,8 @@ impl Block<'_> {
                             if part.is_row_major { (row, column) } else { (column, row) };
                         let offset =
                             part.offset + far * u64::from(part.matrix_stride) + near * size;
-                        let place = Some((column as usize, row as usize));
+                        let (column, row) = (column as usize, row as usize);
+                        let place = Some(Place { column, row, is_transposed: self.is_hlsl });
                         numbers.push(self.number(scalar, offset, place)?);
                     }
                 }
@@ -216,7 +252,7 @@ impl Block<'_> {
         Ok(())
     }
 
-    fn number(&self, ty: Id, offset: u64, place: Option<(usize, usize)>) -> Result<Number> {
+    fn number(&self, ty: Id, offset: u64, place: Option<Place>) -> Result<Number> {
         let (width, kind) = match self.declarations.ty(ty) {
             Some(Type::Int { width, signed }) => (*width, Kind::Int { signed: *signed }),
             Some(Type::Float { width }) => (*width, Kind::Float),
@@ -234,7 +270,7 @@ fn element_of(all: Vec<Number>, index: u32, path: &str) -> Result<Vec<Number>> {
     let chosen: Vec<Number> = match is_matrix {
         true => {
             let own =
-                all.into_iter().filter(|n| n.place.is_some_and(|(column, _)| column == index));
+                all.into_iter().filter(|n| n.place.is_some_and(|place| place.column == index));
             own.map(|number| Number { place: None, ..number }).collect()
         }
         false => all.into_iter().skip(index).take(1).collect(),
@@ -279,24 +315,25 @@ impl Value {
         match self {
             Self::Matrix(matrix) => {
                 for number in numbers {
-                    let (column, row) = place(number)?;
-                    number.write(matrix.col(column)[row], bytes)?;
+                    number.write(place(number)?.of(matrix), bytes)?;
                 }
             }
             Self::Skin => bail!("there is no --mesh with a skin"),
             Self::Matrices(matrices) => {
-                let found = numbers.iter().filter(|number| number.place == Some((0, 0))).count();
+                let found =
+                    numbers.iter().filter(|n| n.place.is_some_and(|place| place.is_first()));
+                let found = found.count();
                 if found < matrices.len() {
                     bail!("it has {found} matrices, and the skin {} joints", matrices.len());
                 }
                 let mut matrices = matrices.iter();
                 let mut matrix = &DMat4::IDENTITY;
                 for number in numbers {
-                    let (column, row) = place(number)?;
-                    if (column, row) == (0, 0) {
+                    let place = place(number)?;
+                    if place.is_first() {
                         matrix = matrices.next().unwrap_or(&DMat4::IDENTITY);
                     }
-                    number.write(matrix.col(column)[row], bytes)?;
+                    number.write(place.of(matrix), bytes)?;
                 }
             }
             Self::Numbers(values) => {
@@ -313,24 +350,24 @@ impl Value {
 }
 
 impl Number {
-    fn write(&self, value: f64, bytes: &mut [u8]) -> Result<()> {
+    fn write(&self, value: Literal, bytes: &mut [u8]) -> Result<()> {
         let bits = match (self.kind, self.size) {
-            (Kind::Float, 2) => u64::from(half::f16::from_f64(value).to_bits()),
-            (Kind::Float, 4) => u64::from((value as f32).to_bits()),
-            (Kind::Float, _) => value.to_bits(),
+            (Kind::Float, 2) => u64::from(half::f16::from_f64(value.to_f64()).to_bits()),
+            (Kind::Float, 4) => u64::from((value.to_f64() as f32).to_bits()),
+            (Kind::Float, _) => value.to_f64().to_bits(),
             (Kind::Int { signed }, size) => {
                 let bits = 8 * size as u32;
                 let range = match signed {
                     true => -(1i128 << (bits - 1))..1i128 << (bits - 1),
                     false => 0..1i128 << bits,
                 };
-                let int = value as i128;
-                if value.fract() != 0.0 || !range.contains(&int) {
+                let int = value.to_int().filter(|int| range.contains(int));
+                let Some(int) = int else {
                     bail!(
                         "{value} is no integer of {bits} bits{}",
                         if signed { "" } else { " without a sign" }
                     );
-                }
+                };
                 int as u64
             }
         };
@@ -338,5 +375,115 @@ impl Number {
             bytes.get_mut(self.offset..self.offset + self.size).context("beyond the block")?;
         place.copy_from_slice(&bits.to_le_bytes()[..self.size]);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use spirv::Op;
+    use vkxfb::internal::spirv::Module;
+
+    use super::*;
+    use crate::supplied::{Modules, bytes_of, parse_push};
+
+    /// What DXC makes of `struct { float4x4 view; float4x4 bones[5000]; uint64_t id; }`.
+    fn module(language: spirv::SourceLanguage) -> Module {
+        let mut words = vec![spirv::MAGIC_NUMBER, 0x0001_0300, 0, 20, 0];
+        let mut push = |op: Op, operands: &[u32]| {
+            words.push(op as u32 | ((1 + operands.len() as u32) << 16));
+            words.extend(operands);
+        };
+        let name = |name: &str| {
+            let mut bytes = name.as_bytes().to_vec();
+            bytes.resize(name.len() / 4 * 4 + 4, 0);
+            bytes
+                .chunks(4)
+                .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+                .collect::<Vec<_>>()
+        };
+        push(Op::Source, &[language as u32, 600]);
+        for (member, text) in ["view", "bones", "id"].into_iter().enumerate() {
+            push(Op::MemberName, &[[8, member as u32].to_vec(), name(text)].concat());
+        }
+        push(Op::Decorate, &[7, spirv::Decoration::ArrayStride as u32, 64]);
+        for member in 0..2 {
+            push(Op::MemberDecorate, &[8, member, Decoration::RowMajor as u32]);
+            push(Op::MemberDecorate, &[8, member, Decoration::MatrixStride as u32, 16]);
+        }
+        for (member, offset) in [(0, 0), (1, 64), (2, 64 + 64 * 5000)] {
+            push(Op::MemberDecorate, &[8, member, Decoration::Offset as u32, offset]);
+        }
+        push(Op::TypeFloat, &[1, 32]);
+        push(Op::TypeVector, &[2, 1, 4]);
+        push(Op::TypeMatrix, &[3, 2, 4]);
+        push(Op::TypeInt, &[4, 32, 0]);
+        push(Op::TypeInt, &[5, 64, 0]);
+        push(Op::Constant, &[4, 6, 5000]);
+        push(Op::TypeArray, &[7, 3, 6]);
+        push(Op::TypeStruct, &[8, 3, 7, 5]);
+        push(Op::TypePointer, &[9, spirv::StorageClass::PushConstant as u32, 8]);
+        push(Op::Variable, &[9, 10, spirv::StorageClass::PushConstant as u32]);
+        Module::parse(&words).unwrap()
+    }
+
+    /// The bytes, and what is missing.
+    fn given(language: spirv::SourceLanguage, members: &[&str]) -> Result<(Vec<u8>, Vec<String>)> {
+        let modules = Modules(vec![crate::supplied::Declared::of(&module(language))]);
+        let contents: Vec<_> =
+            members.iter().map(|text| parse_push(text).unwrap().content).collect();
+        let contents: Vec<_> = contents.iter().collect();
+        let mut missing = Vec::new();
+        let blocks = modules.push_constants();
+        let given = bytes_of(&contents, &blocks, "--push", " ", None, &mut missing)?;
+        Ok((given.bytes, missing))
+    }
+
+    #[test]
+    fn matrices_are_those_that_the_source_means() {
+        let of = |language| {
+            let (bytes, _) = given(language, &["*=0", "view=translate(10,20,30)"]).unwrap();
+            let floats = bytes[..64].as_chunks::<4>().0.iter();
+            floats.map(|bytes| f32::from_le_bytes(*bytes)).collect::<Vec<_>>()
+        };
+        // Memory has what is called row major in SPIR-V, and column major in HLSL, which is its default.
+        let (one, zero) = (1.0, 0.0);
+        let columns = [
+            one, zero, zero, zero, zero, one, zero, zero, zero, zero, one, zero, 10., 20., 30., one,
+        ];
+        let rows = [
+            one, zero, zero, 10., zero, one, zero, 20., zero, zero, one, 30., zero, zero, zero, one,
+        ];
+        assert_eq!(of(spirv::SourceLanguage::HLSL), columns);
+        assert_eq!(of(spirv::SourceLanguage::GLSL), rows);
+        // A row of HLSL is the column of SPIR-V.
+        let (bytes, _) = given(spirv::SourceLanguage::HLSL, &["view[1]=1,2,3,4"]).unwrap();
+        assert_eq!(bytes[20..24], 2f32.to_le_bytes());
+    }
+
+    #[test]
+    fn what_is_not_given_is_missing_however_large_it_is() {
+        let (_, missing) = given(spirv::SourceLanguage::HLSL, &["view=identity", "id=1"]).unwrap();
+        assert_eq!(missing.len(), 1, "{missing:?}");
+        assert!(missing[0].starts_with("member 'bones'"), "{missing:?}");
+        let (bytes, missing) = given(spirv::SourceLanguage::HLSL, &["*=1"]).unwrap();
+        assert_eq!((bytes.len(), missing.len()), (64 + 64 * 5000 + 8, 0));
+    }
+
+    #[test]
+    fn integers_are_exact() {
+        let id = |text: &str| {
+            let (bytes, _) = given(spirv::SourceLanguage::GLSL, &["*=0", text])?;
+            Ok::<_, anyhow::Error>(bytes[64 + 64 * 5000..].to_vec())
+        };
+        for (text, expected) in [
+            ("id=9007199254740993", (1u64 << 53) + 1),
+            ("id=18446744073709551615", u64::MAX),
+            ("id=0xfffffffffffffffe", u64::MAX - 1),
+        ] {
+            assert_eq!(id(text).unwrap(), expected.to_le_bytes(), "{text}");
+        }
+        for wrong in ["id=18446744073709551616", "id=-1", "id=0.5", "id=nan"] {
+            assert!(id(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Values on the command line: numbers, and matrices that have names.
 
+use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
 use anyhow::{Context, Result};
@@ -10,7 +11,7 @@ use glam::{DMat4, DVec3};
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Value {
     /// In the order in which they lie in memory; one is for each number of the member.
-    Numbers(Vec<f64>),
+    Numbers(Vec<Literal>),
     /// Of a matrix with fewer columns or rows, the first ones.
     Matrix(DMat4),
     /// Those of a mesh's joints.
@@ -54,7 +55,7 @@ impl FromStr for Value {
         if text == "skin" {
             return Ok(Self::Skin);
         }
-        if let Ok(numbers) = numbers(text) {
+        if let Ok(numbers) = literals(text) {
             return Ok(Self::Numbers(numbers));
         }
         let mut product = DMat4::IDENTITY;
@@ -65,17 +66,57 @@ impl FromStr for Value {
     }
 }
 
+/// A number as it is written: a float may be no exact integer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Literal {
+    Int(i128),
+    Float(f64),
+}
+
+impl Literal {
+    pub(super) const fn to_f64(self) -> f64 {
+        match self {
+            Self::Int(value) => value as f64,
+            Self::Float(value) => value,
+        }
+    }
+
+    /// The number, where it is an integer.
+    pub(super) fn to_int(self) -> Option<i128> {
+        match self {
+            Self::Int(value) => Some(value),
+            Self::Float(value) => Some(value as i128).filter(|_| value.fract() == 0.0),
+        }
+    }
+}
+
+impl Display for Literal {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Int(value) => value.fmt(f),
+            Self::Float(value) => value.fmt(f),
+        }
+    }
+}
+
 /// Numbers with commas between them. Integers may be hexadecimal.
-fn numbers(text: &str) -> Result<Vec<f64>, String> {
-    let number = |word: &str| {
+pub(crate) fn literals(text: &str) -> Result<Vec<Literal>, String> {
+    let literal = |word: &str| {
         let word = word.trim();
-        let hexadecimal = word.strip_prefix("0x").map(|digits| u64::from_str_radix(digits, 16));
-        match hexadecimal {
-            Some(Ok(value)) => Ok(value as f64),
-            _ => word.parse().map_err(|_| format!("'{word}' is no number")),
+        let int = match word.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16).map(i128::from),
+            None => word.parse(),
+        };
+        match int {
+            // As a float it is -0.
+            Ok(0) if word.starts_with('-') => Ok(Literal::Float(-0.0)),
+            Ok(int) => Ok(Literal::Int(int)),
+            Err(_) => {
+                word.parse().map(Literal::Float).map_err(|_| format!("'{word}' is no number"))
+            }
         }
     };
-    text.split(',').map(number).collect()
+    text.split(',').map(literal).collect()
 }
 
 /// One of the matrices with names.
@@ -85,7 +126,7 @@ fn matrix(text: &str) -> Result<DMat4, String> {
         None => (text, Vec::new()),
         Some((name, rest)) => {
             let arguments = rest.strip_suffix(')').ok_or_else(unknown)?;
-            (name.trim_end(), numbers(arguments)?)
+            (name.trim_end(), literals(arguments)?.into_iter().map(Literal::to_f64).collect())
         }
     };
     let refuse = |what: &str| Err(format!("'{text}': {what}"));
@@ -130,6 +171,7 @@ fn matrix(text: &str) -> Result<DMat4, String> {
 
 #[cfg(test)]
 mod tests {
+    use super::Literal::{Float, Int};
     use super::*;
 
     fn matrix_of(text: &str) -> DMat4 {
@@ -141,7 +183,7 @@ mod tests {
 
     #[test]
     fn numbers_are_read() {
-        assert_eq!("1, -2.5,0x10".parse(), Ok(Value::Numbers(vec![1.0, -2.5, 16.0])));
+        assert_eq!("1, -2.5,0x10".parse(), Ok(Value::Numbers(vec![Int(1), Float(-2.5), Int(16)])));
         for wrong in ["", "1,", "one", "perspective", "perspective(60,1,1)", "rotate(1,0,0,0)"] {
             assert!(wrong.parse::<Value>().is_err(), "{wrong}");
         }

@@ -550,6 +550,7 @@ fn what_a_shader_lacks_is_named() {
     );
     with(&["--uniform", "0.2"], &["SET.BINDING=FILE"]);
     with(&["--indices", &short], &["short.bin"]);
+    with(&["--time", "1"], &["--time: ", "has no animations, which .gltf and .glb have"]);
     with(&["--vertices", "7"], &["--vertices 7: there are 6 indices"]);
     with(&["--first-vertex", "1"], &["--no-indices"]);
     with(
@@ -568,7 +569,10 @@ fn what_a_shader_lacks_is_named() {
     let picture = picture.to_str().unwrap();
     with(&["--picture", picture, "-o", picture], &["out.svg is to hold two results"]);
     let other = files.shaders.path("out.xyz");
-    with(&["-o", other.to_str().unwrap()], &["out.xyz: there are .txt, .csv, .json, .ply, .glb"]);
+    with(
+        &["-o", other.to_str().unwrap()],
+        &["out.xyz: cannot write .xyz; use .txt, .csv, .json, .ply, .glb, or --format"],
+    );
     with(&["--picture", "out.gif"], &["out.gif: pictures are .png or .svg"]);
     with(&["--stage", "geometry"], &["only vertex shaders"]);
     files.run(&[]).refuses(&["input 'inPosition' at location 0 (vec3)", "--mesh"]);
@@ -650,6 +654,13 @@ fn members_take_values_by_name() {
         "--uniform=1.0.count=-1",
         &["1.0.count=-1", "-1 is no integer of 32 bits without a sign"],
     );
+    refuses(
+        3,
+        "--uniform=1.0.offsets[4000000000]=1",
+        &["--uniform 1.0.offsets[4000000000]=1", "at most 1073741824 are written"],
+    );
+    refuses(5, "--uniform=1.0.offsets[0]=1", &["--uniform 1.0.offsets[0] is given twice"]);
+    refuses(7, "--push=origin=1", &["--push origin is given twice"]);
     refuses(2, "--uniform=1.5.count=1", &["1.5.count=1", "no such block"]);
     // All members that nobody gave.
     run(&["--uniform=0.2.tint=1", "--uniform=1.0.offsets[0]=0", "--push=origin[2]=1"]).refuses(&[

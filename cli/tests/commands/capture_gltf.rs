@@ -151,8 +151,81 @@ fn meshes_are_where_their_nodes_are() {
     let other = |rest: &mut Value| {
         rest["meshes"][0]["primitives"][0]["attributes"]["NORMAL"] = json!(uvs);
     };
-    refuses(text, &other, &["mesh 0, primitive 0: NORMAL: accessor", "Vec2 of U8"]);
+    refuses(text.clone(), &other, &["mesh 0, primitive 0: NORMAL: accessor", "Vec2 of U8"]);
     vkxfb(&[&draw[..], &["--time", "1"]].concat()).refuses(&["--time: the file has no animation"]);
+}
+
+/// A file from outside may say anything of where its numbers are.
+#[test]
+fn accessors_beyond_their_buffers_are_refused() {
+    let shaders = Shaders::new();
+    let shader = shaders.file("plain.wgsl", PLAIN.as_bytes());
+    let mut scene = Scene::default();
+    let positions = scene.floats("VEC3", &[[1.0, 0.0, 0.0], [2.0, 0.0, 0.0], [3.0, 0.0, 0.0]]);
+    let numbers = scene.add("SCALAR", 5123, 2, bytemuck::cast_slice(&[0u16, 2]));
+    let rest = json!({
+        "nodes": [{ "mesh": 0 }],
+        "meshes": [{ "primitives": [{ "attributes": { "POSITION": positions } }] }],
+    });
+    let sparse = json!({
+        "count": 2,
+        "indices": { "bufferView": numbers, "byteOffset": 0, "componentType": 5123 },
+        "values": { "bufferView": positions, "byteOffset": 12 },
+    });
+    let with = |view: Value, accessor: Value| {
+        let mut scene = Scene {
+            bytes: scene.bytes.clone(),
+            views: scene.views.clone(),
+            accessors: scene.accessors.clone(),
+        };
+        let change = |of: &mut Value, to: Value| {
+            for (key, value) in to.as_object().unwrap() {
+                of[key] = value.clone();
+            }
+        };
+        change(&mut scene.views[positions], view);
+        change(&mut scene.accessors[positions], accessor);
+        scene.file(&shaders, "wrong.gltf", scene.in_text(), rest.clone())
+    };
+    let attributes = ["--attribute", "normal=0,0,1,uv=0,0"];
+    let draw =
+        |mesh: &str| vkxfb(&[&["capture", &shader, "--mesh", mesh], &attributes[..]].concat());
+    let changed = |field: &str, to: Value| {
+        let mut sparse = sparse.clone();
+        *sparse.pointer_mut(field).unwrap() = to;
+        with(json!({}), json!({ "sparse": sparse }))
+    };
+    // As it is, and sparse, it is read.
+    draw(&with(json!({}), json!({}))).exits(0);
+    let found = records(
+        &[&["capture", &shader, "--mesh", &changed("/count", json!(2))], &attributes[..]].concat(),
+    );
+    assert_near(&found[0]["at"], &[2.0, 0.0, 0.0, 1.0]);
+    assert_near(&found[1]["at"], &[2.0, 0.0, 0.0, 1.0]);
+    assert_near(&found[2]["at"], &[3.0, 0.0, 0.0, 1.0]);
+
+    let huge = 1u64 << 61;
+    let end = u64::MAX - 7;
+    for (mesh, what) in [
+        (with(json!({ "byteStride": 8 }), json!({})), "byteStride 8, less than an element's 12"),
+        (with(json!({}), json!({ "count": 0 })), "no elements"),
+        (with(json!({}), json!({ "count": 4 })), "behind bufferView 0"),
+        (with(json!({}), json!({ "count": huge })), "behind bufferView 0"),
+        (with(json!({}), json!({ "byteOffset": end })), "behind bufferView 0"),
+        (with(json!({ "byteOffset": end }), json!({})), "behind buffer 0"),
+        (with(json!({ "byteLength": 48 }), json!({ "count": 4 })), "behind buffer 0"),
+        (
+            with(json!({}), json!({ "bufferView": null, "count": huge, "sparse": sparse })),
+            "without a bufferView",
+        ),
+        (changed("/count", json!(0)), "0 of 3 elements are replaced"),
+        (changed("/count", json!(4)), "4 of 3 elements are replaced"),
+        (changed("/count", json!(3)), "sparse indices: its elements end behind bufferView 1"),
+        (changed("/values/byteOffset", json!(16)), "sparse values: its elements end behind"),
+        (changed("/indices/byteOffset", json!(end)), "sparse indices: its elements end behind"),
+    ] {
+        draw(&mesh).refuses(&["wrong.gltf", "mesh 0, primitive 0: POSITION", "accessor 0", what]);
+    }
 }
 
 #[test]
@@ -203,7 +276,7 @@ fn skins_are_as_an_animation_has_them() {
             ],
         }],
     });
-    let mesh = scene.file(&shaders, "skin.gltf", scene.in_text(), rest);
+    let mesh = scene.file(&shaders, "skin.gltf", scene.in_text(), rest.clone());
     let draw = ["capture", &shader, "--mesh", &mesh, "--uniform", "0.0.count=2"];
     let skin = ["--uniform", "0.0.matrices=skin", "--validate", "--compare"];
     let of = |more: &[&str]| -> Vec<Value> {
@@ -222,6 +295,31 @@ fn skins_are_as_an_animation_has_them() {
     for (at, [x, y]) in found.iter().zip([first, second, third]) {
         assert_near(at, &[x, y, 0.0, 1.0]);
     }
+    // Nodes with the same skin share its joints, and what has no skin is moved by none, whatever its weights are.
+    let mut several = rest;
+    several["nodes"].as_array_mut().unwrap().extend([
+        json!({ "mesh": 0, "skin": 0 }),
+        json!({ "mesh": 1, "translation": [0, 0, 7] }),
+        json!({ "mesh": 0, "translation": [0, 0, 8] }),
+    ]);
+    let bare = json!({ "primitives": [{ "attributes": { "POSITION": positions } }] });
+    several["meshes"].as_array_mut().unwrap().push(bare);
+    let several = scene.file(&shaders, "several.gltf", scene.in_text(), several);
+    let draw_several = ["capture", &shader, "--mesh", &several, "--uniform", "0.0.count=3"];
+    let found = records(&[&draw_several[..], &skin, &["--time", "1"]].concat());
+    assert_eq!(found.len(), 12);
+    for (vertex, record) in found.iter().enumerate() {
+        let [x, y] = [first, second, third][vertex % 3];
+        let expected = match vertex / 3 {
+            0 | 1 => [x, y, 0.0, 1.0],
+            2 => [1.0, 0.0, 7.0, 1.0],
+            _ => [1.0, 0.0, 8.0, 1.0],
+        };
+        assert_near(&record["gl_Position"], &expected);
+    }
+    // A time is the mesh's: a file of what instances have need not have an animation.
+    let rows = shaders.file("rows.csv", b"offset\n1\n");
+    assert_eq!(of(&["--time", "1", "--per-instance", &rows]).len(), 3);
     // Behind the end it stays as it was there.
     assert_near(&of(&["--time", "9"])[0], &[0.0, 1.0, 0.0, 1.0]);
 
@@ -229,7 +327,8 @@ fn skins_are_as_an_animation_has_them() {
         vkxfb(&[&draw[..], more].concat()).refuses(what);
     };
     refuses(&["--time", "1", "--animation", "run"], &["no animation 'run'; there are: wave"]);
-    refuses(&["--uniform", "0.0.count=skin"], &["0.0.count=skin", "and the skin 2 joints"]);
+    let no_matrix = ["--uniform", "0.0.count=skin"];
+    vkxfb(&[&draw[..4], &no_matrix].concat()).refuses(&["0.0.count=skin", "and the skin 2 joints"]);
     let bare = ["capture", &shader, "--vertices", "3", "--uniform", "0.0.matrices=skin"];
     vkxfb(&bare).refuses(&["0.0.matrices=skin: there is no --mesh with a skin"]);
 }
@@ -281,6 +380,31 @@ fn what_was_captured_is_a_scene_again() {
     let scene = gltf::Gltf::open(out).unwrap();
     let bounds = scene.meshes().next().unwrap().primitives().next().unwrap().bounding_box();
     assert_eq!((bounds.min, bounds.max), ([4.0, -3.0, -0.5], [4.0, -3.0, -0.5]));
+
+    // What reaches behind the viewer is left out, and so is an error of integers that floats have not.
+    let behind = shaders.glsl(
+        "behind.spv",
+        "
+        #version 450
+        layout(location = 0) out flat uint number;
+        void main() {
+            gl_Position = vec4(1, 1, 0.5, gl_VertexIndex - 1);
+            number = gl_VertexIndex == 5 ? 16777217 : 16777216;
+        }",
+    );
+    let draw_behind = ["capture", &behind, "-o", out, "--varyings"];
+    let left = vkxfb(&[&draw_behind[..], &["gl_Position", "--vertices", "6"]].concat()).exits(0);
+    assert!(left.stderr.contains("1 of 2 primitives reach behind the viewer"), "{}", left.stderr);
+    let scene = gltf::Gltf::open(out).unwrap();
+    let bounds = scene.meshes().next().unwrap().primitives().next().unwrap().bounding_box();
+    assert_eq!((bounds.min[0], bounds.max[0]), (0.25, 0.5));
+    let all = [&draw_behind[..], &["gl_Position", "--vertices", "3"]].concat();
+    vkxfb(&all).refuses(&["all of 1 primitives reach behind the viewer"]);
+    // Nothing is written where a part of it is an error.
+    let picture = shaders.path("late.svg");
+    let late = ["gl_Position,number", "--vertices", "6", "--picture", picture.to_str().unwrap()];
+    vkxfb(&[&draw_behind[..], &late].concat()).refuses(&["vertex 5 of number has 16777217"]);
+    assert!(!picture.exists());
 
     vkxfb(&["capture", &shader, "--vertices", "3", "--format", "glb"]).refuses(&["--output"]);
     let numbers = ["--varyings", "number", "--device", "no such device"];

@@ -7,7 +7,7 @@ mod show;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -85,6 +85,16 @@ pub struct Comparison {
     pub still_right: usize,
     /// The number of cases that are wrong in both, or could be captured in neither.
     pub still_wrong: usize,
+    /// Cases without draws: the pipelines of which the second report has cases.
+    #[serde(skip)]
+    kept: BTreeSet<CaseKey>,
+}
+
+impl CaseKey {
+    /// What cases of the same pipeline have in common.
+    fn pipeline(&self) -> Self {
+        Self { vertex_count: 0, instance_count: 0, ..self.clone() }
+    }
 }
 
 impl Comparison {
@@ -120,6 +130,7 @@ impl Comparison {
         let none = BTreeMap::new();
         let results = |d: Option<&'_ RecordedDevice>| d.map(|d| d.results(device));
         let (first, second) = (results(first), results(second));
+        self.kept.extend(second.iter().flatten().map(|(case, _)| case.pipeline()));
         let cases = joined(first.as_ref().unwrap_or(&none), second.as_ref().unwrap_or(&none));
         for (case, before, after) in cases {
             let (before, after) = (before.copied(), after.copied());

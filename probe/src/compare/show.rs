@@ -12,8 +12,7 @@ const LISTED: usize = 20;
 impl CaseKey {
     /// Whether both are of one pipeline.
     fn is_beside(&self, other: &Self) -> bool {
-        let Self { vertex_count, instance_count, .. } = *self;
-        *self == Self { vertex_count, instance_count, ..other.clone() }
+        self.pipeline() == other.pipeline()
     }
 }
 
@@ -129,6 +128,10 @@ impl Display for Comparison {
         // Cases that are right and that only one of the reports has are those of a longer probe.
         let is_not_right = |c: &&Change| c.after != Some(CaseResult::Right);
         let new: Vec<_> = self.new.iter().filter(is_not_right).cloned().collect();
-        write_changes(f, "new, and not right", &new)
+        write_changes(f, "new, and not right", &new)?;
+        // A pipeline without a case may be one that nobody captures any more.
+        let is_whole = |c: &&Change| !self.kept.contains(&c.case.pipeline());
+        let gone: Vec<_> = self.gone.iter().filter(is_whole).cloned().collect();
+        write_changes(f, "gone, with all of their pipeline", &gone)
     }
 }

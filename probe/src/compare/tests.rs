@@ -179,3 +179,13 @@ fn a_quick_probe_beside_a_full_one_is_one_line() {
     assert_eq!(said(&quick, &full), format!("{verdict} new, all right\n"));
     assert_eq!(said(&full, &quick), format!("{verdict} gone, all right\n"));
 }
+
+/// A pipeline of which no case is left is named.
+#[test]
+fn pipelines_that_are_gone_are_listed() {
+    let both = small(&[("right", "1x1 2x1")], &[("right", "7x1")]);
+    let one = small(&[("right", "1x1")], &[]);
+    let text = Comparison::new(&parse(&both), &parse(&one)).to_string();
+    assert!(text.contains("gone, with all of their pipeline (1):\n"), "{text}");
+    assert!(text.ends_with("    right -> -: 7x1\n"), "{text}");
+}

@@ -7,6 +7,7 @@ use vkxfb::vertex_input::{UnknownFormat, VertexFormat};
 
 use super::inputs::Input;
 use crate::capture::mesh::{Values, canonical};
+use crate::supplied::{Literal, literals};
 
 /// The word for normals that are worked out.
 pub(super) const COMPUTED: &str = "computed";
@@ -122,13 +123,11 @@ fn constant(text: &str) -> Result<Option<Vec<Values>>, String> {
     if !text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.')) {
         return Ok(None);
     }
-    let number = |word: &str| {
-        let word = word.trim();
-        let int = word.parse().map(|int| Values::Int { values: vec![int], one: 1 });
-        let float = || word.parse().map(|float| Values::Float(vec![float]));
-        int.or_else(|_| float()).map_err(|_| format!("'{word}' is no number"))
+    let value = |literal| match literal {
+        Literal::Int(int) => Values::Int { values: vec![int], one: 1 },
+        Literal::Float(float) => Values::Float(vec![float]),
     };
-    let numbers: Vec<Values> = text.split(',').map(number).collect::<Result<_, _>>()?;
+    let numbers: Vec<Values> = literals(text)?.into_iter().map(value).collect();
     match numbers.len() {
         1..=4 => Ok(Some(numbers)),
         count => Err(format!("{count} numbers; an input has up to four")),

@@ -1,15 +1,18 @@
 //! glTF: the meshes of a scene, where its nodes have them, with their skins at a time of an animation.
 
+mod bounds;
 mod pose;
 mod types;
 
+use std::collections::HashMap;
+use std::ops::Range;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use base64::Engine as _;
 use glam::{DMat3, DMat4, DVec3};
 use gltf::mesh::Mode;
-use gltf::{Gltf, Node, Primitive, buffer};
+use gltf::{Gltf, Primitive, Semantic, Skin, buffer};
 
 pub(in crate::capture) use self::pose::Pose;
 use super::{Parsed, Scalar, Values};
@@ -23,13 +26,15 @@ pub(super) fn parse(file: &Path, bytes: &[u8], pose: &Pose) -> Result<Parsed> {
     let mut reader = Reader::new(&buffers);
     for node in gltf.nodes().filter(|node| nodes.is_shown[node.index()]) {
         let Some(mesh) = node.mesh() else { continue };
-        let first_joint = reader.joints.len();
         // What a skin has is where its joints are, wherever its node is.
         let place = match node.skin() {
             Some(_) => DMat4::IDENTITY,
             None => nodes.worlds[node.index()],
         };
-        reader.add_joints(&node, &nodes)?;
+        let first_joint = match node.skin() {
+            Some(skin) => Some(reader.add_joints(&skin, &nodes)?),
+            None => None,
+        };
         for primitive in mesh.primitives() {
             let name = mesh.name().unwrap_or("without a name");
             let what = || format!("mesh '{name}', primitive {}", primitive.index());
@@ -158,6 +163,10 @@ struct Reader<'a> {
     weights: Attribute,
     joint_numbers: Attribute,
     joints: Vec<DMat4>,
+    /// By skin, which several nodes may have.
+    first_joints: HashMap<usize, usize>,
+    /// Vertices that no skin moves.
+    rigid: Vec<Range<usize>>,
 }
 
 impl<'a> Reader<'a> {
@@ -175,12 +184,18 @@ impl<'a> Reader<'a> {
             weights: Attribute::new(&["weights.x", "weights.y", "weights.z", "weights.w"], 0.0),
             joint_numbers: Attribute::new(&["joints.x", "joints.y", "joints.z", "joints.w"], 0.0),
             joints: Vec::new(),
+            first_joints: HashMap::new(),
+            rigid: Vec::new(),
         }
     }
 
-    /// Adds the matrices of a node's skin, from the vertices as the file has them to the scene.
-    fn add_joints(&mut self, node: &Node<'_>, nodes: &Nodes) -> Result<()> {
-        let Some(skin) = node.skin() else { return Ok(()) };
+    /// Adds the matrices of a skin, from the vertices as the file has them to the scene, unless they are there. Returns
+    /// the first one's number.
+    fn add_joints(&mut self, skin: &Skin<'_>, nodes: &Nodes) -> Result<usize> {
+        if let Some(first) = self.first_joints.get(&skin.index()) {
+            return Ok(*first);
+        }
+        let first = self.joints.len();
         let count = skin.joints().count();
         let reader = skin.reader(|buffer| self.buffers.get(buffer.index()).map(Vec::as_slice));
         let inverses: Vec<DMat4> = match skin.inverse_bind_matrices() {
@@ -197,11 +212,17 @@ impl<'a> Reader<'a> {
         }
         let worlds = skin.joints().map(|joint| nodes.worlds[joint.index()]);
         self.joints.extend(worlds.zip(inverses).map(|(world, inverse)| world * inverse));
-        Ok(())
+        self.first_joints.insert(skin.index(), first);
+        Ok(first)
     }
 
-    /// Adds a primitive, which a node has at a place.
-    fn add(&mut self, primitive: &Primitive<'_>, place: DMat4, first_joint: usize) -> Result<()> {
+    /// Adds a primitive, which a node has at a place, with a skin that has this first joint.
+    fn add(
+        &mut self,
+        primitive: &Primitive<'_>,
+        place: DMat4,
+        first_joint: Option<usize>,
+    ) -> Result<()> {
         let buffers = self.buffers;
         let reader = primitive.reader(|buffer| buffers.get(buffer.index()).map(Vec::as_slice));
         let positions = reader.read_positions().context("it has no positions that can be read")?;
@@ -234,11 +255,17 @@ impl<'a> Reader<'a> {
         self.second_texcoords.add(count, texcoords(1));
         let colors = reader.read_colors(0).map(|colors| colors.into_rgba_f32());
         self.colors.add(count, colors.map(|colors| colors.map(|color| color.map(f64::from))));
+        let has = |semantic| primitive.get(&semantic).is_some();
+        if first_joint.is_none() || !has(Semantic::Joints(0)) || !has(Semantic::Weights(0)) {
+            self.rigid.push(self.vertices..self.vertices + count);
+        }
         let weights = reader.read_weights(0).map(|weights| weights.into_f32());
         self.weights.add(count, weights.map(|weights| weights.map(|four| four.map(f64::from))));
         let joints = reader.read_joints(0).map(|joints| joints.into_u16());
         let joints = joints.map(|joints| {
-            joints.map(|four| four.map(|joint| (usize::from(joint) + first_joint) as f64))
+            joints.map(|four| {
+                four.map(|joint| (usize::from(joint) + first_joint.unwrap_or(0)) as f64)
+            })
         });
         self.joint_numbers.add(count, joints);
         let corners: Vec<u32> = match reader.read_indices() {
@@ -261,10 +288,27 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn finish(self) -> Result<Parsed> {
+    /// Gives vertices that no skin moves a joint that moves nothing, where others have joints: without weights a shader
+    /// would take them all to one point.
+    fn hold_rigid(&mut self) {
+        if self.joints.is_empty() || self.rigid.is_empty() {
+            return;
+        }
+        let joint = self.joints.len() as f64;
+        self.joints.push(DMat4::IDENTITY);
+        for (attribute, first) in [(&mut self.joint_numbers, joint), (&mut self.weights, 1.0)] {
+            for (component, values) in attribute.values.iter_mut().enumerate() {
+                let value = if component == 0 { first } else { 0.0 };
+                self.rigid.iter().for_each(|range| values[range.clone()].fill(value));
+            }
+        }
+    }
+
+    fn finish(mut self) -> Result<Parsed> {
         if self.vertices == 0 {
             bail!("no node of its scene has a mesh");
         }
+        self.hold_rigid();
         let floats = [
             self.positions,
             self.normals,

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::Shown;
 use crate::capture::mesh::canonical;
-use crate::capture::records::{Column, place};
+use crate::capture::records::{Column, Number, place};
 
 /// Numbers of glTF: <https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html#schema-reference-accessor>.
 const FLOAT: u32 = 5126;
@@ -39,20 +39,32 @@ struct Attribute<'a> {
 
 /// The bytes of a file.
 pub(super) fn render(shown: &Shown<'_>) -> Result<Vec<u8>> {
-    let vertices = shown.records.vertices;
-    if vertices == 0 {
+    if shown.records.vertices == 0 {
         bail!("nothing was captured, and a mesh of glTF has vertices");
+    }
+    let vertices = visible(shown);
+    let primitives = shown.records.vertices / shown.per_primitive();
+    let left_out = primitives - vertices.len() / shown.per_primitive();
+    if left_out == primitives {
+        bail!(
+            "all of {primitives} primitives reach behind the viewer, where glTF has no positions"
+        );
+    }
+    if left_out > 0 {
+        crate::remark(format_args!(
+            "{left_out} of {primitives} primitives reach behind the viewer, and are not in the glTF"
+        ));
     }
     let mut binary = Vec::new();
     let (mut views, mut accessors, mut attributes) = (Vec::new(), Vec::new(), Map::new());
     for attribute in self::attributes(shown) {
         let offset = binary.len();
-        let (low, high) = attribute.write(shown, &mut binary)?;
+        let (low, high) = attribute.write(shown, &vertices, &mut binary)?;
         attributes.insert(attribute.name.clone(), json!(accessors.len()));
         let mut accessor = json!({
             "bufferView": views.len(),
             "componentType": FLOAT,
-            "count": vertices,
+            "count": vertices.len(),
             "type": TYPES[attribute.components - 1],
         });
         if attribute.meaning == Meaning::Position {
@@ -81,6 +93,26 @@ pub(super) fn render(shown: &Shown<'_>) -> Result<Vec<u8>> {
         "buffers": [{ "byteLength": binary.len() }],
     });
     in_chunks(&document, &binary)
+}
+
+/// The vertices of primitives that have places: of a position on a screen those before the viewer.
+fn visible(shown: &Shown<'_>) -> Vec<usize> {
+    let records = shown.records;
+    let on_screen = place(records.columns).filter(|column| column.is_position);
+    let is_before = |vertex: usize| {
+        on_screen.is_none_or(|column| {
+            let [.., w] = records.place(vertex, column);
+            w > 0.0
+        })
+    };
+    let mut vertices = Vec::with_capacity(records.vertices);
+    for first in (0..records.vertices).step_by(shown.per_primitive()) {
+        let primitive = first..(first + shown.per_primitive()).min(records.vertices);
+        if primitive.clone().all(is_before) {
+            vertices.extend(primitive);
+        }
+    }
+    vertices
 }
 
 /// The columns as readers know them, otherwise by their names. None comes twice.
@@ -118,20 +150,32 @@ fn attributes<'a>(shown: &Shown<'a>) -> Vec<Attribute<'a>> {
 }
 
 impl Attribute<'_> {
-    /// Writes the numbers of all vertices, and returns the least and the greatest of each component.
-    fn write(&self, shown: &Shown<'_>, binary: &mut Vec<u8>) -> Result<(Vec<f32>, Vec<f32>)> {
+    /// Writes the numbers of vertices, and returns the least and the greatest of each component.
+    fn write(
+        &self,
+        shown: &Shown<'_>,
+        vertices: &[usize],
+        binary: &mut Vec<u8>,
+    ) -> Result<(Vec<f32>, Vec<f32>)> {
         let records = shown.records;
         let mut low = vec![f32::INFINITY; self.components];
         let mut high = vec![f32::NEG_INFINITY; self.components];
-        for vertex in 0..records.vertices {
+        for &vertex in vertices {
             let numbers: Vec<f64> = match self.meaning {
                 Meaning::Position => match records.place(vertex, self.column) {
                     [x, y, z, w] if self.column.is_position => vec![x / w, -y / w, -z / w],
                     [x, y, z, _] => vec![x, y, z],
                 },
                 Meaning::Normal | Meaning::AsIs => {
-                    let numbers = records.numbers(vertex, self.column).into_iter();
-                    numbers.map(|number| number.to_f64()).collect()
+                    let numbers = records.numbers(vertex, self.column);
+                    if let Some(number) = numbers.iter().find(|number| !is_held(**number)) {
+                        let name = &self.column.name;
+                        bail!(
+                            "vertex {vertex} of {name} has {number}, and glTF's floats have no such \
+                             integer; --varyings leaves an output out"
+                        );
+                    }
+                    numbers.into_iter().map(Number::to_f64).collect()
                 }
             };
             let length = numbers.iter().map(|number| number * number).sum::<f64>().sqrt();
@@ -149,6 +193,15 @@ impl Attribute<'_> {
             }
         }
         Ok((low, high))
+    }
+}
+
+/// Whether a float of 32 bits is that number, where it is an integer.
+const fn is_held(number: Number) -> bool {
+    match number {
+        Number::Int(value) => value as f32 as i128 == value as i128,
+        Number::Uint(value) => value as f32 as i128 == value as i128,
+        Number::Float(_) | Number::Double(_) => true,
     }
 }
 

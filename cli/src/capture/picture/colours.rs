@@ -46,7 +46,7 @@ impl<'a> Colouring<'a> {
         };
         let found = named.map(whole).or_else(component).with_context(|| {
             let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
-            format!("--colour {wanted}: that is not captured, but {}", names.join(", "))
+            format!("--colour {wanted}: captured are: {}", names.join(", "))
         })?;
         Ok(Some(found))
     }

@@ -10,8 +10,6 @@ struct Drawn {
     @location(2) across: vec2f,
 }
 
-// What fades into the distance becomes that.
-const GROUND = vec3f(0.965, 0.968, 0.975);
 const COUNTER_CLOCKWISE = vec3f(0.35, 0.53, 0.93);
 const CLOCKWISE = vec3f(0.15, 0.62, 0.53);
 // Of those who look: from the left, above and behind them.

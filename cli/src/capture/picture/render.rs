@@ -15,7 +15,7 @@ use super::view::Size;
 
 const SHADERS: &str = include_str!("picture.wgsl");
 
-/// What nothing is drawn on: GROUND of the shaders.
+/// What nothing is drawn on, and what fades into the distance becomes.
 const GROUND: [f32; 4] = [0.965, 0.968, 0.975, 1.0];
 
 /// Pixels from a point's middle, and from a line's, to its edge, in a picture of the usual size.
@@ -201,8 +201,11 @@ fn compile(style: &Style, size: Size) -> Result<Vec<(Vec<u32>, std::ffi::CString
     let larger = (width.min(height) as f32 / 1024.0).max(0.75);
     let (x, y) = (2.0 / f64::from(width), 2.0 / f64::from(height));
     let reach = style.reach * larger;
-    let source =
-        format!("const PIXEL = vec2f({x}f, {y}f);\nconst REACH = f32({reach}f);\n{SHADERS}");
+    let [red, green, blue, _] = GROUND;
+    let source = format!(
+        "const GROUND = vec3f({red}, {green}, {blue});\nconst PIXEL = vec2f({x}f, {y}f);\n\
+         const REACH = f32({reach}f);\n{SHADERS}"
+    );
     let module = naga::front::wgsl::parse_str(&source)
         .map_err(|error| anyhow!(error.emit_to_string(&source)))?;
     let info = Validator::new(ValidationFlags::all(), Capabilities::empty()).validate(&module)?;

@@ -1,9 +1,11 @@
-//! Whether accessors have the types that what they are for has: who reads others of them is not told.
+//! Whether accessors can be read: they have the types that what they are for has, and lie within their buffers.
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use gltf::accessor::{DataType, Dimensions};
 use gltf::animation::Property;
 use gltf::{Accessor, Gltf, Semantic};
+
+use super::bounds;
 
 use DataType::{F32, I8, I16, U8, U16, U32};
 use Dimensions::{Mat4, Scalar, Vec2, Vec3, Vec4};
@@ -52,6 +54,7 @@ pub(super) fn check(gltf: &Gltf) -> Result<()> {
     Ok(())
 }
 
+/// Checks an accessor's type, and its bounds.
 fn is_of(
     accessor: &Accessor<'_>,
     what: &str,
@@ -62,5 +65,5 @@ fn is_of(
     if !dimensions.contains(&found) || !types.contains(&ty) {
         bail!("{what}: accessor {} is {found:?} of {ty:?}, which it may not be", accessor.index());
     }
-    Ok(())
+    bounds::check(accessor).with_context(|| what.to_owned())
 }
