@@ -172,6 +172,7 @@ fn accessors_beyond_their_buffers_are_refused() {
         "indices": { "bufferView": numbers, "byteOffset": 0, "componentType": 5123 },
         "values": { "bufferView": positions, "byteOffset": 12 },
     });
+    let made = std::cell::Cell::new(0);
     let with = |view: Value, accessor: Value| {
         let mut scene = Scene {
             bytes: scene.bytes.clone(),
@@ -185,7 +186,9 @@ fn accessors_beyond_their_buffers_are_refused() {
         };
         change(&mut scene.views[positions], view);
         change(&mut scene.accessors[positions], accessor);
-        scene.file(&shaders, "wrong.gltf", scene.in_text(), rest.clone())
+        made.set(made.get() + 1);
+        let name = format!("wrong{}.gltf", made.get());
+        scene.file(&shaders, &name, scene.in_text(), rest.clone())
     };
     let attributes = ["--attribute", "normal=0,0,1,uv=0,0"];
     let draw =
@@ -224,7 +227,7 @@ fn accessors_beyond_their_buffers_are_refused() {
         (changed("/values/byteOffset", json!(16)), "sparse values: its elements end behind"),
         (changed("/indices/byteOffset", json!(end)), "sparse indices: its elements end behind"),
     ] {
-        draw(&mesh).refuses(&["wrong.gltf", "mesh 0, primitive 0: POSITION", "accessor 0", what]);
+        draw(&mesh).refuses(&[&mesh, "mesh 0, primitive 0: POSITION", "accessor 0", what]);
     }
 }
 
