@@ -89,7 +89,6 @@ pub enum PrimitiveTopology {
 
 /// The value of the sysval `xfb_topology`, which the shader switches on: `VkPrimitiveTopology` with
 /// one value for the three plain lists.
-#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum XfbTopology {
@@ -155,7 +154,6 @@ impl fmt::Display for ProvokingVertex {
 }
 
 /// A position in the captured sequence of one instance.
-#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Contribution {
     /// The number of the primitive, counted from 0 in the instance.
@@ -206,7 +204,6 @@ impl PrimitiveTopology {
     }
 
     /// The value of the sysval.
-    #[doc(hidden)]
     pub const fn xfb_topology(self) -> XfbTopology {
         match self {
             Self::PointList | Self::LineList | Self::TriangleList => XfbTopology::List,
@@ -294,7 +291,6 @@ impl PrimitiveTopology {
     /// The vertex that is written to record `output` of an instance (record = primitive *
     /// [`vertices_per_primitive`](Self::vertices_per_primitive) + slot). The result is meaningless
     /// if the primitive does not exist; see [`output_count`](Self::output_count).
-    #[doc(hidden)]
     pub const fn gather(self, provoking: ProvokingVertex, output: u64) -> u64 {
         let m = self.vertices_per_primitive() as u64;
         let (i, slot) = (output / m, (output % m) as usize);
@@ -325,7 +321,6 @@ impl PrimitiveTopology {
 
     /// The records that `vertex` is written to in an instance of `vertex_count` vertices. There are
     /// at most three, except for the hub of a fan, which is in every primitive.
-    #[doc(hidden)]
     pub fn scatter(
         self,
         provoking: ProvokingVertex,
@@ -344,7 +339,6 @@ impl PrimitiveTopology {
     }
 
     /// The item of a vertex, or `None` if it is in no primitive, or is the hub of a fan.
-    #[doc(hidden)]
     pub const fn item_of_vertex(self, vertex: u32) -> Option<u32> {
         match self.xfb_topology() {
             XfbTopology::List | XfbTopology::LineStrip | XfbTopology::TriStrip => Some(vertex),
@@ -361,7 +355,6 @@ impl PrimitiveTopology {
     }
 
     /// The inverse of [`item_of_vertex`](Self::item_of_vertex).
-    #[doc(hidden)]
     pub const fn vertex_of_item(self, item: u32) -> u32 {
         match self.xfb_topology() {
             XfbTopology::List | XfbTopology::LineStrip | XfbTopology::TriStrip => item,

@@ -2,7 +2,7 @@
 //! buffer.
 //!
 //! All backends store captures according to a [`Layout`], and the probe checks them against it. It
-//! is made from the module's own decorations ([`Layout::from_decorations`], like
+//! is made from the module's own decorations ([`Shader::layout`](crate::lower::Shader::layout), like
 //! `nir_gather_xfb_info` in Mesa) or from a [`CaptureList`]. It has two views. [`Layout::outputs`]
 //! are the values that are stored: scalars, vectors, columns of matrices. [`Layout::varyings`] are
 //! the same bytes in the form of OpenGL's program interface: whole matrices, arrays of basic types,

@@ -229,7 +229,6 @@ impl Lowered {
 
     /// How the generated code reaches memory; `None` on the native backend, which has no generated
     /// code.
-    #[doc(hidden)]
     pub const fn resources(&self) -> Option<ResourcePlan> {
         match &self.kind {
             LoweredKind::Native(_) => None,
@@ -238,14 +237,13 @@ impl Lowered {
         }
     }
 
-    /// Gives the [descriptor set of the plan](LoweredCompute::descriptor_set) another number. For an application
+    /// Gives the descriptor set of the plan another number. For an application
     /// that creates pipelines from the words itself, with more set layouts than the shader uses. Does nothing if
     /// there are no descriptors.
     ///
     /// # Errors
     /// [`LowerError::DescriptorSet`] if the module uses that set or a later one; [`LowerError::Parse`] for words
     /// that are not those of a lowered module.
-    #[doc(hidden)]
     pub fn move_descriptor_set(&mut self, set: u32) -> Result<(), LowerError> {
         let LoweredKind::Compute(LoweredCompute { descriptor_set: Some(number), .. }) =
             &mut self.kind

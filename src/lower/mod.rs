@@ -204,7 +204,7 @@ impl<'a> Shader<'a> {
     /// Returns the value that [`Lowered::effects`] will have when the shader is lowered.
     ///
     /// # Errors
-    /// As [`module`](Self::module) and [`find`](Self::find).
+    /// [`LowerError::Parse`], [`LowerError::Specialization`], [`LowerError::EntryPoint`].
     pub fn effects(&self) -> Result<Effects, LowerError> {
         let module = self.module()?;
         let used = StaticUse::of(&module, self.find(&module)?.function);

@@ -54,7 +54,6 @@ use crate::spirv::{Instruction, Module, Section};
 
 /// The minimum of `maxVertexOutputComponents` in the specification ([required
 /// limits](https://docs.vulkan.org/spec/latest/chapters/limits.html#limits-minmax)).
-#[doc(hidden)]
 pub const MIN_OUTPUT_COMPONENTS: u32 = 64;
 
 /// The options of a native lowering.
@@ -104,7 +103,6 @@ pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
 ///
 /// # Errors
 /// As [`lower_with`].
-#[doc(hidden)]
 pub fn lower_within(
     shader: &Shader<'_>,
     max_output_components: u32,
@@ -122,7 +120,6 @@ pub fn lower_within(
 /// # Errors
 /// [`LowerError`]: a module is invalid, or has no such shader; what to capture does not match it;
 /// the shader after a vertex shader is not a geometry shader; for a list also the errors of [`emit`].
-#[doc(hidden)]
 #[tracing::instrument(name = "lower", level = "debug", skip_all, fields(backend = "native"))]
 pub fn lower_with(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, LowerError> {
     let Some(vertex) = options.vertex_shader else {

@@ -42,11 +42,9 @@ pub(super) const RESOURCES: ResourcePlan = ResourcePlan::DeviceAddress;
 /// ([`LP_MAX_TGSI_LOOP_ITERATIONS`](https://gitlab.freedesktop.org/mesa/mesa/-/blob/mesa-22.3.6/src/gallium/auxiliary/gallivm/lp_bld_limits.h)),
 /// which would silently lose the remaining primitives. On the compute backend each of these stores
 /// has its own invocation.
-#[doc(hidden)]
 pub const MAX_FAN_PRIMITIVES: u32 = 65_535;
 
 /// The number of vertices of a triangle fan with [`MAX_FAN_PRIMITIVES`].
-#[doc(hidden)]
 pub const MAX_FAN_VERTICES: u32 = MAX_FAN_PRIMITIVES + 2;
 
 /// Lowers a vertex shader, with its sysvals in the first push constants. For pipelines whose other
@@ -58,7 +56,7 @@ pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
     lower_at(shader, SysvalsPlace::default())
 }
 
-/// Lowers a vertex shader, with its [`Sysvals`](crate::sysval::Sysvals) at `sysvals`.
+/// Lowers a vertex shader, with its `Sysvals` at `sysvals`.
 ///
 /// The application's push constants of the vertex stage are read from memory. Only the push
 /// constants of the other stages must not overlap the sysvals.
@@ -67,7 +65,6 @@ pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
 /// [`LowerError`]: the module is invalid, it has no such vertex shader, what to capture does not
 /// match the shader, values of specialisation constants are invalid, push constants contain types
 /// other than numbers and addresses, or the sysvals are not within the push constants.
-#[doc(hidden)]
 #[tracing::instrument(name = "lower", level = "debug", skip_all, fields(backend = "vertex"))]
 pub fn lower_at(shader: &Shader<'_>, sysvals: SysvalsPlace) -> Result<Lowered, LowerError> {
     sysvals.check()?;

@@ -187,7 +187,6 @@ impl Capabilities {
     /// Whether captures access pairs of dwords as 64-bit integers, which needs `shaderInt64`. Only
     /// llvmpipe gains from it, see the [tuning](TuningEffect::Int64Accesses): it captures 1.5 to 1.7
     /// times as fast.
-    #[doc(hidden)]
     pub fn int64_accesses(&self) -> bool {
         self.shader_int64 && self.identity().gains_from(TuningEffect::Int64Accesses)
     }

@@ -277,7 +277,6 @@ impl Context {
     ///
     /// # Errors
     /// As [`compute_target`](Self::compute_target).
-    #[doc(hidden)]
     pub fn resource_plan(&self) -> Result<ResourcePlan, RuntimeError> {
         match &self.shared.table {
             Some(table) => Ok(table.plan()),
@@ -362,7 +361,6 @@ impl Context {
 
     /// Whether shaders are [optimized](crate::lower::Lowered::specialized) before the driver compiles them.
     /// The default is true.
-    #[doc(hidden)]
     pub fn optimizes_shaders(&self) -> bool {
         self.shared.optimizes_shaders
     }
@@ -370,13 +368,11 @@ impl Context {
     /// Sets whether shaders are optimized, for all pipelines and [`Kernels`](super::Kernels) that are created
     /// afterwards. They capture the same without it, but drivers take longer to compile them, and some
     /// generate slower code. Use it to rule out a fault of the optimizer.
-    #[doc(hidden)]
     pub fn set_optimizes_shaders(&mut self, optimizes: bool) {
         Arc::make_mut(&mut self.shared).optimizes_shaders = optimizes;
     }
 
     /// Whether captures may use `vkCmdDispatchIndirect`.
-    #[doc(hidden)]
     pub fn has_indirect_dispatch(&self) -> bool {
         self.shared.indirect_dispatch
     }
@@ -388,13 +384,11 @@ impl Context {
     /// nothing. For an indirect draw with primitive restart this can be the number of bound indices
     /// times the number of primitives that fit, which can take longer than the driver's timeout: do
     /// not bind larger index ranges and capture buffers than needed.
-    #[doc(hidden)]
     pub fn set_indirect_dispatch(&mut self, works: bool) {
         Arc::make_mut(&mut self.shared).indirect_dispatch = works;
     }
 
     /// Whether `vkCmdDrawIndirect` works.
-    #[doc(hidden)]
     pub fn has_indirect_draws(&self) -> bool {
         self.shared.indirect_draws
     }
@@ -403,7 +397,6 @@ impl Context {
     /// used by default, unless a [workaround](WorkaroundEffect::NoIndirectDraws) disables it. If it does not
     /// work, [`Kernels::write_draw_commands`](super::Kernels::write_draw_commands) returns an
     /// error.
-    #[doc(hidden)]
     pub fn set_indirect_draws(&mut self, work: bool) {
         Arc::make_mut(&mut self.shared).indirect_draws = work;
     }

@@ -499,7 +499,6 @@ impl Pipeline {
     }
 
     /// The `VkPipelineLayout`, which the application needs to bind its descriptor sets.
-    #[doc(hidden)]
     pub fn raw_layout(&self) -> vk::PipelineLayout {
         self.shared.objects.raw_layout
     }
@@ -530,7 +529,6 @@ impl Pipeline {
 
     /// The number of vertex streams: one more than the last stream that the shader emits to or captures, 1 to 4.
     /// Without a geometry shader it is 1.
-    #[doc(hidden)]
     pub fn stream_count(&self) -> u32 {
         self.shared.stream_count
     }
@@ -553,7 +551,6 @@ impl Pipeline {
 
     /// Bytes of upload memory that the attributes take in the [`Arena`](super::Arena): once per capture with this
     /// pipeline, and once more each time vertex buffers are bound.
-    #[doc(hidden)]
     pub fn attribute_bytes(&self) -> u64 {
         let beyond = match self.shared.backend {
             Backend::Native | Backend::Vertex => 0,
@@ -565,7 +562,6 @@ impl Pipeline {
     /// The bytes of the application's push constants that the shader reads, rounded to multiples of
     /// 16; empty if the shader reads none. Like [`attribute_bytes`](Self::attribute_bytes), they
     /// take upload memory in the [`Arena`](super::Arena).
-    #[doc(hidden)]
     pub fn push_constants(&self) -> &Range<u32> {
         &self.shared.push_constants
     }
