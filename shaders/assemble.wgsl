@@ -1,22 +1,22 @@
 // Input assembly for geometry shaders: the vertices of each primitive, including adjacent vertices.
 // src/topology.rs implements the same in Rust.
 
-// A primitive, and its place in the vertices that it is assembled from. These are the vertices of an
-// instance, or with primitive restart the indices between two restarts.
+// A primitive, and its place in the segment that it is assembled from. A segment is the vertices of an instance, or
+// with primitive restart the indices between two restarts.
 struct Primitive {
     exists: bool,
-    // The element of the draw where these vertices begin.
+    // The position in the draw, counted in vertices or indices, at which the segment begins.
     start: u32,
-    // The number of this primitive, and the count of primitives. With primitive restart the count may be
-    // too small, but number + 1 < count holds for every primitive except the last one.
+    // The number of this primitive in the segment, and the number of primitives of the segment. With primitive restart
+    // `count` may be too small, but number + 1 < count holds for every primitive except the last one.
     number: u32,
     count: u32,
-    // PrimitiveId: its number in the instance.
+    // The shader's PrimitiveId: the number of this primitive in the instance.
     id: u32,
 }
 
-// The primitive that begins at an item of an instance. With primitive restart an item is an index, and a
-// primitive need not begin there.
+// The primitive that begins at item `lane` of an instance. Without primitive restart the items are the primitives. With
+// primitive restart they are the indices, and a primitive need not begin at each.
 fn primitive_of_lane(lane: u32) -> Primitive {
     if is_restarted() {
         return primitive_of_index(lane);
@@ -24,7 +24,8 @@ fn primitive_of_lane(lane: u32) -> Primitive {
     return Primitive(true, 0u, lane, draw.item_count, lane);
 }
 
-// The primitive that begins at an index of the draw, with primitive restart.
+// Does what primitive_of_lane does for a draw with primitive restart. `index` is the position of an
+// index in the draw.
 fn primitive_of_index(index: u32) -> Primitive {
     let vertices = vertices_per_primitive(draw.flags);
     let place = place_of_index(index);

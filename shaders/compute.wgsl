@@ -63,9 +63,9 @@ fn first_invocation(workgroup: u32) -> u32 {
     return (workgroup - select(0u, draw.first_workgroup, may_share)) * workgroup_size();
 }
 
-// The instance that an invocation belongs to, and the invocation's number in that instance. The reciprocal gives a
-// quotient that is at most 1 too small. It replaces a division, which most GPUs lack, and which llvmpipe executes lane
-// by lane.
+// The instance that an invocation belongs to, and the invocation's number in that instance. The product with the
+// reciprocal is at most 1 below the quotient. It replaces a division, for which most GPUs have no instruction, and
+// which llvmpipe executes lane by lane.
 fn instance_and_lane(index: u32, per_instance: u32) -> vec2<u32> {
     if is_unchecked() {
         return vec2<u32>(0u, index);
@@ -116,7 +116,7 @@ fn begin_work(workgroup: u32, local: u32) -> Work {
         if may_have_hub {
             vertex = index_of_element(select(element, place.start, work.is_hub));
         }
-        // A restart index is not the index of a vertex.
+        // A restart is not the index of a vertex. Its invocation uses index 0 instead.
         vertex = select(0u, vertex, place.exists);
         work.item = item_of_vertex(place.vertex);
         work.exists &= place.exists & (work.item <= output_limit() + 2u);

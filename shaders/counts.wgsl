@@ -1,8 +1,8 @@
 // Counts of primitives and items. src/topology.rs and src/counts.rs implement the same in Rust.
 //
-// Each table has four bits per topology, with topology 0 in the lowest bits. A `switch` would cost
-// registers: Mesa turns it into a sequence of conditions, and keeps the previous result in case that
-// no condition holds.
+// The tables that are passed to entry_of have four bits for each topology, with topology 0 in the lowest bits. A
+// `switch` would cost registers: Mesa turns it into a sequence of conditions, and keeps the previous result for the
+// case that no condition holds.
 
 fn entry_of(table: u32, topology: u32) -> u32 {
     return (table >> (4u * topology)) & 15u;
@@ -27,8 +27,8 @@ fn primitive_count(topology: u32, vertices: u32, n: u32) -> u32 {
     return select(shifted, shifted / 3u, (step == 3u) | (step == 6u));
 }
 
-// The number of items that `primitives` (at least one) primitives have, see src/topology.rs. It is
-// less than 2^32 if the number of records is.
+// The number of items in the first `primitives` (at least one) primitives of an instance, see
+// src/topology.rs. It is less than 2^32 if the number of records of these primitives is.
 fn item_count(topology: u32, vertices: u32, primitives: u32) -> u32 {
     let more = entry_of(0x20101210u, topology);
     return select(primitives * vertices, primitives + more, more != 0u);

@@ -1,4 +1,4 @@
-// Decomposition, as a scatter: from each vertex, in O(1), to the records that it is written to.
+// Decomposition, as a scatter: these functions compute for a vertex, in O(1), the records that it is written to.
 // src/topology.rs implements the same in Rust, and is tested against the tables of the specification.
 //
 // Items are the vertices that contribute, numbered consecutively. The hub of a fan is not an item.
@@ -20,7 +20,7 @@ const NONE: u32 = 0xffffffffu;
 // The value of pipeline_topology() in a pipeline that supports all topologies.
 const ANY_TOPOLOGY: u32 = 0xffffffffu;
 
-// The topology of the pipeline if it has only one, otherwise the sysval.
+// The topology of the draw: a constant if the pipeline has only one topology, otherwise a sysval.
 fn draw_topology() -> u32 {
     return select(draw.xfb_topology, pipeline_topology(), pipeline_topology() != ANY_TOPOLOGY);
 }
@@ -60,8 +60,8 @@ fn item_of_vertex(vertex: u32) -> u32 {
     return vertex;
 }
 
-// The records of an item. A record is greater than or equal to the count of the segment if its primitive
-// does not exist. That holds also before the first primitive, where 3 * (0 - 1) wraps to a large number.
+// The records of an item. If the primitive of a record does not exist, the number of the record is not below the
+// segment's count, and is_captured drops it. Before the first primitive, 3 * (0 - 1) wraps to such a number.
 fn records_of_item(k: u32) -> vec3<u32> {
     if is_tri_strip() | is_tri_strip_adj() {
         return records_of_tri_strip(k);
@@ -92,8 +92,8 @@ fn records_of_line_strip(k: u32) -> vec3<u32> {
     return vec3<u32>(2u * k, 2u * k - 1u, NONE);
 }
 
-// The largest number of records of an item. In a pipeline for one topology this is a constant, which
-// removes code, as matters on devices that execute both sides of a branch.
+// The largest number of records of an item. In a pipeline for one topology this is a constant, so that the compiler
+// removes code. That matters on devices that execute both sides of a branch.
 fn most_records_of_item() -> u32 {
     if is_tri_strip() | is_tri_strip_adj() {
         return 3u;
@@ -114,7 +114,8 @@ struct Segment {
     count: u32,
 }
 
-// No product overflows, because the counts are clamped to what fits into the buffers.
+// The records of an instance. The products do not overflow, because the counts are clamped to what
+// fits into the buffers.
 fn segment_of_instance(instance: u32) -> Segment {
     if is_unchecked() {
         return Segment(draw.base_record, output_limit());
@@ -145,8 +146,8 @@ fn emit(segment: Segment, record: u32) {
 }
 
 fn emit_all(segment: Segment, records: vec3<u32>) {
-    // In a pipeline for all topologies all three are compared, because their number would stay in a
-    // register across the first store. A record that the topology does not have is NONE, which is never
+    // A pipeline for all topologies tests all three records: to skip some of them, it would have to keep their number
+    // in a register across the first store. A record that the topology does not have is NONE, and NONE is never
     // captured.
     let most = select(most_records_of_item(), 3u, pipeline_topology() == ANY_TOPOLOGY);
     emit(segment, records.x);

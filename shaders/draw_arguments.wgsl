@@ -1,5 +1,5 @@
-// Writes the vertex count of captures into indirect commands: vkCmdDrawIndirectByteCountEXT for
-// vkCmdDrawIndirect.
+// Computes the vertex counts of draws like vkCmdDrawIndirectByteCountEXT, and writes them as
+// commands for vkCmdDrawIndirect.
 
 // A draw whose vertex count is computed from a counter.
 struct CountedDraw {

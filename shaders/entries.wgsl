@@ -1,7 +1,8 @@
 // Kernels that place the records of geometry shaders (geometry.wgsl). xfb_entry_sums adds up the counts within
 // each block of entries, xfb_place_entries adds up the sums of all blocks.
 
-// The parameters of xfb_entry_sums. See `Entries`.
+// The parameters of xfb_entry_sums. `counts` and `blocks` are those of the first dispatch, see
+// `Entries`.
 struct EntrySums {
     counts: vec2<u32>,
     blocks: vec2<u32>,
@@ -53,7 +54,7 @@ fn sum_block(counts_at: vec2<u32>, blocks: vec2<u32>, block: u32, local: u32) {
 
 // The parameters of xfb_place_entries.
 struct PlaceEntries {
-    // The address of an array of `EntryJob`, one for each dispatch, in order.
+    // The address of an array of `EntryJob`, one for each dispatch, in the order of the draws.
     jobs: vec2<u32>,
     job_count: u32,
     reserved: u32,
@@ -77,7 +78,8 @@ const ENTRY_JOB_SIZE: u32 = 48u;
 // The offset of `progress` in the parameters, in bytes.
 const PLACE_PROGRESS: u32 = 16u;
 
-// If nothing is captured, and primitives are only counted for queries, no stride is set and `room` is NONE.
+// Places the entries of all dispatches, one dispatch after the other. If nothing is captured, and primitives are only
+// counted for queries, all strides are 0 and `room` is NONE.
 @compute @workgroup_size(MAX_KERNEL_WIDTH)
 fn xfb_place_entries(@builtin(local_invocation_index) local: u32) {
     let parameters = load4(kernel.parameters);

@@ -7,8 +7,9 @@
 
 const INLINE_ATTRIBUTES: u32 = 1u;
 
-// The descriptor of an attribute. The table is addressed in slots of 16 bytes, numbered from
-// INLINE_ATTRIBUTES on; it may begin with other data.
+// The descriptor of an attribute. Slots from INLINE_ATTRIBUTES on are pieces of 16 bytes in the
+// table (`Sysvals.table`). The first pieces may contain other data: the application's push
+// constants.
 fn attribute_descriptor(slot: u32) -> AttributeDescriptor {
     if slot < INLINE_ATTRIBUTES {
         return sysvals.attributes[slot];
@@ -17,7 +18,8 @@ fn attribute_descriptor(slot: u32) -> AttributeDescriptor {
     return AttributeDescriptor(words.xy, words.z, words.w);
 }
 
-// The last readable element begins less than 4 GiB after the first, unless FAR_ATTRIBUTES is set.
+// The address of an element, or of element 0 if the element is beyond the binding. An element
+// begins less than 4 GiB behind element 0, unless FAR_ATTRIBUTES is set.
 fn element_address(descriptor: AttributeDescriptor, element: u32) -> vec2<u32> {
     let readable = select(element, 0u, is_beyond(descriptor, element));
     if uniformly(may_be_general() && (draw.flags & FAR_ATTRIBUTES) != 0u) {

@@ -64,7 +64,8 @@ fn add_to_query(query: vec2<u32>, counted: vec4<u32>) {
 }
 
 // Makes a query available: copies its values to its result, and stores the number of this end beside
-// each dword. Each end has a different number, which is never 0.
+// each dword of the result. `ends` is the address of the number of the query's last end, which is
+// incremented. No two ends have the same number, and no number is 0.
 fn end_query(query: vec2<u32>, ends: vec2<u32>) {
     let number = max(1u, load1(ends) + 1u);
     let values = load4(query);

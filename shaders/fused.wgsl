@@ -58,12 +58,12 @@ fn is_writer(workgroup: u32) -> bool {
     if arrive(arrived) + 1u != expected {
         return false;
     }
-    // Ready for the next execution of the command buffer.
+    // Reset for the next execution of the command buffer.
     store1(arrived, 0u, 0u);
     return true;
 }
 
-// add_to_query, for a single invocation.
+// Does what add_to_query does, but for a query that only one invocation adds to.
 fn count_for_query(query: vec2<u32>, counted: vec4<u32>) {
     let at = address_or(query, fused_address());
     if is_address(query) {

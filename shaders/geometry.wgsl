@@ -2,10 +2,9 @@
 // of one draw. Each invocation takes one entry. For each primitive it runs the vertex shader for the vertices,
 // then the geometry shader.
 //
-// How much a geometry shader emits is known only after it has run. The same pipeline therefore runs twice: the
-// first run counts the primitives that each entry emits, the second run stores them. In between, kernels compute
-// where the records of each entry begin (entries.wgsl). Each entry takes memory only for its count, however much
-// is emitted.
+// How much a geometry shader emits is known only after it has run. The same pipeline therefore runs twice: the first
+// run counts the primitives that each entry emits, the second run stores them. In between, kernels compute where the
+// records of each entry begin (entries.wgsl). Besides the records, an entry takes memory only for its two counts.
 //
 // A vertex is stored when it is emitted, to all primitives of the strip that it may belong to. If a strip turns
 // out to be incomplete, the next strip of the entry overwrites it. After the last complete strip nothing is
@@ -25,7 +24,8 @@ struct Entries {
     // The address of two dwords for each block of ENTRIES_PER_BLOCK entries: the number of primitives that the
     // block emits (64 bits), later replaced by the block's first record (32 bits).
     blocks: vec2<u32>,
-    // The number of entries in these blocks. Each belongs to an invocation, even if that has nothing to draw.
+    // The number of entries in these blocks. Each entry belongs to an invocation, even if that invocation has nothing
+    // to draw.
     count: u32,
     reserved: array<u32, 3>,
 }
@@ -36,16 +36,19 @@ const ENTRIES_SIZE: u32 = 32u;
 
 const ENTRIES_PER_BLOCK: u32 = 512u;
 
-// With primitive restart: the limit for vertices of primitives in an instance. Later primitives are ignored.
+// With primitive restart: the largest number of vertices that all primitives of an instance may have together. Further
+// primitives are ignored.
 const MOST_ASSEMBLED: u32 = 0x40000000u;
 
 var<private> is_counting: bool;
 // The records that this invocation's entry stores.
 var<private> entry_records: Segment;
-// The number of primitives that the entry emitted before the current strip, and of vertices in this strip.
+// The number of primitives that the entry emitted before the current strip, and the number of vertices that it emitted
+// in this strip.
 var<private> emitted: u32;
 var<private> strip_length: u32;
-// Whether the workgroup stages its records (staged.wgsl): if there is room for all of them.
+// Whether the workgroup stages its records (staged.wgsl). It does if shared memory has room for all
+// of them.
 var<private> is_staging: bool;
 
 fn load_entries(at: vec2<u32>) -> Entries {
@@ -65,7 +68,8 @@ fn records_of_entry(entries: Entries, entry: u32) -> Segment {
     return Segment(begin, min(min(counts.x, limit / vertices) * vertices, limit - begin));
 }
 
-// The records of a workgroup, which are consecutive. Empty if it stores none.
+// The records that a workgroup stores, which are consecutive. The segment is empty if it stores
+// none.
 fn records_of_workgroup(workgroup: u32, exists: bool, entries: Entries) -> Segment {
     if is_placed() {
         let number = first_invocation(workgroup);
@@ -96,7 +100,7 @@ fn records_of_items(first: u32, end: u32) -> Segment {
     return Segment(begin, min((end - first) * each, draw.output_end - begin));
 }
 
-// The number of items of an entry.
+// The number of items of an entry: input primitives, or with primitive restart indices.
 fn entry_length() -> u32 {
     return draw.output_count;
 }
@@ -119,7 +123,8 @@ fn emit_vertex() {
     strip_length++;
 }
 
-// The same if the shader has several vertex streams. Only one of them is captured.
+// Called instead of emit_vertex if the shader has several vertex streams. A run captures only one
+// of them.
 fn emit_stream_vertex(stream: u32) {
     if uniformly(stream == captured_stream()) {
         emit_vertex();
@@ -130,7 +135,8 @@ fn captured_stream() -> u32 {
     return (sysvals.draw.flags >> STREAM_SHIFT) & 3u;
 }
 
-// Whether side effects of the shaders happen in this run: only in storing runs, and only in that for one stream.
+// Whether the side effects of the shaders happen in this run. They must happen once, so they are left out of all
+// counting runs, and if several streams are stored, out of the storing runs of all streams but one.
 fn has_effects() -> bool {
     return !is_counting && (sysvals.draw.flags & WITHOUT_EFFECTS) == 0u;
 }
@@ -161,7 +167,7 @@ fn end_primitive() {
     strip_length = 0u;
 }
 
-// The same if the shader has several vertex streams.
+// Called instead of end_primitive if the shader has several vertex streams.
 fn end_stream_primitive(stream: u32) {
     if uniformly(stream == captured_stream()) {
         end_primitive();
@@ -194,8 +200,8 @@ fn xfb_geometry(
     let exists = begin_draw(workgroup, local);
     let entry = workgroup * workgroup_size() + local;
     let number = first_invocation(workgroup) + local;
-    // The number of primitives in all instances; with primitive restart that of indices, at which primitives may
-    // begin.
+    // The number of items, in all instances: of primitives, or with primitive restart of indices, at which primitives
+    // may begin.
     let items = select(0u, draw.item_count * draw.instance_count, exists & (number < draw.invocations));
     let first = min(number, draw.invocations) * entry_length();
     let end = min(first + entry_length(), items);
@@ -238,7 +244,8 @@ fn xfb_geometry(
             store_staged(0u, staged.count, unit, LIST_EMITTED);
         }
     }
-    // The last row of a folded dispatch may have more workgroups than needed.
+    // Not every invocation has an entry: the last row of a folded dispatch may have more workgroups
+    // than needed.
     if is_counting && entry < entries.count {
         store1(entries.counts, 2u * entry, emitted);
     }

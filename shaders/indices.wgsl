@@ -1,7 +1,8 @@
 // Index buffers.
 
-// Loads index `position` of a buffer with `limit` indices of `size` bytes (1, 2 or 4). Returns 0 beyond the
-// end. Its load then reads the first index, whose address is always readable (see address_or).
+// Loads index `position` of a buffer with `limit` indices of `size` bytes (1, 2 or 4). Returns 0 beyond the end. In
+// that case the address of the first index is used for the load, because a driver may execute it anyway (see
+// address_or).
 fn load_index(address: vec2<u32>, limit: u32, size: u32, position: u32) -> u32 {
     let readable = select(0u, position, position < limit);
     if position >= limit {

@@ -1,4 +1,4 @@
-// Recorded draws, as the kernels read them whose draw arguments are on the GPU.
+// Recorded draw commands, as the setup kernel (setup.wgsl) reads them.
 
 // The push constants of a kernel.
 struct Kernel {
@@ -11,7 +11,7 @@ const DIRECT: u32 = 0u;
 const INDIRECT: u32 = 1u;
 const BYTE_COUNT: u32 = 2u;
 
-// Draw.flags and Input.flags: the draw is discarded if its predicate is not 0, instead of if it is 0.
+// A bit of Draw.flags and Input.flags: the draw is discarded if its predicate is not 0, instead of if it is 0.
 const INVERTED: u32 = 32u;
 
 // A recorded draw command. INDIRECT commands may have several draws.
@@ -21,8 +21,8 @@ struct Input {
     flags: u32,
     draw_index: u32,
 
-    // The arguments of a direct draw. BYTE_COUNT uses `instance_count` and `first_instance` as such,
-    // `first` as counterOffset and `base_vertex` as vertexStride.
+    // The arguments of a direct draw. Of a BYTE_COUNT, `instance_count` and `first_instance` have the same meaning,
+    // `first` is counterOffset, and `base_vertex` is vertexStride.
     count: u32,
     instance_count: u32,
     first: u32,
@@ -79,7 +79,7 @@ fn load_input(inputs: vec2<u32>, number: u32) -> Input {
     );
 }
 
-// Draw `index` of an input.
+// The input for only draw `index` of an INDIRECT input.
 fn draw_of_input(all: Input, index: u32) -> Input {
     var input = all;
     input.draw_index += index;

@@ -25,10 +25,10 @@ fn starts_of(part: Part) -> u32 {
         | select(0u, 1u << GROUP, load_group(inputs, part.input) != load_group(inputs, part.input - 1u));
 }
 
-// The number of the first draw of each input that is processed together. After the last input: the number
-// of all draws.
+// For each input that is processed together (see count_draws): the number of its first draw, counted from the first of
+// these inputs. After the last input: the number of all their draws.
 var<workgroup> first_draws: array<u32, MAX_KERNEL_WIDTH>;
-// The number of all draws of these inputs.
+// The number of all draws of the inputs that are processed together.
 var<workgroup> all_draws: u32;
 // The number of the first draw of the next block.
 var<workgroup> next_first: u32;
@@ -110,8 +110,8 @@ fn next_block(first: u32, first_draw: u32, draw_count: u32, part: Part, fits: bo
     return workgroupUniformLoad(&next_first);
 }
 
-// -- Kept draws. If any input has several draws, only those draws are kept that write something, and the
-// first draw of each group. For geometry shaders those are kept that have primitives.
+// -- Kept draws, which are stored. If any input has several draws, only those draws are kept that write something, and
+// the first draw of each group. For geometry shaders those are kept that have primitives.
 
 // One bit for each draw of the block: whether it is kept.
 var<workgroup> kept: array<atomic<u32>, MAX_KERNEL_WIDTH / 32u>;

@@ -19,10 +19,11 @@ struct Progress {
 
 // The counts of a draw, and the number of its first record.
 struct DrawPlacement {
-    // Primitives per instance.
+    // The number of primitives of one instance.
     primitives: u32,
     vertices: u32, // per primitive
-    // Primitives in all instances; after it the number of those that fit.
+    // The number of primitives of all instances, in 64 bits. Then the number of those that fit, in
+    // 32 bits.
     needed: vec2<u32>,
     written: u32,
     base_record: u32,

@@ -14,16 +14,16 @@
 //                      the blocks before its own, and the bit mask of its own block.
 //
 // A table has an entry of 16 bytes for each workgroup: the `State` before it, 0, and the first
-// restart after it. Before the scan the entry is the workgroup's `Run`. After it follow entries of
-// 16 bytes for each block of the workgroup: the mask of its restarts, the summary of the blocks
-// before it in the workgroup (two dwords), and the first restart after it in the workgroup. A
-// restart is given by the position of its index in the range; NONE means that there is none. The
-// last block has no restarts: it stands for all positions beyond the range.
+// restart after it. Before the scan, this entry is the workgroup's `Run`. A workgroup's entry is
+// followed by entries of 16 bytes for each of its blocks: the mask of the restarts in the block,
+// the summary of the blocks before it in the workgroup (two dwords), and the first restart after it
+// in the workgroup. A restart is given by the position of its index in the range; NONE means that
+// there is none. The last block has no restarts: it stands for all positions beyond the range.
 
 const BLOCK: u32 = 32u; // indices per block
 const BLOCKS: u32 = 256u; // blocks per workgroup
 
-// A run of indices.
+// The summary of a run: of consecutive indices.
 struct Run {
     restarts: u32, // 1 if the run contains a restart
     head: u32, // indices before the first restart; all if there is none
@@ -42,7 +42,7 @@ fn join(topology: u32, vertices: u32, a: Run, b: Run) -> Run {
     return Run(1u, a.head, a.primitives + between + b.primitives, b.tail);
 }
 
-// The state before a run.
+// The summary of all indices of a range before a position.
 struct State {
     primitives: u32, // primitives of the complete segments
     open: u32, // indices of the last segment
@@ -61,7 +61,7 @@ fn block_count(limit: u32) -> u32 {
     return limit / BLOCK + select(0u, 1u, limit % BLOCK != 0u) + 1u;
 }
 
-// Indices of entries in a table.
+// The numbers of the entries in a table: of a workgroup, and of a block.
 
 fn state_entry(workgroup: u32) -> u32 {
     return workgroup * (BLOCKS + 1u);
@@ -169,8 +169,8 @@ fn load_restart_range(at: vec2<u32>) -> RestartRange {
 var<workgroup> runs: array<Run, MAX_KERNEL_WIDTH>;
 // For each block of the workgroup, the mask of its restarts.
 var<workgroup> restarts: array<atomic<u32>, BLOCKS>;
-// One bit for each block of a workgroup that contains a restart. The scan uses these variables for one bit
-// and one first restart per invocation: MAX_KERNEL_WIDTH is equal to BLOCKS.
+// One bit for each block of a workgroup: whether it contains a restart. xfb_restart_scan keeps a bit in `marks` and a
+// first restart in `restarts` for each invocation: MAX_KERNEL_WIDTH is equal to BLOCKS.
 var<workgroup> marks: array<atomic<u32>, BLOCKS / 32u>;
 
 @compute @workgroup_size(MAX_KERNEL_WIDTH)
@@ -212,7 +212,8 @@ fn xfb_restart(
     for (var i = 0u; i < share; i++) {
         let number = local * share + i;
         if first_block + number < blocks {
-            // A workgroup has at most 8192 indices, so 14 bits each are enough.
+            // A workgroup has at most 8192 indices, so 14 bits are enough for the head and for the
+            // tail.
             let packed = before.head | (before.tail << 14u) | (before.restarts << 31u);
             var next = marked_from(number + 1u);
             if next != NONE {
@@ -414,8 +415,8 @@ fn xfb_restart_scan(
     }
 }
 
-// Stores `next`, the first restart after a workgroup. Returns the first restart after the previous
-// workgroup.
+// Stores `next`, the position of the first restart after a workgroup. Returns the first restart
+// after the previous workgroup.
 fn store_next(table: vec2<u32>, workgroup: u32, end: u32, next: u32, run: Run) -> u32 {
     if workgroup >= end {
         return next;
@@ -454,15 +455,14 @@ fn load_run_until(table: vec2<u32>, workgroup: u32, last: u32) -> Run {
     );
 }
 
-// The position of the first restart in a workgroup's run, or NONE.
+// The position of the first restart in a workgroup's run, which must contain a restart.
 fn first_restart(workgroup: u32, run: Run) -> u32 {
     return workgroup * BLOCKS * BLOCK + run.head;
 }
 
 // -- Access to a table
 
-// A position in a range: the number of its block, and the number in the block, which is below 32 except in
-// the last block.
+// A position in a range: its block, and its number in this block. The number is below 32 except in the last block.
 struct Position {
     block: u32,
     number: u32,
@@ -484,7 +484,7 @@ fn load_block(table: vec2<u32>, block: u32) -> vec4<u32> {
 fn state_before(topology: u32, vertices: u32, table: vec2<u32>, entry: vec4<u32>, position: Position) -> State {
     let before = load2_aligned(entry_address(table, state_entry(position.block / BLOCKS)));
     let between = Run(entry.y >> 31u, entry.y & 0x3fffu, entry.z, (entry.y >> 14u) & 0x3fffu);
-    // Computed before the loop over the mask, which needs registers.
+    // Computed before run_of_mask, whose loop needs registers.
     let state = advance(topology, vertices, State(before.x, before.y), between);
     // Only the last block has more than 32 positions, and it has no restart.
     let bit = min(position.number, 31u);
@@ -509,20 +509,20 @@ fn restart_from(table: vec2<u32>, position: Position) -> u32 {
 
 // Where the indices of a draw are in a table.
 struct DrawRestarts {
-    // The position of the draw's first index, and the end of the range.
+    // The position of the draw's first index in the range, and the number of indices of the range.
     first: u32,
     limit: u32,
     // The number of indices before the draw's first restart, or NONE.
     head: u32,
-    // What to subtract, modulo 2^32, from the primitive count of a state after that restart, to get the
-    // count within the draw.
+    // What to subtract, modulo 2^32, from the primitive count of a `State` of the table, to get the count within the
+    // draw. This applies to positions after the draw's first restart.
     before: u32,
     table: vec2<u32>,
     reserved: vec2<u32>,
 }
 
-// The table of an indirect draw covers all bound indices; the table of any other draw covers only the draw's
-// indices. range_of in src/runtime/recorder/plan/restarts.rs implements the same rule.
+// Finds a draw in its table. The table of an indirect draw covers all bound indices; the table of any other draw covers
+// only the draw's indices. range_of in src/runtime/recorder/plan/restarts.rs implements the same rule.
 fn restarts_of(input: Input, arguments: Arguments) -> DrawRestarts {
     let table = input.restart_table;
     let limit = min(input.count, arguments.index_limit);
@@ -542,7 +542,7 @@ fn restarts_of(input: Input, arguments: Arguments) -> DrawRestarts {
     return restarts;
 }
 
-// Converts a state of the table to the state before index `offset` of the draw.
+// Converts `state`, a `State` of the table, to the one before index `offset` of the draw.
 fn state_in_draw(restarts: DrawRestarts, offset: u32, state: State) -> State {
     if offset <= restarts.head {
         return State(0u, offset);
@@ -562,9 +562,9 @@ fn restarted_primitive_count(input: Input, count: u32, restarts: DrawRestarts) -
 
 // -- Use by captures
 
-// The position of an index in its segment.
+// The place of an index in its segment.
 struct Place {
-    exists: bool, // false for a restart, and where nothing is written any more
+    exists: bool, // whether the index is not a restart, and its segment begins before the last record that is written
     vertex: u32, // the number of the index in its segment
     start: u32, // the number of the segment's first index in the draw
     first_record: u32, // the segment's first record in the instance
@@ -576,7 +576,7 @@ struct Place {
 // No primitive ends more than 5 vertices after any of its vertices.
 const REACH: u32 = 5u;
 
-// The place of index `offset` of the draw. With primitive restart `item_count` is the number of indices.
+// The place of index `offset` of the draw.
 fn place_of_index(offset: u32) -> Place {
     let topology = draw_topology();
     let vertices = vertices_per_primitive(draw.flags);
@@ -584,7 +584,7 @@ fn place_of_index(offset: u32) -> Place {
     let position = position_behind(draw_restarts.limit, draw_restarts.first, offset);
     let entry = load_block(table, position.block);
 
-    // The number of following indices in the segment, up to REACH. Computed before the state, which needs
+    // The number of following indices in the segment, up to REACH. It is computed before the state, which needs
     // registers.
     let last_block = block_count(draw_restarts.limit) - 1u;
     let next_entry = entry_address(table, block_entry(min(position.block + 1u, last_block)));

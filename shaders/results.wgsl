@@ -3,7 +3,8 @@
 struct Results {
     // The address of the first query.
     queries: vec2<u32>,
-    // The address to write its result to, and the bytes from one result to the next.
+    // The address to write the result of the first query to, and the bytes from one result to the
+    // next.
     copies: vec2<u32>,
     stride: u32,
     // The number of queries.

@@ -1,10 +1,10 @@
-// Places draws that resume from counters: the CPU knows how many primitives they have, but not where
-// the capture begins. The CPU numbers the records of all draws from 0. All draws have the same number
-// of vertices per primitive, so a single limit of records clamps them all.
+// Places draws that resume from counters: the CPU knows how many primitives they have, but not where the capture
+// begins. The CPU numbers the records of all draws from 0. All draws have the same number of vertices per primitive, so
+// one record number, at which the buffers are full, clamps them all.
 
 struct Resume {
-    // The addresses of an array of `Batch` that the CPU wrote, and of an array to write the completed
-    // `Batch`es to. Both have `count` elements, one for each dispatch.
+    // The addresses of an array of `Batch` that the CPU wrote, and of an array to write the completed batches to. Both
+    // have `count` elements, one for each dispatch.
     known: vec2<u32>,
     batches: vec2<u32>,
     count: u32,

@@ -9,8 +9,8 @@ struct Setup {
     // The addresses of an array of `Input`, and of the array of `Draw` to write.
     inputs: vec2<u32>,
     draws: vec2<u32>,
-    // For each group of consecutive inputs: `groups` has a dword with the workgroup size of its pipeline.
-    // `batches` has the parameters of its dispatch, which the kernel writes: a `GroupBatch`.
+    // A group is the consecutive inputs that one dispatch captures. For each group `groups` has a dword, the workgroup
+    // size of its pipeline, and the kernel writes a `GroupBatch` to `batches`: the parameters of the dispatch.
     groups: vec2<u32>,
     batches: vec2<u32>,
     // The size of a draw: DRAW_SIZE, or RESTARTED_DRAW_SIZE if any draw has primitive restart.
@@ -22,8 +22,8 @@ struct Setup {
     workgroups_per_axis: u32,
     // Whether any input adds to a query.
     has_queries: u32,
-    // For geometry shaders: all draws together have 2^entry_bits entries, and at most one more per draw, whose
-    // last entry may be shorter than the others. Then the address of `EntryTables`.
+    // For geometry shaders: all draws together have 2^entry_bits entries, and at most one more per draw, whose last
+    // entry may be shorter than the others. And the address of an `EntryTables`.
     entry_bits: u32,
     entry_tables: vec2<u32>,
     progress: Progress,
@@ -53,16 +53,16 @@ const MOST_ITEMS: u32 = 0x7fffffffu;
 // The largest workgroup of a kernel; shared memory is declared for it.
 const MAX_KERNEL_WIDTH: u32 = 256u;
 
-// The three sums over runs of draws. For the two queries: primitives. For a group: its workgroups, and its kept
-// draws. A run ends before a draw with another query or group.
+// The three sums over runs of draws. For the two kinds of queries the primitives are added up; for a group, its
+// workgroups and its kept draws. A run ends before a draw that has another query or group.
 const STREAM_QUERY: u32 = 0u;
 const GENERATED_QUERY: u32 = 1u;
 const GROUP: u32 = 2u;
-// A sum over all draws.
+// Passed to sum_runs for a sum over all draws.
 const NO_RUN: u32 = 3u;
 
-// The positions where the capture begins, and the number of records that fit there, or NONE if nothing is
-// captured. Shared because registers are scarce: they would be needed until the end.
+// The positions where the capture begins, and the number of records that fit from there on, or NONE if nothing is
+// captured. They are in shared memory because the kernel needs them at its end, and registers are scarce.
 var<workgroup> start_position: vec4<u32>;
 var<workgroup> start_room: u32;
 
@@ -71,7 +71,8 @@ var<workgroup> start_room: u32;
 var<private> room: u32;
 var<private> next_record: u32;
 
-// After the draws assembled so far: the number of their entries. And the number of items per entry.
+// After the draws assembled so far: the number of their entries. The second variable is the number
+// of items per entry.
 var<private> next_entry: u32;
 var<private> items_per_entry: u32;
 
@@ -215,7 +216,7 @@ fn load_workgroup_size(input: u32) -> u32 {
     return load1(multiply_add(setup.groups, load_group(setup.inputs, input), 4u));
 }
 
-// The counts of a draw of an input, not placed yet.
+// The counts of a draw that is not placed yet.
 fn needed_by_input(input: Input, arguments: Arguments, restarts: DrawRestarts) -> DrawPlacement {
     let vertices = vertices_per_primitive(input.flags);
     var primitives = primitive_count(input.topology, vertices, arguments.count);
@@ -268,7 +269,7 @@ fn place(local: u32, unplaced: DrawPlacement) -> DrawPlacement {
     return placed;
 }
 
-// A draw that is not clamped yet: `item_count` is its number of vertices or indices.
+// The draw that has not been clamped yet: `item_count` is its number of vertices or indices.
 fn draw_of(input: Input, arguments: Arguments) -> Draw {
     return Draw(
         input.topology,
@@ -289,7 +290,7 @@ fn draw_of(input: Input, arguments: Arguments) -> Draw {
     );
 }
 
-// The draw with all counts clamped.
+// The draw `unclamped` with all counts clamped to what fits.
 fn placed_draw(unclamped: Draw, placed: DrawPlacement) -> Draw {
     var made = clamped(unclamped, placed);
     if may_restart() && (made.flags & RESTART) != 0u && placed.written != 0u {
@@ -303,8 +304,8 @@ fn placed_draw(unclamped: Draw, placed: DrawPlacement) -> Draw {
     return with_invocations(made, placed);
 }
 
-// A draw of a geometry shader, not placed yet. Its items are primitives, or with primitive restart indices, at
-// which primitives may begin. Items beyond MOST_ITEMS are ignored.
+// A draw of a geometry shader, which is placed only after its primitives are counted. Its items are primitives, or with
+// primitive restart indices, at which primitives may begin. Items beyond MOST_ITEMS are ignored.
 fn assembled_draw(unclamped: Draw, primitives: u32) -> Draw {
     var made = unclamped;
     made.item_count = min(select(primitives, unclamped.item_count, (made.flags & RESTART) != 0u), MOST_ITEMS);
@@ -355,8 +356,8 @@ fn length_of_entries(input_count: u32, local: u32) -> u32 {
 // If the invocation's draw is the first one of a group, writes where the entries of this group are. `entries` is
 // the number of entries of the invocation's draw.
 //
-// Each group begins with a new block: after as many whole blocks as the entries before it fill, and one more for
-// each group before it, whose last block may not be full.
+// Each group begins with a new block. Before it are as many blocks as the entries of the previous groups fill, and one
+// more for each previous group, whose last block may not be full.
 fn start_entries(local: u32, is_first: bool, input: u32, entries: u32) {
     let sum = sum_runs(local, false, vec4<u32>(entries, 0u, 0u, 0u), NO_RUN);
     if is_first {
@@ -371,8 +372,8 @@ fn start_entries(local: u32, is_first: bool, input: u32, entries: u32) {
     next_entry += sum.last.x;
 }
 
-// Stores the number of entries of a group, rounded up to whole blocks. Returns the number of workgroups that
-// writes all of these entries: workgroups without a draw write count 0.
+// Stores the number of entries of a group, rounded up to whole blocks. Returns the number of workgroups that writes all
+// of these entries; workgroups without a draw write count 0.
 fn fill_entries(input: u32, workgroups: u32) -> u32 {
     let setup = load_setup();
     let size = load_workgroup_size(input);
@@ -387,9 +388,9 @@ fn workgroups_of(made: Draw, size: u32) -> u32 {
     return made.invocations / size + select(1u, 0u, made.invocations % size == 0u);
 }
 
-// Writes the parameters for the dispatch of the group that ends with this input: its draws, which end before draw
-// `end`; the positions; and its VkDispatchIndirectCommand, folded over two axes as in src/runtime/fold.rs. `sums`
-// contains the numbers of workgroups and of draws.
+// Writes the `GroupBatch` of the group that ends with `input`. Its draws end before draw `end`. Its
+// VkDispatchIndirectCommand is folded into two axes as in src/runtime/fold.rs. `sums` contains its number of workgroups
+// (64 bits) and of draws.
 fn store_group(input: u32, sums: vec4<u32>, end: u32) {
     let setup = load_setup();
     let batch = multiply_add(setup.batches, load_group(setup.inputs, input), BATCH_SIZE);

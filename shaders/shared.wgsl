@@ -1,10 +1,11 @@
 // Loads of a draw from memory, shared by a workgroup: each invocation loads a part into shared memory, then all
-// read it there. llvmpipe repeats a load for each lane even if all lanes load the same, except from a constant
-// place in shared memory outside of branches. The loops here may reach their barrier at different times, which
-// Mesa's compiler for Mali before v9 does not support (see find_restarts): only llvmpipe takes this path.
+// invocations read the draw there. llvmpipe repeats a load for each lane even if all lanes load the same, except for
+// loads from a constant offset in shared memory outside of branches. The loops here may reach their barrier at
+// different times, which Mesa's compiler for Mali before v9 does not support (see find_restarts): only llvmpipe takes
+// this path.
 
-// In pairs of dwords: the draw of a workgroup, its `DrawRestarts` if it has some, and from SHARED_BATCH on its
-// batch.
+// Pairs of dwords: the draw of a workgroup, its `DrawRestarts` if it has primitive restart, and from element
+// SHARED_BATCH on the batch.
 var<workgroup> shared_pairs: array<vec2<u32>, SHARED_PAIRS>;
 const SHARED_BATCH: u32 = 12u;
 const SHARED_PAIRS: u32 = 16u;
@@ -56,9 +57,9 @@ fn use_draw_together(workgroup: u32, local: u32) {
     }
 }
 
-// Loads one pair of dwords: from a draw of `size` bytes, or from the batch. Pairs between the end of a shorter
-// draw and the batch are never read; for them the last pair of the draw is loaded. With descriptors both are in
-// one buffer, because listed draws have a batch only with device addresses.
+// Loads pair `i`: from the draw at `at`, which has `size` bytes, or from the batch. Pairs between the end of a shorter
+// draw and the batch are never read; they get the last pair of the draw. With descriptors draw and batch are in one
+// buffer, because listed draws have a batch only with device addresses.
 fn share_pair(i: u32, at: vec2<u32>, size: u32, has_batch: bool) {
     let of_draw = add_bytes(at, 8u * min(i, size / 8u - 1u));
     let of_batch = add_bytes(batch_address(), 8u * (i - SHARED_BATCH));

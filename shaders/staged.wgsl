@@ -14,13 +14,14 @@ fn listing() -> u32 {
     return select(most_records_of_item(), LIST_FAN, is_tri_fan());
 }
 
-// Three records per two vertices: two for a rim vertex, one for the hub.
+// The listing of a fan: three records per two vertices, two of the rim vertex and one of the hub.
 const LIST_FAN: u32 = 4u;
 
-// Consecutive records of geometry shaders: record n is the n-th staged vertex.
+// The listing of a geometry shader: records are consecutive, and record n is the n-th staged
+// vertex.
 const LIST_EMITTED: u32 = 0u;
 
-// The number of records that are listed for `vertices` vertices, which are an even number in a fan.
+// The number of records that are listed for `vertices` vertices. In a fan `vertices` is even.
 fn listed_for(vertices: u32, listing: u32) -> u32 {
     return min(listing, 3u) * (vertices >> (listing >> 2u));
 }
@@ -36,7 +37,7 @@ fn vertex_of_listed(number: u32, listing: u32) -> u32 {
     return select(number >> (listing >> 1u), by_thirds, listing > 2u);
 }
 
-// Whether each invocation writes one record, and all of them are consecutive. Then no list is needed.
+// Whether each invocation writes one record, and all these records are consecutive. In this case no list is needed.
 fn is_consecutive(listing: u32) -> bool {
     return listing == 1u && !is_restarted();
 }
@@ -49,10 +50,10 @@ fn is_beyond_caches() -> bool {
     return may_be_indexed() && is_single && uniformly(draw.item_count > CACHED_ITEMS);
 }
 
-// The number of 32-byte items that fit into the caches of the largest GPUs, together with their inputs.
+// The largest number of 32-byte items that fit into the caches of the largest GPUs together with their inputs.
 const CACHED_ITEMS: u32 = 0x200000u;
 
-// The number of a listed record, or NONE.
+// The number of the listed record, counted like draw.base_record, or NONE.
 fn listed_record(number: u32, listing: u32) -> u32 {
     if listing == LIST_EMITTED {
         // All records of geometry shaders are captured.
@@ -85,7 +86,8 @@ fn xfb_compute_staged(
         return;
     }
     let listing = listing();
-    // Records of one unit are contiguous in the buffer even without staging.
+    // If records consist of one unit, neighbouring invocations store neighbouring bytes even
+    // without staging.
     if listing == 1u && (staged_units() == 1u || (staged_units() == 2u && is_beyond_caches())) {
         if work.exists {
             emit(work.segment, records_of(work).x);
@@ -113,8 +115,8 @@ fn xfb_compute_staged(
 
 fn list_records(work: Work, local: u32, listing: u32) {
     let records = records_of(work);
-    // Every second invocation, also beyond the end of the draw: a workgroup has an even number of
-    // invocations.
+    // Every second invocation shades the hub, also beyond the end of the draw: a workgroup has an
+    // even number of invocations.
     let is_hub = (listing == LIST_FAN) & (local % 2u == 1u);
     let number = select(listing * local, 3u * (local / 2u) + select(0u, 2u, is_hub), listing == LIST_FAN);
     list_record(work, number, records.x);

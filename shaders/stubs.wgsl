@@ -10,27 +10,28 @@ fn load2(address: vec2<u32>) -> vec2<u32> { return vec2<u32>(); }
 fn load3(address: vec2<u32>) -> vec3<u32> { return vec3<u32>(); }
 fn load4(address: vec2<u32>) -> vec4<u32> { return vec4<u32>(); }
 
-// Loads the byte at an address, which need not be aligned. Only if `may_load_bytes()`, and only from a
-// buffer that no shader of the dispatch writes.
+// Loads the byte at an address, which need not be aligned. Call it only if `may_load_bytes()`, and only for a buffer
+// that no shader of the dispatch writes.
 fn load_byte(address: vec2<u32>) -> u32 { return 0u; }
 
-// Stores a dword at `address` + 4 * `index`. If addresses have 64 bits, the index is extended to 64 bits
-// for each store; for a constant index that is free.
+// Stores a dword at `address` + 4 * `index`. If addresses have 64 bits, the index is extended to 64 bits for each
+// store; with a constant index that costs nothing.
 fn store1(address: vec2<u32>, index: u32, value: u32) {}
 fn store2(address: vec2<u32>, index: u32, value: vec2<u32>) {}
 fn store3(address: vec2<u32>, index: u32, value: vec3<u32>) {}
 fn store4(address: vec2<u32>, index: u32, value: vec4<u32>) {}
 
-// The same, where invocations may access different buffers.
+// Loads and stores for addresses that may be in different buffers for the invocations of a
+// workgroup.
 fn load1_from_any(address: vec2<u32>) -> u32 { return 0u; }
 fn load4_from_any(address: vec2<u32>) -> vec4<u32> { return vec4<u32>(); }
 fn store4_to_any(address: vec2<u32>, index: u32, value: vec4<u32>) {}
 
-// The same, where the shader also writes the buffer.
+// Loads from a buffer that the shader also writes.
 fn load1_written(address: vec2<u32>) -> u32 { return 0u; }
 fn load4_written(address: vec2<u32>) -> vec4<u32> { return vec4<u32>(); }
 
-// The same, where the address is aligned to the size of the access, 8 or 16 bytes.
+// Loads and stores for addresses that are aligned to the size of the access, 8 or 16 bytes.
 
 fn load2_aligned(address: vec2<u32>) -> vec2<u32> { return vec2<u32>(); }
 fn load4_aligned(address: vec2<u32>) -> vec4<u32> { return vec4<u32>(); }
@@ -46,8 +47,8 @@ fn multiply_add(address: vec2<u32>, a: u32, b: u32) -> vec2<u32> { return addres
 // A barrier for the workgroup's invocations and their memory accesses.
 fn memory_barrier() { storageBarrier(); }
 
-// Adds 1 to the dword at `address`, and returns the previous value. Release and acquire: accesses before
-// this call happen before accesses after later calls of other invocations. Only with device addresses.
+// Atomically adds 1 to the dword at `address`, with release and acquire semantics, and returns the previous value:
+// accesses before this call happen before accesses after later calls of other invocations. Only with device addresses.
 fn arrive(address: vec2<u32>) -> u32 { return 0u; }
 
 // -- Arithmetic
@@ -57,8 +58,8 @@ fn product(a: u32, b: u32) -> vec2<u32> { return vec2<u32>(); }
 
 // -- Control flow
 
-// Marks a condition as uniform: the selection should become a branch, not two executed sides. Not a stub:
-// the linker marks the selections that depend on it.
+// Marks a condition as uniform, so that selections by it become branches, not code that executes both sides. Not a
+// stub: the linker marks these selections.
 fn uniformly(condition: bool) -> bool { return condition; }
 
 // -- Specialisation: which cases a pipeline supports.
@@ -69,7 +70,7 @@ fn pipeline_topology() -> u32 { return ANY_TOPOLOGY; }
 // Whether primitive restart may be enabled.
 fn may_restart() -> bool { return true; }
 
-// Whether a dispatch may have a batch of draws that kernels place, or FAR_ATTRIBUTES.
+// Whether a dispatch may capture draws that kernels placed, or draws with FAR_ATTRIBUTES.
 fn may_be_general() -> bool { return true; }
 
 // Whether a dispatch captures draws that the CPU lists.
@@ -81,8 +82,8 @@ fn may_be_indexed() -> bool { return true; }
 // Whether a dispatch is a fused capture.
 fn is_fused() -> bool { return false; }
 
-// Whether a dispatch is an unchecked capture: one draw of one instance, in a dispatch that is not folded,
-// whose elements the CPU has checked to exist and to be aligned.
+// Whether a dispatch is an unchecked capture: one draw of one instance, in a dispatch that is not folded. The CPU has
+// checked that all elements of the draw exist and are aligned.
 fn is_unchecked() -> bool { return false; }
 
 // How vectors are loaded: NARROW, TESTED or ALIGNED.
@@ -104,8 +105,8 @@ fn shares_draws() -> bool { return false; }
 // Whether the setup kernel only assembles draws of geometry shaders, and does not place them.
 fn assembles() -> bool { return false; }
 
-// Whether the code for each draw or index may loop. If an invocation processes many draws, that would
-// exceed the 65,535 iterations that llvmpipe allows over all loops of a kernel.
+// Whether the code for each draw or index may contain loops. If an invocation processes many draws, loops would exceed
+// the 65,535 iterations that llvmpipe allows over all loops of a kernel.
 fn may_loop() -> bool { return true; }
 
 // Invocations per workgroup of a kernel: a power of two, at most MAX_KERNEL_WIDTH.
@@ -154,18 +155,19 @@ fn store_record(record: u32) {}
 // The number of vertices that fit into shared memory, 0 without staging.
 fn staged_vertices() -> u32 { return 0u; }
 
-// The number of units of a record, in the buffer that has the most. Invocations copy unit by unit.
+// The number of units of a record, in the capture buffer with the most. A unit is what an
+// invocation copies at once.
 fn staged_units() -> u32 { return 1u; }
 
-// Writes the number of a record, or NONE, to the list at `number`.
+// Writes `output`, the number of a record or NONE, to element `number` of the list.
 fn list_output(number: u32, output: u32) {}
 
-// Reads the list at `number`.
+// Reads element `number` of the list.
 fn listed_output(number: u32) -> u32 { return NONE; }
 
 // Writes the shader's outputs to place `slot` in shared memory.
 fn stage_record(slot: u32) {}
 
-// Copies unit `unit` of `count` listed records, from entry `first` of the list on, to every bound buffer.
-// `listing` says how the records are listed.
+// Copies unit `unit` of `count` listed records, beginning with element `first` of the list, to every bound buffer.
+// `listing` says how the records are listed (staged.wgsl).
 fn store_staged(first: u32, count: u32, unit: u32, listing: u32) {}

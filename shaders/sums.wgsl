@@ -1,7 +1,7 @@
 // Sums over runs of consecutive inputs: a scan by the invocations of the setup kernel, block after
 // block.
 
-// Both are two 64-bit integers.
+// The result of sum_runs. Both values are two 64-bit integers.
 struct Sum {
     // The sum over the run of the previous input, including that input.
     before: vec4<u32>,
@@ -9,27 +9,28 @@ struct Sum {
     last: vec4<u32>,
 }
 
-// Two halves: each step reads one and writes the other. Together with `has_start` they take 10 KiB;
-// every device has 16 KiB.
+// Two halves: each step reads one half and writes the other. Together with `has_start` they take 10
+// KiB; every device has 16 KiB of shared memory.
 var<workgroup> sums: array<vec4<u32>, 2u * MAX_KERNEL_WIDTH>;
-// Whether a run starts within the summed values, as 0 or 1. Not bool, because NVIDIA's driver
-// 580.159.04 loses bools in shared memory.
+// For each sum in `sums`: whether a run starts within the values that it adds up, as 0 or 1. Not
+// bool, because NVIDIA's driver 580.159.04 loses bools in shared memory.
 var<workgroup> has_start: array<u32, 2u * MAX_KERNEL_WIDTH>;
 
-// The state of a scan in one invocation: the sum of its own value and of those before it, as far as
-// they were added, but not before the start of its run; and the half of `sums` with the sums of all
-// invocations.
+// The state of a scan in one invocation: the sum of its own value and of the values before it that
+// were added so far, but of none before the start of its run; and the half of `sums` that has the
+// current sums of all invocations.
 struct Scan {
     sum: vec4<u32>,
     has_start: bool,
     half: u32,
 }
 
-// For each kind of run, the sum over the current run at the end of the last block. Only the first
-// invocation uses it; 0 for NO_RUN.
+// For each kind of run: the sum over the current run at the end of the last block. Only the first
+// invocation uses these; the element for NO_RUN stays 0.
 var<workgroup> ends: array<vec4<u32>, 4>;
 
-// `starts` says whether the invocation's input is the first of a run of kind `run`.
+// Adds up `value` over runs. `starts` says whether the invocation's input is the first one of a run
+// of kind `run`.
 //
 // The steps are unrolled, as in part_of: llvmpipe leaves loops after 65,535 iterations in all per
 // kernel, which a batch of many draws would exceed, and the sums would be wrong.

@@ -25,9 +25,9 @@ struct Draw {
     reciprocal: u32,
 }
 
-// Push constants. The meaning of `source`, and of `draw` if the draws are listed, depends on where the draws of
-// the dispatch come from: see batch_address, fused_address, restart_table_address, listed_draws_address,
-// listed_draw_count and entries_address.
+// Push constants. The meaning of `source`, and that of `draw` for draws that are not in the push constants, depends on
+// where the draws of the dispatch come from: see batch_address, fused_address, restart_table_address,
+// listed_draws_address, listed_draw_count and entries_address.
 struct Sysvals {
     draw: Draw,
     xfb_address: array<vec2<u32>, 4>,
@@ -51,7 +51,7 @@ const RESTARTED_DRAW_SIZE: u32 = 96u;
 const RESTARTED_BATCH: u32 = 0x80000000u;
 const DRAW_FIRST_WORKGROUP: u32 = 40u;
 
-// Draw.flags
+// The bits of Draw.flags.
 const INDEX_SIZE: u32 = 7u; // size of an index in bytes, 0 without an index buffer
 const RESTART: u32 = 8u;
 const LAST_VERTEX: u32 = 16u; // the last vertex of a primitive is the provoking one
@@ -94,23 +94,24 @@ fn find_draw(head: vec4<u32>, workgroup: u32) -> vec2<u32> {
     return multiply_add(head.xy, low, stride);
 }
 
-// Draws that a kernel placed: the address of their batch. Draws that the CPU listed: the address of a batch
-// that only says where they are captured, if has_batch(); otherwise some readable address (see address_or).
+// The address of a `Batch`, if has_batch(). For draws that a kernel placed, it contains the draws; for draws that the
+// CPU listed, it only says where they are captured. Without a batch: a readable address (see address_or).
 fn batch_address() -> vec2<u32> {
     return sysvals.source;
 }
 
-// A fused draw: the address of its parameters, a `Fused`.
+// For a fused capture: the address of its parameters, a `Fused`.
 fn fused_address() -> vec2<u32> {
     return sysvals.source;
 }
 
-// A single draw with primitive restart that the CPU placed: the address of its table of restarts.
+// For a single draw with primitive restart that the CPU placed: the address of its table of
+// restarts.
 fn restart_table_address() -> vec2<u32> {
     return sysvals.source;
 }
 
-// Draws that the CPU listed: the address of the first one.
+// For draws that the CPU listed: the address of the first one.
 fn listed_draws_address() -> vec2<u32> {
     return sysvals.draw.index_address;
 }
@@ -120,7 +121,7 @@ fn listed_draw_count() -> u32 {
     return sysvals.draw.item_count;
 }
 
-// Draws of a geometry shader: the address of their `Entries`.
+// For draws of a geometry shader: the address of their `Entries`.
 fn entries_address() -> vec2<u32> {
     return vec2<u32>(sysvals.draw.invocations, sysvals.draw.reciprocal);
 }
@@ -129,7 +130,8 @@ fn has_batch() -> bool {
     return (sysvals.draw.flags & HAS_BATCH) != 0u;
 }
 
-// The beginning of the batch. If there is no batch: of a batch with one draw at the same address.
+// The first 16 bytes of the batch. If there is no batch: those of a batch whose only draw is at
+// batch_address().
 fn load_batch_head() -> vec4<u32> {
     let head = load4_aligned(batch_address());
     return select(vec4<u32>(batch_address(), 1u, NONE), head, has_batch());
@@ -142,7 +144,7 @@ fn use_draw_of(workgroup: u32) {
     let at = find_draw(head, workgroup);
     draw = draw_at(at);
     limit_records(head.w);
-    // Loaded without waiting for the flags of the draw.
+    // The restarts are loaded without waiting for the flags of the draw.
     let are_restarted = head.z >= RESTARTED_BATCH;
     let restarts = add_bytes(at, select(0u, DRAW_SIZE, are_restarted));
     if may_restart() & are_restarted {
@@ -157,7 +159,7 @@ fn limit_records(record_limit: u32) {
     draw.output_end = max(min(draw.output_end, record_limit), draw.base_record);
 }
 
-// The address of a workgroup's draw among listed draws. After the draws follows a list with 16 bits for each
+// The address of a workgroup's draw among listed draws. The draws are followed by a list that has 16 bits for each
 // workgroup: the number of its draw.
 fn listed_draw(workgroup: u32) -> vec2<u32> {
     let draws = listed_draws_address();
@@ -166,7 +168,7 @@ fn listed_draw(workgroup: u32) -> vec2<u32> {
     return multiply_add(draws, (pair >> (16u * (workgroup & 1u))) & 0xffffu, DRAW_SIZE);
 }
 
-// Loads the listed draw of a workgroup. A batch only says where the capture begins, and how much fits.
+// Loads the listed draw of a workgroup. If there is a batch, it says where the capture begins and how much fits.
 fn use_listed_draw(workgroup: u32) {
     draw = draw_at(listed_draw(workgroup));
     first_bytes = vec4<u32>();
