@@ -38,7 +38,8 @@ impl PrimitiveTopology {
         self.primitive_count(vertex_count) * self.vertices_per_primitive() as u64
     }
 
-    /// The number of items in the first `primitives` primitives of an instance.
+    /// The number of items in the first `primitives` primitives of an instance, see
+    /// [`crate::topology`].
     #[doc(hidden)]
     pub const fn item_count(self, primitives: u64) -> u64 {
         if primitives == 0 {
@@ -98,7 +99,8 @@ pub struct DrawCounts {
     pub primitives_written: u64,
     /// Vertices that are written, in all instances: the number of records of the draw.
     pub output_limit: u32,
-    /// Vertices that one instance writes. The last instance may write fewer, see `output_limit`.
+    /// Vertices that one instance writes. The last instance may write fewer: `output_limit` counts
+    /// all.
     pub output_count: u32,
     /// Items per instance that contribute to these vertices, see [`crate::topology`]. The hub of a
     /// fan is not counted.
@@ -108,7 +110,7 @@ pub struct DrawCounts {
 }
 
 impl DrawCounts {
-    /// Counts of a direct draw into `buffers`.
+    /// Computes the counts of a direct draw into `buffers`.
     ///
     /// If no buffer is bound, nothing is written, and nothing overflows: the query counts are those
     /// of the whole draw, and the clamped counts are 0.
@@ -124,9 +126,10 @@ impl DrawCounts {
         Self::of(primitives, vertices, instance_count, buffers, items)
     }
 
-    /// The counts for a geometry shader that emits `each` primitives of `vertices` vertices for each input
+    /// Computes the counts for a geometry shader that emits `each` primitives of `vertices` vertices for each input
     /// primitive. Items are input primitives. For triangle strips with adjacency, there is one item more than the
-    /// written records need, if there is another primitive: the last triangle of a strip has different vertices.
+    /// written records need, unless all input primitives are needed: the last triangle of a strip has other vertices
+    /// than a triangle that another one follows.
     pub(crate) fn emitted(
         topology: PrimitiveTopology,
         vertex_count: u32,
@@ -141,8 +144,8 @@ impl DrawCounts {
         Self::of(primitives, vertices, instance_count, buffers, items)
     }
 
-    /// Counts of instances of `primitives` primitives. `items` is the number of items in the first primitives of an
-    /// instance.
+    /// Computes the counts of `instance_count` instances with `primitives` primitives each. `items(n)` is the number of
+    /// items in the first `n` primitives of an instance.
     fn of(
         primitives: u64,
         vertices: u32,
@@ -182,7 +185,7 @@ impl DrawCounts {
     }
 }
 
-/// Clamped counts fit into 32 bits, see the head of this file.
+/// Converts a clamped count, which fits into 32 bits, see the head of this file.
 fn narrow(count: u64) -> u32 {
     debug_assert!(u32::try_from(count).is_ok());
     u32::try_from(count).unwrap_or(u32::MAX)

@@ -101,8 +101,8 @@ pub struct Target {
     /// dword. The device must have `storageBuffer8BitAccess` and `shaderInt8` enabled.
     pub byte_loads: bool,
     /// Whether the invocations of a workgroup load the parameters of their draw from memory together, and share them
-    /// through shared memory: for devices on which each invocation repeats a load that is the same for all. Not in
-    /// modules with the memory model `Vulkan`.
+    /// through shared memory. It is for devices on which each invocation repeats a load that is the same for all. It
+    /// has no effect for modules with the memory model `Vulkan`.
     pub shared_draws: bool,
 }
 
@@ -143,7 +143,7 @@ const SHARED_DRAW_BYTES: u32 = (size_of::<RestartedDraw>() + size_of::<Batch>())
 #[non_exhaustive]
 #[must_use]
 pub struct WorkgroupSizes {
-    /// For several small draws in one dispatch. Each draw has workgroups of its own.
+    /// For several small draws in one dispatch, each of which takes at least one workgroup.
     pub batched: u32,
     /// For draws with primitive restart.
     pub restarted: u32,
@@ -295,7 +295,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     let mut linker = Linker::new(&mut module, library()?);
     let default = workgroup_sizes.others;
     let size = declare_workgroup_size(&mut linker.builder, spec_ids.workgroup_size, default);
-    // As for staging: another memory model would need other barriers.
+    // Only with this memory model, as for staging: others would need other barriers.
     let shares_draws =
         options.target.shared_draws && linker.builder.module.has_memory_model(MemoryModel::GLSL450);
     let shares_draws = shares_draws && geometry.is_none();

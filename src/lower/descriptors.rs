@@ -29,7 +29,7 @@ pub(super) fn declare(module: &mut Module) {
     }
 }
 
-/// The bodies of the memory stubs.
+/// Generates the bodies of the memory stubs.
 #[derive(Debug)]
 pub(super) struct Descriptors {
     user: User,
@@ -50,7 +50,8 @@ struct Array {
     views: [Option<View>; VECTOR.ilog2() as usize + 1],
 }
 
-/// A variable for an array of storage buffers.
+/// A variable through which shaders see an array of storage buffers, whose contents are elements of
+/// one size.
 #[derive(Debug, Clone, Copy)]
 struct View {
     variable: Id,
@@ -58,7 +59,8 @@ struct View {
     size: u32,
     /// The type of an element.
     element: Id,
-    /// Whether that type differs from the vector of dwords that it stands for.
+    /// Whether values are converted, because the element type is not a `u32` or a vector of `u32`,
+    /// but a byte or a 64-bit integer.
     is_converted: bool,
 }
 
@@ -172,7 +174,8 @@ impl Descriptors {
         [&mut self.writes, &mut self.reads].map(|array| array.view(builder, set, DWORD, int64))
     }
 
-    /// A kernel reads the buffers that it also writes through binding 1.
+    /// Generates a load of a kernel: through binding 1 if the kernel may also write the buffer,
+    /// otherwise through binding 0.
     fn load_from_either(
         &mut self,
         builder: &mut Builder<'_>,
@@ -221,10 +224,9 @@ impl Descriptors {
     }
 }
 
-/// One branch for each buffer of an array, by the buffer's number. They are a tree of selections,
-/// because for a switch Mesa evaluates the conditions of all cases one after the other, and those of
-/// the default case before them. Returns the value, and the block that it comes from unless that is
-/// the current one.
+/// Generates one branch for each buffer of an array, chosen by the buffer's number. The branches form a tree of
+/// selections. For an `OpSwitch` Mesa would evaluate the conditions of all cases one after the other, after those of
+/// the default case. Returns the value, and the block that it comes from unless that is the current one.
 fn for_each_buffer<T>(
     builder: &mut Builder<'_>,
     code: &mut Code,
@@ -237,7 +239,7 @@ fn for_each_buffer<T>(
         return (one(builder, code, buffers.start), None);
     }
     let middle = buffers.start.midpoint(buffers.end);
-    // Numbers count from 1.
+    // Buffers are numbered from 1.
     let (bool_type, bound) = (builder.bool(), builder.constant(middle));
     let is_low = code.value(builder, Op::ULessThanEqual, bool_type, &[number.0, bound.0]);
     let arms = [buffers.start..middle, middle..buffers.end];
@@ -247,9 +249,9 @@ fn for_each_buffer<T>(
     (join(builder, code, values), Some(merge))
 }
 
-/// A selection between two arms. `value` generates the code of an arm, and returns its value with the
-/// block that the value comes from, unless that is the arm's first block. Returns the values with
-/// their blocks; the current block is then the merge block.
+/// Generates a selection between two arms. `value` generates the code of an arm, and returns its value with the block
+/// that the value comes from, unless that is the arm's first block. Returns both values with their blocks; the current
+/// block is then the merge block.
 fn select<A, T>(
     builder: &mut Builder<'_>,
     code: &mut Code,
@@ -311,7 +313,7 @@ impl Array {
         let variable = builder.variable(StorageClass::StorageBuffer, array);
         builder.decorate(variable, Decoration::DescriptorSet, &[set]);
         builder.decorate(variable, Decoration::Binding, &[self.binding]);
-        // All views may be of one buffer.
+        // Several views may access one buffer.
         builder.decorate(variable, Decoration::Aliased, &[]);
         builder.name(variable, &name);
         let view = View { variable, size, element, is_converted };
@@ -320,7 +322,7 @@ impl Array {
     }
 }
 
-/// The phi of the values of two arms, in the merge block.
+/// Generates, in the merge block, the `OpPhi` of the values of two arms.
 fn join(builder: &mut Builder<'_>, code: &mut Code, components: u32, values: [(Id, Id); 2]) -> Id {
     let ty = builder.uvec(components);
     let operands = values.map(|(value, block)| [value.0, block.0]);
@@ -418,7 +420,8 @@ fn store(
     }
 }
 
-/// The counterpart of [`Descriptors::load_from_any`]. `buffers` is the array and its length.
+/// Generates a store where invocations may access different buffers, as
+/// [`Descriptors::load_from_any`] does for loads. `buffers` is the array and its length.
 fn store_to_any(
     builder: &mut Builder<'_>,
     code: &mut Code,

@@ -25,7 +25,7 @@ pub(super) fn declare(module: &mut Module) {
     });
 }
 
-/// The bodies of the memory stubs.
+/// Generates the bodies of the memory stubs.
 #[derive(Debug)]
 pub(super) struct DeviceAddress {
     /// Whether aligned accesses move pairs of dwords as 64-bit integers.
@@ -113,9 +113,10 @@ impl DeviceAddress {
 /// The type of a memory access.
 struct Shape {
     ty: Id,
-    /// Whether the type differs from the vector of dwords that it stands for.
+    /// Whether values are converted, because `ty` is not a `u32` or a vector of `u32`, but consists
+    /// of 64-bit integers.
     is_converted: bool,
-    /// In bytes.
+    /// The alignment of the address in bytes.
     alignment: u32,
 }
 

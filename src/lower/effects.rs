@@ -51,7 +51,8 @@ impl Effects {
         self.subgroup_operations |= subgroup_operations;
     }
 
-    /// Whether the effects would show an invocation that has no vertex.
+    /// Whether the effects would make it visible that the shader runs in an invocation without a
+    /// vertex.
     pub(super) const fn show_invocations(self) -> bool {
         self.side_effects || self.subgroup_operations
     }
@@ -76,7 +77,7 @@ pub(super) fn for_each_side_effect(
         if !is_used {
             continue;
         }
-        // Most shaders have neither, so this test avoids many lookups.
+        // Most shaders have no pointers to such memory, so this test avoids many lookups.
         if !types.is_empty()
             && let (Some(ty), Some(id)) = result_of(i)
             && types.contains(&ty)

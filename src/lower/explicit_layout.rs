@@ -96,7 +96,7 @@ fn parts(declarations: &Declarations, ty: Id) -> &[Id] {
     }
 }
 
-/// Types that are duplicated.
+/// The types that get a copy without explicit layout, and the pointers and constants of these types.
 struct Split {
     /// By the original type: the copy without layout.
     copies: FxHashMap<Id, Id>,

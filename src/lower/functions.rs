@@ -125,8 +125,8 @@ impl Function {
 }
 
 names! {
-    /// A function of `shaders/stubs.wgsl` for access to memory and address arithmetic. It has the
-    /// same body in captures and kernels.
+    /// A function of `shaders/stubs.wgsl` for access to memory and address arithmetic.
+    /// [`Memory`](super::resources::Memory) generates its body, in captures as well as in kernels.
     MemoryStub {
         AddBytes "add_bytes",
         Load1 "load1",

@@ -25,15 +25,16 @@ pub(super) struct Inputs<'a> {
     declarations: &'a Declarations,
     vertex_input: &'a VertexInput,
     variables: Vec<Variable>,
-    /// The number of table slots before the first attribute descriptor.
+    /// The number of 16-byte slots in [`Sysvals::table`](crate::sysval::Sysvals::table) before the
+    /// first attribute descriptor.
     first_in_table: u32,
-    /// The attribute of each descriptor slot.
+    /// The attributes, in the order of the slots of their descriptors.
     pub(super) attributes: Vec<LoweredAttribute>,
     /// Input variables of the compute shader that built-ins are copied from.
     pub(super) interface: Vec<Id>,
 }
 
-/// The indices of an invocation's vertex.
+/// `VertexIndex` and `InstanceIndex` of the vertex that an invocation shades.
 #[derive(Debug, Clone, Copy)]
 struct Indices {
     vertex: Id,
@@ -184,7 +185,7 @@ impl<'a> Inputs<'a> {
         })
     }
 
-    /// A value of a type, made from the next parts.
+    /// Generates a value of the type `ty` from the next parts.
     fn value<'v>(
         &mut self,
         linker: &mut Linker<'_, '_>,

@@ -152,7 +152,8 @@ pub(crate) fn move_execution_modes(module: &mut Module, entry: &EntryPoint, func
     });
 }
 
-/// `OpEntryPoint` cannot list that many variables.
+/// The error for an interface with more variables than `OpEntryPoint` can list. It holds their
+/// number.
 #[derive(Debug)]
 pub(crate) struct InterfaceLimit(pub(crate) usize);
 
@@ -163,8 +164,8 @@ impl From<InterfaceLimit> for LowerError {
 }
 
 /// Replaces the entry point's instruction in place. `interface` lists inputs and outputs. From
-/// SPIR-V 1.4 on the other global variables are added: those of the old interface and new ones.
-/// Other variables may belong to other entry points.
+/// SPIR-V 1.4 on the interface must list other global variables, too: those of the old interface
+/// and those that lowering declared are added. Any others may belong to other entry points.
 pub(crate) fn set_entry_point(
     module: &mut Module,
     declarations: &Declarations,
@@ -194,8 +195,8 @@ pub(crate) fn set_entry_point(
     Ok(())
 }
 
-/// The structure types of all variables and pointers except `variable`. Decorations of their
-/// members apply to these, too.
+/// The structure types of all variables and pointers except `variable`. To decorate a member of
+/// such a structure would affect these other variables, too.
 pub(crate) fn structures_of_others(
     declarations: &Declarations,
     variable: &Variable,

@@ -32,8 +32,8 @@ pub enum Kernel {
     Resume,
     /// `shaders/restart.wgsl`: finds the restarts of an index buffer.
     Restart,
-    /// `shaders/restart.wgsl`: prefix sums over the parts of an index buffer, one part per
-    /// workgroup.
+    /// `shaders/restart.wgsl`: scans over the parts of an index buffer that the workgroups of
+    /// [`Restart`](Self::Restart) summarised.
     RestartScan,
     /// `shaders/entries.wgsl`: adds up the primitives that the entries of a geometry capture emit, one block of entries
     /// per workgroup.
@@ -117,7 +117,7 @@ impl Kernel {
     }
 }
 
-/// An empty module.
+/// An empty module, which a kernel is linked into.
 const EMPTY: [u32; 10] = [
     spirv::MAGIC_NUMBER,
     0x0001_0000,
@@ -171,7 +171,8 @@ pub fn lower(kernel: Kernel, target: &Target) -> Result<Vec<u32>, LowerError> {
     for_pipeline(kernel, target, true)
 }
 
-/// [`lower`], where the optimizer may be [off](crate::runtime::Context::set_optimizes_shaders).
+/// Does what [`lower`] does, except that the optimizer may be
+/// [off](crate::runtime::Context::set_optimizes_shaders).
 pub(crate) fn for_pipeline(
     kernel: Kernel,
     target: &Target,
@@ -228,7 +229,7 @@ impl Define for KernelStubs {
             StubName::KernelWidth => builder.constant(self.width),
             StubName::MayLoadBytes => builder.constant_bool(self.memory.loads_bytes()),
             StubName::MayRestart => builder.constant_bool(self.kernel != Kernel::Setup),
-            // In these kernels each invocation processes many draws.
+            // In these two kernels each invocation processes many draws.
             StubName::MayLoop => builder
                 .constant_bool(!matches!(self.kernel, Kernel::RestartedSetup | Kernel::Assemble)),
             StubName::Assembles => builder.constant_bool(self.kernel == Kernel::Assemble),

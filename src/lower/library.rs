@@ -180,8 +180,8 @@ impl Define for CaptureStubs<'_> {
                 | StubName::WorkgroupSize,
                 None,
             ) => return Ok(None),
-            // The width exists only in kernels. The other stubs are for geometry shaders, or their
-            // bodies in WGSL are right.
+            // `kernel_width` exists only in kernels. The other stubs are for geometry shaders, or
+            // their bodies in WGSL are right.
             (
                 StubName::Assembles
                 | StubName::AlwaysEmitted

@@ -105,14 +105,15 @@ pub struct LoweredCompute {
     pub vertex_input: VertexInput,
     /// The input and output primitives of the geometry shader, if one is captured.
     pub geometry: Option<LoweredGeometry>,
-    /// The attributes in the order of the descriptor slots of the sysvals.
+    /// The attributes, in the order of their descriptors in the sysvals.
     pub attributes: Vec<LoweredAttribute>,
-    /// Invocations per workgroup: the values of the constant
+    /// Invocations per workgroup: the values that a pipeline gives the constant
     /// [`workgroup_size`](SpecIds::workgroup_size).
     pub workgroup_sizes: WorkgroupSizes,
     /// Bytes of shared memory per workgroup of the largest size.
     pub shared_memory: u32,
-    /// Whether workgroups collect records in shared memory, except in pipelines that gain nothing from it.
+    /// Whether workgroups collect records in shared memory before they store them. Pipelines that gain nothing from
+    /// that do not.
     pub is_staged: bool,
     /// Whether index buffers may [end within a dword](super::compute::Target::byte_loads).
     pub byte_loads: bool,
@@ -162,17 +163,17 @@ pub struct SpecIds {
     pub workgroup_size: u32,
 }
 
-/// How a shader accesses vectors, if either all or none of them are aligned to their size. With a declared
-/// alignment of only 4 bytes many devices split a vector into dwords; with descriptors each dword has an access of
-/// its own.
+/// How a shader accesses vectors of dwords. It is for vectors that are either all aligned to their size or all not.
+/// With a declared alignment of only 4 bytes many devices split a vector into dwords; with descriptors each dword then
+/// takes a separate access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum WideAccesses {
-    /// Declares nothing.
+    /// The shader declares an alignment of 4 bytes.
     Narrow = 0,
-    /// Tests the address, and declares the alignment if the address has it.
+    /// The shader tests the address, and accesses it with the full alignment if it has that.
     Tested = 1,
-    /// Declares the alignment: the runtime knows that all addresses have it.
+    /// The shader declares the full alignment: the runtime knows that all addresses have it.
     Aligned = 2,
 }
 
@@ -237,9 +238,8 @@ impl Lowered {
         }
     }
 
-    /// Gives the descriptor set of the plan another number. For an application
-    /// that creates pipelines from the words itself, with more set layouts than the shader uses. Does nothing if
-    /// there are no descriptors.
+    /// Gives the descriptor set of the resource plan another number. An application needs this if it creates pipelines
+    /// from the words itself, with more set layouts than the shader uses. Does nothing if there are no descriptors.
     ///
     /// # Errors
     /// [`LowerError::DescriptorSet`] if the module uses that set or a later one; [`LowerError::Parse`] for words
@@ -272,14 +272,14 @@ impl Lowered {
     /// A key for caches of objects that depend on [`words`](Self::words): pipelines, binaries of a
     /// driver.
     ///
-    /// It is [XXH3](https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md) with 128 bits
-    /// and seed 0, of the words as little-endian bytes. On every machine this is what `xxh128sum`
-    /// prints for the module as a file. It depends only on the original shader, the options, the version of this
-    /// crate and what [`move_descriptor_set`](Self::move_descriptor_set) was called with, because lowering is
-    /// deterministic. A [`Pipeline`](crate::runtime::Pipeline) compiles the words for its number of set layouts, so
-    /// a cache of pipelines needs that number, too. It does not depend on anything
-    /// outside of the words, such as [`entry_point`](Self::entry_point) if a module has several, vertex
-    /// input state, or the [vertex shader](Self::vertex_shader) before a geometry shader.
+    /// It is [XXH3](https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md) with 128 bits and seed 0, of the
+    /// words as little-endian bytes. On every machine this is what `xxh128sum` prints for the module as a file. The key
+    /// depends only on the original shader, the options, the version of this crate and what
+    /// [`move_descriptor_set`](Self::move_descriptor_set) was called with, because lowering is deterministic. A
+    /// [`Pipeline`](crate::runtime::Pipeline) compiles the words for its number of set layouts, so a cache of pipelines
+    /// needs that number, too. The key does not depend on anything outside of the words, such as
+    /// [`entry_point`](Self::entry_point) if a module has several, vertex input state, or the [vertex
+    /// shader](Self::vertex_shader) before a geometry shader.
     ///
     /// XXH3 is not a cryptographic hash: it is possible to construct two modules with the same key.
     #[doc(hidden)]

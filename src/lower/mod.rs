@@ -13,7 +13,7 @@
 //! [`Pipeline`](crate::runtime::Pipeline) of a geometry shader needs the vertex shader before it on the
 //! native backend, too ([`native::Options::vertex_shader`]). [`vertex`] and [`compute`] link in the
 //! functions of `shaders/*.wgsl`, which implement primitive decomposition; `library` generates the
-//! bodies of the stubs there.
+//! bodies of the stubs in `shaders/stubs.wgsl`.
 
 #![forbid(unsafe_code)]
 
@@ -87,7 +87,7 @@ pub const MAX_INPUT_LOCATIONS: u32 = 256;
 ///     @vertex fn shade(@location(0) at: vec4f) -> Output { return Output(at, at.xyz); }",
 ///     None,
 /// )?;
-/// // What is captured of a shader without decorations, as OpenGL names it.
+/// // The names of the outputs to capture, as `glTransformFeedbackVaryings` takes them.
 /// let shader = Shader::new(&spirv).entry_point("shade");
 /// let list = shader.varyings(&["@0", "@Position"], BufferMode::Interleaved)?;
 ///
@@ -132,7 +132,7 @@ pub enum Captures<'a> {
 }
 
 impl<'a> Shader<'a> {
-    /// The only shader of a module, captured as its decorations say.
+    /// Describes the only shader of a module, captured as its decorations say.
     pub const fn new(words: &'a [u32]) -> Self {
         let captures = Captures::Decorations;
         Self { words, stage: None, entry_point: None, captures, specialization: &[] }
@@ -150,7 +150,7 @@ impl<'a> Shader<'a> {
         self
     }
 
-    /// A list of outputs by their names, as `glTransformFeedbackVaryings` takes them ([OpenGL 4.6 section
+    /// Makes a capture list from the names of outputs, as `glTransformFeedbackVaryings` takes them ([OpenGL 4.6 section
     /// 11.1.2.1](https://registry.khronos.org/OpenGL/specs/gl/glspec46.core.pdf)).
     ///
     /// An output can also be named by its location or built-in, because modules may have no names,
@@ -183,7 +183,8 @@ impl<'a> Shader<'a> {
         Ok(self.specialized()?.0)
     }
 
-    /// [`module`](Self::module), and the `SpecId`s that the application's pipelines may still set, without effect.
+    /// Returns the [`module`](Self::module) with the `SpecId`s of its constants and of the given values. The lowered
+    /// module must not use these `SpecId`s for other constants, because the application's pipelines may still set them.
     fn specialized(&self) -> Result<(Module, BTreeSet<u32>), LowerError> {
         let mut module = Module::parse(self.words)?;
         let mut spec_ids = specialize(&mut module, self.specialization)?;
@@ -211,7 +212,7 @@ impl<'a> Shader<'a> {
         Ok(Effects::of(&module, &Declarations::of(&module), &used))
     }
 
-    /// [`find`](Self::find) for backends that support only vertex shaders.
+    /// Finds the shader for the backends that support only vertex shaders.
     fn vertex_shader(&self, module: &Module) -> Result<EntryPoint, LowerError> {
         let entry = match self.find(module) {
             Err(_) if self.stage.is_none() => find_vertex_shader(module, self.entry_point)?,
@@ -237,7 +238,8 @@ impl<'a> Shader<'a> {
         }
     }
 
-    /// The layout of the captured outputs: that of [`Lowered::layout`], without lowering.
+    /// Computes the layout of the captured outputs, as in [`Lowered::layout`], without lowering the
+    /// shader.
     ///
     /// # Errors
     /// [`LowerError::Parse`], [`LowerError::Specialization`], [`LowerError::EntryPoint`], [`LowerError::Capture`].
@@ -266,7 +268,7 @@ impl<'a> Shader<'a> {
 /// How a draw is captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Backend {
-    /// `VK_EXT_transform_feedback` of the driver.
+    /// The driver captures, by `VK_EXT_transform_feedback`.
     Native,
     /// The vertex shader stores its captured outputs itself, in the application's own draw.
     Vertex,

@@ -25,8 +25,8 @@
 //! are therefore written before each vertex, those of each vertex stream before the vertices of
 //! that stream.
 //!
-//! The limit on output components includes those of built-ins, and all locations up to the last
-//! one; gaps between the shader's own locations are filled first.
+//! The limit on output components counts those of built-ins, and all locations up to the last one.
+//! Explicit outputs therefore fill gaps between the shader's own locations first.
 
 mod explicit;
 mod inline;
@@ -65,8 +65,9 @@ pub struct Options<'a> {
     /// created from a geometry shader. Its own captures are removed: the specification allows captures only in
     /// the last of these stages.
     pub vertex_shader: Option<&'a Shader<'a>>,
-    /// [`EmitOptions::max_output_components`]; for a vertex shader
-    /// [`runtime::Limits`](crate::runtime::Limits) contains it. Only a list can exceed it.
+    /// The device's limit, see [`EmitOptions::max_output_components`];
+    /// [`runtime::Limits`](crate::runtime::Limits) contains that for vertex shaders. Only a capture
+    /// list can exceed it.
     pub max_output_components: u32,
 }
 
@@ -175,7 +176,7 @@ impl Lowered {
     }
 }
 
-/// The smallest range that contains both. An empty range is contained in every range.
+/// Returns the smallest range that contains both. An empty range is contained in every range.
 fn hull(a: Range<u32>, b: Range<u32>) -> Range<u32> {
     match (a.is_empty(), b.is_empty()) {
         (true, _) => b,
@@ -194,7 +195,7 @@ fn captured_shader(shader: &Shader<'_>) -> Result<(Module, EntryPoint), LowerErr
     }
 }
 
-/// The properties of a shader besides its captures.
+/// What [`Lowered`] tells about a shader besides its captures.
 struct Report {
     uses: Uses,
     push_constants: Range<u32>,

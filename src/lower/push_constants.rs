@@ -36,7 +36,7 @@ use crate::sysval::AttributeDescriptor;
 pub(super) const MAX_PUSH_CONSTANTS: u32 = 4096;
 
 /// [`Lowered::push_constants`](super::Lowered::push_constants) begins and ends at a multiple of
-/// this, because the attribute descriptors come after it in the table.
+/// this, because the attribute descriptors come after these bytes in the table.
 const GRANULE: u32 = size_of::<AttributeDescriptor>() as u32;
 
 /// The push constants that an entry point reads.
@@ -88,7 +88,8 @@ impl PushConstants {
         Ok(Self { is_used: true, is_only_moved, wide: WideTypes::default(), reads, range })
     }
 
-    /// The storage class of push constants if they must be widened before they become `Private`.
+    /// The storage classes of variables that must be widened before they become `Private`: that of
+    /// push constants, or none.
     pub(super) const fn to_widen(&self) -> &[StorageClass] {
         match self.is_only_moved {
             true => &[StorageClass::PushConstant],
@@ -96,7 +97,8 @@ impl PushConstants {
         }
     }
 
-    /// Keeps the types of the widened module. Returns its declarations.
+    /// Stores the types of the widened module, and returns its declarations. Returns `None` if
+    /// nothing was widened.
     pub(super) fn widened(&mut self, widened: Option<Widened>) -> Option<Declarations> {
         let Widened { declarations, types } = widened?;
         if self.is_only_moved {
@@ -247,7 +249,7 @@ const fn granular(bytes: Range<u32>) -> Range<u32> {
 }
 
 /// The parts of its variables that the entry point reads, as paths of constant indices. A path ends
-/// before the first index that is not constant. No path contains another one.
+/// before the first index that is not constant. No path begins with another path.
 pub(super) fn read_places<'d>(
     module: &Module,
     declarations: &'d Declarations,
@@ -394,7 +396,8 @@ impl Emit<'_, '_, '_> {
             .collect();
         let (uvec2, uvec4) = (builder.uvec(2), builder.uvec(4));
         let element = code.value(builder, Op::CompositeConstruct, uvec2, &dwords);
-        // Missing components of a vector are converted like its first one, and are not used.
+        // The conversion takes four components. Those that the vector lacks are converted like its
+        // first one, and are not used.
         let mut vector = |of: &dyn Fn(u32) -> u32| {
             let offset = |i: usize| *offsets.get(i).unwrap_or(&offsets[0]);
             let parts = std::array::from_fn::<_, 4, _>(|i| builder.constant(of(offset(i))).0);

@@ -25,12 +25,12 @@ use crate::vertex_input::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AttributeUse {
-    /// Location.
+    /// The location of the shader's input.
     pub location: u32,
     /// The numeric class of the components.
     pub class: NumericClass,
-    /// The component size of matching formats in bits: 64 or 32. 32 stands for all formats with at
-    /// most 32 bits, also for inputs with 8 or 16 bits.
+    /// The size of a component in bits. 64 for formats with 64-bit components, 32 for all other
+    /// formats, also if the shader's input has 8 or 16 bits.
     pub bits: u32,
     /// The number of components that are read, counted from the first.
     pub components: u32,
@@ -42,7 +42,8 @@ pub struct AttributeUse {
 pub struct VertexReads {
     /// The attributes, by location.
     pub attributes: Vec<AttributeUse>,
-    /// Descriptors and push constants, in words: "descriptor set 0 binding 1 ('image')".
+    /// Descriptions of the descriptors and push constants, such as "descriptor set 0 binding 1
+    /// ('image')".
     pub resources: Vec<String>,
 }
 
@@ -62,11 +63,11 @@ impl VertexReads {
     }
 }
 
-/// Reads the interface of a vertex shader. Its captures do not matter.
+/// Reads the interface of a vertex shader. What the shader captures does not matter.
 ///
 /// The attributes include inputs that the shader declares but does not use, because graphics
-/// pipelines may require attributes for them too, unless the type or the location of an unused
-/// input matches no attribute.
+/// pipelines may require attributes for them too. An unused input whose type or location matches no
+/// attribute is left out.
 ///
 /// # Errors
 /// [`LowerError`]: the module is invalid, it has no such vertex shader, or no attribute matches the
@@ -102,7 +103,7 @@ pub fn vertex_reads(shader: &Shader<'_>) -> Result<VertexReads, LowerError> {
     })
 }
 
-/// The input and output primitives that a geometry shader declares. `None` for a shader of another stage.
+/// Returns the input and output primitives that a geometry shader declares, or `None` for a shader of another stage.
 ///
 /// # Errors
 /// [`LowerError`]: the module is invalid, it has no such shader, or a geometry shader does not declare its

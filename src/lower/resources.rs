@@ -31,7 +31,7 @@ pub enum ResourcePlan {
     /// write binding 1. Kernels write buffers that captures read: these are the first `writes`
     /// elements of binding 0.
     ///
-    /// They are in one descriptor set after those of the application.
+    /// Both arrays are in one descriptor set, after those of the application.
     Descriptors {
         /// Buffers in the array of binding 0. Must be greater than `writes`; the sum is at most
         /// [`MAX_STORAGE_BUFFERS`](Self::MAX_STORAGE_BUFFERS).
@@ -56,8 +56,8 @@ impl ResourcePlan {
     /// The largest number of storage buffers of a descriptor plan. Code is generated for each buffer.
     pub const MAX_STORAGE_BUFFERS: u32 = 24;
 
-    /// Checks the numbers of buffers. Returns the number of the first descriptor set after all sets of
-    /// the module, in which the buffers are, or `None` if there are no descriptors.
+    /// Checks the numbers of buffers. Returns the number of the descriptor set for the buffers, the first one after all
+    /// sets of the module, or `None` if there are no descriptors.
     pub(super) fn descriptor_set(
         self,
         declarations: &Declarations,
@@ -120,7 +120,7 @@ pub(super) fn check_sets_before(module: &Module, but: u32, to: u32) -> Result<()
 pub(super) enum User {
     /// A capture. It does not read the buffers that it writes, except with [`Source::Written`].
     Capture,
-    /// A kernel.
+    /// A kernel. It may read the buffers that it writes.
     Kernel,
 }
 
@@ -186,8 +186,8 @@ impl Memory {
         self.widths.bytes
     }
 
-    /// The body of the stub `arrive`. With descriptors it keeps its body in WGSL: it would have to
-    /// write the upload part of the arena, which captures only read.
+    /// The body of the stub `arrive`. With descriptors the stub keeps its body in WGSL: the counter
+    /// of arrived workgroups is in the upload part of the arena, which captures may only read.
     pub(super) fn arrive(&self, builder: &mut Builder<'_>, address: Id) -> Option<Code> {
         match self.plan {
             Plan::DeviceAddress(_) => Some(device_address::arrive(builder, address)),
@@ -262,7 +262,8 @@ pub(super) enum Access {
     Load { address: Id, components: u32, source: Source },
     /// Loads the byte at an address, from a buffer that is only read, and extends it to a dword.
     LoadByte { address: Id },
-    /// Stores dwords at `address` + 4 * `index`.
+    /// Stores dwords at `address` + 4 * `index`. If `any` is true, invocations may store to
+    /// different buffers; if `aligned` is true, the address is a multiple of the access's size.
     Store { address: Id, index: Id, value: Id, components: u32, any: bool, aligned: bool },
     /// Computes `address` + `bytes`.
     AddBytes { address: Id, bytes: Id },

@@ -1,4 +1,5 @@
-//! A lowered shader for one pipeline: specialised, and inlined before a driver sees it.
+//! Specialises a lowered shader for one pipeline, and inlines its functions before a driver sees
+//! them.
 
 use spirv::ExecutionModel;
 
@@ -10,12 +11,13 @@ use crate::spirv::optimize::optimize;
 use crate::spirv::specialization::{SpecializationConstant, specialize};
 
 impl Lowered {
-    /// The module for a pipeline with these values of specialisation constants. All functions are inlined; code that
-    /// the values exclude, names and other entry points are removed. The pipeline needs no `VkSpecializationInfo` then.
+    /// Returns the module for a pipeline with these values of specialisation constants. All functions are inlined; code
+    /// that the values exclude, names and other entry points are removed. A pipeline of this module needs no
+    /// `VkSpecializationInfo`.
     ///
     /// Drivers compile this module in a fraction of the time that the general module takes, with the same results.
-    /// [`Pipeline`](crate::runtime::Pipeline) does so for every Vulkan pipeline of the vertex and compute backends. The
-    /// descriptor set of the plan keeps its number: for a pipeline layout with more sets, call
+    /// [`Pipeline`](crate::runtime::Pipeline) uses it for every Vulkan pipeline of the vertex and compute backends. The
+    /// descriptor set of the resource plan keeps its number: for a pipeline layout with more sets, call
     /// [`move_descriptor_set`](Self::move_descriptor_set) first.
     ///
     /// ```
@@ -53,9 +55,9 @@ impl Lowered {
         self.for_pipeline(constants, None, true)
     }
 
-    /// [`specialized`](Self::specialized), with the set of the plan after `set_count` sets of the application. If the
-    /// optimizer is [off](crate::runtime::Context::set_optimizes_shaders), only the specialisation constants are
-    /// replaced.
+    /// Does what [`specialized`](Self::specialized) does, and moves the descriptor set of the resource plan behind the
+    /// application's `set_count` sets. If the optimizer is [off](crate::runtime::Context::set_optimizes_shaders), only
+    /// the specialisation constants are replaced.
     #[tracing::instrument(name = "specialize", level = "debug", skip_all)]
     pub(crate) fn for_pipeline(
         &self,
@@ -66,8 +68,8 @@ impl Lowered {
         let mut module = Module::parse(&self.words)?;
         specialize(&mut module, constants)?;
         let lowered = self.compute().and_then(|compute| compute.descriptor_set);
-        // No other set has this number: the sets that the shader uses are among the set layouts, as was checked, and
-        // lowering removes unused variables.
+        // No variable is in set `to` yet: it was checked that all sets that the shader uses are among the set layouts,
+        // and lowering removes unused variables.
         if let (Some(from), Some(to)) = (lowered, set_count) {
             move_descriptor_set(&mut module, from, to);
         }

@@ -39,8 +39,8 @@ pub(super) struct Staging {
     /// The number of vertices that fit.
     vertices: u32,
     bytes: u32,
-    /// `shared uint listed[workgroup size * RECORDS_PER_ITEM]`; none with geometry shaders, whose records are in
-    /// order.
+    /// The list of record numbers, `shared uint listed[workgroup size * RECORDS_PER_ITEM]`. `None` with a geometry
+    /// shader, whose records are consecutive.
     listed: Option<Id>,
     buffers: [Option<StagedBuffer>; MAX_XFB_BUFFERS],
 }
@@ -48,7 +48,7 @@ pub(super) struct Staging {
 /// The part of the shared memory for one capture buffer.
 #[derive(Debug)]
 struct StagedBuffer {
-    /// `shared uvec staged[vertices * pitch]`
+    /// The staged vertices, `shared uvec staged[vertices * pitch]`.
     variable: Id,
     shape: Shape,
 }
@@ -64,7 +64,7 @@ struct Shape {
     pitch: u32,
     /// Dwords from one record to the next in the capture buffer.
     stride: u32,
-    /// The gaps: the number of the unit after the gap, and the size of the gap in dwords.
+    /// The gaps, for each the number of the first unit after it, and its size in dwords.
     gaps: Vec<(u32, u32)>,
 }
 
@@ -259,7 +259,8 @@ impl Staging {
         Ok(code)
     }
 
-    /// A pointer to the number of a record.
+    /// Generates a pointer to element `number` of the list of record numbers. Returns `None` if
+    /// there is no list.
     fn listed(&self, builder: &mut Builder<'_>, code: &mut Code, number: Id) -> Option<Id> {
         let listed = self.listed?;
         let uint = builder.uint();
@@ -299,8 +300,7 @@ fn shapes(
 impl Shape {
     /// Returns `None` for records with too many gaps.
     fn new(layout: &Layout, buffer: usize, stride: u32, resources: ResourcePlan) -> Option<Self> {
-        // Every captured dword and gap begins at a multiple of the unit: the unit divides all these
-        // positions.
+        // The unit divides the positions at which captured dwords and gaps begin.
         let mut captured = 0;
         let mut gaps = Vec::new();
         let mut end = 0;

@@ -14,9 +14,10 @@ use crate::spirv::link::{LinkError, Linker};
 /// Contiguous dwords of outputs in a record, which one store writes.
 #[derive(Debug, PartialEq, Eq)]
 struct Chunk {
-    /// Dword in the record.
+    /// The number of the first dword in the record.
     dword: u32,
-    /// The indices of outputs in the layout, and the dwords of these outputs; 1 to 4 entries.
+    /// For each dword of the chunk, 1 to 4: the index of a captured output in the layout, and the
+    /// number of the dword in this output.
     parts: Vec<(usize, u32)>,
 }
 
@@ -46,16 +47,16 @@ fn chunks(layout: &Layout, buffer: usize) -> Vec<Chunk> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StoredVector {
     pub(super) buffer: u32,
-    /// Size of a record of that buffer in bytes.
+    /// The size in bytes of a record in `buffer`.
     pub(super) stride: u32,
-    /// Bytes from the start of the record.
+    /// The offset in bytes in the record.
     pub(super) offset: u32,
     /// The number of components, 1 to 4.
     pub(super) components: u32,
     pub(super) value: Id,
 }
 
-/// A store at a number of dwords, `index`, after an address.
+/// A store of `dwords` dwords, `index` dwords after an address.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Store {
     pub(super) index: Id,
@@ -116,7 +117,7 @@ fn store_each(
     Ok(())
 }
 
-/// The outputs that are stored.
+/// The captured outputs, and what is needed to load them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StoredOutputs<'a> {
     /// The layout of the records.

@@ -41,7 +41,7 @@ pub fn strip_xfb(words: &[u32]) -> Result<Cow<'_, [u32]>, ParseError> {
     Ok(Cow::Owned(module.words()))
 }
 
-/// Whether the module has the capability or an instruction that requires it.
+/// Whether the module has the capability `TransformFeedback` or an instruction that requires it.
 fn has_xfb(module: &Module) -> bool {
     let is_capability = |operand| operand == Capability::TransformFeedback as u32;
     module.section(Section::Capabilities).any(|i| is_capability(i.operand(0)))
@@ -49,11 +49,11 @@ fn has_xfb(module: &Module) -> bool {
         || module.section(Section::Annotations).any(|i| decoration_of(i).is_some_and(is_of_buffer))
 }
 
-/// [`strip_xfb`] for a module that is being rewritten.
+/// Does what [`strip_xfb`] does, in a module that is being rewritten.
 pub(super) fn strip(module: &mut Module, declarations: &Declarations) {
     strip_decorations(module, declarations, &[StorageClass::Output], &[Decoration::Offset]);
-    // Also decorations of structures that no variable uses any more: they are invalid without the
-    // capability.
+    // This includes decorations of structures that no variable uses any more: they are invalid
+    // without the capability.
     module.retain(Section::Annotations, |i| !decoration_of(i).is_some_and(is_of_buffer));
     module.retain(Section::ExecutionModes, |i| !is_xfb_mode(i.operand(1)));
     // TransformFeedback implies `Shader`, so a module need not declare `Shader` itself.

@@ -23,9 +23,9 @@ pub enum SysvalsPlace {
         /// The offset of the sysvals in bytes.
         offset: u32,
     },
-    /// Memory, at a device address in 8 bytes of push constants. For the vertex backend, if other
-    /// stages of the pipeline need the other push constants. Each draw takes [`SYSVALS_SIZE`] bytes
-    /// of upload memory from the [`Arena`](crate::runtime::Arena).
+    /// Memory, at a device address in 8 bytes of push constants. This is for the vertex backend, if
+    /// other stages of the pipeline need the other push constants. Each draw takes [`SYSVALS_SIZE`]
+    /// bytes of upload memory from the [`Arena`](crate::runtime::Arena).
     Memory {
         /// The offset of the address in bytes.
         offset: u32,
@@ -72,12 +72,12 @@ impl SysvalsPlace {
     }
 }
 
-/// Generates the bodies of the functions that read sysvals.
+/// How the functions of `shaders/sysvals.wgsl` read the sysvals.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum SysvalsSource {
-    /// From push constants: the functions of the library are unchanged.
+    /// From push constants: the functions are not changed.
     PushConstants,
-    /// From memory, at the address in this variable.
+    /// From memory, at the address in this push constant variable.
     Memory(Id),
 }
 

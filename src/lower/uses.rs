@@ -17,9 +17,10 @@ pub(super) const DESCRIPTORS: [StorageClass; 3] =
 /// What a shader uses apart from its inputs and outputs.
 #[derive(Debug)]
 pub(super) struct Uses {
-    /// [`Lowered::effects`](super::Lowered::effects)
+    /// What [`Lowered::effects`](super::Lowered::effects) returns.
     pub(super) effects: Effects,
-    /// [`Lowered::descriptor_sets`](super::Lowered::descriptor_sets), ascending.
+    /// What [`Lowered::descriptor_sets`](super::Lowered::descriptor_sets) returns, in ascending
+    /// order.
     pub(super) descriptor_sets: Vec<u32>,
 }
 

@@ -30,7 +30,8 @@ use crate::spirv::link::Linker;
 use crate::spirv::static_use::StaticUse;
 
 /// The only resource plan of this backend: descriptors would be indexed by values that are not
-/// uniform across vertices, and all devices with stores from the vertex stage have addresses.
+/// uniform across vertices, and all devices that can store from the vertex stage have device
+/// addresses.
 pub(super) const RESOURCES: ResourcePlan = ResourcePlan::DeviceAddress;
 
 /// The largest number of primitives that an instance of a triangle fan may write on this backend.
@@ -47,8 +48,8 @@ pub const MAX_FAN_PRIMITIVES: u32 = 65_535;
 /// The number of vertices of a triangle fan with [`MAX_FAN_PRIMITIVES`].
 pub const MAX_FAN_VERTICES: u32 = MAX_FAN_PRIMITIVES + 2;
 
-/// Lowers a vertex shader, with its sysvals in the first push constants. For pipelines whose other
-/// stages have no push constants.
+/// Lowers a vertex shader, with its sysvals in the first push constants. This is for pipelines
+/// whose other stages have no push constants.
 ///
 /// # Errors
 /// As [`lower_at`].
@@ -70,7 +71,7 @@ pub fn lower_at(shader: &Shader<'_>, sysvals: SysvalsPlace) -> Result<Lowered, L
     sysvals.check()?;
     let (mut module, used_spec_ids) = shader.specialized()?;
     let mut entry = shader.vertex_shader(&module)?;
-    // A function that is called must not be an entry point, not even of another name; and push
+    // A function that is called must not be an entry point, not even under another name; and push
     // constants that another entry point uses must not become `Private`.
     if shares_function(&module, &entry) || push_constants::are_shared(&module, &entry) {
         isolate(&mut module, &mut entry);
@@ -157,7 +158,7 @@ pub fn lower_at(shader: &Shader<'_>, sysvals: SysvalsPlace) -> Result<Lowered, L
     })
 }
 
-/// The input variable of an index built-in.
+/// The input variable for `VertexIndex` or `InstanceIndex`.
 #[derive(Debug, Clone, Copy)]
 struct Index {
     variable: Id,

@@ -28,8 +28,8 @@ const MEMORY_16: [Capability; 3] = [
     Capability::StoragePushConstant16,
 ];
 
-/// The largest number of values that all composites together are split into: an interface has a few
-/// hundred components.
+/// The largest number of values that all composites together are split into. An interface has no
+/// more than a few hundred components.
 const MAX_PARTS: usize = 1 << 14;
 
 /// The storage classes of inputs and outputs.
@@ -112,10 +112,10 @@ struct Pointer {
     narrow: Id,
     /// The type that it points to now.
     wide: Id,
-    /// Whether values of the narrow type can only be moved, not constructed, because a part of it
-    /// has no arithmetic capability.
+    /// Whether values of the narrow type can only be loaded, stored and converted, not constructed,
+    /// because the module has no arithmetic capability for a part of it.
     is_only_moved: bool,
-    /// Declarations of arrays and structures that must precede it.
+    /// Declarations of arrays and structures that must come before the pointer type.
     clones: Code,
 }
 
@@ -133,7 +133,8 @@ struct Types<'a> {
     hoisted: FxHashSet<Id>,
     hoisted_code: Code,
     wide: WideTypes,
-    /// Narrow types that can only be moved, because a part has no arithmetic capability.
+    /// Narrow types that can only be loaded, stored and converted, because the module has no
+    /// arithmetic capability for a part of them.
     only_moved: FxHashSet<Id>,
     /// Structures, and their wide counterparts.
     structures: FxHashMap<Id, Id>,
@@ -215,7 +216,8 @@ impl<'a> Types<'a> {
         wide
     }
 
-    /// A type that a module may declare only once. It is declared before all others.
+    /// Returns the type with this opcode and these operands, of which a module may declare only
+    /// one. A new type is declared before all others.
     fn unique(&mut self, op: Op, operands: &[u32]) -> Id {
         let key = [&[op as u32], operands].concat();
         let id = match self.known.get(&key) {
@@ -345,7 +347,8 @@ impl<'a> Rewriter<'a> {
         Ok(())
     }
 
-    /// Loads a narrow value as `result`. `access` is the pointer and the memory operands.
+    /// Loads a narrow value as `result`. `access` is the pointer and the memory operands of
+    /// `OpLoad`.
     fn load(&mut self, from: &Pointer, result: Id, access: &[u32]) -> Result<(), LowerError> {
         let error = || composite(self.declarations, result, from.narrow);
         if from.is_only_moved && conversion(self.declarations, from.narrow).is_none() {
@@ -356,7 +359,7 @@ impl<'a> Rewriter<'a> {
         self.convert(Width::Narrow, from.narrow, value, result).ok_or_else(error)
     }
 
-    /// Stores a narrow value. `access` is the memory operands.
+    /// Stores a narrow value. `access` is the memory operands of `OpStore`.
     fn store(
         &mut self,
         to: &Pointer,
@@ -406,7 +409,7 @@ impl<'a> Rewriter<'a> {
         Some(())
     }
 
-    /// The type with a width that corresponds to the type `narrow`.
+    /// Returns the type that replaces `narrow` if `width` is wide, otherwise `narrow`.
     fn of_width(&self, width: Width, narrow: Id) -> Id {
         let wide = self.wide.get(&narrow).copied().flatten().filter(|_| width == Width::Wide);
         wide.unwrap_or(narrow)
@@ -440,7 +443,8 @@ fn conversion(declarations: &Declarations, ty: Id) -> Option<Op> {
     }
 }
 
-/// The error for a variable, a pointer or a result `id`.
+/// The error for `id`, which is a variable, a pointer or a result whose type `ty` cannot be
+/// converted.
 fn composite(declarations: &Declarations, id: Id, ty: Id) -> LowerError {
     LowerError::NarrowComposite { id: declarations.label(id), ty: declarations.type_name(ty) }
 }

@@ -1,20 +1,20 @@
 //! Parameters of geometry captures (`shaders/geometry.wgsl`) and of the kernels that place their records
 //! (`shaders/entries.wgsl`).
 //!
-//! An entry is a run of consecutive primitives of a draw, which one invocation processes.
+//! An *entry* is a run of consecutive primitives of a draw, which one invocation processes.
 
 use super::Address;
 use super::setup::Progress;
 
-/// The number of entries in a block.
+/// Entries are placed in blocks of this many.
 pub const ENTRIES_PER_BLOCK: u32 = 512;
 
-/// The size of an entry in bytes. It has two dwords: the number of primitives that it emits, and the sum of
-/// these numbers over the entries before it in its block.
+/// The size in bytes of what is stored for an entry: a dword with the number of primitives that the entry emits, and a
+/// dword with the sum of these numbers over the entries before it in its block.
 pub const ENTRY_SIZE: u64 = 8;
 
-/// The size of a block in bytes: the number of primitives that its entries emit (64 bits), later replaced by the
-/// block's first record (32 bits).
+/// The size in bytes of what is stored for a block: the number of primitives that its entries emit (64 bits), which is
+/// later replaced by the block's first record (32 bits).
 pub const ENTRY_BLOCK_SIZE: u64 = 8;
 
 /// The memory for counting and placing the entries of a dispatch.
@@ -31,7 +31,7 @@ pub struct Entries {
     pub reserved: [u32; 3],
 }
 
-/// Where the setup kernel places the entries of all dispatches. Each dispatch has its own blocks.
+/// Where the setup kernel puts the entries of all dispatches. No two dispatches share a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct EntryTables {
@@ -73,15 +73,15 @@ pub struct PlaceEntries {
     pub progress: Progress,
 }
 
-/// The blocks of a dispatch.
+/// The blocks of a dispatch, which are to be placed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct EntryJob {
     /// The address of the [`Batch`](super::Batch) of the dispatch's counting run.
     pub counting: Address,
-    /// The address to write the [`Batch`](super::Batch) of its storing run to.
+    /// The address to write the [`Batch`](super::Batch) of the dispatch's storing run to.
     pub storing: Address,
-    /// The address of its [`Entries`].
+    /// The address of the dispatch's [`Entries`].
     pub entries: Address,
     /// The number of vertices of an output primitive.
     pub vertices: u32,

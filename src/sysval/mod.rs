@@ -22,8 +22,8 @@ pub const INLINE_ATTRIBUTES: usize = 1;
 /// Bytes of push constants that a lowered shader declares.
 pub const SYSVALS_SIZE: u32 = size_of::<Sysvals>() as u32;
 
-/// The number of readable bytes at any address that shaders get in place of address 0: the size of a draw in a
-/// [`Batch`], which is larger than the widest attribute.
+/// The number of bytes that must be readable at an address that shaders get in place of address 0. It is the size of a
+/// draw in a [`Batch`], which is larger than the widest attribute.
 pub const READABLE: u64 = size_of::<setup::RestartedDraw>() as u64;
 
 /// An address for shaders. The [`ResourcePlan`](crate::lower::ResourcePlan) determines its meaning:
@@ -35,14 +35,15 @@ pub type Address = [u32; 2];
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Sysvals {
-    /// The draw; or where the draws are, see [`set_batch`](Self::set_batch) and [`set_listed`](Self::set_listed).
+    /// The draw, if it is in the push constants. Otherwise the functions [`set_batch`](Self::set_batch),
+    /// [`set_listed`](Self::set_listed) and [`set_entries`](Self::set_entries) say what these dwords contain.
     pub draw: DrawSysvals,
-    /// The address of each buffer's bound range; 0 if no buffer is bound.
+    /// The address of each buffer's bound range; 0 if no buffer is bound there.
     pub xfb_address: [Address; MAX_XFB_BUFFERS],
-    /// The address of data that does not fit here, a multiple of 16, or 0 if there is none. It begins
-    /// with the application's push constants in the range
-    /// [`Lowered::push_constants`](crate::lower::Lowered::push_constants), followed by the
-    /// descriptors of the attributes from [`INLINE_ATTRIBUTES`] on.
+    /// The *table*: the address, a multiple of 16, of data for which there is no room here, or 0 if there is none. The
+    /// table begins with the application's push constants in the range
+    /// [`Lowered::push_constants`](crate::lower::Lowered::push_constants), followed by the descriptors of the
+    /// attributes from [`INLINE_ATTRIBUTES`] on.
     pub table: Address,
     /// An address in memory whose meaning depends on where the draws come from: [`set_batch`](Self::set_batch),
     /// [`set_fused`](Self::set_fused), [`set_restart_table`](Self::set_restart_table). Otherwise it is the address
@@ -53,23 +54,23 @@ pub struct Sysvals {
 }
 
 impl Sysvals {
-    /// The draws are in memory: an array of `count` draws, directly followed by a `u16` for each workgroup, the
-    /// number of its draw. A workgroup never has two draws, because their `DrawIndex` may differ.
+    /// Sets that the draws are in memory: an array of `count` draws, directly followed by a `u16` for each workgroup,
+    /// the number of its draw. A workgroup never has two draws, because their `DrawIndex` may differ.
     pub fn set_listed(&mut self, draws: Address, count: u32) {
         self.draw =
             DrawSysvals { index_address: draws, item_count: count, ..DrawSysvals::default() };
     }
 
-    /// There is a [`Batch`], which says where the draws are captured and, unless they are listed, where they are in
-    /// memory. Of the draw in push constants only the flags are used.
+    /// Sets the [`Batch`] at this address. It says where the draws are captured and, unless the draws are listed, where
+    /// they are in memory. Only the flags of the draw in push constants are used then.
     pub const fn set_batch(&mut self, batch: Address) {
         self.source = batch;
         self.draw.flags |= flags::HAS_BATCH;
     }
 
-    /// The draws have a geometry shader, with [`Entries`](entries::Entries) at this address. If `is_counting` is
-    /// true, the primitives that it emits to a vertex stream are counted, otherwise they are stored. The shaders'
-    /// side effects happen only if `has_effects` is true. Call it after [`set_listed`](Self::set_listed).
+    /// Sets that the draws have a geometry shader, with [`Entries`](entries::Entries) at this address. If `is_counting`
+    /// is true, the primitives that the shader emits to vertex stream `stream` are counted, otherwise they are stored.
+    /// The shaders' side effects happen only if `has_effects` is true. Call it after [`set_listed`](Self::set_listed).
     pub const fn set_entries(
         &mut self,
         entries: Address,
@@ -87,13 +88,14 @@ impl Sysvals {
         }
     }
 
-    /// The capture is fused, with its parameters ([`Fused`](setup::Fused)) at this address.
+    /// Sets that the capture is fused, with its parameters ([`Fused`](setup::Fused)) at this
+    /// address.
     pub const fn set_fused(&mut self, parameters: Address) {
         self.source = parameters;
     }
 
-    /// The draw is a single one with primitive restart. `table` is the address of its table of restarts, for a
-    /// range ([`RestartRange`](setup::RestartRange)) that begins with the draw's first index.
+    /// Sets that the draw is a single one with primitive restart. `table` is the address of its table of restarts, for
+    /// a range ([`RestartRange`](setup::RestartRange)) that begins with the draw's first index.
     pub const fn set_restart_table(&mut self, table: Address) {
         self.source = table;
     }
@@ -110,7 +112,8 @@ pub struct DrawSysvals {
     /// The number of vertices that one instance writes; with a geometry shader the number of items per
     /// [entry](entries).
     pub output_count: u32,
-    /// One more than the last record that the draw may write, counted like `base_record`.
+    /// The number after that of the last record that the draw may write, counted like
+    /// `base_record`.
     pub output_end: u32,
     /// The number of items per instance, see [`crate::topology`]; with a geometry shader the number of input
     /// primitives; with primitive restart the number of indices.
@@ -124,8 +127,8 @@ pub struct DrawSysvals {
     pub first_instance: u32,
     /// `DrawIndex`.
     pub draw_index: u32,
-    /// The number of records before the draw's first one: since record 0 of the capture, or with a
-    /// [`Batch`] since its positions.
+    /// The number of the draw's first record. Record 0 is the first one of the capture, or with a
+    /// [`Batch`] the one at [`Batch::positions`].
     pub base_record: u32,
     /// The number of the draw's first workgroup in its dispatch.
     pub first_workgroup: u32,
@@ -133,8 +136,9 @@ pub struct DrawSysvals {
     pub index_limit: u32,
     /// The address of the first index of the draw. If there is none, the address of [`READABLE`] readable bytes.
     pub index_address: Address,
-    /// The number of invocations that capture the draw, at most 2^32 - 1: one for each item of each
-    /// instance, and two for each item of a fan. Workgroups beyond them store nothing.
+    /// The number of invocations that capture the draw, at most 2^32 - 1. There is one for each
+    /// item of each instance, and two for each item of a fan. Workgroups after the last of these
+    /// invocations store nothing.
     pub invocations: u32,
     /// (2^32 - 1) / n rounded down, where n is the number of invocations per instance, see [`reciprocal`].
     pub reciprocal: u32,
@@ -151,7 +155,7 @@ pub const fn reciprocal(divisor: u32) -> u32 {
 
 /// Bits of [`DrawSysvals::flags`].
 pub mod flags {
-    /// Size of an index in bytes, in the three lowest bits; 0 for a draw without indices.
+    /// The bits with the size of an index in bytes; 0 for a draw without indices.
     pub const INDEX_SIZE: u32 = 7;
     /// Primitive restart is enabled.
     pub const RESTART: u32 = 8;
@@ -184,7 +188,8 @@ pub const fn draw_flags(topology: PrimitiveTopology, provoking: ProvokingVertex)
     last | topology.vertices_per_primitive() << flags::VERTICES_PER_PRIMITIVE_SHIFT
 }
 
-/// In [`Batch::draw_count`]: a bit above all numbers of draws.
+/// A bit of [`Batch::draw_count`], above all numbers of draws: each draw is a
+/// [`RestartedDraw`](setup::RestartedDraw).
 pub const RESTARTED_BATCH: u32 = 1 << 31;
 
 /// The draws that one dispatch captures, and where they are captured.
@@ -193,10 +198,11 @@ pub const RESTARTED_BATCH: u32 = 1 << 31;
 pub struct Batch {
     /// The address of an array of [`DrawSysvals`], sorted by `first_workgroup`.
     pub draws: Address,
-    /// The number of draws, at least one, and [`RESTARTED_BATCH`] if each is a
+    /// The number of draws, at least one. [`RESTARTED_BATCH`] is added if each is a
     /// [`RestartedDraw`](setup::RestartedDraw).
     pub draw_count: u32,
-    /// The number of records that fit, counted like the draws' `base_record`.
+    /// The number of the record at which the buffers are full, counted like the draws'
+    /// `base_record`.
     pub record_limit: u32,
     /// Bytes from the start of each bound range to the record from which `base_record` counts.
     pub positions: [u32; MAX_XFB_BUFFERS],

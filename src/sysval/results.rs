@@ -7,9 +7,9 @@ pub const RESULTS_WIDTH: u32 = 64;
 
 /// Bits of [`Results::flags`].
 pub mod flags {
-    /// 64-bit integers.
+    /// The results are written as 64-bit integers, otherwise as 32-bit integers.
     pub const RESULT_64: u32 = 1;
-    /// The availability follows the values.
+    /// The availability is written after the values.
     pub const WITH_AVAILABILITY: u32 = 2;
     /// Values are also copied for queries that are not available.
     pub const PARTIAL: u32 = 4;
@@ -21,7 +21,7 @@ pub mod flags {
 pub struct Results {
     /// The address of the first [`Query`].
     pub queries: Address,
-    /// The destination address of its result.
+    /// The address to write the result of the first query to.
     pub copies: Address,
     /// Bytes from one result to the next.
     pub stride: u32,
@@ -39,7 +39,7 @@ pub struct Results {
 pub struct Query {
     /// Two 64-bit integers, which kernels add to.
     pub values: [u32; 4],
-    /// The dwords of the values at the end of the query, each with the number of that end. The query
-    /// is available if the numbers are equal and not 0.
+    /// The dwords of the values at the last end of the query, each followed by the number of that end. The query is
+    /// available if the four numbers are equal and not 0.
     pub result: [[u32; 2]; 4],
 }

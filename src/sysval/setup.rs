@@ -1,5 +1,5 @@
-//! Parameters of the kernels of `shaders/{setup,restart,finish}.wgsl`. They contain recorded draws
-//! for which the CPU could not compute the [`DrawSysvals`].
+//! Parameters of the kernels of `shaders/{setup,resume,restart,finish}.wgsl`, and of fused
+//! captures.
 
 use super::{Address, Batch, DrawSysvals};
 use crate::capture::MAX_XFB_BUFFERS;
@@ -14,7 +14,7 @@ pub mod kind {
     pub const BYTE_COUNT: u32 = 2;
 }
 
-/// One draw, or several of [`kind::INDIRECT`].
+/// A recorded draw command: one draw, or with [`kind::INDIRECT`] possibly several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Input {
@@ -36,9 +36,9 @@ pub struct Input {
     pub base_vertex: u32,
     /// `firstInstance`.
     pub first_instance: u32,
-    /// The number of the dispatch that captures the draws.
+    /// The number of the group, that is, of the dispatch that captures the draws.
     pub group: u32,
-    /// The number of indices in the bound range.
+    /// The number of indices in the bound range of the index buffer.
     pub index_limit: u32,
     /// The index that restarts primitives, if the flags enable it.
     pub restart_index: u32,
@@ -80,7 +80,8 @@ impl Input {
 /// The largest number of draws that the setup kernel processes for an [`Input`].
 pub const MAX_DRAWS: u32 = (1 << 24) - 1;
 
-/// The output of the setup kernel for a group: consecutive inputs that one dispatch captures. Padded to [`BATCH_SIZE`].
+/// The output of the setup kernel for a group: for consecutive inputs that one dispatch captures. It takes
+/// [`BATCH_SIZE`] bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct GroupBatch {
@@ -115,17 +116,18 @@ pub struct Setup {
     pub draw_stride: u32,
     /// The number of inputs.
     pub input_count: u32,
-    /// 1 if any input may have several draws, otherwise 0. If it is 1, `draws` gets only draws that write something and
-    /// one draw of each group; with geometry shaders it gets all draws.
+    /// 1 if any input may have several draws, otherwise 0. If it is 1, only the draws that write something and one draw
+    /// of each group are stored at `draws`; with geometry shaders all draws are.
     pub has_several: u32,
     /// The largest number of workgroups of a dispatch along one axis.
     pub workgroups_per_axis: u32,
     /// 1 if any input has a query, otherwise 0.
     pub has_queries: u32,
-    /// Draws of geometry shaders share 2^`entry_bits` [entries](super::entries). Each draw may have one more, because
-    /// its last entry may be shorter than the others.
+    /// Draws of geometry shaders share 2^`entry_bits` [entries](super::entries). In addition each draw may have one
+    /// entry more, because its last entry may be shorter than the others.
     pub entry_bits: u32,
-    /// The address of their [`EntryTables`](super::entries::EntryTables), or 0.
+    /// For draws of geometry shaders: the address of the
+    /// [`EntryTables`](super::entries::EntryTables). Otherwise 0.
     pub entry_tables: Address,
     /// Where the capture begins and ends.
     pub progress: Progress,
@@ -151,9 +153,9 @@ pub struct Progress {
     pub new_counters: [Address; MAX_XFB_BUFFERS],
 }
 
-/// Parameters of a fused capture: of one small direct draw, whose workgroups also do the work of kernels. Its
-/// [`DrawSysvals`] are not clamped: `item_count` is the number of vertices or indices, `instance_count` the number of
-/// instances.
+/// Parameters of a fused capture: a capture of one small direct draw, whose workgroups also do the work of kernels. The
+/// [`DrawSysvals`] of the draw are not clamped: `item_count` is the number of vertices or indices, `instance_count` the
+/// number of instances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Fused {
@@ -163,7 +165,8 @@ pub struct Fused {
     pub stream_query: Address,
     /// The address of the query that counts primitives generated, or 0.
     pub generated_query: Address,
-    /// How many workgroups have read the counters, if `expected` is not 0. It is 0 before and after each execution.
+    /// The number of workgroups that have read the counters, if `expected` is not 0. It is 0 before and after each
+    /// execution.
     pub arrived: u32,
     /// The number of workgroups that must have read the counters before the last of them writes counters; 0 if the
     /// first workgroup may write them at once.
@@ -176,9 +179,10 @@ pub struct Fused {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Resume {
-    /// The address of an array of [`Batch`], one for each dispatch.
+    /// The address of an array of [`Batch`], one for each dispatch. Their positions and limits are
+    /// not known yet.
     pub known: Address,
-    /// The address to write the completed batches to, with positions and limit.
+    /// The address at which the completed batches are written.
     pub batches: Address,
     /// The number of dispatches.
     pub count: u32,
@@ -206,7 +210,7 @@ pub struct Reduction {
     pub scan_count: u32,
 }
 
-/// A range of indices for which a table of restarts is made.
+/// A range of indices for which the restart kernel makes a table of restarts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct RestartRange {
@@ -239,7 +243,7 @@ pub struct DrawRestarts {
     pub first: u32,
     /// The number of indices of the range.
     pub limit: u32,
-    /// The number of the draw's indices before the first restart, or 2^32 - 1.
+    /// The number of the draw's indices before its first restart, or 2^32 - 1 if it has none.
     pub head: u32,
     /// What to subtract, modulo 2^32, from the table's primitive counts after the draw's first restart, to get the
     /// counts within the draw.
@@ -256,7 +260,7 @@ pub struct DrawRestarts {
 pub struct RestartedDraw {
     /// The draw.
     pub draw: DrawSysvals,
-    /// Undefined for a draw without primitive restart.
+    /// Where the draw's restarts are. Undefined for a draw without primitive restart.
     pub restarts: DrawRestarts,
 }
 
@@ -270,7 +274,8 @@ pub const fn restart_blocks(indices: u64) -> u64 {
     indices.div_ceil(RESTART_BLOCK) + 1
 }
 
-/// Size of a table with that many blocks in bytes: 16 for each block, and 16 for each workgroup.
+/// The size in bytes of a table of restarts with this number of blocks: 16 for each block, and 16
+/// for each workgroup.
 pub const fn restart_table_size(blocks: u64) -> u64 {
     16 * (blocks + blocks.div_ceil(RESTART_BLOCKS))
 }
@@ -297,7 +302,7 @@ pub struct Operation {
     pub kind: u32,
     /// Padding.
     pub reserved: u32,
-    /// The operands.
+    /// The operands, whose meaning depends on `kind`.
     pub values: [u32; 4],
 }
 

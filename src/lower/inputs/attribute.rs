@@ -18,7 +18,7 @@ use crate::vertex_input::{
     Field, InputRate, NumericClass, NumericFormat, VertexAttribute, VertexFormat,
 };
 
-/// The location of an attribute's data.
+/// Where an invocation reads an attribute.
 #[derive(Debug, Clone, Copy)]
 struct Element {
     /// The number of the descriptor, as in `attribute_descriptor` of `shaders/fetch.wgsl`.
@@ -227,7 +227,8 @@ fn all_components(
     .id(linker)?;
     let builder = &mut linker.builder;
     let uvec4 = builder.uvec(4);
-    // Missing components are converted like the first one, and are not used.
+    // The conversion takes four components. Those that the format lacks are converted like the
+    // first one, and are not used.
     let mut vector = |of: fn(&Field) -> u32| {
         let field = |i: usize| fields.get(i).or(fields.first());
         let parts = std::array::from_fn::<_, 4, _>(|i| builder.constant(field(i).map_or(0, of)).0);

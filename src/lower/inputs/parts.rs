@@ -28,7 +28,7 @@ pub(in crate::lower) struct Part<'v> {
     /// The number of components, 1 to 4.
     pub(in crate::lower) count: u32,
     pub(in crate::lower) location: u32,
-    /// The first dword in the location.
+    /// The first dword of the part in its location.
     pub(in crate::lower) component: u32,
 }
 
@@ -55,11 +55,11 @@ pub(in crate::lower) fn constituents(
     })
 }
 
-/// The location of a value.
+/// Where in the locations of an input a value is.
 #[derive(Debug, Clone, Copy)]
 struct InputLocation {
     location: u32,
-    /// The first dword in the location.
+    /// The first dword of the value in its location.
     component: u32,
 }
 
@@ -126,7 +126,7 @@ impl Walk<'_, '_> {
         Ok(self.add(ty, place))
     }
 
-    /// add_all for a type that [`locations`] has accepted.
+    /// Does what `add_all` does, for a type that [`locations`] has accepted.
     fn add(&mut self, ty: Id, InputLocation { location, component }: InputLocation) -> u32 {
         let variable = self.variable;
         if let Some((class, bits, count)) = numeric_vector(self.declarations, ty) {

@@ -16,7 +16,7 @@ use crate::spirv::{Id, Instruction, Module, Section};
 #[derive(Default)]
 pub(super) struct Added {
     pub(super) variables: Vec<Id>,
-    /// In ascending order.
+    /// The added locations, in ascending order.
     pub(super) locations: Vec<u32>,
 }
 
@@ -97,16 +97,16 @@ impl ExplicitShader<'_> {
         Writer { stream, function, code, groups }
     }
 
-    /// Assigns a location to each group of each writer. All groups have the same component type and
-    /// no interpolation, so those of a stream may share locations. The widest groups come first,
-    /// which needs the fewest locations.
+    /// Assigns a location to each group of captured dwords of each writer. All groups have the same
+    /// component type and no interpolation, so groups of the same stream may share a location. The
+    /// widest groups come first, which needs the fewest locations.
     fn place(&self, writers: &[Writer], max_output_components: u32) -> Result<Places, LowerError> {
         let groups = writers.iter().flat_map(|w| w.groups.iter().map(|group| (w.stream, group)));
         let groups: Vec<(u32, &StoredVector)> = groups.collect();
         let mut order: Vec<usize> = (0..groups.len()).collect();
         order.sort_by_key(|index| std::cmp::Reverse(groups[*index].1.components));
         // For each added location: the stream, and the number of components in use. For each group:
-        // the index of its location, and its first component.
+        // the index in `taken` of its location, and its first component.
         let mut taken: Vec<(u32, u32)> = Vec::new();
         let mut places = vec![(0, 0); groups.len()];
         for index in order {
@@ -165,10 +165,11 @@ impl ExplicitShader<'_> {
     }
 }
 
-/// Location and component of each group, and the added locations.
+/// For each group, in the order of the writers: its location and first component. Then all added
+/// locations, in ascending order.
 type Places = (Vec<(u32, u32)>, Vec<u32>);
 
-/// Declares the output for a group.
+/// Declares the output for a group of captured dwords.
 fn declare(
     builder: &mut Builder<'_>,
     group: &StoredVector,

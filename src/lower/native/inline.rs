@@ -47,12 +47,12 @@ fn decorate(module: &mut Module, id: Id, member: Option<u32>, decoration: Decora
     }
 }
 
-/// A captured dword: the variable, the path to the scalar, vector or column, and the number of the
-/// dword in it.
+/// Identifies a captured dword by its variable, the path to a scalar, a vector or a matrix column,
+/// and the number of the dword in that.
 type Dword = (Id, Vec<u32>, u32);
 
-/// The destinations of captured dwords: the index of the output in the layout, the buffer, and the
-/// offset in bytes.
+/// For each captured dword all places that it is captured to: the index of the captured output in
+/// the layout, the buffer, and the offset in bytes.
 type Destinations = FxHashMap<Dword, Vec<(usize, u32, u32)>>;
 
 /// Returns the variables and members to decorate, and the layout of the other captures.
@@ -66,7 +66,8 @@ pub(super) fn inline(
         let variable = declarations.variable(output.variable);
         let ty = variable.and_then(|v| declarations.type_at(v.pointee, &output.path));
         let dwords_each = output.bits / 32;
-        // A list may capture single components, whose paths have one more index.
+        // A list may capture one component of a vector. Its path has one index more than that of
+        // the vector.
         let parent = output.path.split_last().filter(|(_, parent)| {
             let of = variable.and_then(|v| declarations.type_at(v.pointee, parent));
             ty.is_some()
@@ -111,7 +112,7 @@ pub(super) fn inline(
     (inlined, rest)
 }
 
-/// A value that one set of decorations captures.
+/// A variable or a member of a block, whose value can be captured as a whole by decorating it.
 struct Unit {
     /// The variable, or the type of a block and a member.
     target: (Id, Option<u32>),
@@ -121,8 +122,9 @@ struct Unit {
 }
 
 impl Unit {
-    /// The buffer and the offset at which the layout captures the whole unit in order, and the
-    /// unit's outputs in the layout.
+    /// Finds a buffer and an offset at which the layout captures the whole unit, in the order of
+    /// the driver. Returns them with the indices of the unit's captured outputs in the layout, or
+    /// `None` if there are none.
     fn place(
         &self,
         declarations: &Declarations,
@@ -156,7 +158,7 @@ impl Unit {
         None
     }
 
-    /// The destinations of a dword of the unit.
+    /// The places that a dword of the unit is captured to.
     fn captured<'d>(
         &self,
         destinations: &'d Destinations,
@@ -171,7 +173,8 @@ impl Unit {
 /// Variables and members of blocks that may be decorated.
 fn units(declarations: &Declarations, entry: &EntryPoint) -> Vec<Unit> {
     let mut units = Vec::new();
-    // The driver would use the members' offsets in the buffer as capture offsets.
+    // If a buffer uses a structure too, its members have the offsets in that buffer, and the driver
+    // would use them as capture offsets.
     let buffers = interface::buffer_structures(declarations);
     let has_offsets = |ty| !interface::structures(declarations, vec![ty]).is_disjoint(&buffers);
     for variable in declarations.variables(StorageClass::Output) {

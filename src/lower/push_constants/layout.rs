@@ -101,10 +101,11 @@ fn part_count(declarations: &Declarations, ty: Id) -> Option<u32> {
     }
 }
 
-/// The offset of a value, and the strides of its parts where they are not decorations of its type.
+/// The offset of a value, and the strides of its parts unless these are decorations of its type.
 #[derive(Debug, Clone, Copy, Default)]
 struct ValueLayout {
-    /// Bytes from the start of the block. Only values that are not read may exceed the limit.
+    /// The offset in bytes from the start of the block. Only values that are not read may exceed
+    /// [`MAX_PUSH_CONSTANTS`].
     offset: u64,
     /// The stride of matrices in the value, a decoration of the structure member.
     matrix_stride: Option<u32>,

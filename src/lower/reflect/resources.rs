@@ -28,7 +28,7 @@ pub struct ResourceInterface {
     pub descriptors: Vec<DescriptorUse>,
     /// The bytes of the push constant block, from the start of its first member to the end of its
     /// last. The pipeline layout must contain all of them, even if the shader does not read all.
-    /// `0..0` if it uses none.
+    /// `0..0` if the shader uses no block.
     pub push_constants: Range<u32>,
 }
 
@@ -177,7 +177,8 @@ fn resource(declarations: &Declarations, opaque: &Opaque, storage: u32, ty: Id) 
     opaque.types.get(&ty).copied().unwrap_or(ResourceType::Other)
 }
 
-/// The types of variables in `UniformConstant`.
+/// The resource types of images, samplers and acceleration structures, by their type ids. Variables
+/// in `UniformConstant` have these types.
 struct Opaque {
     types: FxHashMap<Id, ResourceType>,
 }
