@@ -1,13 +1,13 @@
 //! Definite assignment: finds out which variables a shader has written on every path before they are
 //! read.
 //!
-//! Each scalar of the tracked variables is a bit. A bit is set at a point of the code if every path to
-//! that point writes the scalar: a forward data flow analysis over the blocks of each function, with
-//! intersection as its meet. A call adds the module-scope variables that the called function always
-//! writes, and reads the outputs that the function may read before it writes them. Outputs are read
-//! where the entry point returns, or where a geometry shader emits a vertex. Unsupported code (an index
-//! that is not constant, a pointer that is selected or passed on) counts as not writing. The analysis
-//! is therefore conservative: everything that it reports as always written is always written.
+//! Each scalar of the tracked variables is a bit, a *component*. A bit is set at a point of the code if every path to
+//! that point writes the scalar. This is a forward data flow analysis over the blocks of each function, with
+//! intersection as its meet. A call adds the module-scope variables that the called function always writes, and reads
+//! the outputs that the function may read before it writes them. Outputs are read where the entry point returns, or
+//! where a geometry shader emits a vertex. Unsupported code (an index that is not constant, a pointer that is selected
+//! or passed on) counts as not writing. The analysis is therefore conservative: everything that it reports as always
+//! written is always written.
 
 mod bits;
 mod scan;
@@ -31,16 +31,16 @@ const MAX_PASSES: usize = 24;
 /// counts as written.
 const MAX_BITS: usize = 1 << 28;
 
-/// The largest number of passes over all functions. The number needed is the nesting depth of calls, if
-/// callers come after the functions that they call. If more are needed, writes of the deepest functions
-/// count as not written.
+/// The largest number of passes over all functions. The number needed is the nesting depth of calls, if callers come
+/// after the functions that they call. If more are needed, writes in the most deeply nested calls count as not made.
 const MAX_ROUNDS: usize = 8;
 
 /// The values that may be used before they are written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Unassigned {
-    /// Indices of the places that some path through the entry point does not write (in a geometry
-    /// shader, some path to an emitted vertex), or that are read before they are written.
+    /// Indices in `places` of [`of`](Self::of). Some path through the entry point does not write
+    /// these places before it returns (or in a geometry shader before it emits a vertex), or reads
+    /// them before it writes them.
     pub(crate) places: Vec<usize>,
     /// `Function` and `Private` variables that may be read before they are written.
     pub(crate) variables: BTreeSet<Id>,
@@ -88,7 +88,8 @@ impl Unassigned {
         let exposed = exposed(&functions, globals.count(), &of_outputs, &summaries);
 
         let mut this = Self::default();
-        // The components that are read too early, or that the entry point does not write.
+        // The components of outputs that are read before they are written, or that the entry point
+        // does not write.
         let mut missing = Bits::none(globals.count());
         if let Some(exposed) = exposed.get(&entry.function) {
             missing.unite_without(exposed, &at_start);
@@ -116,7 +117,7 @@ impl Unassigned {
                     }
                     event.apply(&mut state, &summaries);
                 }
-                // Values that a geometry shader writes after its last vertex are lost.
+                // What a geometry shader writes after its last vertex is not captured.
                 if is_entry && block.returns && entry.model != ExecutionModel::Geometry {
                     missing.unite_without(&of_outputs, &state);
                 }
@@ -135,13 +136,14 @@ fn is_initialized(i: Instruction<'_>) -> bool {
     i.is(Op::Variable) && i.operands().len() > 3
 }
 
-/// The module-scope variables that each function always writes.
+/// For each function, the components of module-scope variables that it always writes.
 fn summaries(functions: &[Function<'_>], globals: usize) -> FxHashMap<Id, Bits> {
     let mut summaries: FxHashMap<Id, Bits> =
         functions.iter().map(|f| (f.id, Bits::none(globals))).collect();
     for _ in 0..MAX_ROUNDS {
         let mut is_changed = false;
-        // Compilers put callers first, so this order visits called functions first.
+        // Compilers put callers before the functions that they call, so the reverse order visits
+        // called functions first.
         for function in functions.iter().rev() {
             let at_entry = Bits::none(function.components);
             let Some(before) = function.solve(&at_entry, &summaries) else { continue };
@@ -162,8 +164,8 @@ fn summaries(functions: &[Function<'_>], globals: usize) -> FxHashMap<Id, Bits> 
     summaries
 }
 
-/// The outputs that each function may read before it writes them, in its own code or in functions that
-/// it calls.
+/// For each function, the components of outputs that it may read before it writes them, in its own code or in functions
+/// that it calls.
 fn exposed(
     functions: &[Function<'_>],
     globals: usize,
@@ -247,8 +249,8 @@ impl Function<'_> {
                 written
             })
             .collect();
-        // Starts with all components written, and removes those that some path does not write.
-        // Unreachable blocks keep all components.
+        // All components begin as written, and the passes remove those that some path does not
+        // write. Unreachable blocks keep all components.
         let mut before = vec![Bits::all(self.components); self.blocks.len()];
         before.first_mut()?.clone_from(at_entry);
         for _ in 0..MAX_PASSES {
@@ -257,7 +259,7 @@ impl Function<'_> {
                 let mut after = before[index].clone();
                 after.unite(&written[index]);
                 for successor in &block.successors {
-                    // Nothing may branch to a function's first block.
+                    // Valid code does not branch to the first block of a function.
                     is_changed |= *successor > 0 && before[*successor].intersect(&after);
                 }
             }

@@ -87,9 +87,10 @@ type Decorations = Vec<(u32, Vec<u32>)>;
 pub struct Declarations {
     types: FxHashMap<Id, Type>,
     constants: FxHashMap<Id, u32>,
-    /// Specialisation constants, with their opcode or that of their operation.
+    /// For each specialisation constant, its opcode. For an `OpSpecConstantOp`, the opcode of the
+    /// operation.
     specialized: FxHashMap<Id, Op>,
-    /// In the order of the module.
+    /// The variables, in the order of the module.
     variables: Vec<Variable>,
     /// The index of each variable in `variables`.
     variable_indices: FxHashMap<Id, usize>,
@@ -309,11 +310,11 @@ impl Declarations {
     }
 }
 
-/// Excludes types that contain themselves or are nested too deeply.
+/// Excludes types that contain themselves or that are nested too deeply.
 #[derive(Default)]
 struct Nesting {
     depths: FxHashMap<Id, u32>,
-    /// All ids that types declared so far refer to, declared or not.
+    /// All ids that types read so far refer to, whether these ids are declared or not.
     parts: FxHashSet<Id>,
 }
 
@@ -325,7 +326,8 @@ impl Nesting {
             | Type::Array { element: part, .. }
             | Type::RuntimeArray { element: part } => std::slice::from_ref(part),
             Type::Struct { members } => members,
-            // The walk ends at pointers, which may be declared forward.
+            // A walk over the parts of a type does not follow pointers, which may be declared
+            // forward.
             Type::Pointer { .. } => return true,
             Type::Int { .. } | Type::Float { .. } | Type::Other(_) => &[],
         };

@@ -14,9 +14,9 @@ use super::{Id, Module, Section, string_words};
 pub struct Builder<'m> {
     /// The module.
     pub module: &'m mut Module,
-    /// Ids by opcode and operands without the result.
+    /// The ids of declarations, by opcode and operands without the result.
     known: FxHashMap<Vec<u32>, Id>,
-    /// A buffer for building such a key.
+    /// A buffer for building a key of `known`.
     key: Vec<u32>,
 }
 
@@ -57,8 +57,8 @@ impl<'m> Builder<'m> {
         id
     }
 
-    /// Declares a type that is never reused. `operands` do not include the result id, which comes
-    /// first.
+    /// Declares a type that is never reused. `operands` do not include the result id, which is the
+    /// first operand of the instruction.
     pub fn declare_new(&mut self, op: Op, operands: &[u32]) -> Id {
         let id = self.module.fresh_id();
         let mut words = vec![id.0];
@@ -67,27 +67,27 @@ impl<'m> Builder<'m> {
         id
     }
 
-    /// `void`
+    /// Declares `void`.
     pub fn void(&mut self) -> Id {
         self.declare(Op::TypeVoid, &[])
     }
 
-    /// `bool`
+    /// Declares `bool`.
     pub fn bool(&mut self) -> Id {
         self.declare(Op::TypeBool, &[])
     }
 
-    /// `u32`
+    /// Declares `u32`.
     pub fn uint(&mut self) -> Id {
         self.declare(Op::TypeInt, &[32, 0])
     }
 
-    /// `i32`
+    /// Declares `i32`.
     pub fn int(&mut self) -> Id {
         self.declare(Op::TypeInt, &[32, 1])
     }
 
-    /// `u32` for one component, or a vector of `u32` for 2 to 4 components.
+    /// Declares `u32` for one component, or a vector of `u32` for 2 to 4 components.
     pub fn uvec(&mut self, components: u32) -> Id {
         let uint = self.uint();
         match components {
@@ -96,30 +96,30 @@ impl<'m> Builder<'m> {
         }
     }
 
-    /// A pointer type.
+    /// Declares a pointer type.
     pub fn pointer(&mut self, storage: StorageClass, pointee: Id) -> Id {
         self.declare(Op::TypePointer, &[storage as u32, pointee.0])
     }
 
-    /// The type of a function without parameters that returns nothing.
+    /// Declares the type of a function without parameters that returns nothing.
     pub fn procedure(&mut self) -> Id {
         let void = self.void();
         self.declare(Op::TypeFunction, &[void.0])
     }
 
-    /// A `u32` constant.
+    /// Declares a `u32` constant.
     pub fn constant(&mut self, value: u32) -> Id {
         let uint = self.uint();
         self.declare(Op::Constant, &[uint.0, value])
     }
 
-    /// A `bool` constant.
+    /// Declares a `bool` constant.
     pub fn constant_bool(&mut self, value: bool) -> Id {
         let ty = self.bool();
         self.declare(if value { Op::ConstantTrue } else { Op::ConstantFalse }, &[ty.0])
     }
 
-    /// A global variable without initializer.
+    /// Declares a global variable without initializer.
     pub fn variable(&mut self, storage: StorageClass, pointee: Id) -> Id {
         let pointer = self.pointer(storage, pointee);
         let id = self.module.fresh_id();
@@ -128,14 +128,14 @@ impl<'m> Builder<'m> {
         id
     }
 
-    /// `OpName`
+    /// Adds an `OpName`.
     pub fn name(&mut self, id: Id, name: &str) {
         let mut words = vec![id.0];
         words.extend(string_words(name));
         self.module.push(Section::Names, Op::Name, &words);
     }
 
-    /// `OpDecorate`
+    /// Adds an `OpDecorate`.
     pub fn decorate(&mut self, id: Id, decoration: spirv::Decoration, parameters: &[u32]) {
         let mut words = vec![id.0, decoration as u32];
         words.extend_from_slice(parameters);
@@ -143,7 +143,8 @@ impl<'m> Builder<'m> {
     }
 }
 
-/// The index of the result among the operands, for declarations that may be reused.
+/// The index of the result among the operands of a declaration that may be reused; `None` for any
+/// other.
 pub(super) fn result_index(op: Op) -> Option<usize> {
     match op {
         Op::TypeVoid
@@ -197,13 +198,13 @@ impl Code {
         code
     }
 
-    /// `OpCompositeExtract` of a `u32`.
+    /// Appends an `OpCompositeExtract` of a `u32`.
     pub(crate) fn extract(&mut self, builder: &mut Builder<'_>, composite: Id, index: u32) -> Id {
         let uint = builder.uint();
         self.value(builder, Op::CompositeExtract, uint, &[composite.0, index])
     }
 
-    /// A value from its parts: `OpCompositeConstruct`, or the part itself for a scalar.
+    /// Makes a value from its parts: by `OpCompositeConstruct`, or for a scalar the part itself.
     pub(crate) fn construct(&mut self, builder: &mut Builder<'_>, ty: Id, parts: &[u32]) -> Id {
         match parts {
             [part] => Id(*part),
@@ -231,12 +232,12 @@ impl Code {
         builder.name(function, name);
     }
 
-    /// `OpLabel`. The caller must also add the first label of a body.
+    /// Appends an `OpLabel`. The code of a whole function needs a first label, too.
     pub fn label(&mut self, label: Id) {
         self.push(Op::Label, &[label.0]);
     }
 
-    /// `OpFunctionCall`
+    /// Appends an `OpFunctionCall`.
     pub fn call(
         &mut self,
         builder: &mut Builder<'_>,
@@ -249,8 +250,8 @@ impl Code {
         self.value(builder, Op::FunctionCall, ty, &operands)
     }
 
-    /// Begins code that is executed only if `condition` is true. Returns the block for
-    /// [`end_if`](Self::end_if).
+    /// Begins code that is executed only if `condition` is true. Returns the label of the merge
+    /// block, which [`end_if`](Self::end_if) takes.
     pub fn begin_if(&mut self, builder: &mut Builder<'_>, condition: Id) -> Id {
         let [then, merge] = [(); 2].map(|()| builder.module.fresh_id());
         self.push(Op::SelectionMerge, &[merge.0, 0]);

@@ -7,7 +7,7 @@ use super::id_set::IdSet;
 use super::static_use::StaticUse;
 use super::{Id, Instruction, Module, Section, ids_of, read_string, result_of};
 
-/// `OpEntryPoint`
+/// An `OpEntryPoint`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryPoint {
     /// The stage.
@@ -111,7 +111,8 @@ pub fn find_entry_point(
     }
 }
 
-/// The stages whose outputs transform feedback captures: the last of them in a pipeline.
+/// The stages whose outputs transform feedback can capture. In a pipeline the outputs of the last
+/// of them are captured.
 pub const CAPTURED_STAGES: [ExecutionModel; 3] =
     [ExecutionModel::Vertex, ExecutionModel::TessellationEvaluation, ExecutionModel::Geometry];
 
@@ -149,7 +150,8 @@ pub fn find_captured_shader(
 /// Any of [`CAPTURED_STAGES`] in words.
 const ANY_STAGE: &str = "vertex, tessellation evaluation or geometry";
 
-/// All entry points with their execution models. Unknown models count as vertex shaders.
+/// All entry points, each with its execution model. For a model that is not known,
+/// `EntryPoint::model` is a vertex shader.
 pub(crate) fn entry_points(module: &Module) -> Vec<(u32, EntryPoint)> {
     let entry = |i: Instruction<'_>| {
         let (name, length) = read_string(i.operands().get(2..)?)?;
@@ -205,7 +207,7 @@ pub fn shares_function(module: &Module, entry: &EntryPoint) -> bool {
 
 /// Removes everything that the entry point does not need: all other entry points, and the functions
 /// and declarations that it does not [use](StaticUse), except outputs of its interface and the
-/// `WorkgroupSize` of compute shaders. Returns what it uses, including these exceptions.
+/// `WorkgroupSize` of compute shaders. Returns the ids that it uses, including these exceptions.
 pub fn isolate(module: &mut Module, entry: &mut EntryPoint) -> StaticUse {
     module.retain(Section::EntryPoints, |i| entry.is(i));
     module.retain(Section::ExecutionModes, |i| i.id(0) == entry.function);
@@ -243,7 +245,7 @@ pub fn isolate(module: &mut Module, entry: &mut EntryPoint) -> StaticUse {
     let variables = module.section(Section::Declarations).filter(|i| i.is(Op::Variable));
     removed.extend(variables.map(|i| i.id(1)).filter(|id| !used.contains(*id)));
     remove_debug_info(module, &mut removed);
-    // The remaining debug info keeps the declarations that it refers to.
+    // The debug info that remains keeps the declarations that it refers to.
     let sets = debug_info_sets(module);
     let debug_info = [Section::Declarations, Section::Functions].map(|section| {
         let of_sets = module.section(section).filter(|i| is_of_sets(*i, &sets));
@@ -298,7 +300,7 @@ fn target_of(i: Instruction<'_>) -> Option<Id> {
     }
 }
 
-/// Removes debug info that refers to removed ids, transitively.
+/// Removes debug info that refers to removed ids, and debug info that refers to such debug info.
 pub(crate) fn remove_debug_info(module: &mut Module, removed: &mut IdSet) {
     let sets = debug_info_sets(module);
     if sets.is_empty() {
@@ -306,7 +308,7 @@ pub(crate) fn remove_debug_info(module: &mut Module, removed: &mut IdSet) {
     }
     for section in [Section::Declarations, Section::Functions] {
         module.retain(section, |i| {
-            // The first operands are result type, result, set and number; all others are ids.
+            // The first four operands are result type, result, set and number; all others are ids.
             let refers = is_of_sets(i, &sets)
                 && i.operands().iter().skip(4).any(|id| removed.contains(Id(*id)));
             if refers {
@@ -322,7 +324,7 @@ pub(crate) fn is_of_sets(i: Instruction<'_>, sets: &FxHashSet<Id>) -> bool {
     (i.is(Op::ExtInst) || i.is(Op::ExtInstWithForwardRefsKHR)) && sets.contains(&i.id(2))
 }
 
-/// Instruction sets that only describe the module.
+/// The instruction sets that only describe the module, and do not affect what it does.
 pub(crate) fn debug_info_sets(module: &Module) -> FxHashSet<Id> {
     let is_debug_info = |name: &str| name.starts_with("NonSemantic.") || name.contains("DebugInfo");
     module

@@ -11,7 +11,8 @@ use super::{Id, Instruction, Section};
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     op: Op,
-    /// The section that it begins.
+    /// The section that the instruction begins, or `None` if it belongs to the section of the
+    /// previous instruction.
     section: Option<Section>,
     operands: &'static [LogicalOperand],
     /// The number of leading operands that are exactly one id each.
@@ -22,7 +23,7 @@ struct Entry {
     result: Option<u8>,
 }
 
-/// The table by opcode, because rspirv's own look-up is linear.
+/// All instructions, by opcode. rspirv's own look-up is linear.
 static BY_OPCODE: LazyLock<Vec<Option<Entry>>> = LazyLock::new(|| {
     let mut table = Vec::new();
     for grammar in INSTRUCTION_TABLE.iter() {
@@ -73,8 +74,8 @@ fn result_positions(opcode: u16) -> (Option<u8>, Option<u8>) {
     lookup(opcode).map_or((None, None), |entry| (entry.ty, entry.result))
 }
 
-/// The index of the result among the operands, and the section that begins with an instruction:
-/// `None` if the instruction belongs to the current section.
+/// The index of the result among the operands, and the section that the instruction begins, or
+/// `None` if it belongs to the section of the previous instruction.
 pub(super) fn result_and_section(opcode: u16) -> (Option<u8>, Option<Section>) {
     lookup(opcode).map_or((None, None), |entry| (entry.result, entry.section))
 }
@@ -92,13 +93,13 @@ pub fn result_of(instruction: Instruction<'_>) -> (Option<Id>, Option<Id>) {
 /// Calls `visit` with the index of every operand that is an id. Returns false if an opcode or a
 /// kind of operand is not known; some ids may be missing then.
 ///
-/// The literals of an `OpSwitch` are assumed to be one word each. They are two words if the selector
-/// is wider than 32 bits, which the instruction does not tell.
+/// The literals of an `OpSwitch` are assumed to be one word each. They are two words each if the selector is wider than
+/// 32 bits, which cannot be seen from the instruction alone.
 pub(crate) fn visit_ids(instruction: Instruction<'_>, mut visit: impl FnMut(usize)) -> bool {
     let Some(entry) = lookup(instruction.opcode()) else { return false };
     let operands = instruction.operands();
     let end = operands.len();
-    // All operands of most instructions.
+    // For most instructions these are all operands.
     let mut at = entry.leading_ids.min(end);
     (0..at).for_each(&mut visit);
     for logical in &entry.operands[entry.leading_ids..] {
@@ -140,11 +141,13 @@ pub(crate) fn visit_ids(instruction: Instruction<'_>, mut visit: impl FnMut(usiz
                     (at..end).take(ids).for_each(&mut visit);
                     at += ids;
                 }
-                // The parameters of these operands may be ids; their number depends on the value.
+                // The parameters of these operands may be ids, and their number depends on the
+                // operand's value.
                 OperandKind::LiteralSpecConstantOpInteger
                 | OperandKind::CooperativeMatrixOperands
                 | OperandKind::TensorAddressingOperands => return false,
-                // These opcodes exist for the parameters that are ids, and have no others.
+                // The parameters in instructions with these opcodes are ids: that is what the
+                // opcodes exist for.
                 OperandKind::Decoration | OperandKind::ExecutionMode
                     if matches!(
                         entry.op,
@@ -175,7 +178,7 @@ pub(crate) fn ids_of(instruction: Instruction<'_>) -> Vec<Id> {
     instruction.operands().iter().map(|word| Id(*word)).collect()
 }
 
-/// The memory operands that have an id as their parameter.
+/// The bits of memory operands that have an id as their parameter.
 const MEMORY_ACCESS_IDS: MemoryAccess = MemoryAccess::MAKE_POINTER_AVAILABLE
     .union(MemoryAccess::MAKE_POINTER_VISIBLE)
     .union(MemoryAccess::ALIAS_SCOPE_INTEL_MASK)

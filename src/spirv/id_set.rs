@@ -13,7 +13,7 @@ use super::Id;
 pub(crate) enum IdSet {
     /// A bit set for all ids below the bound.
     Dense(Vec<u64>),
-    /// A hash table.
+    /// A hash table, for a module whose header claims too many ids for `Dense`.
     Sparse(FxHashSet<u32>),
 }
 
@@ -74,7 +74,7 @@ impl IdSet {
 pub(crate) enum IdMap<T> {
     /// A value for each id below the bound.
     Dense(Vec<Option<T>>),
-    /// A hash table.
+    /// A hash table, for a module whose header claims too many ids for `Dense`.
     Sparse(FxHashMap<u32, T>),
 }
 
@@ -111,7 +111,7 @@ impl<T: Copy> IdMap<T> {
         }
     }
 
-    /// The value of an id.
+    /// The value of an id, or `None` if it has none.
     pub(crate) fn get(&self, Id(id): Id) -> Option<T> {
         match self {
             Self::Sparse(values) => values.get(&id).copied(),

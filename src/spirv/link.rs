@@ -22,7 +22,7 @@ pub enum LinkError {
     /// The library has no such function.
     #[error("the shader library has no function '{0}'")]
     NoFunction(String),
-    /// The parameters of a stub differ from those that its generated body uses.
+    /// A stub does not have as many parameters as its generated body uses.
     #[error(
         "the stub '{0}' of the shader library does not have the parameters that its body takes"
     )]
@@ -30,7 +30,7 @@ pub enum LinkError {
     /// The library refers to an id that it does not declare.
     #[error("the shader library refers to {0}, which it does not declare")]
     NotDeclared(Id),
-    /// The ids of an instruction are not known, so it cannot be renumbered.
+    /// The ids in an instruction of the library are not known, so they cannot be replaced.
     #[error("the shader library has an instruction that the linker does not know: opcode {0}")]
     UnknownInstruction(u16),
 }
@@ -54,16 +54,17 @@ pub struct Library {
 #[derive(Debug, Clone)]
 struct Function {
     id: Id,
-    /// Its `OpName` in the target module, without the id.
+    /// The operands of the `OpName` in the target module, without the id.
     name: Vec<u32>,
-    /// `OpFunction` to `OpFunctionEnd`.
+    /// The instructions from `OpFunction` to `OpFunctionEnd`.
     words: Vec<u32>,
-    /// The indices of ids in these words, ascending.
+    /// The indices in `words` of all ids, ascending.
     ids: Vec<usize>,
-    /// The number of words and of ids before the first label.
+    /// The number of words, and the number of ids in them, before the first label.
     head: (usize, usize),
     parameters: Vec<Id>,
-    /// An instruction whose ids are not known.
+    /// The opcode of an instruction whose ids are not known, if there is one. The function cannot
+    /// be linked then.
     unknown: Option<u16>,
 }
 
@@ -112,7 +113,7 @@ impl Library {
                 && let Some(mut function) = current.take()
                 && let Some(name) = names.get(&function.id)
             {
-                // A common prefix distinguishes the library's functions from the application's.
+                // The prefix distinguishes the library's functions from the application's.
                 let prefix = if name.starts_with("xfb_") { "" } else { "xfb_" };
                 let operands = [vec![0], string_words(&format!("{prefix}{name}"))].concat();
                 encode(&mut function.name, Op::Name, &operands);
@@ -172,7 +173,7 @@ pub trait Define {
     type Error: From<LinkError>;
 
     /// Returns the instructions after the first label up to and including the terminator, or `None`
-    /// to keep the library's own body. May refer to further functions of the library.
+    /// to keep the library's own body. The instructions may call further functions of the library.
     ///
     /// # Errors
     /// Depends on the implementation.
@@ -189,7 +190,7 @@ pub struct Linker<'l, 'm> {
     /// The builder of the target module.
     pub builder: Builder<'m>,
     library: &'l Library,
-    /// Ids in the target module by ids in the library.
+    /// The ids in the target module, by the ids in the library.
     ids: IdMap<Id>,
     /// Functions that have an id but no body yet.
     pending: Vec<(&'l str, &'l Function)>,
@@ -277,8 +278,8 @@ impl<'l, 'm> Linker<'l, 'm> {
         Ok(())
     }
 
-    /// Copies instructions of a function. `start` is the index of the first of them in the
-    /// function.
+    /// Copies instructions of a function, with new ids. `start` is the index of their first word in
+    /// the function.
     fn copy(&mut self, words: &[u32], ids: &[usize], start: usize) -> Result<(), LinkError> {
         let mut code = std::mem::take(&mut self.code);
         code.clear();
@@ -292,7 +293,7 @@ impl<'l, 'm> Linker<'l, 'm> {
         Ok(())
     }
 
-    /// The new id of an id that a function refers to.
+    /// Returns the new id of an id that a function refers to.
     fn mapped(&mut self, id: Id) -> Result<Id, LinkError> {
         match self.ids.get(id) {
             Some(new) => Ok(new),
@@ -301,7 +302,7 @@ impl<'l, 'm> Linker<'l, 'm> {
         }
     }
 
-    /// The new id of a function or a declaration.
+    /// Returns the new id of a function or a declaration.
     fn global(&mut self, id: Id) -> Result<Id, LinkError> {
         let library = self.library;
         match library.names.get(&id) {
@@ -310,7 +311,7 @@ impl<'l, 'm> Linker<'l, 'm> {
         }
     }
 
-    /// The new id of a result that a function defines.
+    /// Returns the new id of a result that a function defines.
     fn local(&mut self, id: Id) -> Id {
         self.ids.get(id).unwrap_or_else(|| {
             let new = self.builder.module.fresh_id();
@@ -319,7 +320,7 @@ impl<'l, 'm> Linker<'l, 'm> {
         })
     }
 
-    /// The new id of a type, constant, variable or instruction set.
+    /// Returns the new id of a type, constant, variable or instruction set.
     fn import(&mut self, id: Id) -> Result<Id, LinkError> {
         if let Some(id) = self.ids.get(id) {
             return Ok(id);
@@ -356,11 +357,11 @@ impl<'l, 'm> Linker<'l, 'm> {
         Ok(new)
     }
 
-    /// The operands of a declaration with the ids of the target module, without the result at index
-    /// `result`.
+    /// Returns the operands of a declaration with the ids of the target module, without the result,
+    /// whose index is `result`.
     fn renumber_operands(&mut self, words: &[u32], result: usize) -> Result<Vec<u32>, LinkError> {
         let i = Instruction::new(words);
-        // Until the new id is known, the result is mapped to itself.
+        // The result is mapped to itself until its new id is known.
         self.ids.insert(i.id(result), i.id(result));
         let mut renumbered = i.operands().to_vec();
         let mut failure = None;
@@ -399,7 +400,7 @@ impl<'l, 'm> Linker<'l, 'm> {
         }
     }
 
-    /// Appends a name or a decoration with another target.
+    /// Appends a name or a decoration as one of `target`.
     fn push_for(&mut self, section: Section, words: &[u32], target: Id) {
         self.code.clear();
         self.code.extend_from_slice(words);

@@ -1,7 +1,8 @@
 //! Merges the modules of several pipeline stages into one shader.
 //!
-//! The merged module has the entry points of both, and everything that they need. Types that SPIR-V
-//! forbids to declare twice are shared, so that a value of one stage can be copied to the other.
+//! The merged module has the entry points of both modules, and everything that they need. Types
+//! that SPIR-V forbids to declare twice are shared, so that a value of one stage can be copied to
+//! the other.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{AddressingModel, Op};
@@ -14,7 +15,7 @@ use super::{Id, Instruction, Module, Section, result_of, visit_ids};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MergeError {
-    /// An instruction whose ids are not known, so it cannot be renumbered.
+    /// The ids in an instruction are not known, so they cannot be replaced.
     #[error("{stage} has an instruction that cannot be renumbered: opcode {opcode}")]
     UnknownInstruction {
         /// The stage and the entry point of the second module.
@@ -22,7 +23,7 @@ pub enum MergeError {
         /// The opcode.
         opcode: u16,
     },
-    /// The memory models differ. A module has one.
+    /// The memory models differ, but a module has only one.
     #[error("{stage} has another memory model than the stages before it")]
     MemoryModel {
         /// The stage and the entry point of the second module.
@@ -30,11 +31,11 @@ pub enum MergeError {
     },
 }
 
-/// Adds the contents of `other`, with new ids, and returns its entry point with these ids. Debug info
-/// instructions, other than names and lines, are omitted.
+/// Adds the contents of `other` to `module`, with new ids, and returns the entry point of `other` with its new ids.
+/// Debug info instructions, other than names and lines, are omitted.
 ///
 /// # Errors
-/// [`MergeError`]. The module is then half merged.
+/// [`MergeError`]. In this case `module` contains a part of `other`, and is not usable.
 pub(crate) fn merge(
     module: &mut Module,
     other: &Module,
@@ -96,8 +97,8 @@ fn merge_memory_models(module: &mut Module, other: &Module) -> Option<()> {
     (model == other_model).then_some(())
 }
 
-/// The values of integer types that are wider than a word: their literals in an `OpSwitch` take two
-/// words.
+/// The ids of values whose integer type is wider than 32 bits. If such a value is the selector of
+/// an `OpSwitch`, each literal takes two words.
 fn wide_integers(module: &Module) -> IdSet {
     let mut wide = module.id_set();
     let is_wide = |i: &Instruction<'_>| i.is(Op::TypeInt) && i.operand(1) > 32;
@@ -115,7 +116,7 @@ fn wide_integers(module: &Module) -> IdSet {
 
 struct Merge<'m> {
     module: &'m mut Module,
-    /// The new ids by the old ids.
+    /// The new ids, by the ids in the merged module.
     ids: IdMap<Id>,
     wide_integers: IdSet,
     /// A buffer for an instruction.
@@ -123,7 +124,7 @@ struct Merge<'m> {
 }
 
 impl Merge<'_> {
-    /// The new id.
+    /// Returns the new id for an id of the merged module.
     fn id(&mut self, id: Id) -> Id {
         self.ids.get(id).unwrap_or_else(|| {
             let new = self.module.fresh_id();
@@ -132,7 +133,7 @@ impl Merge<'_> {
         })
     }
 
-    /// The instruction with new ids, in `words`.
+    /// Puts the instruction with new ids into `words`.
     ///
     /// # Errors
     /// The opcode, if not all its ids are known.
@@ -198,7 +199,7 @@ impl Merge<'_> {
                 continue;
             }
             if is_unique_type(&i) {
-                // Its own id is not part of the key.
+                // The key does not contain the id of the type itself.
                 self.renumber(i)?;
                 let found = key(Instruction::new(&self.words));
                 if let Some((key, new)) = found {

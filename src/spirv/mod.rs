@@ -9,9 +9,10 @@
 //!
 //! The operands of instructions are known from Khronos' grammar in the form of `rspirv`'s tables
 //! (`grammar`). `declarations` reads types, constants, names and decorations; `emit` writes new
-//! code; `assignment` finds values that are used before they are written; `entry_point` isolates
-//! an entry point; [`specialization`] replaces specialisation constants by constants; `link`
-//! links functions of another module; `optimize` inlines and folds all of it for one pipeline.
+//! code; `assignment` finds values that are used before they are written; `entry_point` isolates an
+//! entry point; [`specialization`] replaces specialisation constants by constants; `link` links
+//! functions of another module; `merge` joins the modules of two stages; `optimize` inlines and
+//! simplifies the code of an entry point for one pipeline.
 
 #![forbid(unsafe_code)]
 

@@ -10,7 +10,7 @@ use super::id_set::{IdMap, IdSet};
 
 const HEADER_WORDS: usize = 5;
 /// The largest id bound. The specification's universal limit for ids is 2^22 - 1. Compilers exceed
-/// it, but never come close to this number; the remaining 32-bit ids are for ids that passes add.
+/// that limit, but do not come close to this number. Higher ids are left for what passes add.
 const MAX_BOUND: u32 = 1 << 30;
 
 /// The reason why words are not a SPIR-V module.
@@ -52,7 +52,7 @@ pub enum ParseErrorKind {
         /// The number of words up to the end of the module.
         left: usize,
     },
-    /// An instruction is too short to contain its result.
+    /// An instruction is too short to contain its result id.
     #[error("opcode {0} is too short for its result id")]
     MissingResult(u16),
     /// A result id is 0, or not below the bound.
@@ -69,7 +69,7 @@ pub enum ParseErrorKind {
     /// `OpFunction` inside a function, or `OpFunctionEnd` outside of one.
     #[error("functions are not properly nested")]
     FunctionNesting,
-    /// The decoration groups expand to more than 2^20 words.
+    /// The decoration groups would take more than 2^20 words when they are expanded.
     #[error("the decoration groups take more than 2^20 words, written out")]
     DecorationGroups,
 }
@@ -133,8 +133,9 @@ pub enum Section {
 const SECTIONS: usize = Section::Functions as usize + 1;
 
 impl Section {
-    /// The section that begins with an instruction; `is_type` says whether it declares a type.
-    /// `None` for `OpExtInst`, which belongs to the current section.
+    /// The section that an instruction belongs to; `is_type` says whether the instruction declares
+    /// a type. `None` for instructions such as `OpExtInst`, which belong to the section of the
+    /// previous instruction.
     pub(super) fn of(op: Op, is_type: bool) -> Option<Self> {
         use Op::*;
         Some(match op {
@@ -178,7 +179,7 @@ impl Section {
             | SpecConstantComposite
             | SpecConstantOp
             | Variable => Self::Declarations,
-            // This is the first section that may contain these.
+            // Several sections may contain these instructions; this is the first of them.
             Line | NoLine | Undef => Self::Declarations,
             Function => Self::Functions,
             _ if is_type => Self::Declarations,
@@ -329,7 +330,7 @@ impl Module {
     pub fn words(&self) -> Vec<u32> {
         let mut words = Vec::with_capacity(self.arena.len() + HEADER_WORDS);
         words.extend([spirv::MAGIC_NUMBER, self.version, self.generator, self.bound, self.schema]);
-        // Adjacent instructions in memory are copied together.
+        // Instructions that are adjacent in the arena are copied together.
         let mut run = 0..0;
         for span in self.sections.iter().flatten() {
             let start = span.start as usize;

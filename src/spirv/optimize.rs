@@ -35,26 +35,26 @@ use super::entry_point::{EntryPoint, is_of_sets, isolate, reachable_from, remove
 use super::id_set::IdSet;
 use super::{Id, Instruction, Module, Section, read_string, result_of};
 
-/// The largest number of parts of a variable whose values are tracked.
+/// The largest number of leaves of a variable whose values are tracked: of parts that are neither
+/// structures nor arrays (`memory`).
 const MAX_LEAVES: usize = 64;
-/// The largest number of these parts in all variables together: each branch has a copy of their known
-/// values.
+/// The largest number of leaves of all variables together: each branch has a copy of the known values of all leaves.
 const MAX_ALL_LEAVES: usize = 4096;
 /// The largest number of indices of an access chain that is combined from several chains.
 const MAX_INDICES: usize = 64;
-/// The largest depth of calls and constructs together. Valid modules have no recursion.
+/// The largest depth of inlined calls and constructs together. Valid modules have no recursion.
 const MAX_DEPTH: u32 = 96;
-/// The largest number of attempts. After each failed attempt, one more function is called, or one
-/// more variable stays in memory.
+/// The largest number of attempts. Each failed attempt finds one more function that has to be
+/// called, or one more variable that has to stay in memory.
 const MAX_ATTEMPTS: u32 = 24;
-/// The largest size of a rewritten entry point: words per word of the module's functions, plus a
-/// number of words.
+/// The largest size in words of a rewritten entry point: the first number for each word of the
+/// module's functions, plus the second number.
 const MAX_GROWTH: (usize, usize) = (4, 1 << 14);
 
 /// Why a walk cannot continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stop {
-    /// A variable is accessed in a way that is not supported.
+    /// A variable cannot be tracked, because it is accessed in a way that is not supported.
     Untrack(Id),
     /// A function has control flow that cannot be inlined into another function.
     Refuse(Id),
@@ -106,15 +106,16 @@ fn try_optimize(module: &Module, entry: &EntryPoint) -> Result<Module, Stop> {
     let limit = source.len() * MAX_GROWTH.0 + MAX_GROWTH.1;
 
     let mut untracked: FxHashSet<Id> = FxHashSet::default();
-    // Arrays with an index that is computed are not tracked. Some of these indices turn out to be
-    // known, but that is not worth another attempt.
+    // Arrays that are indexed with an index that is not constant are not tracked. The walk might
+    // find out that the index is constant after all, but that is not worth another attempt.
     let has_array = |variable: &Id| match variable_types.get(variable) {
         Some(ty) => pointee(*ty).is_some_and(|ty| has_array(&declarations, ty)),
         None => false,
     };
     untracked.extend(source.indexed().filter(has_array));
     let mut refused: FxHashSet<Id> = FxHashSet::default();
-    // Some drivers turn a return within a construct into variables and branches.
+    // Whether the entry point may have `OpReturn` in a construct. This is tried only if it does not
+    // work otherwise, because some drivers turn such returns into variables and branches.
     let mut returns_early = false;
     for _ in 0..MAX_ATTEMPTS {
         let known = Known {
@@ -126,7 +127,7 @@ fn try_optimize(module: &Module, entry: &EntryPoint) -> Result<Module, Stop> {
             limit,
             returns_early,
         };
-        // Every attempt begins without the declarations of the previous attempt.
+        // Every attempt begins with a fresh copy, without what previous attempts declared.
         let mut attempt = module.without(Section::Functions);
         let values = Values::new(&mut attempt, &declarations);
         match Written::of(known, values, &private, entry.function) {
@@ -140,7 +141,8 @@ fn try_optimize(module: &Module, entry: &EntryPoint) -> Result<Module, Stop> {
             }
             Err(Stop::Refuse(function)) if function != entry.function => {
                 tracing::debug!(%function, name = name_of(module, function), "called");
-                // Unsupported functions are all called, from the next attempt on.
+                // If a function has unsupported code, all functions with unsupported code are
+                // called from the next attempt on.
                 let others = source.get(function).is_none().then(|| source.not_understood());
                 for function in others.into_iter().flatten().chain([function]) {
                     refused.insert(function);
@@ -159,7 +161,7 @@ fn try_optimize(module: &Module, entry: &EntryPoint) -> Result<Module, Stop> {
 struct Written {
     /// The instructions from `OpLabel` to the last terminator.
     code: Vec<u32>,
-    /// The decorations of its ids.
+    /// The decorations of ids in `code`.
     annotations: Vec<Vec<u32>>,
 }
 
@@ -292,7 +294,7 @@ impl<'m> Decorations<'m> {
     }
 }
 
-/// Whether an instruction only computes its result from its operands.
+/// Whether an instruction does nothing but compute its result from its operands.
 fn is_pure(i: Instruction<'_>, glsl: Option<Id>) -> bool {
     use Op::*;
     let Some(op) = i.op() else { return false };

@@ -32,7 +32,7 @@ pub(crate) fn raise(module: &mut Module, entry: &mut EntryPoint, other: &Module)
     }
 }
 
-/// Adds the global variables that older interfaces need not list.
+/// Adds to the interface the global variables that interfaces before SPIR-V 1.4 need not list.
 fn list_globals(module: &Module, entry: &mut EntryPoint) {
     let globals = module.section(Section::Declarations).filter(|i| i.is(Op::Variable));
     for global in globals.map(|i| i.id(1)) {
@@ -59,7 +59,8 @@ fn move_storage_buffers(module: &mut Module) {
     }
     let declarations = Declarations::without_annotations(module);
     let uniform = StorageClass::Uniform as u32;
-    // Pointer types to such blocks are only used for storage buffers, and keep their ids.
+    // Pointer types to such blocks are only used for storage buffers, so they are changed in place
+    // and keep their ids.
     let moved: FxHashSet<Id> = declarations
         .pointers(&[StorageClass::Uniform])
         .filter(|ty| match declarations.ty(*ty) {
@@ -79,8 +80,8 @@ fn move_storage_buffers(module: &mut Module) {
         _ => {}
     });
 
-    // Pointers into the blocks may share their type with pointers into uniform buffers, so they get new
-    // types.
+    // Pointers to members of the blocks may have the same type as pointers to members of uniform buffers, so they get
+    // new types.
     let globals = module.section(Section::Declarations).filter(|i| i.is(Op::Variable));
     let moved_globals = globals.filter(|i| moved.contains(&i.id(0)));
     let mut pointers: FxHashSet<Id> = moved_globals.map(|i| i.id(1)).collect();

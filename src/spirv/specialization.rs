@@ -99,7 +99,7 @@ pub fn declared_constants(module: &Module, declarations: &Declarations) -> Vec<D
 /// Returns the `SpecId`s that the module had.
 ///
 /// # Errors
-/// [`SpecializationError`]; the module is unchanged then.
+/// [`SpecializationError`]. In this case the module is unchanged.
 #[doc(hidden)]
 pub fn specialize(
     module: &mut Module,
@@ -132,7 +132,8 @@ pub fn specialize(
     Ok(constants.spec_ids.into_values().collect())
 }
 
-/// The values of the declarations that were read so far.
+/// The values of the constants that were read so far, and what else is needed to compute further
+/// ones.
 #[derive(Default)]
 struct Constants<'a> {
     spec_ids: FxHashMap<Id, u32>,
@@ -140,7 +141,7 @@ struct Constants<'a> {
     types: FxHashMap<Id, Scalar>,
     scalars: FxHashMap<Id, Value>,
     composites: FxHashMap<Id, Vec<Id>>,
-    /// Constants that only the driver can compute.
+    /// Constants that depend on operations that only the driver can compute.
     open: FxHashSet<Id>,
 }
 
@@ -196,7 +197,7 @@ impl Constants<'_> {
         self.composites.insert(i.id(1), parts);
     }
 
-    /// A specialisation constant with its value.
+    /// Reads a specialisation constant: returns the value that it was given, or its default.
     fn scalar(
         &mut self,
         i: Instruction<'_>,
@@ -242,7 +243,7 @@ impl Constants<'_> {
     }
 }
 
-/// The result of an operation.
+/// The computed result of an `OpSpecConstantOp`.
 enum Computed {
     Scalar(Value),
     Composite(Vec<Id>),

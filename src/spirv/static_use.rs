@@ -1,8 +1,9 @@
 //! The functions and declarations that an entry point uses.
 //!
-//! [Static use](https://registry.khronos.org/SPIR-V/specs/unified1/SPIRV.html#StaticallyUse):
-//! everything that the functions in its call tree refer to, whether they are executed or not. A
-//! module may declare more: compilers add the declarations of a whole header to every shader.
+//! An entry point [statically
+//! uses](https://registry.khronos.org/SPIR-V/specs/unified1/SPIRV.html#StaticallyUse) everything
+//! that the functions in its call tree refer to, whether they are executed or not. A module may
+//! declare more: compilers add the declarations of a whole header to every shader.
 
 use spirv::Op;
 
@@ -60,8 +61,8 @@ impl StaticUse {
     /// Adds everything that used declarations refer to: types, constants, initialisers.
     fn close(&mut self, module: &Module) {
         let declarations = || module.section(Section::Declarations);
-        // The index of the first parameter: after the target, the number of its member, and the
-        // decoration.
+        // The index of the first parameter of a decoration. Before it are the target, for members
+        // the number of the member, and the decoration.
         let parameters = |i: Instruction<'_>| match i.op() {
             Some(Op::DecorateId) => Some(2),
             Some(Op::MemberDecorateIdEXT) => Some(3),
@@ -88,7 +89,7 @@ impl StaticUse {
                         _,
                     ) => false,
                     (_, Some(id)) => self.contains(id),
-                    // An unknown instruction: it may declare something.
+                    // An unknown instruction may declare something, so it counts as used.
                     (_, None) => true,
                 };
                 if is_used {

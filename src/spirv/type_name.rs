@@ -35,8 +35,8 @@ impl Declarations {
         named.unwrap_or_else(|| "of a type that GLSL lacks".to_owned())
     }
 
-    /// The element type of an array, followed by its lengths, the outermost first. Nesting is
-    /// limited by the declarations' own limit.
+    /// The GLSL name of an array type: that of the element type, followed by the lengths, the
+    /// outermost first. The loop ends, because [`Declarations`] limit the nesting of types.
     fn array_name(&self, mut ty: Id) -> String {
         let mut lengths = String::new();
         while let Some(Type::Array { element, length }) = self.ty(ty) {
@@ -64,7 +64,8 @@ impl Declarations {
     }
 }
 
-/// The GLSL names of a scalar type: the type itself, and the prefix of `vec` and `mat`.
+/// The GLSL names of a scalar type: of the type itself, and the prefix that it gives `vec` and
+/// `mat`.
 pub(crate) type ScalarNames = (&'static str, &'static str);
 
 pub(crate) fn scalar_names(ty: &Type) -> Option<ScalarNames> {

@@ -5,7 +5,7 @@ use spirv::Decoration;
 use super::Id;
 use super::declarations::{Declarations, Type};
 
-/// The numeric class of a format or of a shader's variable. The two must be equal.
+/// The numeric class of a vertex format or of a shader's input. The classes of both must be equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NumericClass {
     /// `UINT` formats, unsigned `OpTypeInt`.
@@ -37,7 +37,7 @@ pub(crate) fn structure_of(declarations: &Declarations, ty: Id) -> Option<(Id, &
     }
 }
 
-/// Whether a structure has built-in members. Then all of its members are built-ins.
+/// Whether a structure has built-in members. In this case all of its members are built-ins.
 pub(crate) fn has_built_in_members(declarations: &Declarations, ty: Id, members: &[Id]) -> bool {
     let is_built_in =
         |member| declarations.member_decoration(ty, member, Decoration::BuiltIn).is_some();

@@ -42,7 +42,8 @@ impl Bits {
         numbers.any(|number| self.has(number))
     }
 
-    /// Adds the numbers of another set, up to the length.
+    /// Adds the numbers of another set. Numbers that are not below the length of this set are
+    /// ignored.
     pub(super) fn unite(&mut self, other: &Self) {
         self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word |= other);
     }

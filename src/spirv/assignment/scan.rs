@@ -12,8 +12,8 @@ use crate::spirv::entry_point::{debug_info_sets, is_of_sets};
 use crate::spirv::pointers::{Pointer, Pointers};
 use crate::spirv::{Id, Instruction, Module, Section, ids_of};
 
-/// The largest number of scalars that are tracked separately, for one variable and for all
-/// variables. Larger variables are tracked as a whole.
+/// The largest number of scalars that are tracked separately: of one variable, and of all
+/// variables. A variable that would exceed it is tracked as a whole.
 const MAX_COMPONENTS: u64 = 1 << 10;
 const MAX_COMPONENTS_IN_ALL: usize = 1 << 14;
 
@@ -38,7 +38,7 @@ pub(super) struct Block<'m> {
     pub(super) returns: bool,
     /// The indices of the blocks that may follow.
     pub(super) successors: Vec<usize>,
-    /// The last instruction so far.
+    /// The last instruction that was read so far; at the end, the terminator.
     terminator: Option<Instruction<'m>>,
 }
 
@@ -48,27 +48,28 @@ pub(super) struct Function<'m> {
     pub(super) id: Id,
     /// In the order of the module. The function begins at the first block.
     pub(super) blocks: Vec<Block<'m>>,
-    /// The function's own variables without initializer.
+    /// The variables that the function itself declares, without an initializer.
     pub(super) locals: Vec<Id>,
-    /// The number of components of the module's variables and the function's own.
+    /// The number of components of the module-scope variables and of the function's own variables.
     pub(super) components: usize,
 }
 
-/// A variable with its component numbers.
+/// The component numbers of a variable.
 #[derive(Debug, Clone, Copy)]
 struct Numbered {
     first: usize,
     ty: Id,
-    /// Whether its scalars are tracked separately; otherwise it has one number.
+    /// Whether the scalars of the variable are tracked separately. Otherwise the variable has one
+    /// component.
     is_apart: bool,
 }
 
-/// The numbered scalars of variables.
+/// The components of variables: the numbers of their scalars.
 #[derive(Debug, Clone)]
 pub(super) struct Components<'a> {
     declarations: &'a Declarations,
     variables: FxHashMap<Id, Numbered>,
-    /// The number of scalars by type.
+    /// The number of scalars of each type.
     counts: FxHashMap<Id, u64>,
     count: usize,
 }
@@ -221,7 +222,7 @@ struct Body<'a, 'm> {
     pointers: Pointers<'a>,
     /// Results of `OpUndef`.
     undefined: &'a FxHashSet<Id>,
-    /// Instruction sets without effect.
+    /// Instruction sets for debug info, whose instructions have no effect.
     debug_info: &'a FxHashSet<Id>,
     /// The index of the block for each label.
     labels: FxHashMap<u32, usize>,
@@ -300,7 +301,7 @@ impl<'m> Body<'_, 'm> {
         }
     }
 
-    /// Any other instruction may read through its pointer operands.
+    /// Handles any other instruction: it may read through its pointer operands.
     fn escape(&mut self, i: Instruction<'_>) {
         // A quick test: few instructions have pointer operands. A literal may be equal to the id of
         // a pointer, so this finds too many.
@@ -316,8 +317,8 @@ impl<'m> Body<'_, 'm> {
         for block in &mut function.blocks {
             let Some(terminator) = block.terminator else { continue };
             block.returns = matches!(terminator.op(), Some(Op::Return | Op::ReturnValue));
-            // A literal of OpSwitch that is equal to a label adds a path that does not exist, which
-            // is conservative.
+            // If a literal of an OpSwitch is equal to the id of a label, the function gets a path
+            // that does not exist. This can only make the result more conservative.
             let labels = terminator.operands().iter().filter_map(|word| self.labels.get(word));
             block.successors = labels.copied().collect();
         }

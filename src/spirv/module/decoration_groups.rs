@@ -8,7 +8,8 @@ use spirv::Op;
 
 use super::{Instruction, Module, ParseError, ParseErrorKind, Section, Span};
 
-/// The largest number of words of expanded groups. Only modules made to exhaust memory need more.
+/// The largest number of words that all expanded groups may take. Only modules made to exhaust
+/// memory need more.
 pub(super) const MAX_WORDS: usize = 1 << 20;
 
 /// Expands the groups of a module that was just parsed.
@@ -69,15 +70,15 @@ pub(super) fn expand(module: &mut Module) -> Result<(), ParseError> {
     Ok(())
 }
 
-/// A decoration of a group, with another target.
+/// Returns a decoration of a group as one of `target`.
 fn of(decoration: &[u32], target: u32) -> Vec<u32> {
     let mut words = decoration.to_vec();
     words[1] = target;
     words
 }
 
-/// A member decoration of a group, with another target. `OpDecorateId` has no counterpart for
-/// members, and groups with members must not contain it.
+/// Returns a decoration of a group as one of a member. `OpDecorateId` has no counterpart for
+/// members, and a group for members must not contain it.
 fn of_member(decoration: &[u32], structure: u32, member: u32) -> Option<Vec<u32>> {
     let op = match Instruction::new(decoration).op()? {
         Op::Decorate => Op::MemberDecorate,

@@ -10,7 +10,7 @@ use crate::spirv::specialization::fold::Scalar;
 use crate::spirv::{Id, Instruction};
 
 impl<'s> Walk<'s, '_> {
-    /// Writes the end of a block.
+    /// Writes the terminator of a block, and the construct that begins with it.
     pub(super) fn leave(
         &mut self,
         frame: &mut Frame<'s>,
@@ -31,7 +31,7 @@ impl<'s> Walk<'s, '_> {
                         Merge::Selection { merge } => {
                             self.select(frame, label, block, merge, condition, terminator)
                         }
-                        // The merge instruction of a loop is already written.
+                        // The `OpLoopMerge` is already written.
                         Merge::None | Merge::Loop { .. } => {
                             self.escape(frame, label, condition, terminator)
                         }
@@ -55,7 +55,8 @@ impl<'s> Walk<'s, '_> {
         }
     }
 
-    /// Follows a branch: the target continues the current block of the output, or is written later.
+    /// Follows a branch. If the block that it leads to has one predecessor, its code continues the
+    /// current block of the output; otherwise the block is a target, and is written later.
     fn go(&mut self, frame: &Frame<'s>, from: Id, to: Id) -> Result<Step, Stop> {
         match self.target(frame, to) {
             Some(number) => {
@@ -70,9 +71,10 @@ impl<'s> Walk<'s, '_> {
         }
     }
 
-    /// Checks that a branch leaves at most the innermost construct of its kind. If a selection is
-    /// left only by returns, the code after it becomes part of the selection, and its branches may
-    /// then leave more constructs.
+    /// Checks that a branch leaves at most the innermost construct of its kind, as SPIR-V requires.
+    /// If all paths out of a selection return but one, the code after the selection becomes a part
+    /// of it ([`merge`](Self::merge)), and branches in this code may leave more constructs than in
+    /// the source.
     fn check_exit(&self, frame: &Frame<'s>, number: usize) -> Result<(), Stop> {
         let mut inner = self.targets[number + 1..].iter();
         let is_wrong = match self.targets[number].kind {
@@ -87,7 +89,7 @@ impl<'s> Walk<'s, '_> {
         if is_wrong { Err(frame.refuse()) } else { Ok(()) }
     }
 
-    /// The target with a label.
+    /// Returns the index in `targets` of the target with a label, in the current function.
     fn target(&self, frame: &Frame<'s>, label: Id) -> Option<usize> {
         let targets = self.targets.get(frame.base..)?;
         targets.iter().rposition(|target| target.label == label).map(|n| n + frame.base)
@@ -103,8 +105,8 @@ impl<'s> Walk<'s, '_> {
         self.targets[number].edges.push(edge);
     }
 
-    /// A conditional branch without a merge block, which leaves a construct, or one of two
-    /// constructs.
+    /// Writes a conditional branch without merge instruction, of which at least one side leaves a
+    /// construct.
     fn escape(
         &mut self,
         frame: &mut Frame<'s>,
@@ -119,13 +121,13 @@ impl<'s> Walk<'s, '_> {
                 self.begin_block(Some(place));
                 Ok(Step::At(to, vec![edge]))
             }
-            // Neither branch leaves a construct.
+            // Neither side leaves a construct.
             _ => Err(frame.refuse()),
         }
     }
 
-    /// Writes a conditional branch. Returns the target that stays inside the construct, and where its
-    /// label must be written.
+    /// Writes a conditional branch. Returns the sides that stay inside the construct: the label in the source, and the
+    /// index in the written words at which the label in the output must be written.
     fn branch(
         &mut self,
         frame: &Frame<'s>,
@@ -152,7 +154,8 @@ impl<'s> Walk<'s, '_> {
         Ok(inside)
     }
 
-    /// Begins a block, whose label is written to `place`.
+    /// Begins a block. If `place` is not `None`, it is the index in the written words of the branch
+    /// operand that gets the label of the block.
     pub(super) fn begin_block(&mut self, place: Option<usize>) -> Id {
         let out = self.values.fresh();
         if let Some(place) = place {
@@ -163,7 +166,7 @@ impl<'s> Walk<'s, '_> {
         out
     }
 
-    /// `if`
+    /// Writes a selection with two sides.
     fn select(
         &mut self,
         frame: &mut Frame<'s>,
@@ -201,8 +204,8 @@ impl<'s> Walk<'s, '_> {
         self.merge(frame, target)
     }
 
-    /// Replaces a selection without instructions by `OpSelect`, if its values are scalars. The
-    /// selection was written from `begin` on.
+    /// Replaces a selection without instructions by `OpSelect`, if the values that differ on its
+    /// two sides are scalars. `begin` is the index of its first word in the written words.
     fn flatten(
         &mut self,
         frame: &mut Frame<'s>,
@@ -261,12 +264,13 @@ impl<'s> Walk<'s, '_> {
     ) -> Result<Step, Stop> {
         let selector = self.lookup_value(terminator.id(0))?;
         let ty = self.values.type_of(selector).and_then(|ty| self.values.scalar_type(ty));
-        // Literals of other types may have more words.
+        // For wider integers, the literals of the `OpSwitch` have two words.
         let Some(Scalar::Int { width: 32, .. }) = ty else { return Err(frame.refuse()) };
         let (pairs, _) = terminator.operands()[2..].as_chunks::<2>();
         let mut operands = vec![selector.0, terminator.operand(1)];
         match self.values.scalar(selector).map(|value| value.bits() as u32) {
-            // Selections within the case may branch out of it, so it remains a switch.
+            // Branches in the case may leave the `OpSwitch`, so it is kept, with this case as the
+            // default.
             Some(known) => {
                 let case = pairs.iter().find(|[literal, _]| *literal == known);
                 operands[1] = case.map_or(operands[1], |[_, label]| *label);
@@ -305,7 +309,8 @@ impl<'s> Walk<'s, '_> {
             self.values.push(Op::Branch, &[to.0]);
             self.reach(target, label, place);
         }
-        // A case may fall through to the next one.
+        // The cases are written in the order of the source, because a case may fall through to the
+        // next one.
         while self.targets.len() > first {
             let case = self.targets.remove(first);
             self.block = header;
@@ -333,7 +338,7 @@ impl<'s> Walk<'s, '_> {
         self.targets.pop().ok_or(Stop::GiveUp)
     }
 
-    /// Continues after a construct.
+    /// Continues after the end of a construct.
     pub(super) fn merge(&mut self, frame: &mut Frame<'s>, target: Target) -> Result<Step, Stop> {
         let Target { label, out, mut edges, kind } = target;
         let returns = match &kind {
@@ -351,7 +356,7 @@ impl<'s> Walk<'s, '_> {
                 Ok(Step::At(label, edges))
             }
             (_, 0) => self.join_returns(frame, out, kind),
-            // All other paths return, so the rest of the function becomes part of the selection.
+            // All paths but one return, so the rest of the function becomes part of the selection.
             (_, 1) => {
                 let edge = edges.remove(0);
                 self.values.begin_scope();
@@ -368,7 +373,8 @@ impl<'s> Walk<'s, '_> {
         }
     }
 
-    /// Writes a `return`: a branch out of one construct after the other.
+    /// Writes the return of an inlined function: as a branch to the merge block of the innermost
+    /// construct, where the paths that return are joined and branch out of the next construct.
     pub(super) fn give_back(&mut self, frame: &mut Frame<'s>, value: Id) -> Result<Step, Stop> {
         if frame.is_entry && self.known.returns_early {
             self.values.push(Op::Return, &[]);

@@ -7,8 +7,8 @@ use super::values::Values;
 use super::{instructions, is_pure};
 use crate::spirv::{Id, Instruction, result_of, visit_ids};
 
-/// Returns the code that is used, with `variables` in its first block, and the ids that it refers
-/// to.
+/// Returns the instructions that have an effect or whose results are used, with `variables` in the
+/// first block, and the ids that they refer to.
 pub(super) fn remove(
     values: &Values<'_>,
     variables: &[u32],
@@ -30,7 +30,7 @@ pub(super) fn remove(
     let (words, start) = (&values.words, &values.start);
     let mut code = Vec::with_capacity(words.len() + start.len() + variables.len());
     let mut all = instructions(words);
-    // The label of the first block.
+    // The label of the first block comes before the variables.
     code.extend(all.next().into_iter().flat_map(|i| i.words()));
     code.extend(
         instructions(variables).filter(|i| live.contains(&i.id(1))).flat_map(|i| i.words()),
@@ -47,7 +47,8 @@ fn mark(i: Instruction<'_>, live: &mut FxHashSet<Id>, open: &mut Vec<Id>) {
     });
 }
 
-/// Whether an instruction does nothing but define its result.
+/// Whether an instruction does nothing but define its result, so that it can be removed if the
+/// result is not used.
 fn is_removable(i: Instruction<'_>, glsl: Option<Id>) -> bool {
     match i.op() {
         Some(Op::Phi) => true,

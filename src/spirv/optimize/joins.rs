@@ -1,4 +1,4 @@
-//! Writes blocks with several predecessors.
+//! Writes blocks with several predecessors: the phis in them.
 
 use spirv::Op;
 
@@ -8,15 +8,15 @@ use super::{Stop, simplify};
 use crate::spirv::Id;
 use crate::spirv::declarations::Type;
 
-/// A value in a block with several predecessors.
+/// The value that values from several predecessors have in the block where they join.
 enum Joined {
     Value(Id),
-    /// The type of a structure, and its members.
+    /// The type of a structure, and its members, which are joined one by one.
     Parts(Id, Vec<Joined>),
 }
 
 impl<'s> Walk<'s, '_> {
-    /// Begins the block to which the returns of a construct branch.
+    /// Begins the block that the returns within a construct branch to.
     pub(super) fn join_returns(
         &mut self,
         frame: &mut Frame<'s>,
@@ -32,11 +32,12 @@ impl<'s> Walk<'s, '_> {
         self.give_back(frame, value)
     }
 
-    /// [`join_values`](Self::join_values) for the last joined value of a block: after its phis it
-    /// may add other instructions. If the parts of the values are known, they are joined
-    /// separately, so that parts that are the same on all paths stay known.
+    /// Does what [`join_values`](Self::join_values) does. If the members of the values are known,
+    /// they are joined separately, so that members that are the same on all paths stay known. This
+    /// must be the last value that is joined in a block, because an `OpCompositeConstruct` may
+    /// follow the phis.
     fn join_parts(&mut self, ty: Id, values: &[(Id, Id)]) -> Id {
-        // Phis come before all other instructions of a block.
+        // All phis come before the other instructions of a block, so they are written first.
         let joined = self.join_tree(ty, values);
         self.build(joined)
     }
@@ -71,7 +72,7 @@ impl<'s> Walk<'s, '_> {
         }
     }
 
-    /// Begins a block with several predecessors.
+    /// Begins a block with several predecessors, from which `edges` come. `out` is its label.
     pub(super) fn join(&mut self, edges: &[Edge], out: Id) {
         let states: Vec<(&State, Id)> = edges.iter().map(|e| (&e.state, e.block)).collect();
         self.join_states(&states, out);

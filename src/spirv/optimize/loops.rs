@@ -1,4 +1,4 @@
-//! Writes loops.
+//! Writes loops: headers, bodies and continue constructs.
 
 use rustc_hash::FxHashSet;
 use spirv::Op;
@@ -36,7 +36,7 @@ impl<'s> Walk<'s, '_> {
         self.values.begin_scope();
         self.values.push(Op::Label, &[header.0]);
         self.block = header;
-        // The operands for the continue edge are written later, when their values are known.
+        // The operands for the back edge are written later, when their values are known.
         let mut open = Vec::new();
         for leaf in leaves {
             let ty = self.tracked.leaf_types[leaf];
@@ -69,7 +69,8 @@ impl<'s> Walk<'s, '_> {
         self.targets.push(target(merge, merge_out, Kind::Loop));
         self.targets.push(target(next, next_out, Kind::Next));
         self.nest()?;
-        // The continue construct can be reached by a branch from the middle of the body.
+        // Values of the body must not be reused in the continue construct, because a branch from
+        // the middle of the body may lead there.
         self.values.begin_scope();
         let step = self.walk_block(frame, label, block)?;
         self.walk(frame, step)?;

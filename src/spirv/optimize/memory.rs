@@ -12,7 +12,7 @@ use crate::spirv::declarations::Type;
 /// structure nor an array. [`NOTHING`] means that nothing was written to the leaf.
 pub(super) type State = Vec<Id>;
 
-/// No value.
+/// The id that stands for no value.
 pub(super) const NOTHING: Id = Id(0);
 
 /// A pointer into a tracked variable.
@@ -20,7 +20,7 @@ pub(super) const NOTHING: Id = Id(0);
 pub(super) struct Pointer {
     /// The id of the variable in the source.
     pub(super) variable: Id,
-    /// The first leaf of the pointee, or the leaf that contains the pointee.
+    /// The number of the first leaf of the pointee, or of the leaf that contains the pointee.
     leaf: usize,
     /// The type of the pointee, without the indices in `rest`.
     ty: Id,
@@ -37,13 +37,13 @@ pub(super) struct Tracked {
 }
 
 impl Tracked {
-    /// The pointer of an emitted id, if it points into a tracked variable.
+    /// Returns where an id of the output points to, if it points into a tracked variable.
     pub(super) fn pointer(&self, id: Id) -> Option<&Pointer> {
         self.pointers.get(&id)
     }
 
     /// Tracks a variable. Returns the range of its leaves, or `None` if its type is unknown or has
-    /// too many.
+    /// too many leaves.
     pub(super) fn add(
         &mut self,
         values: &Values<'_>,
@@ -61,7 +61,8 @@ impl Tracked {
         Some(first..self.leaf_types.len())
     }
 
-    /// Removes all leaves after the first `leaves`.
+    /// Stops tracking all leaves but the first `leaves`: those of the variables of a function whose
+    /// inlined code has ended.
     pub(super) fn truncate(&mut self, leaves: usize) {
         self.leaf_types.truncate(leaves);
     }
@@ -76,7 +77,7 @@ impl Tracked {
         }
     }
 
-    /// An access chain of a tracked pointer.
+    /// Tracks an access chain whose base is a tracked pointer.
     pub(super) fn chain(
         &mut self,
         values: &Values<'_>,
@@ -174,7 +175,7 @@ impl Tracked {
         Ok(())
     }
 
-    /// Stores to a whole variable.
+    /// Stores the initializer of a variable.
     pub(super) fn initialize(&self, values: &mut Values<'_>, state: &mut State, id: Id, value: Id) {
         if let Some(pointer) = self.pointers.get(&id) {
             spread(values, state, pointer.ty, &mut pointer.leaf.clone(), value);
@@ -182,7 +183,7 @@ impl Tracked {
     }
 }
 
-/// Stores the parts of a value.
+/// Stores a value to consecutive leaves, from `leaf` on, one part after the other.
 fn spread(values: &mut Values<'_>, state: &mut State, ty: Id, leaf: &mut usize, value: Id) {
     let Some(parts) = parts(values, ty) else {
         if let Some(place) = state.get_mut(*leaf) {
@@ -208,11 +209,12 @@ fn parts(values: &Values<'_>, ty: Id) -> Option<Vec<Id>> {
     }
 }
 
-/// Appends the types of the leaves of a type; false if there would be more than `most`, or if one
-/// cannot be a value.
+/// Appends the types of the leaves of a type. Returns false if there would be more than `most`, or
+/// if one of them cannot be a value.
 fn push_leaves(values: &Values<'_>, ty: Id, leaves: &mut Vec<Id>, most: usize) -> bool {
     match values.ty(ty) {
-        // The first condition stops walks over nested types that could take forever.
+        // Structures without members are excluded, because walks over nested ones could take
+        // forever.
         Some(Type::Struct { members }) => {
             !members.is_empty()
                 && members.iter().all(|member| push_leaves(values, *member, leaves, most))
@@ -253,10 +255,12 @@ fn count_leaves(values: &Values<'_>, ty: Id) -> Option<usize> {
     })
 }
 
-/// A part of a vector or a matrix: constant indices, and perhaps a last index that is not constant.
+/// Selects a part of a vector or a matrix: by constant indices, and perhaps a last index that is
+/// not constant.
 struct Inside {
     constant: Vec<u32>,
-    /// The type of the indexed vector, and the index.
+    /// The type of the vector that the last index selects from, and that index; `None` if all
+    /// indices are constant.
     component: Option<(Id, Id)>,
     /// The type of the part.
     ty: Id,

@@ -1,4 +1,5 @@
-//! Finds values that need no instruction: constants, and values that exist already.
+//! Finds operations that need no instruction, because their result is a constant or a value that
+//! exists already.
 
 use spirv::Op;
 
@@ -65,7 +66,8 @@ pub(super) fn simplify(values: &mut Values<'_>, op: Op, ty: Id, operands: &[u32]
     }
 }
 
-/// The value of a boolean, or of all components of a vector.
+/// Returns the value of a boolean constant, or of all components of a vector if they are the same
+/// constant.
 fn same_bool(values: &Values<'_>, id: Id) -> Option<bool> {
     let Some(vector) = values.definition(id).filter(|i| i.is(Op::CompositeConstruct)) else {
         return values.bool(id);
@@ -129,8 +131,8 @@ fn arithmetic(values: &mut Values<'_>, op: Op, ty: Id, operands: &[u32]) -> Opti
     }
 }
 
-/// Finds the origin of a part of a composite: a value, and the rest of the path in it. `None` if
-/// the composite is not known.
+/// Finds where a part of a composite came from. Returns a value and the rest of the path, which
+/// selects the part in that value, or `None` if nothing is known about the composite.
 fn part_of(values: &mut Values<'_>, mut from: Id, path: &[u32]) -> Option<(Id, Vec<u32>)> {
     let mut path = path.to_vec();
     let mut is_found = false;
@@ -145,7 +147,7 @@ fn part_of(values: &mut Values<'_>, mut from: Id, path: &[u32]) -> Option<(Id, V
     is_found.then_some((from, path))
 }
 
-/// Part `index` of a composite, if it needs no instruction.
+/// Returns part `index` of a composite, if that needs no instruction.
 pub(super) fn known_part(values: &mut Values<'_>, composite: Id, index: u32) -> Option<Id> {
     let (part, path) = part_of(values, composite, &[index])?;
     path.is_empty().then_some(part)
@@ -197,8 +199,8 @@ fn step(values: &mut Values<'_>, from: Id, path: &[u32]) -> Option<(Id, Vec<u32>
             if let Some(rest) = path.strip_prefix(to) {
                 return Some((object, rest.to_vec()));
             }
-            // If the insertion is outside of the part, the part is that of the base. If it is
-            // within the part, it is not known.
+            // If the `OpCompositeInsert` changes another part, the part is that of the base. If it
+            // changes something within the part, the part is not known.
             (!to.starts_with(path)).then(|| (base, path.to_vec()))
         }
         Op::CompositeExtract => Some((Id(operands[2]), [operands.get(3..)?, path].concat())),
@@ -216,7 +218,7 @@ fn step(values: &mut Values<'_>, from: Id, path: &[u32]) -> Option<(Id, Vec<u32>
     }
 }
 
-/// The composite whose parts, in order, are all of `parts`.
+/// Returns the composite whose parts, in order, are exactly `parts`, if there is one.
 fn whole_of(values: &Values<'_>, ty: Id, parts: &[u32]) -> Option<Id> {
     let part = |number: usize| {
         let i =
@@ -232,7 +234,8 @@ fn whole_of(values: &Values<'_>, ty: Id, parts: &[u32]) -> Option<Id> {
     is_whole.then_some(whole)
 }
 
-/// An `OpVectorShuffle` that does not change a vector, or whose components are known.
+/// Returns the result of an `OpVectorShuffle` that does not change a vector, or whose components
+/// are known.
 fn shuffled(values: &mut Values<'_>, ty: Id, from: [Id; 2], components: &[u32]) -> Option<Id> {
     let of_a = values.type_of(from[0])?;
     if of_a == ty && (0u32..).zip(components).all(|(number, component)| number == *component) {

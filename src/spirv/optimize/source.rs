@@ -10,7 +10,7 @@ use crate::spirv::entry_point::is_of_sets;
 use crate::spirv::id_set::IdMap;
 use crate::spirv::{Id, Instruction, Module, Section, ids_of, result_of, visit_ids};
 
-/// `OpSelectionMerge` or `OpLoopMerge`.
+/// The merge instruction of a block: `OpSelectionMerge` or `OpLoopMerge`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Merge {
     None,
@@ -45,19 +45,21 @@ pub(crate) struct Function {
 }
 
 impl Block {
-    /// The number of its instructions.
+    /// The number of instructions in `body`.
     pub(super) fn len(&self) -> usize {
         self.body.len()
     }
 
-    /// The number of instructions in phis and body, including omitted ones.
+    /// The number of instructions in `phis` and `body`, including debug info, which the walk leaves
+    /// out.
     pub(crate) fn places(&self) -> usize {
         self.phis.len() + self.body.len()
     }
 }
 
 impl Function {
-    /// The number of instructions in parameters and variables, including omitted ones.
+    /// The number of parameters and variables, including debug info between them, which the walk
+    /// leaves out.
     pub(crate) fn head_len(&self) -> usize {
         self.parameters.len() + self.variables.len()
     }
@@ -68,9 +70,9 @@ impl Function {
 struct Unread {
     /// The instructions from `OpFunction` to `OpFunctionEnd`.
     code: Places,
-    /// The number of blocks before it.
+    /// The number of blocks in all functions before this one.
     blocks: usize,
-    /// `None` if it has unsupported code.
+    /// The parsed function. `None` in the cell if it has unsupported code.
     function: OnceCell<Option<Function>>,
 }
 
@@ -79,28 +81,29 @@ struct Unread {
 pub(crate) struct Source<'m> {
     module: &'m Module,
     instructions: Vec<Instruction<'m>>,
-    /// Instruction sets whose instructions are omitted.
+    /// Instruction sets for debug info, whose instructions the walk leaves out.
     dropped: &'m FxHashSet<Id>,
     functions: FxHashMap<Id, Unread>,
-    /// The number of each label in its function.
+    /// The number that the block of each label has in its function.
     labels: IdMap<u32>,
     block_count: usize,
-    /// The base of each access chain, and of each copy of a pointer.
+    /// The pointer that each access chain, and each copy of a pointer, is derived from.
     bases: IdMap<Id>,
-    /// The pointers that are indexed with a computed index.
+    /// The variables and parameters that are indexed with an index that is neither a constant nor a
+    /// parameter.
     indexed: Vec<Id>,
     /// The number of words of the functions.
     words: usize,
 }
 
 impl<'m> Source<'m> {
-    /// Finds the functions. `dropped` are instruction sets whose instructions are omitted.
+    /// Finds the functions. `dropped` are the instruction sets that the walk leaves out.
     pub(crate) fn of(module: &'m Module, dropped: &'m FxHashSet<Id>) -> Self {
         let instructions: Vec<Instruction<'m>> = module.section(Section::Functions).collect();
         let mut functions = FxHashMap::default();
         let mut labels = module.id_map();
         let (mut bases, mut chains) = (module.id_map(), Vec::new());
-        // The ids of indices that are not computed.
+        // The ids of declarations and parameters. An index with any other id is computed.
         let mut given = module.id_set();
         given.extend(module.section(Section::Declarations).filter_map(|i| result_of(i).1));
         let (mut begin, mut blocks_before, mut block_count) = (0, 0, 0);
@@ -149,7 +152,7 @@ impl<'m> Source<'m> {
         self.module.id_map()
     }
 
-    /// The functions with unsupported code.
+    /// The functions that have unsupported code.
     pub(super) fn not_understood(&self) -> impl Iterator<Item = Id> {
         self.functions.keys().copied().filter(|id| self.get(*id).is_none())
     }
@@ -171,12 +174,12 @@ impl<'m> Source<'m> {
         function.blocks.get(number).filter(|block| block.label == label)
     }
 
-    /// The number of all blocks.
+    /// The number of blocks of all functions.
     pub(super) fn block_count(&self) -> usize {
         self.block_count
     }
 
-    /// `OpFunction`
+    /// Returns the `OpFunction` of a function.
     pub(super) fn head(&self, function: &Function) -> Instruction<'m> {
         self.instructions[function.code.start]
     }
@@ -223,7 +226,7 @@ impl<'m> Source<'m> {
         self.words
     }
 
-    /// The variables that are indexed with a computed index.
+    /// The variables and parameters that are indexed with a computed index.
     pub(super) fn indexed(&self) -> impl Iterator<Item = Id> {
         self.indexed.iter().copied()
     }
@@ -327,7 +330,7 @@ impl<'m> Source<'m> {
         (open.is_none() && function.first != Id(0)).then_some(function)
     }
 
-    /// The variables, and parameters of the function, that a loop may store to.
+    /// The variables, and the parameters of the function, that a loop may store to.
     pub(super) fn stored_in_loop(
         &self,
         function: &Function,
@@ -364,7 +367,7 @@ impl<'m> Source<'m> {
                 } else if i.is(Op::FunctionCall) {
                     let arguments = i.operands().iter().skip(3);
                     stored.extend(arguments.map(|argument| self.root(Id(*argument))));
-                    // All stores of the functions that it calls.
+                    // And what the functions that it calls store to.
                     if let Some(callee) = self.functions.get(&i.id(2))
                         && seen.insert(i.id(2))
                     {
@@ -378,7 +381,8 @@ impl<'m> Source<'m> {
 
     /// The variable or parameter that a pointer points into.
     fn root(&self, mut pointer: Id) -> Id {
-        // A chain has no cycles in a valid module.
+        // In a valid module a pointer is not derived from itself; the limit ends the loop in any
+        // other module.
         for _ in 0..=self.instructions.len() {
             match self.bases.get(pointer) {
                 Some(base) => pointer = base,
@@ -389,12 +393,13 @@ impl<'m> Source<'m> {
     }
 }
 
-/// Whether an instruction does not affect what the code does.
+/// Whether an instruction is left out, because it does not affect what the code does.
 fn is_left_out(i: Instruction<'_>, dropped: &FxHashSet<Id>) -> bool {
     i.is(Op::Line) || i.is(Op::NoLine) || is_of_sets(i, dropped)
 }
 
-/// The smallest number of operands in a valid module, for instructions where the walk relies on it.
+/// The least number of operands that an instruction has in a valid module. The walk reads these
+/// operands without a test.
 const fn least_operands(op: Op) -> usize {
     match op {
         Op::Branch | Op::Label | Op::ReturnValue => 1,

@@ -9,38 +9,38 @@ use crate::spirv::emit::Builder;
 use crate::spirv::specialization::fold::{Scalar, Value};
 use crate::spirv::{Id, Instruction, Module, Section};
 
-/// The largest number of parts of a structure that are loaded separately, including those of nested
-/// structures.
+/// The largest number of parts of a value in memory, including nested parts, that are loaded
+/// separately. A value with more parts is loaded as a whole.
 const MAX_LOADS: u32 = 128;
 
-/// Marks an index in `definitions` as one into [`Values::start`].
+/// A bit of `definitions`: the index is one into [`Values::start`].
 const IN_START: u32 = 1 << 31;
 
 /// Emitted instructions, and what is known about their results.
 pub(super) struct Values<'m> {
     pub(super) builder: Builder<'m>,
     declarations: &'m Declarations,
-    /// The instructions from the first label on, except for `start`.
+    /// The instructions from the first label on, except for those in `start`.
     pub(super) words: Vec<u32>,
     /// The loads of push constants at the beginning of the first block.
     pub(super) start: Vec<u32>,
-    /// The first id that is emitted.
+    /// The first id that emitted instructions may have. Lower ids are those of the module.
     first: u32,
-    /// For each id from `first` on: the index of its instruction in `words`, plus one, or of that in
-    /// `start`, plus [`IN_START`].
+    /// For each id from `first` on, where its instruction is: 1 + the index in `words`, or [`IN_START`] + the index in
+    /// `start`.
     definitions: Vec<u32>,
-    /// Declared constants, by id: the type, and the parts of a composite.
+    /// Declared constants, by id, and the types of undefined values and global variables.
     constants: FxHashMap<Id, Constant>,
     undefined: FxHashMap<Id, Id>,
-    /// Emitted pure instructions without their result, for reuse, and the changes to undo at the end
-    /// of a scope.
+    /// Emitted pure instructions, as opcode, type and operands, with their results, which equal instructions reuse.
+    /// `scopes` has, for each open scope, the keys to remove from `known` at its end.
     known: FxHashMap<Vec<u32>, Id>,
     scopes: Vec<Vec<Vec<u32>>>,
-    /// A buffer for such an instruction.
+    /// A buffer for a key of `known`.
     key: Vec<u32>,
-    /// The index after the last label.
+    /// The index in `words` after the last label.
     block: usize,
-    /// Whether an instruction exceeded the largest length of instructions.
+    /// Whether an instruction was longer than SPIR-V allows.
     pub(super) overflows: bool,
 }
 
@@ -101,7 +101,7 @@ impl<'m> Values<'m> {
         self.place(id).is_some_and(|place| place & IN_START == 0 && place as usize > self.block)
     }
 
-    /// The first word of an instruction.
+    /// Returns the first word of an instruction. Sets `overflows` if the instruction is too long.
     fn head(&mut self, length: usize, op: Op) -> u32 {
         self.overflows |= length > usize::from(u16::MAX);
         (length as u32) << 16 | op as u32
@@ -135,7 +135,7 @@ impl<'m> Values<'m> {
         Some(Instruction::new(rest.get(..length)?))
     }
 
-    /// The entry of an id in `definitions`.
+    /// Returns the element of `definitions` for an id.
     fn place(&self, id: Id) -> Option<u32> {
         self.definitions.get(id.0.checked_sub(self.first)? as usize).copied()
     }
@@ -157,7 +157,7 @@ impl<'m> Values<'m> {
         self.scalar(id).and_then(Value::truth)
     }
 
-    /// The type of a scalar constant, if arithmetic on it may be computed.
+    /// The scalar type with this id, or `None` for any other type.
     pub(super) fn scalar_type(&self, ty: Id) -> Option<Scalar> {
         Scalar::of(self.declarations, ty)
     }
@@ -205,7 +205,8 @@ impl<'m> Values<'m> {
         id
     }
 
-    /// Begins code whose values must not be reused after it.
+    /// Begins a scope. The values that are emitted in it must not be reused after its end, because
+    /// their blocks need not dominate later ones.
     pub(super) fn begin_scope(&mut self) {
         self.scopes.push(Vec::new());
     }
@@ -237,7 +238,7 @@ impl<'m> Values<'m> {
         id
     }
 
-    /// [`define`](Self::define) before all other instructions.
+    /// Does what [`define`](Self::define) does, before all other instructions of the first block.
     fn define_at_start(&mut self, op: Op, ty: Id, operands: &[u32]) -> Id {
         let id = self.fresh();
         let place = self.start.len() as u32 | IN_START;
@@ -281,7 +282,7 @@ impl<'m> Values<'m> {
         self.place(id).is_some_and(|place| place & IN_START != 0)
     }
 
-    /// The result of a pure operation: an existing value, or a new one.
+    /// Returns the result of a pure operation: an existing value, or that of a new instruction.
     pub(super) fn value(&mut self, op: Op, ty: Id, operands: &[u32]) -> Id {
         if let Some(id) = simplify::simplify(self, op, ty, operands) {
             return id;
@@ -333,13 +334,13 @@ impl<'m> Values<'m> {
         }
     }
 
-    /// Stores the type of a variable.
+    /// Stores the type of a variable, for [`type_of`](Self::type_of).
     pub(super) fn note(&mut self, id: Id, ty: Id) {
         self.constants.insert(id, Constant { ty, kind: Kind::Other });
     }
 
-    /// Loads from memory that no invocation writes. Each part of a structure is loaded separately,
-    /// because few of them are needed.
+    /// Loads from memory that no invocation writes. Each part of a structure or array is loaded
+    /// separately, because usually few parts are needed.
     pub(super) fn load_unchanging(&mut self, pointer: Id, storage: StorageClass, ty: Id) -> Id {
         match self.has_few_parts(ty, &mut MAX_LOADS.clone()) {
             true => self.load_parts(pointer, storage, ty),

@@ -10,12 +10,12 @@ use super::{Decorations, MAX_DEPTH, Stop, is_pure};
 use crate::spirv::id_set::IdMap;
 use crate::spirv::{Id, Instruction, Module, Section, result_of, visit_ids};
 
-/// What is known before the walk begins.
+/// What is known before the walk begins, and does not change during it.
 pub(super) struct Known<'s> {
     pub(super) source: &'s Source<'s>,
     /// Variables that stay in memory.
     pub(super) untracked: &'s FxHashSet<Id>,
-    /// Functions that are still called.
+    /// Functions that are called, not inlined.
     pub(super) refused: &'s FxHashSet<Id>,
     /// The decorations of ids in functions.
     pub(super) decorations: &'s Decorations<'s>,
@@ -23,7 +23,7 @@ pub(super) struct Known<'s> {
     pub(super) glsl: Option<Id>,
     /// The largest number of words that may be written.
     pub(super) limit: usize,
-    /// Whether the entry point returns from within constructs.
+    /// Whether the entry point may have `OpReturn` within constructs.
     pub(super) returns_early: bool,
 }
 
@@ -33,35 +33,38 @@ pub(super) struct Walk<'s, 'm> {
     pub(super) values: Values<'m>,
     pub(super) tracked: Tracked,
     pub(super) state: State,
-    /// Blocks to which the current block may branch, innermost last.
+    /// The blocks with several predecessors to which the current block may branch, the innermost
+    /// last.
     pub(super) targets: Vec<Target>,
-    /// The label of the block that is being written.
+    /// The label in the output of the block that is being written.
     pub(super) block: Id,
-    /// The variables that stay in memory, and the decorations of new ids.
+    /// The `OpVariable`s of the variables that stay in memory. Then the decorations of new ids.
     pub(super) variables: Vec<u32>,
     pub(super) annotations: Vec<Vec<u32>>,
     /// The number of calls and constructs around the current block.
     pub(super) depth: u32,
-    /// The output ids that ids of the source are replaced by, in the inlined functions; an id without
-    /// an entry stays the same. Functions are not recursive.
+    /// The ids of the output, by the ids of the source that they replace; an id that is not in the map stays the same.
+    /// One map is enough for all inlined functions, because functions are not recursive.
     pub(super) ids: IdMap<Id>,
-    /// For each block of the source: the number of the last frame that entered it.
+    /// For each block of the source, the number of the last frame in which it was entered.
     visited: Vec<u32>,
-    /// The number of frames so far.
+    /// The number of frames so far: of function calls that were inlined.
     frames: u32,
-    /// The number of blocks and instructions of the source that were followed. It is limited, because
-    /// functions that write nothing may call each other exponentially often.
+    /// The number of blocks and instructions of the source that the walk has followed. Beyond `8 * limit` the walk
+    /// gives up. The limit on written words is not enough: calls whose code folds away add no words, but their number
+    /// may grow exponentially with the call depth.
     steps: usize,
 }
 
-/// A branch that was written.
+/// A branch that was written, as an edge of the control flow graph.
 #[derive(Debug)]
 pub(super) struct Edge {
-    /// The label that it comes from, in the source and in the output.
+    /// The label of the block that the branch ends: `from` in the source, `block` in the output.
     pub(super) from: Id,
     pub(super) block: Id,
     pub(super) state: State,
-    /// Where the label that it branches to is written.
+    /// The index in the written words of the branch's operand with the target label, to redirect
+    /// the branch later. 0 if no branch was written.
     pub(super) place: usize,
 }
 
@@ -73,31 +76,32 @@ pub(super) struct Return {
     pub(super) value: Id,
 }
 
-/// A block with several predecessors, which are all written before it.
+/// A block with several predecessors, all of which are written before it.
 #[derive(Debug)]
 pub(super) struct Target {
-    /// The label, in the source and in the output.
+    /// The label of the block: `label` in the source, `out` in the output.
     pub(super) label: Id,
     pub(super) out: Id,
     pub(super) edges: Vec<Edge>,
     pub(super) kind: Kind,
 }
 
-/// The construct whose merge block a target is, or another role of the target.
+/// The construct whose merge block a [`Target`] is, or another role that the target has.
 #[derive(Debug)]
 pub(super) enum Kind {
-    /// A selection with two branches, and the returns within it.
+    /// A selection with two sides, and the returns within it.
     If(Vec<Return>),
     /// An `OpSwitch`, and the returns within it.
     Switch(Vec<Return>),
     Loop,
     /// A case of the innermost switch.
     Case,
-    /// The continue target of the innermost loop, or its header.
+    /// The continue target of the innermost loop, or while the continue construct is written, the
+    /// header of that loop.
     Next,
 }
 
-/// A function that is being inlined.
+/// A function that is being inlined, or the entry point.
 pub(super) struct Frame<'s> {
     pub(super) function: &'s Function,
     /// The number of the frame, from 1 on.
@@ -107,14 +111,14 @@ pub(super) struct Frame<'s> {
     pub(super) base: usize,
 }
 
-/// Where control goes next.
+/// Where the control flow goes after a piece of code.
 pub(super) enum Step {
-    /// To a block of the source, over these edges. Its output label and the phis of variables are
-    /// written.
+    /// To a block of the source, over these edges. Its label in the output is written, and the phis
+    /// of tracked variables are, too.
     At(Id, Vec<Edge>),
-    /// To the caller, with a value or [`NOTHING`].
+    /// To the caller, with the value that the function returns, or [`NOTHING`].
     Returned(Id),
-    /// To a target that is written later.
+    /// To a target, which is written later, or nowhere.
     Ended,
 }
 
@@ -145,13 +149,13 @@ impl<'s, 'm> Walk<'s, 'm> {
         }
     }
 
-    /// The output id that replaces an id of the source.
+    /// Returns the output id that replaces an id of the source.
     pub(super) fn lookup(&self, id: Id) -> Id {
         self.ids.get(id).unwrap_or(id)
     }
 
-    /// Tracks the private variables of a module, with their types and initializers. Parts of
-    /// initializers may have to be computed in the first block.
+    /// Tracks the private variables of a module, given as id, type and initializer. This may write
+    /// instructions that extract the parts of initializers.
     fn track_private(&mut self, variables: &[(Id, Id, Option<Id>)]) {
         for (id, pointee, initializer) in variables {
             if !self.known.untracked.contains(id) {
@@ -210,7 +214,8 @@ impl<'s, 'm> Walk<'s, 'm> {
         let mut operands = vec![ty.0, id.0, StorageClass::Function as u32];
         match initializer {
             Some(value) if frame.is_entry => operands.push(*value),
-            // The function may be executed again.
+            // The initializer becomes a store, because the inlined function may be executed again,
+            // in a loop.
             Some(value) => self.values.push(Op::Store, &[id.0, *value]),
             None => {}
         }
@@ -232,7 +237,8 @@ impl<'s, 'm> Walk<'s, 'm> {
     fn enter(&mut self, frame: &mut Frame<'s>, label: Id, edges: &[Edge]) -> Result<Step, Stop> {
         let source = self.known.source;
         let block = source.block(frame.function, label).ok_or_else(|| frame.refuse())?;
-        // In structured control flow, a block with several predecessors is a target.
+        // In structured control flow, a block with several predecessors is a target. A block that
+        // is entered twice in a frame is therefore not structured.
         if std::mem::replace(&mut self.visited[block.number], frame.number) == frame.number {
             return Err(frame.refuse());
         }
@@ -257,7 +263,7 @@ impl<'s, 'm> Walk<'s, 'm> {
         }
     }
 
-    /// The value of a phi of the source.
+    /// Returns the value in the output of a phi of the source.
     fn phi(&mut self, frame: &Frame<'s>, i: Instruction<'_>, edges: &[Edge]) -> Result<Id, Stop> {
         let mut values = Vec::with_capacity(edges.len());
         for edge in edges {
@@ -266,14 +272,15 @@ impl<'s, 'm> Walk<'s, 'm> {
         }
         let end = self.values.words.len();
         let id = self.join_values(i.id(0), &values);
-        // The phi's decorations do not apply to an existing value that replaces it.
+        // If an existing value replaces the phi, the phi's decorations do not apply to that value.
         if self.values.words.len() > end {
             self.annotate(i.id(1), id);
         }
         Ok(id)
     }
 
-    /// The phi of values from several blocks.
+    /// Joins values from several blocks, given with the labels of these blocks: returns the value
+    /// if all are the same, otherwise a phi.
     pub(super) fn join_values(&mut self, ty: Id, values: &[(Id, Id)]) -> Id {
         let Some((first, _)) = values.first() else { return NOTHING };
         if values.iter().all(|(value, _)| value == first) {
@@ -290,8 +297,8 @@ impl<'s, 'm> Walk<'s, 'm> {
         self.values.define(Op::Phi, ty, &operands)
     }
 
-    /// The output id that replaces an id of the source. It must not be a pointer into a tracked
-    /// variable.
+    /// Returns the output id that replaces an id of the source, or an error if it is a pointer into
+    /// a tracked variable.
     pub(super) fn lookup_value(&self, id: Id) -> Result<Id, Stop> {
         let id = self.lookup(id);
         match self.tracked.pointer(id) {
@@ -300,7 +307,7 @@ impl<'s, 'm> Walk<'s, 'm> {
         }
     }
 
-    /// Begins a call or a construct.
+    /// Begins a call or a construct, and checks that they are not nested too deeply.
     pub(super) fn nest(&mut self) -> Result<(), Stop> {
         self.depth += 1;
         if self.depth > MAX_DEPTH { Err(Stop::GiveUp) } else { Ok(()) }
@@ -391,7 +398,7 @@ impl<'s, 'm> Walk<'s, 'm> {
         Ok(())
     }
 
-    /// The storage class of a pointer, if no invocation of this shader writes such memory.
+    /// The storage class that a pointer points into, if no invocation writes memory of that class.
     fn unchanging(&self, pointer: Id) -> Option<StorageClass> {
         let (storage, _) = self.values.pointee(pointer)?;
         [StorageClass::PushConstant, StorageClass::Input]
@@ -434,7 +441,7 @@ impl<'s, 'm> Walk<'s, 'm> {
         }
     }
 
-    /// The operands after result type and result, replaced.
+    /// Returns the operands after result type and result, with ids of the output.
     fn operands(&self, i: Instruction<'_>) -> Result<Vec<u32>, Stop> {
         let first = match result_of(i) {
             (Some(_), Some(_)) => 2,
@@ -456,7 +463,7 @@ impl<'s, 'm> Walk<'s, 'm> {
         }
     }
 
-    /// Inlines a called function, or writes the call. Returns false if control does not return.
+    /// Inlines a called function, or writes the call. Returns false if the function never returns.
     fn call(&mut self, frame: &Frame<'s>, i: Instruction<'_>) -> Result<bool, Stop> {
         let (result, callee) = (i.id(1), i.id(2));
         if self.known.refused.contains(&callee) || !self.known.source.has(callee) {
@@ -475,7 +482,7 @@ impl<'s, 'm> Walk<'s, 'm> {
         self.depth -= 1;
         self.tracked.truncate(leaves);
         self.state.truncate(leaves);
-        // The variables that its pointers point into no longer exist.
+        // The variables that the function's pointers point into no longer exist.
         let source = self.known.source;
         for local in source.parameters(function).chain(source.variables(function)) {
             self.ids.remove(local.id(1));

@@ -23,17 +23,17 @@ pub(crate) enum Scalar {
 }
 
 impl Scalar {
-    /// `OpTypeInt`
+    /// A type that `OpTypeInt` declares, or `None` for an unknown width.
     pub(in crate::spirv) fn int(width: u32, signed: bool) -> Option<Self> {
         [8, 16, 32, 64].contains(&width).then_some(Self::Int { width, signed })
     }
 
-    /// `OpTypeFloat`
+    /// A type that `OpTypeFloat` declares, or `None` for an unknown width.
     pub(in crate::spirv) fn float(width: u32) -> Option<Self> {
         [16, 32, 64].contains(&width).then_some(Self::Float { width })
     }
 
-    /// A declared type.
+    /// The scalar type with an id, or `None` for any other type.
     pub(crate) fn of(declarations: &Declarations, ty: Id) -> Option<Self> {
         match declarations.ty(ty)? {
             Type::Int { width, signed } => Self::int(*width, *signed),
@@ -104,7 +104,8 @@ impl Value {
         encode(op, &[ty.0, id.0, low, high][..2 + count])
     }
 
-    /// The opcode of that instruction, and the words of its literal, with their number.
+    /// The opcode of the instruction that declares the value, the words of its literal, and the
+    /// number of these words.
     pub(crate) fn literal(self) -> (Op, [u32; 2], usize) {
         let words = [self.bits as u32, (self.bits >> 32) as u32];
         match self.scalar {
@@ -124,7 +125,8 @@ impl Value {
         self.bits
     }
 
-    /// The value of an integer that can be an index.
+    /// The value of an integer, if it is at least 0 and fits into 32 bits, so that it can be an
+    /// index.
     pub(in crate::spirv) fn index(self) -> Option<u32> {
         self.width()?;
         u32::try_from(self.signed()).ok().or_else(|| match self.scalar {
@@ -225,8 +227,8 @@ fn comparison(op: Op, a: Value, b: Value) -> Option<bool> {
     })
 }
 
-/// An operation whose result has the width of its first operand. Bits above the width are
-/// arbitrary.
+/// Computes an operation whose result has the width of its first operand. Bits above that width are
+/// arbitrary in the result.
 fn arithmetic(op: Op, a: Value, b: Value) -> Option<u64> {
     let (width, width_b) = (a.width()?, b.width()?);
     let (signed_a, signed_b) = (a.signed(), b.signed());
