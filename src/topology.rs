@@ -12,13 +12,15 @@
 //!   invocation can compute it in O(1), so this is what the GPU does.
 //!
 //! Scatter works in two steps, here and on the GPU. Adjacency topologies have vertices that are in
-//! no captured primitive; without them a plain list or strip remains. First the vertices that
-//! contribute are numbered consecutively, as *items* ([`PrimitiveTopology::item_of_vertex`]). Then
-//! only four [`Shape`]s remain. A compute capture has one invocation per item, not per vertex, and
-//! shades only vertices that are captured.
+//! no captured primitive; without these vertices, a plain list or strip remains. The first step
+//! therefore numbers the vertices that contribute consecutively, as *items*
+//! ([`PrimitiveTopology::item_of_vertex`]). The second step only has to distinguish four
+//! [`Shape`]s. A compute capture has one invocation per item, not per vertex, and shades only
+//! vertices that are captured.
 //!
 //! Vertices are counted from 0 within one instance, in the order of the index buffer if there is
-//! one. Counts of one instance are `u64`, because `3 * (N - 2)` exceeds `u32` for some valid draws.
+//! one. Counts of records and primitives of an instance are `u64`, because `3 * (N - 2)` exceeds
+//! `u32` for some valid draws.
 
 #![forbid(unsafe_code)]
 
@@ -29,11 +31,11 @@ use std::str::FromStr;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TopologyError {
-    /// `VK_PRIMITIVE_TOPOLOGY_PATCH_LIST`: the captured primitives are those of the tessellator,
-    /// which the number of control points does not determine.
+    /// `VK_PRIMITIVE_TOPOLOGY_PATCH_LIST`: the captured primitives are those that the tessellator
+    /// makes. The number of control points does not determine them.
     #[error("topology patch-list is captured after tessellation, which vkxfb does not emulate")]
     PatchList,
-    /// A value that is not in `VkPrimitiveTopology`.
+    /// A number that is not a `VkPrimitiveTopology`.
     #[error("{0} is not a VkPrimitiveTopology")]
     UnknownValue(i32),
     /// A name that is not in [`PrimitiveTopology::ALL`].
@@ -56,7 +58,7 @@ pub enum TopologyError {
 ///     (0..records).map(|record| strip.gather(ProvokingVertex::First, record)).collect();
 /// assert_eq!(vertices, [0, 1, 2, 1, 3, 2, 2, 3, 4]);
 ///
-/// // The same the other way round: vertex 1 is in two of them.
+/// // Scatter is the inverse: vertex 1 is in two of the triangles.
 /// let places = strip.scatter(ProvokingVertex::First, 5, 1);
 /// let mut places: Vec<_> = places.map(|place| (place.primitive, place.slot)).collect();
 /// places.sort();
@@ -87,8 +89,8 @@ pub enum PrimitiveTopology {
     TriangleStripWithAdjacency = 9,
 }
 
-/// The value of the sysval `xfb_topology`, which the shader switches on: `VkPrimitiveTopology` with
-/// one value for the three plain lists.
+/// The value of the sysval `xfb_topology`, which shaders select the decomposition by. It differs
+/// from `VkPrimitiveTopology` in that the three lists without adjacency have one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum XfbTopology {
@@ -118,7 +120,7 @@ pub enum Shape {
     List,
     /// Item k is in primitives k and k-1.
     LineStrip,
-    /// Item k is in primitives k, k-1 and k-2; odd primitives have another order.
+    /// Item k is in primitives k, k-1 and k-2. The vertices of odd primitives have another order.
     TriStrip,
     /// Item k is vertex k + 1, in primitives k and k-1. Vertex 0, the hub, is not an item; it is in
     /// all primitives.
@@ -153,7 +155,7 @@ impl fmt::Display for ProvokingVertex {
     }
 }
 
-/// A position in the captured sequence of one instance.
+/// The place of a record within an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Contribution {
     /// The number of the primitive, counted from 0 in the instance.
@@ -203,7 +205,7 @@ impl PrimitiveTopology {
         Self::ALL.map(Self::name).join(", ")
     }
 
-    /// The value of the sysval.
+    /// The value of the sysval `xfb_topology`.
     pub const fn xfb_topology(self) -> XfbTopology {
         match self {
             Self::PointList | Self::LineList | Self::TriangleList => XfbTopology::List,
@@ -256,8 +258,8 @@ impl PrimitiveTopology {
 
     /// The vertex of the instance that is vertex `slot` of a geometry shader's input primitive ([primitive
     /// topologies](https://docs.vulkan.org/spec/latest/chapters/drawing.html#drawing-primitive-topologies)).
-    /// `primitive` is its number, `primitives` the number of primitives in the instance. Without adjacency the
-    /// result is the vertex that transform feedback would capture there.
+    /// `primitive` is the number of the primitive, `primitives` the number of primitives in the instance. Without
+    /// adjacency the result is the vertex that transform feedback would capture there.
     #[doc(hidden)]
     pub const fn assemble(
         self,
@@ -338,7 +340,8 @@ impl PrimitiveTopology {
         rim.filter(move |c| c.primitive < primitives).chain(hub.into_iter().flatten())
     }
 
-    /// The item of a vertex, or `None` if it is in no primitive, or is the hub of a fan.
+    /// The item that a vertex is, or `None` if the vertex is in no primitive or is the hub of a
+    /// fan.
     pub const fn item_of_vertex(self, vertex: u32) -> Option<u32> {
         match self.xfb_topology() {
             XfbTopology::List | XfbTopology::LineStrip | XfbTopology::TriStrip => Some(vertex),
@@ -354,7 +357,7 @@ impl PrimitiveTopology {
         }
     }
 
-    /// The inverse of [`item_of_vertex`](Self::item_of_vertex).
+    /// The vertex that an item is: the inverse of [`item_of_vertex`](Self::item_of_vertex).
     pub const fn vertex_of_item(self, item: u32) -> u32 {
         match self.xfb_topology() {
             XfbTopology::List | XfbTopology::LineStrip | XfbTopology::TriStrip => item,
@@ -386,7 +389,7 @@ impl XfbTopology {
     }
 }
 
-/// The position of the hub in every primitive of a fan.
+/// The number of the hub in every primitive of a fan.
 const fn hub_slot(provoking: ProvokingVertex) -> u32 {
     match provoking {
         ProvokingVertex::First => 2,
@@ -394,7 +397,8 @@ const fn hub_slot(provoking: ProvokingVertex) -> u32 {
     }
 }
 
-/// The records of item `k` of a shape, including those of primitives that do not exist.
+/// The places of the records of item `k` of a shape, including those in primitives that do not
+/// exist.
 fn item_contributions(
     shape: Shape,
     provoking: ProvokingVertex,
@@ -413,7 +417,7 @@ fn item_contributions(
                 slot: k % vertices_per_primitive,
             });
         }
-        // The item has position d in primitive k - d.
+        // Primitive k - d begins d items before this item.
         let primitive = k.checked_sub(d)?;
         let slot = match (shape, provoking) {
             (Shape::TriStrip, ProvokingVertex::First) if primitive % 2 == 1 => {

@@ -12,17 +12,17 @@ pub use crate::spirv::NumericClass;
 
 pub use self::format::{NumericFormat, UnknownFormat, UnsupportedFormat, VertexFormat};
 
-/// `VkVertexInputRate`, with the divisor of
+/// A `VkVertexInputRate` together with the divisor of a
 /// [`VkVertexInputBindingDivisorDescription`](https://docs.vulkan.org/refpages/latest/refpages/source/VkVertexInputBindingDivisorDescription.html).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum InputRate {
     /// The element number is the vertex index.
     #[default]
     Vertex,
-    /// The element number is `firstInstance` plus the number of the instance in the draw divided by
-    /// the divisor. With divisor 0 it is `firstInstance`.
+    /// The element number is `firstInstance` + n / `divisor`, where n is the number of the instance
+    /// in the draw. With divisor 0 it is `firstInstance`.
     Instance {
-        /// The number of instances that share an element; 0 if all instances do.
+        /// The number of instances that share an element; 0 if all instances share one.
         divisor: u32,
     },
 }
@@ -41,7 +41,7 @@ impl InputRate {
 
     /// The number of the element that a shader invocation reads ([Vertex Input Address
     /// Calculation](https://docs.vulkan.org/spec/latest/chapters/fxvertex.html#fxvertex-input-address-calculation)).
-    /// `instance_index` is `first_instance` for the first instance.
+    /// `vertex_index` and `instance_index` are its `VertexIndex` and `InstanceIndex`.
     pub const fn element(self, vertex_index: u32, first_instance: u32, instance_index: u32) -> u32 {
         match self {
             Self::Vertex => vertex_index,
@@ -56,7 +56,7 @@ impl InputRate {
     }
 }
 
-/// `VkVertexInputBindingDescription`.
+/// A `VkVertexInputBindingDescription`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct VertexBinding {
     /// The number of the binding.
@@ -67,7 +67,7 @@ pub struct VertexBinding {
     pub input_rate: InputRate,
 }
 
-/// `VkVertexInputAttributeDescription`.
+/// A `VkVertexInputAttributeDescription`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct VertexAttribute {
     /// The location of the shader's input.
@@ -80,7 +80,7 @@ pub struct VertexAttribute {
     pub offset: u32,
 }
 
-/// `VkPipelineVertexInputStateCreateInfo`.
+/// A `VkPipelineVertexInputStateCreateInfo`, as a value without Vulkan's structures.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct VertexInput {
     /// The bindings. No number may occur twice.

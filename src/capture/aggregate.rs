@@ -4,8 +4,8 @@
 //! 64-bit components is aligned to 8 bytes, and its size is rounded up to a multiple of 8 bytes
 //! (GLSL 4.60 section 4.4.2.1 "Transform Feedback Layout Qualifiers").
 //!
-//! A malicious module may nest types without end, or in cycles. Two limits stop the walk: the
-//! record's stride, for types with a size, and a number of steps, for types without one.
+//! A malicious module may nest types infinitely deep, or in cycles. Two limits stop the walk: the
+//! stride of the record, for types with a size, and a number of steps, for types without one.
 
 use super::error::labelled;
 use super::{CaptureError, CapturedOutput, GlType, LengthError, Varying};
@@ -21,22 +21,22 @@ const MAX_DEPTH: u32 = 64;
 pub(super) struct CapturedValue {
     /// The number of the capture buffer.
     pub(super) buffer: u32,
-    /// `XfbStride` of the buffer.
+    /// The size in bytes of a record in the buffer (`XfbStride`).
     pub(super) stride: u32,
     /// The variable.
     pub(super) variable: Id,
-    /// The path of constant indices from the variable.
+    /// The path of constant indices from the variable to the value.
     pub(super) path: Vec<u32>,
     /// The name of the value, if the module has names.
     pub(super) name: Option<String>,
-    /// The name in OpenGL.
+    /// The name of the value in OpenGL.
     pub(super) gl_name: String,
-    /// The first component in the location.
+    /// The first component of the value in its location.
     pub(super) component: u32,
 }
 
 impl CapturedValue {
-    /// The value of an element or member; `suffix` is `[2]` or `.member`.
+    /// Describes an element or a member of the value; `suffix` is `[2]` or `.member`.
     fn inner(&self, index: u32, suffix: &str) -> Self {
         let mut path = self.path.clone();
         path.push(index);
@@ -49,13 +49,14 @@ impl CapturedValue {
     }
 }
 
-/// A walk over captured values.
+/// A walk over captured values, which adds the parts of each value to a layout.
 pub(super) struct Walk<'a> {
     declarations: &'a Declarations,
     outputs: &'a mut Vec<CapturedOutput>,
     varyings: &'a mut Vec<Varying>,
     steps: u32,
-    /// Bytes from the start of the record. An error for a value beyond the record states its end.
+    /// The offset of the next value, in bytes from the start of the record. 64 bits, so that the
+    /// error for a value beyond the record can tell where the value ends.
     offset: u64,
     /// The location of the next value.
     location: Option<u32>,
@@ -73,11 +74,11 @@ impl<'a> Walk<'a> {
         Self { declarations, outputs, varyings, steps: 0, offset: offset.into(), location }
     }
 
-    /// Captures a value.
+    /// Adds a value, and checks that it lies within the record.
     pub(super) fn capture(&mut self, ty: Id, value: &CapturedValue) -> Result<(), CaptureError> {
         let start = self.offset;
         self.visit(ty, value, 0)?;
-        // A value without parts must have a valid offset too.
+        // The offset of a value without parts has to be valid, too.
         self.fit(start, 0, value).map(|_| ())
     }
 
@@ -252,8 +253,8 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The parts in which a value of a variable is stored, from offset 0 on; empty if it cannot be
-/// captured.
+/// The parts in which a value of a variable is stored, with offsets from the start of the value;
+/// empty if the value cannot be captured.
 pub(crate) fn pieces_of(
     declarations: &Declarations,
     variable: Id,
@@ -264,7 +265,7 @@ pub(crate) fn pieces_of(
         .map_or_else(|_| Vec::new(), |(outputs, _)| outputs)
 }
 
-/// The bytes of a value in a record, and whether it has 64-bit components.
+/// The size in bytes of a value in a record, and whether the value has 64-bit components.
 pub(super) fn size_of(
     declarations: &Declarations,
     variable: Id,
@@ -281,7 +282,8 @@ pub(super) fn size_of(
     Ok((size, outputs.iter().any(|output| output.bits == 64)))
 }
 
-/// The parts in which a value is stored, from offset 0 on, and the end of the last part.
+/// The parts in which a value is stored, with offsets from the start of the value, and the end of
+/// the last part.
 fn captured_alone(
     declarations: &Declarations,
     variable: Id,

@@ -5,7 +5,7 @@
 //! An output variable or a member of an output block is captured if it has an `Offset`. `XfbBuffer`
 //! and `XfbStride` alone capture nothing: glslang adds them to `gl_PerVertex` of every module that
 //! uses transform feedback. The execution mode `Xfb` without any `Offset` is legal, and captures
-//! nothing: no buffer is written, and only queries for generated primitives count.
+//! nothing: no buffer is written, and only queries of generated primitives count.
 
 use spirv::{Decoration, ExecutionMode, StorageClass};
 
@@ -18,7 +18,7 @@ use crate::spirv::types::{Block, block_type, locations_of};
 use crate::spirv::{Id, Module, Section};
 
 impl Layout {
-    /// Makes the layout of the decorated outputs of `entry`, which may be empty.
+    /// Makes the layout of the outputs of `entry` that have decorations. It may be empty.
     ///
     /// # Errors
     /// [`CaptureError`]: the execution mode Xfb is missing, decorations contradict each other or
@@ -66,7 +66,7 @@ impl Layout {
         Ok(self)
     }
 
-    /// Sorts both views, and numbers the active buffers.
+    /// Sorts both views of the layout, and numbers the buffers that are captured to.
     fn sort(&mut self) {
         self.outputs.sort_by_key(|o| (o.buffer, o.offset));
         self.varyings.sort_by_key(|v| (v.buffer, v.offset));
@@ -109,8 +109,8 @@ impl Layout {
         }
     }
 
-    /// Adds the captured members of a block, or of each block of an array: element k of the array
-    /// is captured to the first buffer's number plus k.
+    /// Adds the captured members of a block, or of each block of an array: the buffer of element k
+    /// is that of the decorations plus k.
     fn add_block(
         &mut self,
         declarations: &Declarations,
@@ -137,7 +137,8 @@ impl Layout {
         };
         let mut location = of_variable.location;
         for element in 0..count {
-            // If the variable has the offset, the members are contiguous.
+            // If the `Offset` is a decoration of the variable, the members are contiguous from
+            // there on.
             let mut next_offset = of_variable.offset;
             for (member, ty) in (0u32..).zip(block.members) {
                 let of_member = |decoration| {
@@ -231,10 +232,10 @@ impl Layout {
     }
 }
 
-/// Checks structures that are not blocks. A member with an Offset and an XfbBuffer is captured too,
-/// which is not supported. A member with an Offset but without an XfbBuffer is allowed, because a
-/// buffer may have the same type. If the variable has an Offset, it is captured as a whole; its
-/// members may then have the Offsets that result from it, as in modules of glslang.
+/// Checks a structure that is not a block. A member with an `Offset` and an `XfbBuffer` would be
+/// captured too, which is not supported. A member with an `Offset` but without an `XfbBuffer` is
+/// allowed, because a buffer may have the same type. A variable with an `Offset` is captured as a
+/// whole; its members may have the `Offset`s that result from that, as in modules of glslang.
 fn check_structure(declarations: &Declarations, variable: &Variable) -> Result<(), CaptureError> {
     let mut ty = variable.pointee;
     while let Some(Type::Array { element, .. }) = declarations.ty(ty) {
@@ -243,7 +244,8 @@ fn check_structure(declarations: &Declarations, variable: &Variable) -> Result<(
     let Some(Type::Struct { members }) = declarations.ty(ty) else { return Ok(()) };
     let of_variable = |d| declarations.decoration(variable.id, d).is_some();
     let is_whole = of_variable(Decoration::Offset);
-    // The offset of the next member, if all members before it can be captured.
+    // The end of the previous member in the structure, or `None` if the structure or a previous
+    // member cannot be captured.
     let mut end = is_whole.then_some(0u32);
     for (member, ty_of_member) in (0u32..).zip(members) {
         let size = size_of(declarations, variable.id, &[member], *ty_of_member).ok();
@@ -271,21 +273,21 @@ struct Decorated {
     buffer: Option<u32>,
     stride: Option<u32>,
     offset: Option<u32>,
-    /// Whether the offset is only the end of the previous member, so that the value may be moved to
-    /// align it.
+    /// Whether the value is captured because the variable has an `Offset`: `offset` is the end of
+    /// the previous member, and may be rounded up to align the value.
     follows: bool,
     location: Option<u32>,
     component: u32,
 }
 
-/// The name of a value in the module, and in OpenGL.
+/// The names of a value in the module and in OpenGL.
 struct Names {
     name: Option<String>,
     gl_name: String,
 }
 
-/// OpenGL names a member with the name of the block, or without it if the block has no instance
-/// name.
+/// Returns the names of a member. In OpenGL a member is named with the name of the block, or
+/// without it if the block has no instance name.
 fn block_names(
     declarations: &Declarations,
     variable: &Variable,

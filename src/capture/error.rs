@@ -6,7 +6,7 @@ use super::{CapturedOutput, MAX_XFB_BUFFERS, MAX_XFB_STRIDE};
 use crate::spirv::Id;
 use crate::spirv::declarations::Declarations;
 
-/// A layout or capture list that is invalid, or whose captures are not supported. `output` is the
+/// The reason why a layout or a capture list is invalid or not supported. `output` is always the
 /// name and the id of a variable or member.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages name the fields")]
@@ -84,13 +84,13 @@ pub enum LengthError {
     /// The length is an operation on specialisation constants that is not supported.
     #[error("{0} is the specialisation constant operation {1:?}, which cannot be computed here")]
     Operation(Id, Op),
-    /// The length is not a constant.
+    /// The length is not a 32-bit constant.
     #[error("{0} is no 32-bit constant")]
     NoConstant(Id),
 }
 
 impl LengthError {
-    /// The reason why an array's length has no value.
+    /// Finds the reason why the length of an array is not known.
     pub(super) fn of(declarations: &Declarations, length: Id) -> Self {
         match declarations.specialization(length) {
             None => Self::NoConstant(length),

@@ -20,31 +20,33 @@ const MAX_LISTED: usize = 24;
 /// A variable of an entry point's interface, or a member of a block in the interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InterfaceVariable {
-    /// The variable.
+    /// The id of the variable, or of the variable that contains the block.
     pub variable: Id,
-    /// The path of constant indices from the variable: the number of a block's member, preceded by
-    /// the element in an array of blocks.
+    /// The path of constant indices from the variable: for a member of a block its number, in an
+    /// array of blocks preceded by the number of the element. Empty for a variable that is not a
+    /// block.
     pub path: Vec<u32>,
-    /// `variable`, `variable.member`, `variable[1].member`, if the module has names.
+    /// The name, if the module has names: `variable`, `variable.member`, `variable[1].member`.
     pub name: Option<String>,
-    /// `Location`; `None` for built-ins.
+    /// The location; `None` for built-ins.
     pub location: Option<u32>,
-    /// The first component in the location, in units of 32 bits.
+    /// The first component of the variable in its location, in units of 32 bits.
     pub component: u32,
-    /// `SpvBuiltIn`.
+    /// The built-in as a value of `SpvBuiltIn`; `None` for other variables.
     pub built_in: Option<u32>,
     /// The type in GLSL syntax.
     pub ty: String,
     /// The size in bytes in a record; `None` if the variable cannot be captured.
     pub size: Option<u32>,
-    /// The selector that names the variable by its location or built-in: `@3`, `@3.zw` if it shares
-    /// its location, `@Position`.
+    /// A selector that names the variable by its location or built-in: `@3`, `@3.zw` if other
+    /// variables share the location, `@Position`. `None` if no selector names exactly this
+    /// variable.
     pub selector: Option<String>,
     pub(super) type_id: Id,
 }
 
 impl InterfaceVariable {
-    /// The name of the built-in in SPIR-V, or its number.
+    /// The name of the built-in in SPIR-V, or its number if it has no name.
     pub fn built_in_name(&self) -> Option<String> {
         let name = |which: u32| match BuiltIn::from_u32(which) {
             Some(which) => format!("{which:?}"),
@@ -53,8 +55,8 @@ impl InterfaceVariable {
         self.built_in.map(name)
     }
 
-    /// The place of the variable in words: its [`selector`](Self::selector); or, if no selector names the whole
-    /// variable, as for an array that shares its locations, "location 0, component 1"; or "no location".
+    /// The place of the variable in words: its [`selector`](Self::selector), "location 0, component 1", or "no
+    /// location". An array that shares its locations with other variables, for example, has no selector.
     pub fn place(&self) -> String {
         let Self { selector, location, component, .. } = self;
         match (selector.clone().or_else(|| self.built_in_name()), location) {
@@ -159,7 +161,7 @@ fn selector(
     Some(format!("@{location}.{}", components.letters()?))
 }
 
-/// A range of components of a location: `x` is the first, `w` the fourth.
+/// A run of components of a location: `x` is the first, `w` the fourth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Components {
     pub(super) first: u32,
@@ -181,7 +183,7 @@ impl Components {
     }
 }
 
-/// Lists the outputs for error messages: their names, followed by their places.
+/// Lists outputs for error messages: the name of each output, followed by its place.
 pub(super) fn list_outputs(outputs: &[InterfaceVariable]) -> String {
     let listed = |output: &InterfaceVariable| match &output.name {
         Some(name) => format!("{name} ({})", output.place()),

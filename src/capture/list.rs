@@ -20,7 +20,7 @@ use crate::spirv::types::locations_of;
 /// Selects an output.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Selector {
-    /// Components of a location, in units of 32 bits.
+    /// The components of a location, in units of 32 bits.
     Location {
         /// `Location`
         location: u32,
@@ -29,11 +29,12 @@ pub enum Selector {
         /// The number of components, which may extend into the following locations.
         components: u32,
     },
-    /// Components of a built-in in units of 32 bits, such as `gl_Position` and `gl_ClipDistance[]`.
+    /// The components of a built-in, in units of 32 bits, such as those of `gl_Position` and
+    /// `gl_ClipDistance[]`.
     BuiltIn {
         /// `SpvBuiltIn`
         built_in: BuiltIn,
-        /// The first component, or the first element of an array of floats.
+        /// The first component. For an array of floats, an element is a component.
         component: u32,
         /// The number of components.
         components: u32,
@@ -43,7 +44,7 @@ pub enum Selector {
     Name(String),
 }
 
-/// A captured output.
+/// An output to capture, and where it is captured.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct CaptureEntry {
@@ -68,7 +69,8 @@ impl CaptureEntry {
 pub struct CaptureList {
     /// The outputs, in any order.
     pub captures: Vec<CaptureEntry>,
-    /// The stride of each buffer that is captured to: the bytes of a vertex's record.
+    /// The stride of each buffer: the number of bytes of a vertex's record. `None` for buffers that
+    /// are not captured to.
     pub strides: [Option<u32>; MAX_XFB_BUFFERS],
 }
 
@@ -181,7 +183,8 @@ impl Layout {
         }
     }
 
-    /// Captures dwords `first..first + count` of outputs at the given places.
+    /// Adds the dwords `first..first + count` of a [`Space`]. `places` are the outputs in that
+    /// space.
     fn add_dwords(
         &mut self,
         outputs: &Outputs<'_>,
@@ -223,7 +226,8 @@ impl Layout {
             if components == output.components {
                 self.outputs.push(CapturedOutput { buffer, offset, ..(*output).clone() });
             } else {
-                // Components of a vector are captured one by one; the stores merge them again.
+                // A part of a vector is captured one component at a time. Lowering merges the
+                // stores.
                 for i in 0..components {
                     let mut path = output.path.clone();
                     path.push(from + i);
@@ -271,12 +275,13 @@ impl Layout {
 /// The locations of all outputs of an entry point, including those that are not or cannot be
 /// captured.
 pub fn locations_used(declarations: &Declarations, entry: &EntryPoint) -> BTreeSet<u32> {
-    /// More than any device has. The limit is necessary because arrays may have any length.
+    /// The largest number of locations that are listed, more than any device has. Arrays may have
+    /// any length.
     const MAX_LOCATIONS: u32 = 1 << 12;
     let outputs = Outputs::of(declarations, entry);
     let of_leaf = |leaf: &Leaf| {
         let location = leaf.output.location.filter(|_| leaf.built_in.is_none())?;
-        // Clamped, because a module may contain an invalid component.
+        // The component is clamped, because it may be invalid.
         let count = (leaf.output.component.min(3) + leaf.output.dwords()).div_ceil(4).max(1);
         Some(location..location.saturating_add(count))
     };
@@ -298,7 +303,7 @@ pub(crate) fn built_in_components(declarations: &Declarations, entry: &EntryPoin
     built_ins.fold(0, |sum, leaf| sum.saturating_add(leaf.output.dwords()))
 }
 
-/// The destination of a captured output.
+/// Where an output is captured.
 #[derive(Debug, Clone, Copy)]
 struct Destination {
     buffer: u32,

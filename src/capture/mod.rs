@@ -1,12 +1,11 @@
 //! The captures of a shader: which components of which outputs are written to which offset in which
 //! buffer.
 //!
-//! All backends store captures according to a [`Layout`], and the probe checks them against it. It
-//! is made from the module's own decorations ([`Shader::layout`](crate::lower::Shader::layout), like
-//! `nir_gather_xfb_info` in Mesa) or from a [`CaptureList`]. It has two views. [`Layout::outputs`]
-//! are the values that are stored: scalars, vectors, columns of matrices. [`Layout::varyings`] are
-//! the same bytes in the form of OpenGL's program interface: whole matrices, arrays of basic types,
-//! members by name.
+//! All backends store captures according to a [`Layout`], and the probe checks the captures against it. A layout is
+//! made from the module's own decorations ([`Shader::layout`](crate::lower::Shader::layout), like `nir_gather_xfb_info`
+//! in Mesa) or from a [`CaptureList`]. It has two views. [`Layout::outputs`] are the values that are stored: scalars,
+//! vectors, columns of matrices. [`Layout::varyings`] are the same bytes in the form of OpenGL's program interface:
+//! whole matrices, arrays of basic types, members by name.
 
 #![forbid(unsafe_code)]
 
@@ -41,7 +40,7 @@ use crate::spirv::{Id, NumericClass};
 /// The largest number of capture buffers of a shader.
 pub const MAX_XFB_BUFFERS: usize = 4;
 
-/// The vertex streams of a geometry shader.
+/// The number of vertex streams of a geometry shader.
 pub const MAX_STREAMS: u32 = 4;
 
 /// The largest number of bytes of a vertex's record in one buffer.
@@ -70,13 +69,14 @@ pub struct CapturedOutput {
     pub bits: u32,
     /// The result id of the output variable.
     pub variable: Id,
-    /// Indices of the access chain from the variable to the captured value.
+    /// The indices of an access chain from the variable to the captured value.
     pub path: Vec<u32>,
-    /// `variable`, `variable.member`, `variable[1].member[2]`, if the module has names.
+    /// The name of the captured value, if the module has names: `variable`, `variable.member`,
+    /// `variable[1].member[2]`.
     pub name: Option<String>,
-    /// `Location`; `None` for built-ins.
+    /// The location of the captured value; `None` for built-ins.
     pub location: Option<u32>,
-    /// The first component of the location that it occupies, in units of 32 bits.
+    /// The first component that the value occupies in its location, in units of 32 bits.
     pub component: u32,
 }
 
@@ -92,7 +92,7 @@ impl CapturedOutput {
     }
 }
 
-/// Which captured outputs are written where.
+/// Which outputs are captured to which offset in which buffer.
 ///
 /// ```
 /// # use vkxfb::capture::{BuiltIn, CaptureEntry, CaptureList, Selector};
@@ -115,13 +115,14 @@ impl CapturedOutput {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Layout {
-    /// `XfbStride` in bytes of each buffer that is captured to.
+    /// The size in bytes of a record in each buffer (`XfbStride`); `None` for a buffer that is not
+    /// captured to.
     pub strides: [Option<u32>; MAX_XFB_BUFFERS],
     /// The vertex stream that each buffer captures: always 0, except for geometry shaders.
     pub streams: [u32; MAX_XFB_BUFFERS],
-    /// The captured outputs, by buffer, then offset. They do not overlap.
+    /// The captured outputs, sorted by buffer, then by offset. They do not overlap.
     pub outputs: Vec<CapturedOutput>,
-    /// The same outputs in the form of OpenGL, by buffer, then offset.
+    /// The same outputs as OpenGL lists them, sorted by buffer, then by offset.
     pub varyings: Vec<Varying>,
 }
 

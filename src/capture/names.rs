@@ -2,8 +2,9 @@
 //! location or built-in: `@3`, `@Position`.
 //!
 //! A name (`OpName`) may contain dots and brackets: DXC names an output `out.var.COLOR0`, Slang
-//! `entryPointParam_main.colour`. A path is therefore not split at its dots: the longest name that
-//! is a prefix of the path is used, and the rest selects members and elements.
+//! `entryPointParam_main.colour`. The text is therefore not split at its dots: the longest name of
+//! an output that the text begins with is used, and the rest of the text selects members and
+//! elements.
 
 use std::str::FromStr;
 
@@ -25,7 +26,8 @@ pub(super) struct Named {
     pub(super) ty: Id,
     pub(super) location: Option<u32>,
     pub(super) component: u32,
-    /// The name in the module, if the value was selected by location or built-in.
+    /// The name in the module, if the value was selected by its location or built-in; otherwise
+    /// `None`.
     pub(super) name: Option<String>,
 }
 
@@ -50,8 +52,9 @@ impl Outputs<'_> {
         }
     }
 
-    /// Parses a text of [`CaptureList::from_varyings`](super::CaptureList::from_varyings). Returns
-    /// a selector, the size in bytes in a record, and whether the value has 64-bit components.
+    /// Parses a name that was passed to
+    /// [`CaptureList::from_varyings`](super::CaptureList::from_varyings). Returns a selector, the
+    /// size in bytes in a record, and whether the value has 64-bit components.
     pub(super) fn select(&self, text: &str) -> Result<(Selector, u32, bool), CaptureError> {
         let missing = match self.resolve(text) {
             Ok(found) => {
@@ -82,25 +85,26 @@ impl Outputs<'_> {
         Ok((selector, components * 4, wide))
     }
 
-    /// Finds the root with the longest name that is a prefix of `path`, if the rest of `path`
-    /// selects a value.
+    /// Finds the root with the longest name that `path` begins with, if the rest of `path` selects
+    /// a value.
     fn longest(&self, path: &str, roots: Vec<(String, Named)>) -> Option<Named> {
         let mut roots: Vec<(&str, Named)> = roots
             .into_iter()
             .filter_map(|(name, root)| Some((rest_behind(path, &name)?, root)))
             .collect();
-        // The sort is stable: the first of several outputs with the same name is found.
+        // The sort is stable, so of several outputs with the same name the first is found.
         roots.sort_by_key(|(rest, _)| rest.len());
         roots.into_iter().find_map(|(rest, root)| self.follow(root, rest))
     }
 
-    /// All roots with a name: variables, blocks, and members of blocks without an instance name.
+    /// All values that names begin with (*roots*): variables, blocks, and members of blocks without
+    /// an instance name.
     fn named_roots(&self) -> Vec<(String, Named)> {
         let declarations = self.declarations;
         let mut roots = Vec::new();
         let mut last = None;
         for output in &self.variables {
-            // Adds the variable once, before its first member.
+            // The variable itself is added once, before its first member.
             if last.replace(output.variable) != Some(output.variable)
                 && let Some(variable) = declarations.variable(output.variable)
             {
@@ -120,7 +124,7 @@ impl Outputs<'_> {
         roots
     }
 
-    /// Built-ins by their GLSL names, also if the module uses other names.
+    /// Built-ins by their GLSL names, which are found even if the module uses other names.
     fn built_in_roots(&self) -> Vec<(String, Named)> {
         let root = |output: &InterfaceVariable| {
             Some((glsl_built_in(output.built_in?)?.to_owned(), self.root(output)))
@@ -128,7 +132,8 @@ impl Outputs<'_> {
         self.variables.iter().filter_map(root).collect()
     }
 
-    /// Finds `@3`, `@3[1].member`, `@Position`.
+    /// Finds what `@3`, `@3[1].member` or `@Position` selects. `Ok(None)` if `text` is none of
+    /// these, or selects components.
     fn at_place(&self, text: &str) -> Result<Option<Named>, CaptureError> {
         let Some(text) = text.strip_prefix('@') else { return Ok(None) };
         let (place, rest) = text.split_at(text.find(['.', '[']).unwrap_or(text.len()));
@@ -150,7 +155,7 @@ impl Outputs<'_> {
                 let name = only.name.as_ref().map(|name| format!("{name}{rest}"));
                 Named { name, ..found }
             })),
-            // A suffix selects components.
+            // `rest` selects components, such as `.xy`.
             [] | [_, ..] if !rest.is_empty() => Ok(None),
             // The location may belong to a column or an element of a value that begins at a lower
             // location.
@@ -178,7 +183,7 @@ impl Outputs<'_> {
         self.named(output.variable, output.path.clone(), output.type_id)
     }
 
-    /// Makes a value, with the location and component of its first part.
+    /// Describes a value, with the location and component of its first part.
     fn named(&self, variable: Id, path: Vec<u32>, ty: Id) -> Named {
         let leaves = self.leaves.iter().map(|leaf| &leaf.output);
         let mut within =
@@ -194,7 +199,7 @@ impl Outputs<'_> {
         }
     }
 
-    /// Applies `.member` and `[element]` to a value.
+    /// Selects a part of a value by `.member` and `[element]`.
     fn follow(&self, root: Named, mut rest: &str) -> Option<Named> {
         let declarations = self.declarations;
         let Named { variable, mut path, mut ty, .. } = root;
@@ -216,8 +221,8 @@ impl Outputs<'_> {
         Some(self.named(variable, path, ty))
     }
 
-    /// Finds the member of a structure with the longest name that is a prefix of `path`. Returns
-    /// its number and the rest of `path`. A member without a name is named by its number.
+    /// Finds the member of a structure with the longest name that `path` begins with. Returns the
+    /// member's number and the rest of `path`. A member without a name is named by its number.
     fn member<'p>(&self, ty: Id, path: &'p str) -> Option<(u32, &'p str)> {
         let Some(Type::Struct { members }) = self.declarations.ty(ty) else { return None };
         let matching = (0u32..).zip(members).filter_map(|(member, _)| {

@@ -11,13 +11,13 @@ use crate::spirv::entry_point::EntryPoint;
 /// The outputs of an entry point.
 pub(crate) struct Outputs<'a> {
     pub(crate) declarations: &'a Declarations,
-    /// Variables and members of blocks, as declared.
+    /// Variables and members of blocks, as the module declares them.
     pub(crate) variables: Vec<InterfaceVariable>,
-    /// Every scalar, vector and column in them.
+    /// All scalars, vectors and columns in the variables.
     pub(crate) leaves: Vec<Leaf>,
 }
 
-/// A space in which dwords of outputs are numbered.
+/// A space in which the dwords of outputs are numbered, for [`Selector`](super::Selector)s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Space {
     /// Locations, with four dwords each.
@@ -26,21 +26,22 @@ pub(crate) enum Space {
     BuiltIn(BuiltIn),
 }
 
-/// A scalar, vector or column.
+/// A scalar, vector or column of an output.
 pub(crate) struct Leaf {
     pub(crate) output: CapturedOutput,
     pub(crate) built_in: Option<u32>,
 }
 
 impl<'a> Outputs<'a> {
-    /// Finds the outputs of an entry point. An output that cannot be captured has no leaves.
+    /// Finds the outputs of an entry point. An output of a type that cannot be captured has no
+    /// leaves.
     pub(crate) fn of(declarations: &'a Declarations, entry: &EntryPoint) -> Self {
         let variables = interface_variables(declarations, entry, StorageClass::Output);
         let mut leaves = Vec::new();
         for variable in &variables {
             let value = CapturedValue {
                 buffer: 0,
-                // Larger than all locations of any device.
+                // More than the locations of any device take.
                 stride: 1 << 16,
                 variable: variable.variable,
                 path: variable.path.clone(),
@@ -59,13 +60,13 @@ impl<'a> Outputs<'a> {
         Self { declarations, variables, leaves }
     }
 
-    /// The error for an output that does not exist, with a list of those that do. `output` is the
-    /// requested name.
+    /// The error for an output that does not exist. `output` is the requested name; the message
+    /// also lists the outputs that exist.
     pub(crate) fn missing(&self, output: impl Into<String>) -> CaptureError {
         CaptureError::NoSuchOutput { output: output.into(), found: list_outputs(&self.variables) }
     }
 
-    /// The outputs in a space, each with its first dword.
+    /// The outputs that are in a space, each with the number of its first dword.
     pub(crate) fn places(&self, space: Space) -> Vec<(u64, &CapturedOutput)> {
         let mut next = 0;
         let place = |leaf: &'_ Leaf| match (space, leaf.output.location, leaf.built_in) {
@@ -85,7 +86,8 @@ impl<'a> Outputs<'a> {
     }
 }
 
-/// Finds the output that contains a dword. Returns its first dword, and the output.
+/// Finds the output that contains a dword. Returns the number of the output's first dword, and the
+/// output.
 pub(crate) fn place_of<'o>(
     places: &[(u64, &'o CapturedOutput)],
     dword: u64,

@@ -11,12 +11,12 @@ use crate::spirv::type_name::{glsl_name, scalar_names};
 use crate::spirv::types::numeric_scalar;
 use crate::spirv::{Id, NumericClass};
 
-/// A captured varying.
+/// A captured output as OpenGL lists it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Varying {
     /// The number of the capture buffer.
     pub buffer: u32,
-    /// The number of the buffer among the active ones.
+    /// The number of the buffer among the buffers that are captured to.
     pub buffer_index: u32,
     /// Bytes from the start of the vertex's record.
     pub offset: u32,
@@ -24,11 +24,12 @@ pub struct Varying {
     pub ty: GlType,
     /// The number of elements; 1 for a value that is not an array.
     pub count: u32,
-    /// The name, or the variable's id and the path if the module has no names.
+    /// The name; if the module has no names, the variable's id and the path to the value.
     pub name: String,
 }
 
-/// A basic type of OpenGL: a scalar, vector or matrix. `Display` writes OpenGL's token.
+/// A basic type of OpenGL: a scalar, vector or matrix. `Display` writes the token, such as
+/// `GL_FLOAT_VEC4`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct GlType {
     /// The numeric class of the components.

@@ -11,8 +11,8 @@ use super::{CaptureError, CapturedOutput, Layout, MAX_STREAMS};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::types::block_type;
 
-/// The stream of an output: the decoration of the block's member, otherwise that of the variable,
-/// otherwise 0.
+/// The vertex stream of an output: by the decoration of the block's member, otherwise that of the
+/// variable, otherwise 0.
 pub(crate) fn stream_of(declarations: &Declarations, output: &CapturedOutput) -> u32 {
     let of_member = || {
         let block = block_type(declarations, declarations.variable(output.variable)?.pointee)?;
@@ -29,7 +29,7 @@ impl Layout {
         self.buffers().map(|(buffer, _)| self.streams[buffer]).collect()
     }
 
-    /// The part of the layout that captures a vertex stream.
+    /// Returns the part of the layout that captures a vertex stream.
     pub fn of_stream(mut self, stream: u32) -> Self {
         let streams = self.streams;
         let is_of_it = |buffer: u32| streams.get(buffer as usize) == Some(&stream);

@@ -10,15 +10,15 @@ use crate::spirv::entry_point::EntryPoint;
 /// How the varyings are assigned to buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BufferMode {
-    /// `GL_INTERLEAVED_ATTRIBS`: contiguous in one buffer. `gl_NextBuffer` begins the next buffer,
-    /// `gl_SkipComponents1` to `gl_SkipComponents4` leave a gap.
+    /// `GL_INTERLEAVED_ATTRIBS`: the varyings are contiguous in one buffer. `gl_NextBuffer` begins
+    /// the next buffer, `gl_SkipComponents1` to `gl_SkipComponents4` leave a gap.
     Interleaved,
-    /// `GL_SEPARATE_ATTRIBS`: one varying per buffer.
+    /// `GL_SEPARATE_ATTRIBS`: each varying has its own buffer.
     Separate,
 }
 
 impl CaptureList {
-    /// See [`Shader::varyings`](crate::lower::Shader::varyings).
+    /// Makes the list for [`Shader::varyings`](crate::lower::Shader::varyings).
     #[doc(hidden)]
     pub fn from_varyings(
         declarations: &Declarations,

@@ -11,19 +11,19 @@ use crate::spirv::entry_point::{EntryPoint, debug_info_sets, is_of_sets, reachab
 use crate::spirv::pointers::Pointers;
 use crate::spirv::{Id, Instruction, Module, Section, ids_of};
 
-/// A variable and a path of constant indices into it.
+/// An output variable, and a path of constant indices from it to a part.
 type OutputPath = (Id, Vec<u32>);
 
 /// The outputs that an entry point may write.
 pub(crate) struct Written {
-    /// Paths of values that are written completely.
+    /// The parts that some instruction may write as a whole.
     places: BTreeSet<OutputPath>,
 }
 
 impl Written {
     /// Follows pointers to outputs through the entry point's function and the functions that it
-    /// calls. An index that is not constant selects all elements, and a pointer that is passed to a
-    /// function counts as written through.
+    /// calls. A store with an index that is not constant counts for all elements, and a pointer
+    /// that is passed to a function counts as written through.
     pub(crate) fn of(module: &Module, declarations: &Declarations, entry: &EntryPoint) -> Self {
         let outputs = || declarations.variables(StorageClass::Output);
         let initialized = module
@@ -49,11 +49,11 @@ impl Written {
         Self { places: scan.places }
     }
 
-    /// Whether a scalar, vector or column may be written, completely or in part.
+    /// Whether a scalar, vector or column, or a part of it, may be written.
     pub(crate) fn covers(&self, output: &CapturedOutput) -> bool {
         let (variable, path) = (output.variable, &output.path);
         let is_written = |path: &[u32]| self.places.contains(&(variable, path.to_vec()));
-        // In sorted order, longer paths with the same beginning come directly after the path.
+        // In sorted order, a path comes directly before the longer paths that begin with it.
         let mut from = self.places.range((variable, path.clone())..);
         let is_within = |(of, part): &OutputPath| *of == variable && part.starts_with(path);
         (0..path.len()).any(|length| is_written(&path[..length]))

@@ -2,8 +2,8 @@
 //! process.
 //!
 //! naga panics on input that it does not expect, and processes expressions and statements
-//! recursively. Panics are caught by the thread, whose stack size does not depend on that of the
-//! caller. The nesting of the source, or of the module, is limited before naga runs.
+//! recursively. The thread catches panics. The size of its stack does not depend on the caller's
+//! stack, and the nesting of the source or of the module is limited before naga runs.
 //!
 //! The application's panic hook is not changed. It runs for a panic of naga too, before the error
 //! is returned; the default hook prints a line. A hook can identify the thread by its name,
@@ -21,8 +21,8 @@ use super::{FrontendError, SourceLocation};
 /// The name of the thread that naga runs in. A panic hook can use it to recognize naga's panics.
 pub const NAGA_THREAD: &str = "vkxfb-naga";
 
-/// Stack size in bytes: enough for [`MAX_NESTING`] levels without optimisation, and for sources
-/// that become larger by macros.
+/// The stack size in bytes. It is enough for [`MAX_NESTING`] levels in builds without optimisation,
+/// and for sources whose macros expand to more.
 const STACK_SIZE: usize = 64 << 20;
 
 /// The largest number of levels of nested brackets, operators and branches in a source, and of nested
@@ -66,7 +66,7 @@ pub(super) fn check_nesting(tokens: &Tokens<'_>) -> Result<(), FrontendError> {
     Ok(())
 }
 
-/// Refuses a module with more than [`MAX_NESTING`] levels of blocks.
+/// Returns an error for a module with more than [`MAX_NESTING`] levels of blocks.
 pub(super) fn check_blocks(module: &Module) -> Result<(), FrontendError> {
     let shaders = module.entry_points.iter().map(|entry| &entry.function);
     let functions = module.functions.iter().map(|(_, function)| function).chain(shaders);
@@ -94,15 +94,16 @@ pub(super) fn check_blocks(module: &Module) -> Result<(), FrontendError> {
     Ok(())
 }
 
-/// Computes an upper bound of a parser's recursion depth: every operator of an expression, every
-/// enclosing bracket and every preceding `else` may be a level.
+/// Computes an upper bound of a parser's recursion depth. Each operator of an expression, each
+/// enclosing bracket and each preceding `else` may be a level.
 #[derive(Debug, Default)]
 struct Nesting {
-    /// For each open bracket, the operators of its expression and the `else` branches of its block.
+    /// For each open bracket: the number of operators so far in the expression within it, and the
+    /// number of `else` so far in the block within it.
     levels: Vec<(usize, usize)>,
-    /// The same outside of all brackets.
+    /// The same two numbers outside of all brackets.
     outside: (usize, usize),
-    /// The sum of all these.
+    /// The sum of all these numbers.
     sum: usize,
 }
 
@@ -118,7 +119,7 @@ impl Nesting {
                 if let Some((operators, branches)) = self.levels.pop() {
                     self.sum -= operators + branches;
                 }
-                // A block is a statement, and also ends one.
+                // A block is a statement, and also ends the expression before it.
                 if text == "}" {
                     self.end_of_expression();
                 }

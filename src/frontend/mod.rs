@@ -8,9 +8,9 @@
 //! The words are SPIR-V 1.0 with names, which every Vulkan device supports. They contain what the
 //! vertex shader uses: descriptors with the sets and bindings of the source, push constants with
 //! its offsets. The guarantees of the language hold: integer divisions by zero are defined, indices
-//! stay within arrays, variables are initialised to zero. The output of the source in clip space is
-//! not changed or flipped. naga does not write specialisation constants: those in the source have
-//! the values that they are compiled with ([`wgsl::vertex_shader_with`]), or their default values.
+//! stay within arrays, variables are initialised to zero. The position is not changed or flipped.
+//! naga does not write specialisation constants: those in the source have the values that they are
+//! compiled with ([`wgsl::vertex_shader_with`]), or their default values.
 //!
 //! naga panics on input that it does not expect. Such a panic is caught and returned as
 //! [`FrontendError::Panic`]. The process's panic hook is not changed, and runs first: it can
@@ -72,7 +72,7 @@ pub enum FrontendError {
         /// Advice in case the source is valid.
         advice: Option<&'static str>,
     },
-    /// The source uses something that is known to be unsupported.
+    /// The source uses something of which it is known that it cannot be compiled.
     #[error("{}{what} cannot be compiled here: {advice}", prefix(.location))]
     Unsupported {
         /// The position, if it is known.
@@ -82,7 +82,7 @@ pub enum FrontendError {
         /// What to do instead.
         advice: &'static str,
     },
-    /// The source or the module is nested too deeply for recursion.
+    /// The source or the module is nested more deeply than naga's recursion is trusted with.
     #[error("{}more than {MAX_NESTING} brackets, operators, branches or blocks within each other", prefix(.location))]
     Nesting {
         /// Where the limit is exceeded.
@@ -102,7 +102,7 @@ pub enum FrontendError {
         /// The names of the vertex shaders.
         found: String,
     },
-    /// GLSL with layouts for captures, which naga would ignore.
+    /// The GLSL source has layouts for captures, which naga would ignore.
     #[error(
         "{location}: '{qualifier}' is not supported here: list the outputs to capture instead \
          (--varyings), or compile the source with glslang"
@@ -119,7 +119,7 @@ pub enum FrontendError {
          (wgsl::vertex_shader_with; --constant {key}=VALUE)"
     )]
     NoValue {
-        /// Its `@id`, or its name if it has none.
+        /// The `@id` of the constant, or its name if it has none.
         key: String,
     },
     /// A value was given for an `override` constant that the source does not have.
@@ -133,7 +133,7 @@ pub enum FrontendError {
     /// A value was given that the type of its `override` constant cannot represent.
     #[error("the override constant '{key}' cannot be {value}")]
     OverrideValue {
-        /// Its `@id`, or its name if it has none.
+        /// The `@id` of the constant, or its name if it has none.
         key: String,
         /// The value.
         value: String,
@@ -165,8 +165,8 @@ fn named(name: &Option<String>) -> String {
     name.as_ref().map_or_else(String::new, |name| format!(" named '{name}'"))
 }
 
-/// The outputs that a [`Selector::Name`](crate::capture::Selector::Name) can name, with their
-/// locations. Built-ins and outputs without a name are not listed.
+/// The outputs that a [`Selector::Name`](crate::capture::Selector::Name) can name: their locations
+/// and names. Built-ins and outputs without a name are not listed.
 ///
 /// naga makes a variable from each output. In WGSL its name is that of a member of the result's
 /// structure, in GLSL that of the output. A WGSL result without a structure has no name, and must
@@ -185,7 +185,8 @@ pub fn output_names<'a>(
 }
 
 /// Validates a module, and writes one of its vertex shaders with everything that it uses. `values`
-/// are the values of `override` constants; `explain` converts errors of the validator.
+/// are the values of `override` constants; `explain` makes the error of this crate from an error of
+/// naga's validator.
 fn compile(
     mut module: Module,
     entry_point: Option<&str>,
@@ -253,17 +254,17 @@ fn choose<'a>(module: &'a Module, name: Option<&str>) -> Result<&'a str, Fronten
 /// The options for writing an application's shader.
 fn options() -> spv::Options<'static> {
     spv::Options {
-        // Every device supports it; lowering keeps the version.
+        // Every device supports this version, and lowering keeps it.
         lang_version: (1, 0),
-        // Names select what is captured. No flipped y and no clamped point size, because captures
-        // must contain what the source computes.
+        // The names are what capture lists refer to. y is not flipped and the point size is not
+        // clamped, because captures must contain what the source computes.
         flags: spv::WriterFlags::DEBUG | spv::WriterFlags::LABEL_VARYINGS,
-        // Without a map the sets and bindings of the source are kept, and it has all of them.
+        // An empty map keeps the sets and bindings of the source. naga requires them in the source.
         fake_missing_bindings: true,
         binding_map: spv::BindingMap::default(),
         capabilities: None,
-        // Both languages or their users rely on it: an index out of range reads from the same
-        // object, and writes nothing outside of it.
+        // Both languages, or their users, rely on this: an index out of range reads from the same
+        // object, and does not write outside of it.
         bounds_check_policies: BoundsCheckPolicies {
             index: BoundsCheckPolicy::Restrict,
             buffer: BoundsCheckPolicy::Restrict,
@@ -274,14 +275,14 @@ fn options() -> spv::Options<'static> {
         zero_initialize_workgroup_memory: spv::ZeroInitializeWorkgroupMemoryMode::None,
         // Loop counters are for browsers, whose compilers must not trust the source.
         force_loop_bounding: false,
-        // WGSL defines x / 0.
+        // WGSL defines the result of x / 0.
         emit_int_div_checks: true,
         // Vertex shaders have no ray queries, tasks or meshes.
         ray_query_initialization_tracking: false,
         trace_ray_argument_validation: false,
         task_dispatch_limits: None,
         mesh_shader_primitive_indices_clamp: false,
-        // The device would need storageInputOutput16.
+        // The device would need the feature storageInputOutput16.
         use_storage_input_output_16: false,
         debug_info: None,
     }

@@ -1,8 +1,8 @@
-//! Vertex shaders as modules of [naga]: for an application whose shaders naga has parsed already, or that
-//! composes them itself.
+//! Compiles vertex shaders that are modules of [naga], for an application that parsed its shaders with naga already, or
+//! that composes modules itself.
 //!
-//! Blocks may be nested as deeply as in a source. The depth of expressions is not checked: a module that a program
-//! builds with tens of thousands of operations within each other may overflow naga's stack, which ends the process.
+//! Blocks may be nested as deeply as in a source. The depth of expressions is not checked: a module with tens of
+//! thousands of nested operations, which a program may have built, may overflow naga's stack. That ends the process.
 
 use naga::Module;
 
@@ -10,8 +10,8 @@ use super::isolated::{check_blocks, isolated};
 use super::{FrontendError, compile, messages};
 
 /// Compiles a vertex shader to the words that [`wgsl::vertex_shader`](super::wgsl::vertex_shader) returns for the
-/// source of the module. `entry_point` is its name; `None` selects the only one. `override` constants have
-/// their default values.
+/// source of the module. `entry_point` is the name of the shader; `None` selects the only vertex shader. `override`
+/// constants have their default values.
 ///
 /// The module may have other shaders, and need not be validated.
 ///

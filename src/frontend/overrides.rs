@@ -7,7 +7,7 @@ use naga::{Module, Override};
 
 use super::{FrontendError, messages};
 
-/// Values by [`key`].
+/// The values that the caller gave, by the [`key`] of the constant.
 #[derive(Debug)]
 pub(super) struct Overrides(PipelineConstants);
 
@@ -34,7 +34,8 @@ impl Overrides {
         Ok(Self(values.iter().map(|(key, value)| ((*key).to_owned(), *value)).collect()))
     }
 
-    /// Removes values of constants that the shader does not use, which the module no longer has.
+    /// Removes the values of constants that the module no longer has, because the shader does not
+    /// use them.
     pub(super) fn keep_those_of(&mut self, module: &Module) {
         let keys: Vec<String> = keys(module).collect();
         self.0.retain(|key, _| keys.contains(key));

@@ -1,5 +1,5 @@
-//! Splits a source into words and punctuation, as far as necessary to find a few of them: the
-//! common parts of WGSL and GLSL, and GLSL's directives.
+//! Splits a source into words and punctuation, only as far as is necessary to find certain words:
+//! the syntax that WGSL and GLSL have in common, and GLSL's directives.
 
 use std::ops::Range;
 
@@ -10,7 +10,8 @@ use super::SourceLocation;
 pub(super) struct Token {
     /// The bytes in the source.
     pub range: Range<usize>,
-    /// Whether the token is on a line that begins with `#`, for GLSL's preprocessor.
+    /// Whether the token belongs to a directive of GLSL's preprocessor: to a line that begins with
+    /// `#`.
     pub directive: bool,
 }
 
@@ -31,7 +32,7 @@ impl<'a> Tokens<'a> {
             let rest = &bytes[at..];
             match rest[0] {
                 b'\n' => (at, directive) = (at + 1, false),
-                // The directive continues on the next line.
+                // A backslash continues the directive on the next line.
                 b'\\' if rest.starts_with(b"\\\n") => at += 2,
                 b'\\' if rest.starts_with(b"\\\r\n") => at += 3,
                 byte if byte.is_ascii_whitespace() => at += 1,
@@ -44,7 +45,8 @@ impl<'a> Tokens<'a> {
                     let length = if is_word(byte) {
                         rest.iter().take_while(|byte| is_word(**byte)).count()
                     } else {
-                        // A whole character, so that a range never splits one.
+                        // A token is at least one whole character, so that no range splits a
+                        // character.
                         source[at..].chars().next().map_or(1, char::len_utf8)
                     };
                     list.push(Token { range: at..at + length, directive });
@@ -60,12 +62,12 @@ impl<'a> Tokens<'a> {
         &self.list
     }
 
-    /// The text of a token; empty after the last one.
+    /// The text of a token; empty if there are fewer tokens.
     pub fn text(&self, index: usize) -> &'a str {
         self.list.get(index).map_or("", |token| &self.source[token.range.clone()])
     }
 
-    /// The position of a token.
+    /// The position of a token in the source; `None` if there are fewer tokens.
     pub fn location(&self, index: usize) -> Option<SourceLocation> {
         self.list.get(index).map(|token| location(self.source, token.range.start))
     }
@@ -86,7 +88,7 @@ pub(super) fn location(source: &str, byte: usize) -> SourceLocation {
     SourceLocation { line, column: (before.len() - start) as u32 + 1 }
 }
 
-/// Length in bytes of the comment at the start of a text.
+/// The length in bytes of the comment that a text begins with.
 fn comment(text: &[u8], nests: bool) -> usize {
     let (mut at, mut depth) = (2, 1);
     while at < text.len() && depth > 0 {

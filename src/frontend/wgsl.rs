@@ -9,8 +9,8 @@ use super::isolated::{check_nesting, isolated};
 use super::tokens::{Tokens, location};
 use super::{FrontendError, SourceLocation, compile, messages};
 
-/// Compiles a vertex shader. `entry_point` is its name; `None` selects the only one. `override`
-/// constants have their default values.
+/// Compiles a vertex shader. `entry_point` is the name of its function; `None` selects the only
+/// vertex shader. `override` constants have their default values.
 ///
 /// # Errors
 /// [`FrontendError`] with naga's message, and the position in the source.
@@ -18,12 +18,11 @@ pub fn vertex_shader(source: &str, entry_point: Option<&str>) -> Result<Vec<u32>
     vertex_shader_with(source, entry_point, &[])
 }
 
-/// Compiles a vertex shader with values for [`override`
-/// constants](https://www.w3.org/TR/WGSL/#override-decls), as the `constants` of [a stage in
-/// WebGPU](https://www.w3.org/TR/webgpu/#dictdef-gpuprogrammablestage) give them: each by its `@id` as
-/// a decimal number, or by its name if it has none, and converted to its type. The last of several
-/// values for one constant counts. Constants without a value here have their default, also one that is
-/// computed from others.
+/// Compiles a vertex shader with values for [`override` constants](https://www.w3.org/TR/WGSL/#override-decls), which
+/// are given like the `constants` of [a stage in WebGPU](https://www.w3.org/TR/webgpu/#dictdef-gpuprogrammablestage):
+/// each by the constant's `@id` as a decimal number, or by its name if it has no `@id`. A value is converted to the
+/// constant's type. If a constant is given several values, the last counts. Constants that are given none have their
+/// default, which may be computed from other constants.
 ///
 /// ```
 /// use vkxfb::frontend::{FrontendError, wgsl};
@@ -75,7 +74,7 @@ fn place(span: Span, source: &str) -> Option<SourceLocation> {
     Some(location(source, span.to_range()?.start))
 }
 
-/// Replaces `var<push_constant>` by `var<immediate>`, without moving any other byte.
+/// Replaces `var<push_constant>` by `var<immediate>`. All other bytes keep their positions.
 fn with_immediates(source: &str, tokens: &Tokens<'_>) -> String {
     const OLD: &str = "push_constant";
     let mut text = source.to_owned();

@@ -39,7 +39,7 @@ impl VertexFormat {
     }
 }
 
-/// Extracts `width` bits from bit `first` on of a little-endian number.
+/// Extracts `width` bits, from bit `first` on, from a little-endian number.
 fn extract(bytes: &[u8; 32], first: u32, width: u32) -> u64 {
     let bit = |i: u32| u64::from(bytes[(i / 8) as usize] >> (i % 8) & 1);
     (0..width).map(|i| bit(first + i) << i).sum()
@@ -55,8 +55,8 @@ fn convert(numeric: NumericFormat, number: u32, width: u32) -> u32 {
         NumericFormat::Sint => signed as u32,
         NumericFormat::Uscaled => (number as f32).to_bits(),
         NumericFormat::Sscaled => (signed as f32).to_bits(),
-        // The double rounding is harmless: no such quotient is close enough to the midpoint between
-        // two floats.
+        // Rounding twice, to `f64` and then to `f32`, gives the nearest float, because no such
+        // quotient is close enough to the midpoint between two floats.
         NumericFormat::Unorm => ((f64::from(number) / maximum(width)) as f32).to_bits(),
         NumericFormat::Snorm => {
             ((f64::from(signed) / maximum(width - 1)).max(-1.0) as f32).to_bits()

@@ -9,7 +9,7 @@ use super::NumericClass;
 pub enum NumericFormat {
     /// Unsigned normalized: 0 to 1.
     Unorm,
-    /// Signed normalized: -1 to 1. There are two encodings of -1.
+    /// Signed normalized: -1 to 1. The two lowest integers both encode -1.
     Snorm,
     /// Unsigned integers that the shader reads as floats.
     Uscaled,
@@ -25,10 +25,10 @@ pub enum NumericFormat {
     Ufloat,
 }
 
-/// The bits of a component in an element, which is read as a little-endian number.
+/// Which bits of an element a component has. The element is read as a little-endian number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Field {
-    /// The lowest bit.
+    /// The number of the lowest bit.
     pub(crate) first_bit: u32,
     /// The number of bits.
     pub(crate) width: u32,
@@ -39,7 +39,7 @@ pub(crate) struct Field {
 struct Packing {
     /// Size of an element in bytes.
     size: u32,
-    /// Alignment in bytes of the address of every element.
+    /// The alignment in bytes that the address of every element has.
     alignment: u32,
     components: u32,
     /// The bits of each component, red first.
@@ -58,21 +58,22 @@ impl Packing {
     }
 }
 
-/// Components with the same width, in the memory order R G B A.
+/// Makes the packing of components with the same width, in the memory order R G B A.
 const fn rgba(width: u32, components: u32) -> Packing {
     let places = [(0, width), (width, width), (2 * width, width), (3 * width, width)];
     let (places, _) = places.split_at(components as usize);
     Packing::new(components * width / 8, width / 8, places)
 }
 
-/// Components with the same width, in the memory order B G R A.
+/// Makes the packing of components with the same width, in the memory order B G R A.
 const fn bgra(width: u32, components: u32) -> Packing {
     let places = [(2 * width, width), (width, width), (0, width), (3 * width, width)];
     let (places, _) = places.split_at(components as usize);
     Packing::new(components * width / 8, width / 8, places)
 }
 
-/// A [packed](https://docs.vulkan.org/spec/latest/chapters/formats.html#formats-packed) format of
+/// Makes the packing of a
+/// [packed](https://docs.vulkan.org/spec/latest/chapters/formats.html#formats-packed) format of
 /// `size` bytes. `places` contains the first bit and the width of each component, red first.
 const fn packed(size: u32, places: &[(u32, u32)]) -> Packing {
     Packing::new(size, size, places)
@@ -222,13 +223,13 @@ formats! {
     B10G11R11UfloatPack32 = 122, Ufloat, packed(4, &[(0, 11), (11, 11), (22, 10)]);
 }
 
-/// A format that is not supported as a vertex attribute: Vulkan's name without `VK_FORMAT_`, or its
-/// value where the name is not known.
+/// The error for a format that is not supported as a vertex attribute: the format's name in Vulkan
+/// without `VK_FORMAT_`, or its value if the name is not known.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("VkFormat {0} is not supported as a vertex attribute")]
 pub struct UnsupportedFormat(pub String);
 
-/// A text that is not the name of a supported format.
+/// The error for a text that is not the name of a supported format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "no vertex format is named '{0}'; they are named as in Vulkan: R32G32B32_SFLOAT, R8G8B8A8_UNORM, \
@@ -263,8 +264,8 @@ impl VertexFormat {
         self as i32
     }
 
-    /// The format with `components` (1 to 4) components of `bits` (32 or 64) bits, which need no
-    /// conversion; `None` for other numbers.
+    /// Returns the format with `components` (1 to 4) components of `bits` (32 or 64) bits, which a
+    /// shader reads without a conversion; `None` for other numbers.
     pub fn of(class: NumericClass, bits: u32, components: u32) -> Option<Self> {
         let is_asked = |f: &Self| {
             let width = f.fields().first().map_or(0, |field| field.width);
@@ -290,7 +291,7 @@ impl VertexFormat {
         self.row().1.alignment
     }
 
-    /// The interpretation of the bits.
+    /// How the bits of a component are interpreted.
     #[doc(hidden)]
     pub const fn numeric(self) -> NumericFormat {
         self.row().0
@@ -316,7 +317,8 @@ impl VertexFormat {
         }
     }
 
-    /// The bits of the value 1, which is the value of a missing fourth component.
+    /// The bits of the number 1 as the shader reads it, which is the value of a missing fourth
+    /// component.
     #[doc(hidden)]
     pub const fn one(self) -> u32 {
         match self.class() {

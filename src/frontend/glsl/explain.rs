@@ -22,7 +22,7 @@ const GLSLANG_BINDINGS: &str = "put it into a block with a set and a binding, as
 const GLSLANG_LOCATIONS: &str = "give each its layout(location = ...), or compile it with glslang \
     (glslangValidator -V --auto-map-locations) and take the SPIR-V";
 
-/// The source and the text for naga.
+/// What is needed to explain an error: the source, and the text that naga was given.
 pub(super) struct Explain<'a> {
     pub source: &'a str,
     pub tokens: &'a Tokens<'a>,
@@ -83,7 +83,8 @@ impl Explain<'_> {
             ErrorKind::PreprocessorError(error) => {
                 let foreign = (0..self.tokens.list().len())
                     .find(|index| self.tokens.text(*index).starts_with(is_foreign));
-                // This error of pp-rs, which naga does not export, has no position.
+                // naga does not export the type of this error of pp-rs, and the error has no
+                // position.
                 match (format!("{error:?}").as_str(), foreign) {
                     ("UnexpectedCharacter", Some(index)) => FrontendError::Unsupported {
                         location: self.tokens.location(index),
@@ -100,7 +101,7 @@ impl Explain<'_> {
                 format!("the combined image sampler '{word}'"),
                 "declare a texture and a sampler (texture2D, sampler), or compile it with glslang",
             ),
-            // naga mistakes an unknown type for the name of a variable that is qualified again.
+            // naga takes an unknown type for the name of a variable that gets another qualifier.
             ErrorKind::NotImplemented("variable qualifier") => {
                 unsupported(format!("the type '{word}'"), GLSLANG_ONLY)
             }
@@ -140,7 +141,7 @@ impl Explain<'_> {
         }
     }
 
-    /// Whether the declaration that contains a token is a buffer reference.
+    /// Whether the declaration that contains a token has the layout `buffer_reference`.
     fn is_buffer_reference(&self, index: usize) -> bool {
         let declaration = (0..index).rev().map(|index| self.tokens.text(index));
         let mut words = declaration.take_while(|text| !matches!(*text, ";" | "}"));
@@ -179,7 +180,7 @@ impl Explain<'_> {
     }
 }
 
-/// Whether a character has no use in GLSL.
+/// Whether a character is not used in GLSL.
 fn is_foreign(character: char) -> bool {
     matches!(character, '"' | '\'' | '@' | '$' | '`') || !character.is_ascii()
 }

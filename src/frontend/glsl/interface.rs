@@ -1,10 +1,10 @@
 //! Corrects the inputs and outputs in naga's module.
 //!
 //! naga makes variables from `in` and `out`, and an entry point that copies its arguments to the
-//! former, calls `main`, and returns the latter in a structure. [`mend`] rebuilds that structure:
-//! with a position, with the interpolation that integers require, with one member per column of a
-//! matrix, with names that distinguish elements of arrays, and with sizes for `gl_ClipDistance` and
-//! `gl_CullDistance`.
+//! `in` variables, calls `main`, and returns the `out` variables in a structure. [`mend`] rebuilds
+//! that structure: with a position, with the interpolation that integers require, with one member
+//! per column of a matrix, with names that distinguish the elements of an array, and with sizes for
+//! `gl_ClipDistance` and `gl_CullDistance`.
 
 use naga::{
     AddressSpace, Arena, ArraySize, Binding, Block, BuiltIn, Expression, Function,
@@ -14,7 +14,7 @@ use naga::{
 
 use super::rewrite::MemberOffset;
 
-/// The first offset in the source that differs from naga's layout.
+/// Finds the first member whose offset in the source differs from its offset in naga's module.
 pub(super) fn misplaced<'a>(
     module: &Module,
     offsets: &'a [MemberOffset],
@@ -32,7 +32,7 @@ pub(super) fn misplaced<'a>(
     offsets.iter().find(|wanted| !is_placed(wanted))
 }
 
-/// Whether there is an array of arrays with another length. naga swaps their dimensions.
+/// Whether there is an array of arrays whose two lengths differ. naga swaps the two dimensions.
 pub(super) fn has_arrays_of_arrays(module: &Module) -> bool {
     let length = |ty: Handle<Type>| match module.types[ty].inner {
         TypeInner::Array { base, size, .. } => Some((base, size)),
@@ -42,7 +42,7 @@ pub(super) fn has_arrays_of_arrays(module: &Module) -> bool {
     arrays.any(|(base, size)| length(base).is_some_and(|(_, inner)| inner != size))
 }
 
-/// The first array of blocks, with its name. naga makes a single block of it that contains an array: it reads all
+/// Finds the first array of blocks, and its name. naga makes it one block that contains an array, and reads all
 /// elements from one descriptor.
 pub(super) fn block_array(module: &Module) -> Option<(Span, &str)> {
     module.global_variables.iter().find_map(|(handle, variable)| {
@@ -54,7 +54,8 @@ pub(super) fn block_array(module: &Module) -> Option<(Span, &str)> {
     })
 }
 
-/// Corrects the entry point. A module with an unexpected structure is left to naga's validator.
+/// Corrects the entry point. If a module does not have the expected structure, errors are left to
+/// naga's validator.
 pub(super) fn mend(module: &mut Module, array_sizes: &[(String, u32)]) {
     size_arrays(module, array_sizes);
     let Module { types, global_variables, entry_points, .. } = module;
@@ -64,8 +65,8 @@ pub(super) fn mend(module: &mut Module, array_sizes: &[(String, u32)]) {
     }
 }
 
-/// naga gives `gl_ClipDistance` and `gl_CullDistance` no size. In GLSL it is the declared size, or
-/// the smallest size for which all indices are in range.
+/// Sets the sizes of `gl_ClipDistance` and `gl_CullDistance`, which naga leaves open. As in GLSL,
+/// the size is the declared one, or the smallest for which all indices are in range.
 fn size_arrays(module: &mut Module, array_sizes: &[(String, u32)]) {
     let Module { types, global_variables, functions, .. } = module;
     for (handle, variable) in global_variables.iter_mut() {
@@ -94,7 +95,7 @@ fn size_arrays(module: &mut Module, array_sizes: &[(String, u32)]) {
     }
 }
 
-/// The indexed expression, and the index if it is constant.
+/// Returns the expression that is indexed, and the index, if the index is constant.
 fn constant_index(
     expressions: &Arena<Expression>,
     expression: &Expression,
@@ -110,7 +111,7 @@ fn constant_index(
     }
 }
 
-/// Declares integers as flat, as naga requires.
+/// Declares that integers are not interpolated (`flat`), as naga requires.
 fn flatten(binding: &mut Binding, inner: &TypeInner) {
     let is_integer = matches!(inner.scalar_kind(), Some(ScalarKind::Sint | ScalarKind::Uint));
     if let (Binding::Location { interpolation, sampling, .. }, true) = (binding, is_integer) {
@@ -118,7 +119,7 @@ fn flatten(binding: &mut Binding, inner: &TypeInner) {
     }
 }
 
-/// The binding of a matrix column.
+/// The binding of a column of a matrix with this binding.
 fn column_binding(binding: &Binding, column: u32) -> Binding {
     let mut binding = binding.clone();
     if let Binding::Location { location, .. } = &mut binding {
@@ -127,14 +128,15 @@ fn column_binding(binding: &Binding, column: u32) -> Binding {
     binding
 }
 
-/// The number and the type of a matrix's columns.
+/// The number and the type of the columns, if the type is a matrix.
 fn columns(types: &mut UniqueArena<Type>, ty: Handle<Type>) -> Option<(VectorSize, Handle<Type>)> {
     let TypeInner::Matrix { columns, rows, scalar } = types[ty].inner else { return None };
     let inner = TypeInner::Vector { size: rows, scalar };
     Some((columns, types.insert(Type { name: None, inner }, Span::UNDEFINED)))
 }
 
-/// Replaces matrix inputs by their columns. The matrix is composed where naga stored the argument.
+/// Replaces matrix inputs by their columns, and composes the matrix where naga's code stored the
+/// argument.
 fn mend_inputs(function: &mut Function, types: &mut UniqueArena<Type>) {
     for index in 0..function.arguments.len() {
         let FunctionArgument { name, ty, binding } = function.arguments[index].clone();
@@ -174,7 +176,7 @@ fn mend_inputs(function: &mut Function, types: &mut UniqueArena<Type>) {
     }
 }
 
-/// An output and its value.
+/// A member of the structure that the entry point returns, and its value.
 struct OutputMember {
     member: StructMember,
     value: Handle<Expression>,
@@ -211,7 +213,7 @@ fn mend_outputs(
     let is_position = |output: &OutputMember| {
         matches!(output.member.binding, Some(Binding::BuiltIn(BuiltIn::Position { .. })))
     };
-    // Expressions that are not emitted come before those that are.
+    // Expressions that need no `Emit` statement come before those that do.
     let emitted = function.expressions.range_from(before);
     if !mended.iter().any(is_position) {
         mended.push(zero_position(function, types));
@@ -235,8 +237,8 @@ fn mend_outputs(
     function.result = Some(FunctionResult { ty, binding: None });
 }
 
-/// Bytes reserved for a member of the structure, with any alignment. naga requires offsets that do
-/// not overlap; no memory has this layout.
+/// The number of bytes to reserve for a member of the structure, so that the next member is
+/// aligned. No memory has this layout, but naga requires that the offsets do not overlap.
 fn room(inner: &TypeInner) -> u32 {
     const LARGEST_VECTOR: u32 = 32;
     match inner {
@@ -271,14 +273,15 @@ fn take_outputs(
     let mut outputs: Vec<_> =
         outputs.map(|(member, value)| OutputMember { member, value }).collect();
     for OutputMember { member, value } in &mut outputs {
-        // Updates the types of arrays that now have a size.
+        // The type may be an array that has a size only now.
         if let Expression::Load { pointer } = function.expressions[*value]
             && let Expression::GlobalVariable(variable) = function.expressions[pointer]
         {
             member.ty = variables[variable].ty;
         }
     }
-    // The old structure may be invalid, and is not used any more.
+    // Nothing uses the expression of the old structure any more. It may be invalid, so it is
+    // replaced.
     *function.expressions.get_mut(returned) = Expression::Literal(Literal::U32(0));
     function.body.cull(length.checked_sub(2)?..);
     Some(outputs)
@@ -294,7 +297,7 @@ fn number_elements(outputs: &mut [OutputMember]) {
     }
 }
 
-/// naga requires a position in every vertex shader.
+/// Makes an output with the position 0, because naga requires a position in every vertex shader.
 fn zero_position(function: &mut Function, types: &mut UniqueArena<Type>) -> OutputMember {
     let inner = TypeInner::Vector { size: VectorSize::Quad, scalar: naga::Scalar::F32 };
     let ty = types.insert(Type { name: None, inner }, Span::UNDEFINED);

@@ -4,13 +4,14 @@
 //!
 //! naga supports a subset of the language. Declarations without effect, such as that of
 //! `gl_PerVertex`, are removed from the source first, and code that naga would misinterpret is
-//! replaced (`rewrite`). naga's inputs and outputs are corrected (`interface`). For everything else
-//! that is not supported, the error says what it is and what to do (`explain`). `VULKAN` is defined
-//! as 100; `__VERSION__` and `GL_ES` are defined according to the source's `#version`.
+//! replaced (`rewrite`). The inputs and outputs in naga's module are corrected (`interface`). If
+//! the source uses anything else that is not supported, the error says what it is and what to do
+//! (`explain`). `VULKAN` is defined as 100; `__VERSION__` and `GL_ES` are defined according to the
+//! source's `#version`.
 //!
-//! Each element of an array and each column of a matrix is an output of its own, with the name
-//! `a[0]`, `a[1]`, and so on; a member of a block or a structure is an output with the name of the
-//! member. If a shader does not write `gl_Position`, the output is zero.
+//! Each element of an array and each column of a matrix is a separate output, with the name `a[0]`,
+//! `a[1]`, and so on; a member of a block or a structure is an output with the name of the member.
+//! If a shader does not write `gl_Position`, that output is zero.
 
 mod explain;
 mod interface;

@@ -3,8 +3,8 @@
 //! * `#version`: naga supports 440 to 460 and treats them alike; all versions that Vulkan allows
 //!   become 460.
 //! * Declarations without effect are replaced by blanks: `out gl_PerVertex {...}` and other
-//!   declarations of built-in variables, precisions, interpolation within blocks, default layouts
-//!   that are the defaults already.
+//!   declarations of built-in variables, precisions, interpolation qualifiers within blocks, and
+//!   default layouts that apply anyway.
 //! * `gl_VertexIndex` and similar variables have the type `int`, but `uint` in naga: they become
 //!   `int(gl_VertexIndex)`.
 //! * Offsets of members are replaced by blanks, and compared with naga's offsets later.
@@ -18,7 +18,8 @@ use std::ops::Range;
 
 use crate::frontend::tokens::Tokens;
 
-/// `int` in GLSL and `uint` in naga, including the former names in extensions.
+/// Built-ins that are `int` in GLSL and `uint` in naga, with what replaces them. The list includes
+/// their former names in extensions.
 const INDICES: [(&str, &str); 8] = [
     ("gl_VertexIndex", "int(gl_VertexIndex)"),
     ("gl_InstanceIndex", "int(gl_InstanceIndex)"),
@@ -56,17 +57,17 @@ const QUALIFIERS: [&str; 17] = [
     "const",
 ];
 
-/// The text for naga, and how to map positions back.
+/// The text for naga, and how to map positions in it back to the source.
 #[derive(Debug)]
 pub(super) struct Rewritten {
     pub text: String,
-    /// The sizes of built-in arrays in the source.
+    /// The sizes that the source declares for built-in arrays such as `gl_ClipDistance`.
     pub array_sizes: Vec<(String, u32)>,
-    /// The offsets of block members in the source.
+    /// The offsets that the source declares for members of blocks.
     pub member_offsets: Vec<MemberOffset>,
     /// The byte of the source at which the first input or output without a location is declared.
     pub unlocated: Option<usize>,
-    /// Sorted by position, not overlapping.
+    /// The changes that were made, sorted by position, not overlapping.
     edits: Vec<Edit>,
     version: Option<(String, bool)>,
 }
@@ -79,7 +80,7 @@ pub(super) struct MemberOffset {
     pub member: String,
     /// Bytes from the start of the block.
     pub offset: u32,
-    /// The byte of the source at which it is.
+    /// The byte of the source at which the layout begins.
     pub byte: usize,
 }
 
@@ -90,7 +91,7 @@ struct Edit {
 }
 
 impl Rewritten {
-    /// The byte of the source that corresponds to a byte of the text.
+    /// Returns the byte of the source that corresponds to a byte of `text`.
     pub fn source_byte(&self, byte: usize) -> usize {
         let (mut from, mut to) = (0, 0);
         for Edit { range, text } in &self.edits {
@@ -106,7 +107,7 @@ impl Rewritten {
         from + (byte - to)
     }
 
-    /// The macros that the source may rely on.
+    /// The macros that the source may rely on, with their values.
     pub fn defines(&self) -> impl Iterator<Item = (String, String)> {
         let define = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let version = self.version.as_ref();
@@ -134,7 +135,7 @@ pub(super) fn rewrite(source: &str, tokens: &Tokens<'_>) -> Rewritten {
     rewriter.words();
     let Rewriter { mut edits, array_sizes, member_offsets, unlocated, .. } = rewriter;
     edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
-    // A token that was replaced by blanks must not be replaced again.
+    // If a token was replaced twice, the first replacement is kept.
     edits.dedup_by(|second, first| second.range == first.range && !second.range.is_empty());
     let (mut text, mut done) = (String::with_capacity(source.len() + 64), 0);
     for edit in &edits {
@@ -157,7 +158,7 @@ struct Rewriter<'a> {
 }
 
 impl<'a> Rewriter<'a> {
-    /// The text of a token outside of directives; empty after the last one.
+    /// The text of a token, counted without directives; empty if there are fewer tokens.
     fn text(&self, at: usize) -> &'a str {
         self.code.get(at).map_or("", |index| self.tokens.text(*index))
     }
@@ -183,8 +184,8 @@ impl<'a> Rewriter<'a> {
         self.edits.push(Edit { range: start..start, text: text.to_owned() });
     }
 
-    /// Replaces a version that Vulkan allows by one that naga supports. Returns the original
-    /// version, and whether it is ES.
+    /// Replaces the source's version by one that naga supports, if Vulkan allows it. Returns the
+    /// source's version, and whether it is ES.
     fn version(&mut self) -> Option<(String, bool)> {
         let is_version = |index: &usize| {
             self.tokens.text(*index) == "#" && self.tokens.text(index + 1) == "version"
@@ -208,7 +209,7 @@ impl<'a> Rewriter<'a> {
         Some((text.to_owned(), es))
     }
 
-    /// The index of the bracket that closes the one at `at`.
+    /// Finds the bracket that closes the one at `at`.
     fn closing(&self, at: usize) -> Option<usize> {
         let mut depth = 0usize;
         for at in at..self.code.len() {
@@ -224,7 +225,7 @@ impl<'a> Rewriter<'a> {
         None
     }
 
-    /// Processes everything outside of functions.
+    /// Processes all declarations outside of functions.
     fn declarations(&mut self) {
         let mut start = 0;
         while start < self.code.len() {
@@ -273,7 +274,7 @@ impl<'a> Rewriter<'a> {
             self.unlocated.get_or_insert(start);
         }
         match (self.text(at), self.text(at + 1), self.text(at + 2)) {
-            // "layout(std140) uniform;" and similar defaults that apply anyway.
+            // Default layouts such as "layout(std140) uniform;", if they are what applies anyway.
             (";", ..) => {
                 let default = match words.as_slice() {
                     ["uniform"] => "std140",
@@ -306,7 +307,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// Removes the redeclaration of a built-in variable, but keeps `invariant`.
+    /// Removes the redeclaration of a built-in variable, but keeps `invariant` before its name.
     fn redeclaration(&mut self, range: Range<usize>, name: usize, invariant: bool) {
         for at in range.clone() {
             let kept = at == name || self.text(at) == "invariant" || at + 1 == range.end;
@@ -316,7 +317,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// Stores the sizes of `gl_ClipDistance[4]` and `gl_CullDistance[4]`.
+    /// Stores the sizes in declarations of `gl_ClipDistance[4]` and `gl_CullDistance[4]`.
     fn remember_sizes(&mut self, range: Range<usize>) {
         for at in range {
             if self.text(at).starts_with("gl_")
@@ -328,7 +329,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// Removes the offsets of members. They are compared with naga's offsets later.
+    /// Removes and stores the offsets of members. They are compared with naga's offsets later.
     fn offsets(&mut self, block: &str, brace: usize) {
         let closing = self.closing(brace).unwrap_or(brace);
         for at in brace..closing {
@@ -361,14 +362,15 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// Adds sizes to `vec2 a[] = vec2[](...)`, `vec2[] a = {...}` and similar declarations.
+    /// Adds the sizes that `vec2 a[] = vec2[](...)`, `vec2[] a = {...}` and similar declarations
+    /// leave to the initialiser.
     fn sizes(&mut self) {
         for at in 1..self.code.len() {
             if (self.text(at), self.text(at + 1)) != ("[", "]") {
                 continue;
             }
             let assignment = if self.text(at + 2) == "=" { at + 2 } else { at + 3 };
-            // The initialiser of an array of arrays has nested lists.
+            // Arrays of arrays are left out, because their initialisers have nested lists.
             if self.text(assignment) != "=" || self.text(at - 1) == "]" {
                 continue;
             }
@@ -383,7 +385,8 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// The number of elements in a bracketed list, or `None` if directives may remove some.
+    /// The number of elements in a bracketed list, or `None` if a directive within the list may
+    /// remove some.
     fn elements(&self, opening: usize) -> Option<usize> {
         let closing = self.closing(opening)?;
         let is_whole = self.code[closing] - self.code[opening] == closing - opening;
@@ -392,7 +395,7 @@ impl<'a> Rewriter<'a> {
         while at < closing {
             match self.text(at) {
                 "(" | "[" | "{" => at = self.closing(at)?,
-                // The last element may be followed by a comma.
+                // A comma may follow the last element.
                 "," if at + 1 < closing => elements += 1,
                 _ => {}
             }
@@ -401,9 +404,9 @@ impl<'a> Rewriter<'a> {
         (is_whole && elements > 0).then_some(elements)
     }
 
-    /// Replaces words everywhere, also in macros: precisions and built-in integers.
+    /// Replaces words everywhere, also in the bodies of macros: precisions and built-in integers.
     fn words(&mut self) {
-        // The name of a macro is not replaced.
+        // In directives other than `#define`, and in the name of a macro, nothing is replaced.
         let mut first_of_directive = 0;
         for index in 0..self.tokens.list().len() {
             let text = self.tokens.text(index);
