@@ -88,6 +88,8 @@
 //!   vertex buffer as *attribute descriptors* say (`lower/inputs/`, `runtime/pulling.rs`), and
 //!   decodes its *format* (`vertex_input/format.rs`, `shaders/formats.wgsl`).
 //! * *backend*: how a draw is captured, see [`Backend`] (`lower/{native,vertex,compute}.rs`).
+//! * *batch*: the draws in memory that one dispatch captures, with the place where their records begin
+//!   (`sysval/mod.rs`).
 //! * *built-in*: an input that is not an attribute, such as `VertexIndex`. A compute capture sets it
 //!   from the sysvals (`lower/inputs.rs`).
 //! * *capture*: the draws between a Begin and an End, and the state that is bound for each of them
@@ -107,13 +109,17 @@
 //!   kernel computes that (`runtime/recorder/plan/{direct,setup}.rs`).
 //! * *decomposition*: which vertices of a draw each primitive captures, and in which order. The CPU
 //!   has it in `topology.rs`, the GPU in `shaders/decompose.wgsl`; the two change together.
+//! * *entry*: a run of consecutive input primitives of a geometry shader's draw. One invocation processes it
+//!   (`sysval/entries.rs`, `shaders/geometry.wgsl`). An *entry point* is SPIR-V's.
 //! * *fused*: a capture of one small draw whose workgroups also do what kernels do for other
 //!   captures: they place the draw, and write counters and queries (`runtime/recorder/plan/fused.rs`,
 //!   `shaders/fused.wgsl`).
+//! * *group*: consecutive recorded draws that one dispatch captures (`runtime/recorder/plan/setup.rs`).
 //! * *index*: an element of an index buffer. Its type says how large it is, and which index restarts
 //!   primitives (`runtime/parameters.rs`, `shaders/indices.wgsl`).
 //! * *item*: a vertex of a draw that contributes to the capture. Items are numbered consecutively
-//!   (`topology.rs`, `shaders/decompose.wgsl`).
+//!   (`topology.rs`, `shaders/decompose.wgsl`). With a geometry shader an item is an input primitive instead, and with
+//!   primitive restart an index.
 //! * *kernel*: a compute shader of this crate, not of the application: it counts primitives, places
 //!   draws, writes results or copies them (`lower/kernel.rs`, `runtime/kernels.rs`).
 //! * *layout*: which captured output is at which offset in which capture buffer. Descriptor set
@@ -132,18 +138,26 @@
 //!   (`runtime/recorder/plan/restarts.rs`, `shaders/restart.wgsl`).
 //! * *query*: a transform feedback or primitives generated query to which compute captures add
 //!   (`runtime/queries.rs`). `runtime/extensions/query.rs` queries the capabilities of a device.
+//! * *segment*: the records of one instance, or with primitive restart those between two restarts
+//!   (`shaders/decompose.wgsl`).
 //! * *shader library*: the functions in `shaders/*.wgsl`, which are linked into the rewritten
 //!   shader (`lower/library.rs`). `lower/functions.rs` lists those that generated code calls.
 //! * *slot*: the number of an output in Mesa (`gl_varying_slot`), as opposed to its *location* in
 //!   SPIR-V (`translators/slots.rs`).
 //! * *staging*: a workgroup collects its records in shared memory before it stores them. A *stage*
 //!   is always a pipeline stage (`lower/staging.rs`, `shaders/staged.wgsl`).
+//! * *state*, a: what is bound and set for draws: pipeline, buffers, descriptor sets, push constants. Draws with the same
+//!   state may share a dispatch (`runtime/recorder/collect/values.rs`).
 //! * *stream*: a vertex stream. Only geometry shaders have several (`capture/streams.rs`).
 //! * *stream output*: an entry of Gallium's `pipe_stream_output_info` (`translators/stream_output.rs`).
 //! * *stub*: a function of the shader library whose body is generated when the library is linked
 //!   (`lower/functions.rs`, `shaders/stubs.wgsl`).
 //! * *sysvals*: the data that the CPU passes to the GPU for each draw, by Mesa's name for it
 //!   (`sysval/`, `shaders/sysvals.wgsl`). `lower/sysvals.rs` says where a lowered shader reads them.
+//! * *table*: the data of a state for which the sysvals have no room: push constants and attribute descriptors. A *table of
+//!   restarts* belongs to a range of indices (`sysval/mod.rs`, `shaders/restart.wgsl`).
+//! * *unchecked*: a capture of one draw of one instance for which the CPU has made all checks, so that its pipeline needs
+//!   none (`shaders/stubs.wgsl`).
 //! * *variant*: a compute pipeline that replaces an application's graphics pipeline
 //!   (`runtime/variants.rs`).
 //! * *varying*: a captured output as OpenGL lists it: a whole matrix, an array, or a named member
