@@ -1,5 +1,5 @@
-// Input assembly for geometry shaders: the vertices of each primitive, including adjacent vertices.
-// src/topology.rs implements the same in Rust.
+// Input assembly for geometry shaders: finds the vertices of each primitive, including adjacent
+// vertices. src/topology.rs implements the same in Rust.
 
 // A primitive, and its place in the segment that it is assembled from. A segment is the vertices of an instance, or
 // with primitive restart the indices between two restarts.
@@ -46,7 +46,7 @@ fn primitive_of_index(index: u32) -> Primitive {
     );
 }
 
-// The element of the draw that supplies vertex `slot` of a primitive.
+// The position in the draw of vertex `slot` of a primitive.
 fn element_of_slot(primitive: Primitive, slot: u32) -> u32 {
     let i = primitive.number;
     let odd = i & 1u;
@@ -71,7 +71,7 @@ fn element_of_slot(primitive: Primitive, slot: u32) -> u32 {
     return primitive.start + element;
 }
 
-// element_of_slot for triangle strips with adjacency. Slots 0, 2 and 4 are corners. Slots 1, 3 and 5 are
+// Does what element_of_slot does for triangle strips with adjacency. Slots 0, 2 and 4 are corners. Slots 1, 3 and 5 are
 // the adjacent vertices, each opposite the edge between the corners before and after it.
 fn element_of_strip_with_adjacency(primitive: Primitive, slot: u32) -> u32 {
     let first = 2u * primitive.number;

@@ -109,7 +109,7 @@ fn hub_record(k: u32) -> u32 {
 // A range of consecutive records that are decomposed together: the records of an instance, or with
 // primitive restart the records between two restarts.
 struct Segment {
-    // The number of its first record, counted like draw.base_record.
+    // The number of the segment's first record, counted like draw.base_record.
     first: u32,
     count: u32,
 }

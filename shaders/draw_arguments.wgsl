@@ -32,7 +32,7 @@ fn xfb_draw_arguments(
     let count = parameters.z;
     let all = workgroups.x * workgroups.y;
     // The compiler may execute loads once more after the last iteration, or if there are no draws (see address_or).
-    // They then read the last draw, or the parameters.
+    // These loads then read the last draw, or the parameters.
     let has_draws = count != 0u;
     let draws = select(kernel.parameters, parameters.xy, has_draws);
     let last = max(count, 1u) - 1u;

@@ -20,8 +20,8 @@ const END: u32 = 2u;
 const OPERATION_SIZE: u32 = 32u;
 
 // One workgroup with a single invocation for each operation, because operations may access
-// different buffers. They are executed in any order: two operations have the same address only if
-// they store the same value.
+// different buffers. The operations are executed in any order: two of them have the same address
+// only if they store the same value.
 @compute @workgroup_size(1)
 fn xfb_finish(
     @builtin(workgroup_id) workgroup_id: vec3<u32>,
@@ -32,7 +32,7 @@ fn xfb_finish(
     if number >= finish.z {
         return;
     }
-    // A driver may execute the loads after the return anyway (see address_or). They then read the last
+    // A driver may execute the loads after the return anyway (see address_or). In this case they read the last
     // operation.
     let at = multiply_add(finish.xy, min(number, finish.z - 1u), OPERATION_SIZE);
     let head = load4(at);
@@ -70,8 +70,8 @@ fn end_query(query: vec2<u32>, ends: vec2<u32>) {
     let number = max(1u, load1(ends) + 1u);
     let values = load4(query);
     store1(ends, 0u, number);
-    // First without the number, for devices that store the two dwords one after the other: a reader
-    // must not see the new number beside an old value.
+    // The result is first stored without the number, for devices that store the two dwords one
+    // after the other: a reader must not see the new number beside an old value.
     store_result_of(query, values, 0u);
     memory_barrier();
     store_result_of(query, values, number);

@@ -2,13 +2,13 @@
 // computes where the draw is captured and how much of it fits (placing.wgsl, as setup.wgsl does). One
 // workgroup writes counters and query results (as finish.wgsl does).
 
-// The parameters, at fused_address().
+// The parameters of a fused capture, at fused_address().
 struct Fused {
     progress: Progress,
     // The addresses of the queries that count, or 0.
     stream_query: vec2<u32>,
     generated_query: vec2<u32>,
-    // See is_writer.
+    // The number of workgroups that have arrived, and the number that must arrive, see is_writer.
     arrived: u32,
     expected: u32,
     reserved: vec2<u32>,
@@ -25,7 +25,7 @@ fn use_fused_draw(workgroup: u32, local: u32) {
     let progress = load_progress(fused_address());
     let queries = load4(add_bytes(fused_address(), FUSED_QUERIES));
     let positions = start_positions(progress, fused_address());
-    // In a pipeline for one topology this is a constant.
+    // In a pipeline for one topology a constant replaces the sysval here.
     draw.xfb_topology = draw_topology();
     let vertices = vertices_per_primitive(draw.flags);
     let primitives = primitive_count(draw.xfb_topology, vertices, draw.item_count);

@@ -219,7 +219,8 @@ fn xfb_geometry(
     let staged = records_of_workgroup(workgroup, exists, entries);
     is_staging = staged.count != 0u && staged.count <= staged_vertices();
     first_output = staged.first;
-    // The records are computed. From here on output_end only limits which primitives are assembled.
+    // The records to store are known now. From here on output_end only limits which primitives are
+    // assembled.
     draw.output_end = MOST_ASSEMBLED;
     var place = instance_and_lane(min(first, items), draw.item_count);
     for (var item = first; item < end; item++) {

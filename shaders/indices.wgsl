@@ -11,8 +11,8 @@ fn load_index(address: vec2<u32>, limit: u32, size: u32, position: u32) -> u32 {
     return load_bound_index(address, limit, size, readable);
 }
 
-// load_index for a position within the buffer. Loads the dword that contains the index. If that dword reaches
-// beyond the last index, the buffer may end within it: then single bytes are loaded, if the device can.
+// Does what load_index does, for a position within the buffer. Loads the dword that contains the index. If that dword
+// reaches beyond the last index, the buffer may end within the dword: then single bytes are loaded, if the device can.
 // Otherwise the buffer is required to contain the whole dword (IndexBuffer::size).
 fn load_bound_index(address: vec2<u32>, limit: u32, size: u32, position: u32) -> u32 {
     // `size >> 1` is log2(size). The product may exceed 32 bits.
@@ -32,7 +32,7 @@ fn largest_index(size: u32) -> u32 {
     return 0xffffffffu >> (32u - 8u * size);
 }
 
-// The vertex index of an element, without the base vertex.
+// The index of the vertex at a position in the draw, without the base vertex.
 fn index_of_element(element: u32) -> u32 {
     let size = draw.flags & INDEX_SIZE;
     if !may_be_indexed() || size == 0u {

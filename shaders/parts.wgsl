@@ -78,7 +78,7 @@ fn part_of(first: u32, number: u32) -> Part {
     return Part(first + low, number - first_draws[low]);
 }
 
-// A step of the binary search.
+// A step of the binary search in part_of.
 fn later_input(low: u32, number: u32, step: u32) -> u32 {
     if step >= kernel_width() || first_draws[low + step] > number {
         return low;

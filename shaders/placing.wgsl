@@ -1,4 +1,5 @@
-// Where draws are captured, and how much of them fits. src/counts.rs implements the same in Rust.
+// Computes where draws are captured, and how much of them fits. src/counts.rs implements the same
+// in Rust.
 
 // Where a capture begins in its buffers, where the buffers end, and where to write the position
 // after the capture.

@@ -71,12 +71,13 @@ fn block_entry(block: u32) -> u32 {
     return block + block / BLOCKS + 1u;
 }
 
-// The address of an entry: a table of 2^32 indices takes little more than 2 GiB.
+// The address of an entry. The product fits into 32 bits: a table of 2^32 indices takes little more
+// than 2 GiB.
 fn entry_address(table: vec2<u32>, entry: u32) -> vec2<u32> {
     return add_bytes(table, 16u * entry);
 }
 
-// The run of `length` indices whose restarts are the bits in `mask`.
+// The summary of a run of `length` indices whose restarts are the bits in `mask`.
 fn run_of_mask(topology: u32, vertices: u32, mask: u32, length: u32) -> Run {
     if mask == 0u {
         return Run(0u, length, 0u, length);
@@ -237,8 +238,8 @@ fn xfb_restart(
     }
 }
 
-// The run of a block, by its number in the workgroup. It is empty for the last block of a range,
-// and for blocks after it.
+// The summary of a block, by the number of the block in the workgroup. It is empty for the last
+// block of a range, and for blocks after it.
 fn run_of_block(range: RestartRange, vertices: u32, blocks: u32, first_block: u32, number: u32) -> Run {
     let block = first_block + number;
     if block >= blocks - 1u {
@@ -278,7 +279,7 @@ fn find_restarts(range: RestartRange, start: u32, local: u32) {
             let b = load4_wide(add_bytes(at, 16u * places.y));
             let c = load4_wide(add_bytes(at, 16u * places.z));
             let d = load4_wide(add_bytes(at, 16u * places.w));
-            // Several invocations may find the last index, so the bits are or-ed.
+            // Several invocations may load the last indices again, so the bits are or-ed.
             add_restarts(range.restart_index, places.x, a);
             add_restarts(range.restart_index, places.y, b);
             add_restarts(range.restart_index, places.z, c);
@@ -372,7 +373,7 @@ fn xfb_restart_scan(
     let count = (block_count(range.limit) + BLOCKS - 1u) / BLOCKS;
     let width = kernel_width();
 
-    // Each invocation takes consecutive entries.
+    // Each invocation takes the entries of consecutive workgroups.
     let share = (count + kernel_width() - 1u) / kernel_width();
     let first = min(local * share, count);
     let end = min(first + share, count);
@@ -434,7 +435,7 @@ fn store_state(range: RestartRange, vertices: u32, workgroup: u32, end: u32, sta
     return advance(range.topology, vertices, state, run);
 }
 
-// The runs of four workgroups. Runs after the last workgroup are empty.
+// The summaries of four workgroups. Those after the last workgroup are empty.
 fn load_runs(table: vec2<u32>, workgroup: u32, last: u32) -> array<Run, 4> {
     return array<Run, 4>(
         load_run_until(table, workgroup, last),

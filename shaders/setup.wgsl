@@ -48,9 +48,10 @@ const BATCH_SIZE: u32 = 48u;
 // The offset of `progress` in the parameters, in bytes.
 const SETUP_PROGRESS: u32 = 64u;
 
-// The largest number of items of a draw with primitive restart: a fan has two invocations per item.
+// The largest number of items of a draw with primitive restart. A fan has two invocations per item,
+// whose number must fit into 32 bits.
 const MOST_ITEMS: u32 = 0x7fffffffu;
-// The largest workgroup of a kernel; shared memory is declared for it.
+// The largest workgroup size of a kernel. Shared memory is declared for this size.
 const MAX_KERNEL_WIDTH: u32 = 256u;
 
 // The three sums over runs of draws. For the two kinds of queries the primitives are added up; for a group, its

@@ -5,7 +5,7 @@
 // workgroup copies all these records: neighbouring invocations copy neighbouring units of a record, and
 // then of the next record in the list.
 
-// The first record of the workgroup, if its invocations write consecutive records.
+// The number of the workgroup's first record, if its invocations write consecutive records.
 var<private> first_output: u32;
 
 // How records are listed: LIST_FAN, or the largest number of records of a vertex. It is computed once and
@@ -26,7 +26,7 @@ fn listed_for(vertices: u32, listing: u32) -> u32 {
     return min(listing, 3u) * (vertices >> (listing >> 2u));
 }
 
-// The vertex of a listed record.
+// The number of the staged vertex that is written to a listed record.
 fn vertex_of_listed(number: u32, listing: u32) -> u32 {
     if listing == LIST_EMITTED {
         return number;

@@ -146,18 +146,18 @@
 //!   SPIR-V (`translators/slots.rs`).
 //! * *staging*: a workgroup collects its records in shared memory before it stores them. A *stage*
 //!   is always a pipeline stage (`lower/staging.rs`, `shaders/staged.wgsl`).
-//! * *state*, a: what is bound and set for draws: pipeline, buffers, descriptor sets, push constants. Draws with the same
-//!   state may share a dispatch (`runtime/recorder/collect/values.rs`).
+//! * *state*, a: what is bound and set for draws: pipeline, vertex buffers, descriptor sets, push constants. Draws with
+//!   the same state may share a dispatch (`runtime/recorder/collect/values.rs`).
 //! * *stream*: a vertex stream. Only geometry shaders have several (`capture/streams.rs`).
 //! * *stream output*: an entry of Gallium's `pipe_stream_output_info` (`translators/stream_output.rs`).
 //! * *stub*: a function of the shader library whose body is generated when the library is linked
 //!   (`lower/functions.rs`, `shaders/stubs.wgsl`).
 //! * *sysvals*: the data that the CPU passes to the GPU for each draw, by Mesa's name for it
 //!   (`sysval/`, `shaders/sysvals.wgsl`). `lower/sysvals.rs` says where a lowered shader reads them.
-//! * *table*: the data of a state for which the sysvals have no room: push constants and attribute descriptors. A *table of
-//!   restarts* belongs to a range of indices (`sysval/mod.rs`, `shaders/restart.wgsl`).
-//! * *unchecked*: a capture of one draw of one instance for which the CPU has made all checks, so that its pipeline needs
-//!   none (`shaders/stubs.wgsl`).
+//! * *table*: the data of a state for which the sysvals have no room: push constants and attribute descriptors. A
+//!   *table of restarts* belongs to a range of indices (`sysval/mod.rs`, `shaders/restart.wgsl`).
+//! * *unchecked*: a capture of one draw of one instance for which the CPU has made all checks, so that its pipeline
+//!   needs none (`shaders/stubs.wgsl`).
 //! * *variant*: a compute pipeline that replaces an application's graphics pipeline
 //!   (`runtime/variants.rs`).
 //! * *varying*: a captured output as OpenGL lists it: a whole matrix, an array, or a named member

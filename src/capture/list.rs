@@ -22,7 +22,7 @@ use crate::spirv::types::locations_of;
 pub enum Selector {
     /// The components of a location, in units of 32 bits.
     Location {
-        /// `Location`
+        /// The location.
         location: u32,
         /// The first component, 0 to 3.
         component: u32,
@@ -32,7 +32,7 @@ pub enum Selector {
     /// The components of a built-in, in units of 32 bits, such as those of `gl_Position` and
     /// `gl_ClipDistance[]`.
     BuiltIn {
-        /// `SpvBuiltIn`
+        /// The built-in.
         built_in: BuiltIn,
         /// The first component. For an array of floats, an element is a component.
         component: u32,
@@ -48,7 +48,7 @@ pub enum Selector {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct CaptureEntry {
-    /// The output.
+    /// Selects the output.
     pub selector: Selector,
     /// The number of the capture buffer, below [`MAX_XFB_BUFFERS`].
     pub buffer: u32,

@@ -21,6 +21,8 @@ fn keys(module: &Module) -> impl Iterator<Item = String> {
 }
 
 impl Overrides {
+    /// Stores the values that the caller gave.
+    ///
     /// # Errors
     /// [`FrontendError::NoOverride`].
     pub(super) fn new(module: &Module, values: &[(&str, f64)]) -> Result<Self, FrontendError> {

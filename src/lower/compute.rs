@@ -80,7 +80,7 @@ impl<'a> Options<'a> {
 #[non_exhaustive]
 #[must_use]
 pub struct Target {
-    /// Invocations per workgroup.
+    /// Invocations per workgroup, by the kind of draw.
     pub workgroup_sizes: WorkgroupSizes,
     /// How shaders reach memory.
     pub resources: ResourcePlan,
@@ -185,7 +185,8 @@ impl WorkgroupSizes {
     }
 }
 
-/// Decorations that `Private` variables cannot have, except those of capture buffers.
+/// Decorations that `Private` variables cannot have. Those for transform feedback are not listed,
+/// because [`strip`] removes them.
 const INTERFACE_DECORATIONS: [Decoration; 11] = [
     Decoration::Location,
     Decoration::Component,

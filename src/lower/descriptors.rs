@@ -40,7 +40,7 @@ pub(super) struct Descriptors {
     writes: Array,
 }
 
-/// An array of storage buffers.
+/// One of the two arrays of storage buffers.
 #[derive(Debug)]
 struct Array {
     binding: u32,
@@ -64,7 +64,8 @@ struct View {
     is_converted: bool,
 }
 
-/// The sizes of elements in bytes: a byte, a pair of dwords, a vector of four dwords.
+/// The sizes of elements in bytes: of a byte, a dword, a pair of dwords, and a vector of four
+/// dwords.
 const BYTE: u32 = 1;
 const DWORD: u32 = 4;
 const PAIR: u32 = 8;
@@ -276,8 +277,8 @@ fn select<A, T>(
 }
 
 impl Array {
-    /// `layout(set = set, binding = binding) buffer { uint dwords[]; } variable[count];`, or the
-    /// same with elements of `size` bytes.
+    /// Returns the view with elements of `size` bytes. With dwords it is declared as `layout(set =
+    /// set, binding = binding) buffer { uint dwords[]; } variable[count];`.
     fn view(&mut self, builder: &mut Builder<'_>, set: u32, size: u32, int64: bool) -> View {
         let number = size.ilog2() as usize;
         if let Some(view) = self.views[number] {
@@ -370,8 +371,8 @@ fn element(
     };
     let pointer = builder.pointer(StorageClass::StorageBuffer, buffers.element);
     let member = builder.constant(0);
-    // A single access chain, although Mesa loads the descriptor for each: with a chain of a chain,
-    // Debian's validation layer mistakes the store for a load.
+    // There is a single access chain for each access, although Mesa loads the descriptor for each
+    // chain: with a chain of a chain, Debian's validation layer mistakes the store for a load.
     let chain = [buffers.variable.0, buffer.0, member.0, index.0];
     code.value(builder, Op::AccessChain, pointer, &chain)
 }

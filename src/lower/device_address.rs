@@ -158,7 +158,7 @@ pub(super) fn arrive(builder: &mut Builder<'_>, address: Id) -> Code {
     code
 }
 
-/// `address + a * b`
+/// Computes `address + a * b`.
 fn multiply_add(builder: &mut Builder<'_>, code: &mut Code, address: Id, [a, b]: [Id; 2]) -> Id {
     let uint = builder.uint();
     let pair = builder.declare(Op::TypeStruct, &[uint.0, uint.0]);
@@ -167,7 +167,7 @@ fn multiply_add(builder: &mut Builder<'_>, code: &mut Code, address: Id, [a, b]:
     add(builder, code, address, halves)
 }
 
-/// A sum in 64 bits with a 32-bit carry, so that shaderInt64 is not needed.
+/// Computes a sum in 64 bits with a 32-bit carry, so that shaderInt64 is not needed.
 fn add(builder: &mut Builder<'_>, code: &mut Code, address: Id, [low, high]: [Id; 2]) -> Id {
     let (uint, uvec2) = (builder.uint(), builder.uvec(2));
     let pair = builder.declare(Op::TypeStruct, &[uint.0, uint.0]);

@@ -44,7 +44,7 @@ pub enum LowerError {
         needed: u32,
         /// The number of locations that are left.
         left: u32,
-        /// The limit: [`native::EmitOptions`](super::native::EmitOptions).
+        /// The limit that was exceeded, see [`native::EmitOptions`](super::native::EmitOptions).
         max_output_components: u32,
     },
     /// Outputs of this stage are not captured.
@@ -174,7 +174,8 @@ pub enum LowerError {
         /// The number of supported locations.
         max: u32,
     },
-    /// The vertex input state has no such attribute, or not its binding.
+    /// The vertex input state has no attribute at a location that the shader reads, or does not
+    /// have the attribute's binding.
     #[error(
         "input {variable} reads location {location}, for which the vertex input has no {missing}"
     )]
@@ -268,7 +269,7 @@ pub enum LowerError {
     /// The workgroup size is 0.
     #[error("the workgroup size is 0")]
     WorkgroupSize,
-    /// `OpEntryPoint` cannot list that many variables.
+    /// The interface of the entry point has more variables than `OpEntryPoint` can list.
     #[error("the entry point's interface has {0} variables, more than OpEntryPoint can list")]
     InterfaceLimit(usize),
 }

@@ -45,8 +45,8 @@ struct Indices {
 type Given = [(BuiltIn, Id); 2];
 
 impl<'a> Inputs<'a> {
-    /// The inputs as the vertex shader declared them. Variables that are not in its interface are
-    /// ignored. `first_in_table` is the number of table slots before the first attribute descriptor.
+    /// The inputs as the vertex shader declared them. Variables that are not in its interface are ignored.
+    /// `first_in_table` is the number of 16-byte slots in the table before the first attribute descriptor.
     pub(super) fn new(
         declarations: &'a Declarations,
         entry: &EntryPoint,
@@ -84,7 +84,7 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// The body of `set_geometry_inputs(primitive, invocation)`.
+    /// Generates the body of `set_geometry_inputs(primitive, invocation)`.
     pub(super) fn set_for_geometry(
         &mut self,
         linker: &mut Linker<'_, '_>,
@@ -106,7 +106,7 @@ impl<'a> Inputs<'a> {
         Ok(code)
     }
 
-    /// The body of `set_inputs(vertex_index, instance_index)`.
+    /// Generates the body of `set_inputs(vertex_index, instance_index)`.
     pub(super) fn set(
         &mut self,
         linker: &mut Linker<'_, '_>,

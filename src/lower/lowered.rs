@@ -178,7 +178,7 @@ pub enum WideAccesses {
 }
 
 impl SpecIds {
-    /// Draws may have any topology.
+    /// A value of the constant [`topology`](field@Self::topology): draws may have any topology.
     pub const ANY_TOPOLOGY: u32 = u32::MAX;
 }
 

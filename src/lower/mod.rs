@@ -272,8 +272,8 @@ pub enum Backend {
     Native,
     /// The vertex shader stores its captured outputs itself, in the application's own draw.
     Vertex,
-    /// The vertex shader, or it and the geometry shader behind it, run as a compute shader that pulls
-    /// its vertices.
+    /// The vertex shader, or this shader together with the geometry shader that follows it, runs as a compute shader
+    /// that pulls its vertices.
     Compute,
 }
 

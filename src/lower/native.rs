@@ -185,7 +185,7 @@ fn hull(a: Range<u32>, b: Range<u32>) -> Range<u32> {
     }
 }
 
-/// Returns the module of a shader, and its entry point, whose stage must be one that can be captured.
+/// Returns the module of a shader and its entry point, or an error if the entry point's stage cannot be captured.
 fn captured_shader(shader: &Shader<'_>) -> Result<(Module, EntryPoint), LowerError> {
     let module = shader.module()?;
     let entry = shader.find(&module)?;

@@ -44,13 +44,13 @@ const GRANULE: u32 = size_of::<AttributeDescriptor>() as u32;
 pub(super) struct PushConstants {
     /// Whether the entry point uses a push constant block, even if it reads nothing in it.
     is_used: bool,
-    /// Whether a part of the block has a type without arithmetic capability, which is only valid in
-    /// push constants.
+    /// Whether a part of the block has a type without arithmetic capability. Values of such a type
+    /// may only be loaded from push constants and converted.
     is_only_moved: bool,
     /// The types of variables, by the types in the block that they replace.
     wide: WideTypes,
     reads: Vec<Read>,
-    /// [`Lowered::push_constants`](super::Lowered::push_constants)
+    /// The bytes that are read, for [`Lowered::push_constants`](super::Lowered::push_constants).
     pub(super) range: Range<u32>,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct PushConstants {
 #[derive(Debug)]
 struct Read {
     variable: Id,
-    /// Constant indices into the variable.
+    /// Constant indices, which select the value in the variable.
     path: Vec<u32>,
     value: Value,
 }
@@ -259,7 +259,7 @@ pub(super) fn read_places<'d>(
     let ids: Vec<Id> = variables.iter().map(|variable| variable.id).collect();
     let mut pointers = Pointers::to(declarations, ids.iter().copied());
     let mut places = BTreeSet::new();
-    // A declaration that refers to the variable, other than debug info, uses it as a value.
+    // A declaration that refers to the variable, other than debug info, may use the whole value.
     for i in module.section(Section::Declarations) {
         let (Some(op), Some(id)) = (i.op(), result_of(i).1) else { continue };
         if !matches!(op, Op::ExtInst | Op::ExtInstWithForwardRefsKHR) && used.contains(id) {

@@ -101,8 +101,8 @@ pub(super) fn move_descriptor_set(module: &mut Module, from: u32, to: u32) {
     });
 }
 
-/// Checks that all sets of a module come before the set `to`, except `but`, which is the set of a
-/// plan.
+/// Checks that the module uses only sets before the set `to`. The set `but`, which is that of a
+/// resource plan, does not count.
 pub(super) fn check_sets_before(module: &Module, but: u32, to: u32) -> Result<(), LowerError> {
     let declarations = Declarations::of(module);
     let in_the_way = descriptor_sets(&declarations).find(|(_, used)| *used != but && *used >= to);
@@ -195,8 +195,8 @@ impl Memory {
         }
     }
 
-    /// The body of a stub. The stub that loads single bytes keeps its body in WGSL if the device
-    /// cannot do that.
+    /// The body of a stub, or `None` if it keeps its body in WGSL. That applies to the stub that
+    /// loads single bytes, if the device cannot do that.
     pub(super) fn define(
         &mut self,
         builder: &mut Builder<'_>,
@@ -222,7 +222,7 @@ impl Memory {
     }
 }
 
-/// One or more 64-bit integers.
+/// Declares the type of one or more 64-bit integers.
 pub(super) fn ulongs(builder: &mut Builder<'_>, count: u32) -> Id {
     let ulong = builder.declare(Op::TypeInt, &[64, 0]);
     match count {
@@ -237,7 +237,7 @@ pub(super) fn widen_byte(builder: &mut Builder<'_>, code: &mut Code, byte: Id) -
     code.value(builder, Op::UConvert, uint, &[byte.0])
 }
 
-/// The type of a byte.
+/// Declares the type of a byte.
 pub(super) fn byte(builder: &mut Builder<'_>) -> Id {
     builder.declare(Op::TypeInt, &[8, 0])
 }

@@ -36,7 +36,7 @@ const PADDED_UNITS: u32 = 4;
 /// The shared memory of a workgroup.
 #[derive(Debug)]
 pub(super) struct Staging {
-    /// The number of vertices that fit.
+    /// The number of vertices for which shared memory has room.
     vertices: u32,
     bytes: u32,
     /// The list of record numbers, `shared uint listed[workgroup size * RECORDS_PER_ITEM]`. `None` with a geometry
@@ -58,7 +58,7 @@ struct StagedBuffer {
 struct Shape {
     /// The size of a unit in dwords: 1, 2 or 4.
     unit: u32,
-    /// The number of captured units.
+    /// The number of captured units in a record.
     units: u32,
     /// Units from one record to the next in shared memory.
     pitch: u32,
@@ -244,7 +244,8 @@ impl Staging {
                 let value = code.value(builder, Op::Load, vector, &[pointer.0]);
                 let dword = shape.dword(builder, code, nth);
                 let zero = builder.constant(0);
-                // The same for all records, so that the test can move out of the loop.
+                // This address is the same for all records, so that the test of its alignment can
+                // move out of the loop.
                 let tested = outputs.record_address(linker, code, buffer, zero)?;
                 let address = outputs.record_address(linker, code, buffer, output)?;
                 // Units begin at multiples of their size.
@@ -278,8 +279,8 @@ impl Staging {
     }
 }
 
-/// The layouts of the buffers' records, and the bytes of all of them together. Returns `None` if they cannot be
-/// staged.
+/// The layouts of the buffers' records, and the number of bytes of a vertex in all of them together. Returns `None` if
+/// the records cannot be staged.
 fn shapes(
     builder: &Builder<'_>,
     layout: &Layout,
@@ -332,7 +333,8 @@ impl Shape {
         4 * self.unit * self.pitch
     }
 
-    /// The dword of a record that unit `nth` of it is copied to.
+    /// Generates the number of the dword, in a record of the capture buffer, that unit `nth` of the
+    /// record is copied to.
     fn dword(&self, builder: &mut Builder<'_>, code: &mut Code, nth: Id) -> Id {
         let (uint, bool_type) = (builder.uint(), builder.bool());
         let (width, none) = (builder.constant(self.unit), builder.constant(0));

@@ -62,13 +62,14 @@ pub(super) struct Store {
     pub(super) index: Id,
     pub(super) value: Id,
     pub(super) dwords: u32,
-    /// Whether the store is aligned to its size whenever the address is, for any index.
+    /// Whether the store is aligned to its size if the address is, for every value that `index` may
+    /// have.
     pub(super) may_be_aligned: bool,
 }
 
-/// Generates stores after an address. Their alignment is tested once, with `tested`: an address
-/// with the same alignment that is the same for all records, so that all invocations take the same
-/// branch.
+/// Generates stores after `address`. Their alignment is tested once, with the address `tested`. It
+/// has the same alignment as `address`, but is the same for all records, so that all invocations
+/// take the same branch.
 pub(super) fn store_tested(
     linker: &mut Linker<'_, '_>,
     code: &mut Code,
@@ -157,7 +158,7 @@ impl StoredOutputs<'_> {
         Ok(code)
     }
 
-    /// Generates code for a buffer that is only executed if the buffer is bound.
+    /// Generates code that is only executed if a buffer is bound.
     pub(super) fn if_bound<'l, 'm>(
         &self,
         linker: &mut Linker<'l, 'm>,
@@ -165,7 +166,8 @@ impl StoredOutputs<'_> {
         buffer: usize,
         f: impl FnOnce(&mut Linker<'l, 'm>, &mut Code) -> Result<(), LinkError>,
     ) -> Result<(), LinkError> {
-        // If the only buffer is not bound, the CPU does not dispatch the draw.
+        // If the shader captures to one buffer only, the CPU dispatches no draw while that buffer
+        // is not bound.
         if self.layout.buffers().count() == 1 {
             return f(linker, code);
         }
@@ -267,7 +269,8 @@ impl StoredOutputs<'_> {
             }
             return Loaded { pieces: vec![Piece { first: 0, dwords: output.components, bits }] };
         }
-        // A `uvec4` has room for two 64-bit components.
+        // A value with 64-bit components is loaded in pieces of two components, which fit into a
+        // `uvec4`.
         let component = self.declarations.vector(ty).map_or(ty, |(component, _)| component);
         let pieces = (0..output.components).step_by(2).map(|first| {
             let count = (output.components - first).min(2);

@@ -61,6 +61,8 @@ impl SysvalsPlace {
         }
     }
 
+    /// Checks the offset.
+    ///
     /// # Errors
     /// [`LowerError::SysvalsOffset`]
     pub(super) fn check(self) -> Result<(), LowerError> {

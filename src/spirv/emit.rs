@@ -182,7 +182,7 @@ impl Code {
         encode(&mut self.words, op, operands);
     }
 
-    /// Appends an instruction with result type and result.
+    /// Appends an instruction with result type and result. Returns the result.
     pub fn value(&mut self, builder: &mut Builder<'_>, op: Op, ty: Id, operands: &[u32]) -> Id {
         let id = builder.module.fresh_id();
         let mut words = vec![ty.0, id.0];

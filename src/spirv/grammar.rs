@@ -52,7 +52,7 @@ fn lookup(opcode: u16) -> Option<&'static Entry> {
     BY_OPCODE.get(usize::from(opcode))?.as_ref()
 }
 
-/// The instruction with an opcode, if it is known.
+/// The opcode as an `Op`, if it is known.
 pub(super) fn op(opcode: u16) -> Option<Op> {
     lookup(opcode).map(|entry| entry.op)
 }

@@ -35,7 +35,7 @@ pub enum LinkError {
     UnknownInstruction(u16),
 }
 
-/// A module whose functions can be found by name.
+/// A module whose functions can be found by their names.
 #[derive(Debug)]
 pub struct Library {
     module: Module,

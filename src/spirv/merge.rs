@@ -80,7 +80,8 @@ pub(crate) fn merge(
     })
 }
 
-/// Takes over physical addressing from `other`. Returns `None` if the memory models differ.
+/// Adds physical addressing to `module`'s memory model, if `other` has it. Returns `None` if the
+/// memory models differ.
 fn merge_memory_models(module: &mut Module, other: &Module) -> Option<()> {
     let of = |module: &Module| {
         let model = module.section(Section::MemoryModel).next();
@@ -119,7 +120,7 @@ struct Merge<'m> {
     /// The new ids, by the ids in the merged module.
     ids: IdMap<Id>,
     wide_integers: IdSet,
-    /// A buffer for an instruction.
+    /// A buffer for the instruction that is being renumbered.
     words: Vec<u32>,
 }
 
@@ -148,7 +149,8 @@ impl Merge<'_> {
             }
         };
         let known = if i.is(Op::Switch) && is_wide {
-            // The selector and the default label; then a label after each literal of two words.
+            // The ids are the selector, the default label, and a label after each literal of two
+            // words.
             [0, 1].into_iter().chain((4..i.operands().len()).step_by(3)).for_each(renumber);
             true
         } else {

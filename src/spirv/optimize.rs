@@ -146,7 +146,8 @@ fn try_optimize(module: &Module, entry: &EntryPoint) -> Result<Module, Stop> {
                 let others = source.get(function).is_none().then(|| source.not_understood());
                 for function in others.into_iter().flatten().chain([function]) {
                     refused.insert(function);
-                    // A called function may access all variables that it refers to.
+                    // A called function may access all variables that it refers to, so these must
+                    // stay in memory.
                     source.references(function, &mut untracked);
                 }
             }
@@ -157,7 +158,7 @@ fn try_optimize(module: &Module, entry: &EntryPoint) -> Result<Module, Stop> {
     Err(Stop::GiveUp)
 }
 
-/// A rewritten entry point.
+/// The code of a rewritten entry point.
 struct Written {
     /// The instructions from `OpLabel` to the last terminator.
     code: Vec<u32>,
@@ -225,7 +226,7 @@ impl Written {
     }
 }
 
-/// Encoded instructions.
+/// Splits words into encoded instructions.
 fn instructions(words: &[u32]) -> impl Iterator<Item = Instruction<'_>> {
     let mut rest = words;
     std::iter::from_fn(move || {

@@ -10,10 +10,10 @@ use super::{Id, Instruction};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pointer {
     pub(crate) variable: Id,
-    /// Constant indices into the variable.
+    /// The constant indices, from the variable on.
     pub(crate) path: Vec<u32>,
-    /// Whether an index follows that is not constant: then the pointer is to some part of the value
-    /// at `path`.
+    /// Whether an index that is not constant follows `path`. In this case the pointer is to some
+    /// part of the value at `path`.
     pub(crate) is_dynamic: bool,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct Pointers<'a> {
 }
 
 impl<'a> Pointers<'a> {
-    /// Begins with pointers to variables.
+    /// Begins with the pointers that are variables.
     pub(crate) fn to(
         declarations: &'a Declarations,
         variables: impl IntoIterator<Item = Id>,

@@ -114,7 +114,7 @@ fn move_storage_buffers(module: &mut Module) {
     });
 }
 
-/// Whether an instruction derives a pointer from its first operand after the result.
+/// Whether an instruction derives a pointer from its base, the first operand after the result.
 const fn derives_pointer(op: Option<Op>) -> bool {
     matches!(
         op,

@@ -24,7 +24,7 @@ pub(crate) const MAX_STEPS: u32 = 1 << 12;
 pub(crate) struct Block<'a> {
     pub(crate) ty: Id,
     pub(crate) members: &'a [Id],
-    /// For an array: the constant that contains the length.
+    /// The constant that contains the length of the array; `None` for a single block.
     pub(crate) length: Option<Id>,
 }
 
@@ -80,8 +80,8 @@ pub(crate) fn numeric_vector(
     Some((class, bits, count)).filter(|_| (1..=4).contains(&count))
 }
 
-/// The number of locations of a type, captured or not: one for each vector of up to four dwords,
-/// two for longer ones. 0 for a type with too many parts.
+/// The number of locations that a type takes as an input or output: one for each vector of up to
+/// four dwords, two for longer ones. 0 for a type with too many parts.
 pub(crate) fn locations_of(declarations: &Declarations, ty: Id) -> u32 {
     fn count(declarations: &Declarations, ty: Id, steps: &mut u32) -> Option<u32> {
         *steps += 1;

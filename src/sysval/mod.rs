@@ -171,9 +171,10 @@ pub mod flags {
     pub const HAS_BATCH: u32 = 128;
     /// In push constants: a geometry shader's primitives are counted, not stored.
     pub const COUNTING: u32 = 1024;
-    /// In push constants: side effects of the shaders happen in the run for another vertex stream.
+    /// In push constants: side effects of the shaders must not happen, because they happen in the
+    /// run for another vertex stream.
     pub const WITHOUT_EFFECTS: u32 = 8192;
-    /// In push constants: the lowest of two bits with the captured vertex stream.
+    /// In push constants: the lowest of the two bits with the vertex stream that is captured.
     pub const STREAM_SHIFT: u32 = 11;
     /// The lowest of two bits with the number of captured vertices per primitive.
     pub const VERTICES_PER_PRIMITIVE_SHIFT: u32 = 8;

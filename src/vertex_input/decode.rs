@@ -1,4 +1,4 @@
-//! Vertex input on the CPU: the reference that captures are compared with.
+//! Vertex input on the CPU, which tests compare captures with.
 
 use super::format::{NumericFormat, VertexFormat};
 

@@ -72,7 +72,7 @@ pub(super) struct Rewritten {
     version: Option<(String, bool)>,
 }
 
-/// `layout(offset = 64)` of a member.
+/// A layout such as `layout(offset = 64)` of a member of a block.
 #[derive(Debug)]
 pub(super) struct MemberOffset {
     /// The name of the block.

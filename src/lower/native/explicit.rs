@@ -80,7 +80,8 @@ impl ExplicitShader<'_> {
         self.rest.streams.get(output.buffer as usize).copied().unwrap_or(0)
     }
 
-    /// Begins the function for a stream, with the loads of the values that it stores.
+    /// Begins the function that writes the outputs of a stream, with the loads of the values that
+    /// it writes.
     fn writer(&self, builder: &mut Builder<'_>, stream: u32, calls_shader: bool) -> Writer {
         let mut code = Code::default();
         let function = code.begin_procedure(builder);

@@ -114,7 +114,7 @@ pub(super) fn inline(
 
 /// A variable or a member of a block, whose value can be captured as a whole by decorating it.
 struct Unit {
-    /// The variable, or the type of a block and a member.
+    /// The variable; or the type of a block, and the number of its member.
     target: (Id, Option<u32>),
     variable: Id,
     path: Vec<u32>,

@@ -37,7 +37,7 @@ pub(super) enum Value {
     },
     /// A device address.
     Pointer { ty: Id, offset: u32 },
-    /// A matrix of columns, an array of elements, a structure of members.
+    /// A matrix with its columns, an array with its elements, or a structure with its members.
     Composite { ty: Id, parts: Vec<Self> },
 }
 
@@ -375,8 +375,8 @@ mod tests {
             b.declare_new(Op::TypeMatrix, &[column.0, 2])
         };
         assert_eq!(of(matrix, OFFSET_0), "has no MatrixStride");
-        // Arrays with all elements at the same offset, and structures without members in others, to
-        // make the walk too long.
+        // Both of these types have too many parts: an array whose elements all have the same offset, and nested
+        // structures that have no bytes.
         let same = |b: &mut Builder<'_>| {
             let array = array(b);
             b.decorate(array, Decoration::ArrayStride, &[0]);

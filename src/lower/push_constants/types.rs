@@ -24,7 +24,7 @@ pub(super) fn check(
     Ok(check.is_only_moved)
 }
 
-/// The name of a value for messages: `'lights[0].colour' of 'params' (%12)`.
+/// The name of a value in messages, such as `'lights[0].colour' of 'params' (%12)`.
 pub(in crate::lower) fn place_label(
     declarations: &Declarations,
     variable: &Variable,
@@ -56,7 +56,8 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// `path` is the path of the first value of that type.
+    /// Checks a type and its parts. `path` is the path of the first value of that type, for
+    /// messages.
     fn visit(&mut self, ty: Id, path: &mut Vec<u32>) -> Result<(), LowerError> {
         if !self.seen.insert(ty) {
             return Ok(());

@@ -44,8 +44,8 @@ pub struct DescriptorUse {
     pub resource: ResourceType,
     /// The number of descriptors.
     pub count: DescriptorCount,
-    /// The name of the variable in messages: its name or that of its block, if the module has
-    /// names, and its id.
+    /// How messages name the variable: by its name or that of its block, if the module has names,
+    /// and its id.
     pub variable: String,
 }
 
@@ -142,7 +142,8 @@ fn descriptor(declarations: &Declarations, opaque: &Opaque, variable: &Variable)
     }
 }
 
-/// The element type of an array, and its length. Nesting is limited by the declarations' own limit.
+/// The element type of an array, and the number of elements. [`Declarations`] limit the nesting of
+/// types.
 fn element(declarations: &Declarations, mut ty: Id) -> (Id, DescriptorCount) {
     let mut count = DescriptorCount::One;
     loop {
@@ -191,7 +192,7 @@ impl Opaque {
                 Some(Op::TypeSampler) => ResourceType::Sampler,
                 Some(Op::TypeImage) => image(i.operand(2), i.operand(6)),
                 Some(Op::TypeSampledImage) => match types.get(&i.id(1)) {
-                    // glslang declares `samplerBuffer` like this.
+                    // glslang declares `samplerBuffer` as an `OpTypeSampledImage` of a buffer.
                     Some(ResourceType::UniformTexelBuffer) => ResourceType::UniformTexelBuffer,
                     _ => ResourceType::CombinedImageSampler,
                 },

@@ -1,4 +1,4 @@
-//! Selections and returns.
+//! Writes selections, branches out of constructs, and returns.
 
 use spirv::Op;
 
@@ -99,7 +99,8 @@ impl<'s> Walk<'s, '_> {
         Edge { from, block: self.block, state: self.state.clone(), place }
     }
 
-    /// Records a branch to a target.
+    /// Records a branch to a target: its edge. `place` is the index in the written words of the
+    /// operand with the label.
     fn reach(&mut self, number: usize, from: Id, place: usize) {
         let edge = self.edge(from, place);
         self.targets[number].edges.push(edge);
@@ -332,7 +333,7 @@ impl<'s> Walk<'s, '_> {
         self.nest()
     }
 
-    /// Ends the innermost construct, and returns its merge block.
+    /// Ends the innermost construct, and returns the target for its merge block.
     pub(super) fn close(&mut self) -> Result<Target, Stop> {
         self.depth -= 1;
         self.targets.pop().ok_or(Stop::GiveUp)

@@ -24,7 +24,7 @@ pub(super) struct Pointer {
     leaf: usize,
     /// The type of the pointee, without the indices in `rest`.
     ty: Id,
-    /// Further indices into the leaf.
+    /// Further indices, which select the pointee in the leaf.
     rest: Vec<Id>,
 }
 
@@ -123,7 +123,7 @@ impl Tracked {
         Ok(())
     }
 
-    /// Loads through a tracked pointer.
+    /// Returns the value that a load through a tracked pointer has.
     pub(super) fn load(
         &self,
         values: &mut Values<'_>,
@@ -154,7 +154,7 @@ impl Tracked {
         Ok(values.construct(ty, &built))
     }
 
-    /// Stores through a tracked pointer.
+    /// Changes the state for a store through a tracked pointer.
     pub(super) fn store(
         &self,
         values: &mut Values<'_>,

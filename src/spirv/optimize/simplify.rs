@@ -9,7 +9,8 @@ use crate::spirv::Id;
 use crate::spirv::declarations::Type;
 use crate::spirv::specialization::fold::{Scalar, Value, fold};
 
-/// The largest number of steps from a composite back to the instruction that made one of its parts.
+/// The largest number of instructions to look at, from a composite back to the one that made one of
+/// its parts.
 const MAX_STEPS: u32 = 64;
 
 /// Returns an existing value that is equal to the result of a pure operation. Floating-point
@@ -53,7 +54,7 @@ pub(super) fn simplify(values: &mut Values<'_>, op: Op, ty: Id, operands: &[u32]
             if indices.is_empty() {
                 return Some(Id(*base));
             }
-            // An access chain of an access chain.
+            // The indices of an access chain whose base is an access chain are joined.
             let inner = values.definition(Id(*base)).filter(|i| i.is(op))?;
             let inner = inner.operands().get(2..).filter(|inner| inner.len() > 1)?;
             if inner.len() + indices.len() > MAX_INDICES {
@@ -92,7 +93,7 @@ fn arithmetic(values: &mut Values<'_>, op: Op, ty: Id, operands: &[u32]) -> Opti
         return Some(values.constant(ty, folded));
     }
     let [a, b] = *operands else { return None };
-    // Operations on signed integers may have operands of another type.
+    // For signed integers the operands may have another type than the result.
     let same = |id: u32| (values.type_of(Id(id)) == Some(ty)).then_some(Id(id));
     let [is_a, is_b] = [a, b].map(|id| {
         let bits = values.scalar(Id(id)).map(Value::bits);

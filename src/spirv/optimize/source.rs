@@ -92,7 +92,7 @@ pub(crate) struct Source<'m> {
     /// The variables and parameters that are indexed with an index that is neither a constant nor a
     /// parameter.
     indexed: Vec<Id>,
-    /// The number of words of the functions.
+    /// The number of words of all functions.
     words: usize,
 }
 
@@ -433,7 +433,7 @@ pub(crate) fn successors(terminator: Instruction<'_>) -> impl Iterator<Item = Id
     labels.into_iter()
 }
 
-/// The value of a phi for the edge from a block.
+/// The value that a phi has for the edge from a block.
 pub(crate) fn phi_value(phi: Instruction<'_>, from: Id) -> Option<Id> {
     let (pairs, _) = phi.operands().get(2..)?.as_chunks::<2>();
     pairs.iter().find(|[_, block]| *block == from.0).map(|[value, _]| Id(*value))

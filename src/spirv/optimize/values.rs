@@ -22,7 +22,8 @@ pub(super) struct Values<'m> {
     declarations: &'m Declarations,
     /// The instructions from the first label on, except for those in `start`.
     pub(super) words: Vec<u32>,
-    /// The loads of push constants at the beginning of the first block.
+    /// The loads of push constants that are written at the beginning of the first block, before
+    /// `words`.
     pub(super) start: Vec<u32>,
     /// The first id that emitted instructions may have. Lower ids are those of the module.
     first: u32,
@@ -257,7 +258,7 @@ impl<'m> Values<'m> {
         self.definitions[number] = place;
     }
 
-    /// Whether an operation belongs to the start: a load of a push constant whose address does not
+    /// Whether an operation is moved to `start`: a load of a push constant whose address does not
     /// depend on the invocation. llvmpipe executes such a load once for all lanes at the start, but
     /// once per lane in a branch; for GPUs it makes no difference.
     fn belongs_to_start(&self, op: Op, ty: Id, operands: &[u32]) -> bool {

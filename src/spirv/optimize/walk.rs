@@ -41,7 +41,7 @@ pub(super) struct Walk<'s, 'm> {
     /// The `OpVariable`s of the variables that stay in memory. Then the decorations of new ids.
     pub(super) variables: Vec<u32>,
     pub(super) annotations: Vec<Vec<u32>>,
-    /// The number of calls and constructs around the current block.
+    /// The number of calls and constructs that the current block is in.
     pub(super) depth: u32,
     /// The ids of the output, by the ids of the source that they replace; an id that is not in the map stays the same.
     /// One map is enough for all inlined functions, because functions are not recursive.
@@ -68,7 +68,7 @@ pub(super) struct Edge {
     pub(super) place: usize,
 }
 
-/// A return that was written as a branch.
+/// A return from an inlined function that was written as a branch.
 #[derive(Debug)]
 pub(super) struct Return {
     pub(super) block: Id,
@@ -107,7 +107,7 @@ pub(super) struct Frame<'s> {
     /// The number of the frame, from 1 on.
     number: u32,
     pub(super) is_entry: bool,
-    /// The number of targets when the function was entered.
+    /// The number of targets when the walk entered the function.
     pub(super) base: usize,
 }
 
@@ -226,7 +226,7 @@ impl<'s, 'm> Walk<'s, 'm> {
         Ok(())
     }
 
-    /// Follows control until it returns from the function or reaches a target.
+    /// Follows the control flow until it returns from the function or reaches a target.
     pub(super) fn walk(&mut self, frame: &mut Frame<'s>, mut step: Step) -> Result<Step, Stop> {
         while let Step::At(label, edges) = step {
             step = self.enter(frame, label, &edges)?;
@@ -250,7 +250,8 @@ impl<'s, 'm> Walk<'s, 'm> {
             return Err(Stop::GiveUp);
         }
         if !edges.is_empty() {
-            // All phis of a block are evaluated together: none sees the new value of another one.
+            // All phis of a block are evaluated with the values before the block: none sees the new
+            // value of another one.
             let mut phis = Vec::new();
             for phi in source.phis(block) {
                 phis.push((phi.id(1), self.phi(frame, phi, edges)?));
