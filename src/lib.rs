@@ -138,8 +138,8 @@
 //!   (`runtime/recorder/plan/restarts.rs`, `shaders/restart.wgsl`).
 //! * *query*: a transform feedback or primitives generated query to which compute captures add
 //!   (`runtime/queries.rs`). `runtime/extensions/query.rs` queries the capabilities of a device.
-//! * *segment*: the records of one instance, or with primitive restart those between two restarts
-//!   (`shaders/decompose.wgsl`).
+//! * *segment*: what is decomposed on its own: the vertices of one instance and their records, or with primitive
+//!   restart those between two restarts (`shaders/decompose.wgsl`).
 //! * *shader library*: the functions in `shaders/*.wgsl`, which are linked into the rewritten
 //!   shader (`lower/library.rs`). `lower/functions.rs` lists those that generated code calls.
 //! * *slot*: the number of an output in Mesa (`gl_varying_slot`), as opposed to its *location* in
