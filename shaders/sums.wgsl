@@ -1,9 +1,9 @@
-// Sums over runs of consecutive draws: a scan by the invocations of a workgroup, one draw per
-// invocation, block after block.
+// Sums over runs of consecutive values: of draws, inputs or entries. They are computed by a scan,
+// with one value per invocation of a workgroup, block after block.
 
 // The result of sum_runs. Both values are two 64-bit integers.
 struct Sum {
-    // The sum over the run of the previous invocation's draw, including that draw.
+    // The sum over the run of the previous invocation's value, including that value.
     before: vec4<u32>,
     // The sum over the last run of the block, which may continue in the next block.
     last: vec4<u32>,
@@ -29,7 +29,7 @@ struct Scan {
 // invocation uses these; the element for NO_RUN stays 0.
 var<workgroup> ends: array<vec4<u32>, 4>;
 
-// Adds up `value` over runs. `starts` says whether the invocation's draw is the first one of a run
+// Adds up `value` over runs. `starts` says whether the invocation's value is the first one of a run
 // of kind `run`.
 //
 // The steps are unrolled, as in part_of: llvmpipe leaves loops after 65,535 iterations in all per

@@ -202,8 +202,8 @@ fn draw_of_words(a: vec4<u32>, b: vec4<u32>, c: vec4<u32>, d: vec4<u32>) -> Draw
     );
 }
 
-// Loads the draw of sysvals in memory. The linker inserts the call if the push constants contain only the
-// address of sysvals.
+// Loads the draw from the sysvals at an address in memory. The linker inserts the call if the push constants contain
+// only the address of the sysvals.
 fn use_draw_at(at: vec2<u32>) {
     draw = draw_at(at);
     first_bytes = vec4<u32>();

@@ -124,6 +124,8 @@
 //!   draws, writes results or copies them (`lower/kernel.rs`, `runtime/kernels.rs`).
 //! * *layout*: which captured output is at which offset in which capture buffer. Descriptor set
 //!   layouts and pipeline layouts are always called by their full names (`capture/`).
+//! * *listed*: draws of one dispatch are listed if the CPU wrote all their parameters to memory, with the number of the
+//!   draw of each workgroup (`sysval/mod.rs`).
 //! * *lower*: to rewrite a shader for a backend (`lower/`).
 //! * *plan*: the steps and the memory of a recording, as a value without Vulkan handles (`runtime/recorder/plan/`).
 //! * *play*: to record the commands of a capture that was collected (`runtime/recorder/play/`).

@@ -7,8 +7,8 @@ use crate::spirv::declarations::Declarations;
 use crate::spirv::static_use::StaticUse;
 use crate::spirv::{Id, Instruction, Module, Section, ids_of, result_of};
 
-/// The side effects of a shader. They make it visible how often the shader runs, and which invocations run at the same
-/// time.
+/// The side effects of a shader. They make it visible how often the shader runs, and which invocations share a
+/// subgroup.
 ///
 /// [`vkxfb::guide::limits`](crate::guide::limits#how-often-a-vertex-is-shaded) says how often a vertex is
 /// shaded.

@@ -108,7 +108,7 @@ const BUFFER_STORAGES: [StorageClass; 5] = [
     StorageClass::ShaderRecordBufferKHR,
 ];
 
-/// The structure types in buffers. Their member decorations apply to the buffers too.
+/// The structure types in buffers. Decorations of their members describe the buffers, too.
 pub(crate) fn buffer_structures(declarations: &Declarations) -> FxHashSet<Id> {
     structures(declarations, declarations.pointees(&BUFFER_STORAGES).collect())
 }

@@ -150,8 +150,8 @@ pub fn find_captured_shader(
 /// Any of [`CAPTURED_STAGES`] in words.
 const ANY_STAGE: &str = "vertex, tessellation evaluation or geometry";
 
-/// All entry points, each with its execution model. For a model that is not known,
-/// `EntryPoint::model` is a vertex shader.
+/// All entry points, each with its execution model. If that is not known, [`EntryPoint::model`] is
+/// `Vertex`.
 pub(crate) fn entry_points(module: &Module) -> Vec<(u32, EntryPoint)> {
     let entry = |i: Instruction<'_>| {
         let (name, length) = read_string(i.operands().get(2..)?)?;

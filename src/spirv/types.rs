@@ -5,7 +5,8 @@ use spirv::Decoration;
 use super::Id;
 use super::declarations::{Declarations, Type};
 
-/// The numeric class of a vertex format or of a shader's input. The classes of both must be equal.
+/// The numeric class of a vertex format, or of a shader's input or output. A format must have the
+/// class of the input that reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NumericClass {
     /// `UINT` formats, unsigned `OpTypeInt`.
