@@ -1,4 +1,4 @@
-// Index buffers.
+// Loads of indices from index buffers.
 
 // Loads index `position` of a buffer with `limit` indices of `size` bytes (1, 2 or 4). Returns 0 beyond the end. In
 // that case the address of the first index is used for the load, because a driver may execute it anyway (see

@@ -602,7 +602,8 @@ fn place_of_index(offset: u32) -> Place {
     let state = state_in_draw(draw_restarts, offset, state_before(topology, vertices, table, entry, position));
     let visible = state.open + behind;
 
-    // Clamped to the limit, which is at most 2^30, so that no product overflows.
+    // Both counts are clamped to the limit of records, which is at most 2^30, so that no product
+    // overflows.
     let limit = output_limit();
     let first_record = min(state.primitives, limit) * vertices;
     let record_count = min(primitive_count(topology, vertices, visible), limit) * vertices;

@@ -10,7 +10,7 @@ var<workgroup> shared_pairs: array<vec2<u32>, SHARED_PAIRS>;
 const SHARED_BATCH: u32 = 12u;
 const SHARED_PAIRS: u32 = 16u;
 
-// Does what use_listed_draw does.
+// Does what use_listed_draw does, with shared loads.
 fn use_listed_draw_together(workgroup: u32, local: u32) {
     let has_batch = has_batch();
     let pairs = select(DRAW_SIZE / 8u, SHARED_PAIRS, has_batch);
@@ -22,7 +22,7 @@ fn use_listed_draw_together(workgroup: u32, local: u32) {
     use_shared_batch(has_batch);
 }
 
-// Does what use_draw_of does, or use_pushed_draw if there is no batch.
+// Does what use_draw_of does, or use_pushed_draw if there is no batch, with shared loads.
 fn use_draw_together(workgroup: u32, local: u32) {
     let has_batch = has_batch();
     for (var i = select(SHARED_PAIRS, local, has_batch); i < SHARED_PAIRS; i += workgroup_size()) {

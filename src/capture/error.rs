@@ -100,12 +100,12 @@ impl LengthError {
     }
 }
 
-/// The name of an output in messages.
+/// How messages name an output.
 pub(super) fn label(output: &CapturedOutput) -> String {
     labelled(output.name.as_deref(), output.variable, &output.path)
 }
 
-/// The name of a value in a variable, in messages.
+/// How messages name a value in a variable.
 pub(super) fn labelled(name: Option<&str>, variable: Id, path: &[u32]) -> String {
     let path: String = path.iter().map(|member| format!("[{member}]")).collect();
     match name {

@@ -206,7 +206,8 @@ impl<'s> Walk<'s, '_> {
     }
 
     /// Replaces a selection without instructions by `OpSelect`, if the values that differ on its
-    /// two sides are scalars. `begin` is the index of its first word in the written words.
+    /// two sides are scalars. `begin` is the index of the selection's first word in the written
+    /// words.
     fn flatten(
         &mut self,
         frame: &mut Frame<'s>,

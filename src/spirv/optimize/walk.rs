@@ -175,7 +175,8 @@ impl<'s, 'm> Walk<'s, 'm> {
         true
     }
 
-    /// Follows the entry point.
+    /// Follows the code of the entry point from its first block on. `private` are the private
+    /// variables of the module.
     pub(super) fn run(
         &mut self,
         function: Id,
