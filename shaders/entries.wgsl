@@ -69,7 +69,7 @@ struct EntryJob {
     // Vertices per primitive.
     vertices: u32,
     reserved: u32,
-    // The addresses of the queries that count, or 0.
+    // The addresses of the queries to add to, or 0.
     stream_query: vec2<u32>,
     generated_query: vec2<u32>,
 }

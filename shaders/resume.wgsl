@@ -12,7 +12,7 @@ struct Resume {
     vertices: u32,
     // The number of primitives of all draws, 64 bits.
     needed: vec2<u32>,
-    // The addresses of the queries that count, or 0.
+    // The addresses of the queries to add to, or 0.
     stream_query: vec2<u32>,
     generated_query: vec2<u32>,
     progress: Progress,

@@ -126,7 +126,8 @@ fn shades_existing_only() -> bool { return false; }
 
 // -- The application's geometry shader.
 
-// The numbers of vertices of an input primitive and of an output primitive: 1, 2 or 3.
+// The numbers of vertices of an input primitive (1, 2 or 3, with adjacency 4 or 6) and of an output
+// primitive (1, 2 or 3).
 fn input_vertices() -> u32 { return 1u; }
 fn output_vertices() -> u32 { return 1u; }
 

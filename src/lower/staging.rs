@@ -29,8 +29,8 @@ const VERTICES: u32 = 16;
 const MAX_GAPS: usize = 4;
 
 /// Records of at least this many units are padded to an odd number of units, so that the stores of
-/// neighbouring invocations use different memory banks (with records of 64 bytes: 1.00 instead of
-/// 0.72 of the roofline).
+/// neighbouring invocations use different memory banks. With records of 64 bytes, captures then
+/// reach 1.00 of the roofline (`bench/README.md`) instead of 0.72.
 const PADDED_UNITS: u32 = 4;
 
 /// The shared memory of a workgroup.
@@ -299,7 +299,8 @@ fn shapes(
 }
 
 impl Shape {
-    /// Returns `None` for records with too many gaps.
+    /// Makes the layout in shared memory of the records of a buffer. Returns `None` for records
+    /// with too many gaps.
     fn new(layout: &Layout, buffer: usize, stride: u32, resources: ResourcePlan) -> Option<Self> {
         // The unit divides the positions at which captured dwords and gaps begin.
         let mut captured = 0;
