@@ -1,4 +1,5 @@
-//! Descriptor sets that belong to a command buffer, from which captures read pushed descriptors.
+//! Descriptor sets that the layer allocates for a command buffer, and from which captures read
+//! pushed descriptors.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -13,17 +14,18 @@ use super::layouts::SetLayout;
 const FEWEST: u32 = 4;
 const MOST: u32 = 256;
 
-/// A pool of sets of one layout.
+/// A descriptor pool from which only sets of one layout are allocated.
 struct Pool {
     raw: vk::DescriptorPool,
     /// Identifies the layout by its address, which is not reused while this reference exists.
     layout: Weak<SetLayout>,
-    /// The number of sets that the pool has room for, and the number that were allocated.
+    /// The number of sets that the pool has room for.
     capacity: u32,
     allocated: u32,
 }
 
-/// The pools of a command buffer. Pools are added when needed, and reset with the command buffer.
+/// The descriptor pools of a command buffer. A pool is added when the others are full. All pools
+/// are reset when the command buffer is reset.
 #[derive(Default)]
 pub(super) struct DescriptorPools(Vec<Pool>);
 

@@ -1,4 +1,4 @@
-//! The state that the layer keeps for an application's objects, by handle.
+//! The data that the layer keeps for each object of an application, found by the object's handle.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ use super::layouts::{PipelineLayout, SetLayout};
 use super::pipelines::{Parts, Pipeline};
 use super::queries::Queries;
 
-/// Objects of a kind, from their creation to their destruction.
+/// The data of all live objects of one type.
 pub(crate) struct Table<K, V>(RwLock<HashMap<K, V>>);
 
 impl<K, V> Default for Table<K, V> {
@@ -26,8 +26,8 @@ impl<K, V> Default for Table<K, V> {
 }
 
 impl<K: Eq + Hash, V: Clone> Table<K, V> {
-    /// Adds an object. Returns the previous value of the handle, if the layer did not see that object's destruction.
-    /// The caller drops it after the lock is released.
+    /// Adds an object. If the layer did not see the destruction of an earlier object with the same
+    /// handle, returns the data of that object. The caller drops it after the lock is released.
     pub(crate) fn insert(&self, handle: K, value: V) -> Option<V> {
         self.0.write().unwrap_or_else(PoisonError::into_inner).insert(handle, value)
     }
@@ -46,17 +46,18 @@ impl<K: Eq + Hash, V: Clone> Table<K, V> {
     }
 }
 
-/// The objects of a device.
+/// The data of all objects of a device that captures need.
 #[derive(Default)]
 pub(crate) struct Objects {
     pub(crate) buffers: Table<vk::Buffer, Buffer>,
-    /// The number of buffers with indirect usage.
+    /// The number of buffers with the usage `INDIRECT_BUFFER`.
     indirect_buffers: AtomicUsize,
-    /// Whether a pipeline exists, or existed, that captures, rasterizes, and stores to memory.
+    /// Whether a pipeline was ever created that captures, rasterizes, and stores to memory.
     side_effects: AtomicBool,
     pub(crate) set_layouts: Table<vk::DescriptorSetLayout, Arc<SetLayout>>,
     pub(crate) pipeline_layouts: Table<vk::PipelineLayout, Arc<PipelineLayout>>,
-    /// Modules with transform feedback, and modules with vertex or geometry shaders.
+    /// Shader modules with transform feedback, a vertex shader or a geometry shader. Other modules
+    /// are not kept.
     pub(crate) shader_modules: Table<vk::ShaderModule, ShaderModule>,
     /// Libraries of graphics pipelines.
     pub(super) libraries: Table<vk::Pipeline, Parts>,

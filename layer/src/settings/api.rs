@@ -1,4 +1,5 @@
-//! `VK_EXT_layer_settings`: settings that the program passes when it creates its instance.
+//! Reads settings that the program passes with `VK_EXT_layer_settings` when it creates its
+//! instance.
 
 use std::ffi::{CStr, c_char, c_void};
 

@@ -1,6 +1,7 @@
 use super::*;
 
-/// The create info that the driver gets for a derivative of pipeline 2.
+/// Passes a derivative to `rebase`. Returns the base index and the flags that the driver gets, and
+/// the structure types in the chain.
 fn rebased(mut info: Info, numbers: &[usize]) -> (i32, Flags, Vec<vk::StructureType>) {
     let mut below = Below::default();
     // SAFETY: the structure is valid in what is read of it.
@@ -21,7 +22,7 @@ fn bases_are_named_by_the_index_that_they_have_for_the_driver() {
     assert_eq!(rebased(info, &[0, 1, 2, 3]), (2, flags, vec![]));
     assert_eq!(rebased(info, &[2, 3]), (0, flags, vec![]));
     assert_eq!(rebased(info, &[0, 1, 3]), (-1, Flags::DISABLE_OPTIMIZATION, vec![]));
-    // The index of a pipeline that is no derivative may have any value.
+    // The base index of a pipeline that is not a derivative is ignored, so it is left as it is.
     let info = info.flags(optimizes);
     assert_eq!(rebased(info, &[3]), (2, Flags::DISABLE_OPTIMIZATION, vec![]));
     let info = info.flags(derivative).base_pipeline_index(-1);
