@@ -1,4 +1,4 @@
-//! Buffers of a [`Gpu`], and copies to and from the host.
+//! Creates and destroys the buffers of a [`Gpu`], and copies between them and the host.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use super::allocator::OwnAllocator;
 use super::{Gpu, GpuError, HostMemory, State, Step};
 
 impl Gpu {
-    /// The context with the allocator; both live until the device is dropped.
+    /// Returns the context and the allocator, which live until the device is dropped.
     fn parts(&mut self) -> Result<(&Context, &mut dyn MemoryAllocator), GpuError> {
         match &mut self.allocator {
             Some(allocator) => Ok((&self.context, allocator)),
@@ -22,12 +22,13 @@ impl Gpu {
         }
     }
 
-    /// Whether an object was made with this device, so that it can be used with it and destroyed.
+    /// Whether an object was created with this device.
     fn owns(&self, context: ContextId) -> bool {
         context == self.context.context_id()
     }
 
-    /// Whether an object can be destroyed: it was made with this device, and the device no longer uses it.
+    /// Whether an object may be destroyed: it was created with this device, and no submission may
+    /// still use it.
     fn destroys(&self, context: ContextId) -> bool {
         let owns = self.owns(context);
         if !owns {
@@ -71,7 +72,7 @@ impl Gpu {
         Ok(check_limit(|| format!("the size of {what} in bytes"), size, limit, max)?)
     }
 
-    /// Creates a buffer. Its usage also gets TRANSFER_SRC and TRANSFER_DST.
+    /// Creates a buffer. `TRANSFER_SRC` and `TRANSFER_DST` are added to its usage.
     ///
     /// # Errors
     /// [`GpuError::BufferUsage`] for a usage that the device was not opened for; [`GpuError::Runtime`] if the buffer is too
@@ -91,7 +92,7 @@ impl Gpu {
         Ok(unsafe { Buffer::new(ctx, allocator, &desc) }?)
     }
 
-    /// Destroys a buffer. A buffer of another device, or memory of another allocator, is leaked with a warning.
+    /// Destroys a buffer. A buffer of another device is leaked, with a warning.
     pub fn destroy_buffer(&mut self, buffer: Buffer) {
         if !self.destroys(buffer.context_id()) {
             return;
@@ -119,8 +120,8 @@ impl Gpu {
     /// Creates a query pool for captures on the compute backend.
     ///
     /// # Errors
-    /// [`GpuError::Runtime`]: there is no compute backend, the pool is too large for the device, or a command or an
-    /// allocation fails.
+    /// [`GpuError::Runtime`] if there is no compute backend, if the pool is too large for the
+    /// device, or if a command or an allocation fails.
     pub fn create_query_pool(
         &mut self,
         kind: QueryKind,
@@ -132,7 +133,7 @@ impl Gpu {
         Ok(unsafe { QueryPool::new(ctx, allocator, kind, count) }?)
     }
 
-    /// Destroys a query pool, as [`destroy_buffer`](Self::destroy_buffer) does a buffer.
+    /// Destroys a query pool. A pool of another device is leaked, with a warning.
     pub fn destroy_query_pool(&mut self, pool: QueryPool) {
         if !self.destroys(pool.context_id()) {
             return;
@@ -146,7 +147,8 @@ impl Gpu {
     /// Creates an arena.
     ///
     /// # Errors
-    /// [`GpuError::Runtime`]: the arena is too large for the device, or a command or an allocation fails.
+    /// [`GpuError::Runtime`] if the arena is too large for the device, or if a command or an
+    /// allocation fails.
     pub fn create_arena(&mut self, desc: &ArenaDesc) -> Result<Arena, GpuError> {
         self.check_size("the arena's upload memory", desc.upload)?;
         self.check_size("the arena's scratch memory", desc.scratch)?;
@@ -155,7 +157,7 @@ impl Gpu {
         Ok(unsafe { Arena::new(ctx, allocator, desc) }?)
     }
 
-    /// Destroys an arena, as [`destroy_buffer`](Self::destroy_buffer) does a buffer.
+    /// Destroys an arena. An arena of another device is leaked, with a warning.
     pub fn destroy_arena(&mut self, arena: Arena) {
         if !self.destroys(arena.context_id()) {
             return;
@@ -166,7 +168,8 @@ impl Gpu {
         }
     }
 
-    /// Destroys a pipeline that was made with [`context`](Self::context). Any other pipeline is leaked with a warning.
+    /// Destroys a pipeline that was created with [`context`](Self::context). Any other pipeline is
+    /// leaked, with a warning.
     pub fn destroy_pipeline(&self, pipeline: Pipeline) {
         if !self.destroys(pipeline.context_id()) {
             return;
@@ -202,7 +205,7 @@ impl Gpu {
         })
     }
 
-    /// Copies bytes out of a buffer in device memory.
+    /// Copies bytes out of a buffer in device memory, and returns them.
     ///
     /// # Errors
     /// [`GpuError::OutOfRange`], [`GpuError::ForeignBuffer`], [`GpuError::BufferUsage`], or a failed command or
@@ -229,7 +232,7 @@ impl Gpu {
         })
     }
 
-    /// Checks that a buffer is of this device, has the usage, and contains the range.
+    /// Checks that a buffer belongs to this device, has the usage, and contains the range.
     fn check_copy(
         &self,
         buffer: &Buffer,
@@ -251,16 +254,17 @@ impl Gpu {
         }
     }
 
-    /// The memory location of buffers that the host fills, and then has to [flush](Self::flush).
+    /// The memory location of buffers that the host fills. The host must [flush](Self::flush) them
+    /// afterwards.
     pub(super) const fn upload_location(&self) -> MemoryLocation {
         match self.host_memory {
             HostMemory::Best => MemoryLocation::Upload,
-            // Upload memory of the runtime is coherent.
+            // The runtime's upload memory is always coherent, but its readback memory need not be.
             HostMemory::NonCoherent => MemoryLocation::Readback,
         }
     }
 
-    /// Makes what the host wrote to a buffer available to the device.
+    /// Makes what the host wrote to a buffer visible to the device.
     pub(super) fn flush(&self, buffer: &Buffer) -> Result<(), GpuError> {
         if self.omitted == Some(Step::Flush) {
             return Ok(());
@@ -275,7 +279,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// The contents of a readback buffer, after the submission that wrote it.
+    /// Returns the contents of a readback buffer, after the submission that wrote to it.
     pub(super) fn host_bytes(&self, readback: &Buffer) -> Result<Vec<u8>, GpuError> {
         // SAFETY: the buffer was made with the context; nothing is in flight.
         unsafe {
@@ -312,7 +316,7 @@ pub(super) unsafe fn transfer_to_host(ctx: &Context, cmd: vk::CommandBuffer) {
     }
 }
 
-/// Copies `bytes` to byte `start` of `target`, which is large enough.
+/// Copies `bytes` into `target` from byte `start` on. `target` must be large enough.
 pub(super) fn copy_into(target: &mut [u8], start: u64, bytes: &[u8]) {
     let start = usize::try_from(start).unwrap_or(usize::MAX);
     let range = start..start.saturating_add(bytes.len());

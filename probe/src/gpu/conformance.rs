@@ -1,10 +1,10 @@
-//! The version of the conformance tests that a driver says it passes.
+//! The version of the conformance tests that a driver claims to pass.
 
 use ash::{Entry, Instance, khr, vk};
 use vkxfb::runtime::Capabilities;
 
-/// The driver's `conformanceVersion`, dotted, from Vulkan 1.2 or `VK_KHR_driver_properties`. It is 0.0.0.0 for drivers
-/// that are not conformant.
+/// Returns the driver's `conformanceVersion`, dotted, which drivers report with Vulkan 1.2 or
+/// `VK_KHR_driver_properties`. Drivers that do not conform report 0.0.0.0.
 ///
 /// # Safety
 /// The device is of the instance, which is live and of the entry; the capabilities are the device's own.
@@ -21,7 +21,8 @@ pub(super) unsafe fn conformance_version(
     } else {
         c"vkGetPhysicalDeviceProperties2KHR"
     };
-    // Loaded by name, because ash's function table panics if the function is missing.
+    // The function is loaded by name, because the one in ash's function table panics if the driver
+    // does not have it.
     // SAFETY: the caller's contract; the name says the type.
     let get: Option<vk::PFN_vkGetPhysicalDeviceProperties2> = unsafe {
         entry

@@ -1,15 +1,16 @@
-//! Emulates memory that is not coherent. The host gets a copy of the memory, which is updated only by a flush or an
-//! invalidation. If one is forgotten, the host or the device reads old contents.
+//! Emulates memory that is not coherent. The host writes and reads a copy of the mapped memory. A
+//! flush writes the copy to the memory, and an invalidation updates the copy. If one of these is
+//! forgotten, the device or the host reads old contents.
 
 use std::ptr::NonNull;
 
 use vkxfb::runtime::Allocation;
 
-/// The host's copy of an allocation.
+/// The copy of an allocation that the host uses.
 struct Shadow {
-    /// From [`Box::into_raw`].
+    /// The copy, from [`Box::into_raw`].
     copy: NonNull<[u64]>,
-    /// The mapped memory, of at least `size` bytes.
+    /// The mapped memory of the device. It has at least `size` bytes.
     mapped: NonNull<u8>,
     size: usize,
 }
@@ -32,12 +33,13 @@ impl Drop for Shadow {
     }
 }
 
-/// The copies of all allocations that have one.
+/// The copies of all mapped allocations.
 #[derive(Default)]
 pub(super) struct Shadows(Vec<Shadow>);
 
 impl Shadows {
-    /// Gives a mapped allocation a copy, and marks it as not coherent.
+    /// Makes a copy of a mapped allocation for the host to use, and marks the allocation as not
+    /// coherent.
     pub(super) fn add(&mut self, allocation: &mut Allocation) {
         let (Some(mapped), Ok(size)) = (allocation.mapped, usize::try_from(allocation.size)) else {
             return;

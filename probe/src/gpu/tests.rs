@@ -1,5 +1,5 @@
-//! Tests on whatever device is there; CI has lavapipe. Each skips, with the reason, where there is
-//! no device or no validation layer.
+//! Tests on any device that is available; on lavapipe in CI. A test is skipped, with a message, if
+//! there is no device or no validation layer.
 
 use rspirv::binary::Assemble;
 use rspirv::dr::{Builder, Operand};
@@ -31,8 +31,8 @@ fn open(profile: Profile) -> Option<Gpu> {
     }
 }
 
-/// A vertex shader that captures its `uvec4` attribute at location 0 to buffer 0, every 20 bytes
-/// from byte 4 on.
+/// A vertex shader that captures its `uvec4` attribute at location 0 to buffer 0, at byte 4 of
+/// records of 20 bytes.
 fn echo() -> Lowered {
     native::lower(&Shader::new(&echo_words())).unwrap()
 }
@@ -160,7 +160,8 @@ fn native_captures_in_one_batch() {
     let topology = PrimitiveTopology::TriangleStrip;
     let vertices: Vec<u32> = (0..200).collect();
     let initial = vec![0xCD; 8 + 20 * 100 + 8];
-    // Two draws that fit, and a third of which one primitive does; and all over again, elsewhere.
+    // Two draws that fit, and a third of which only one primitive fits. Below, the same capture is
+    // made three times, each in its own slots.
     let draw = |first_vertex, vertex_count| Draw {
         vertex_count,
         instance_count: 1,
@@ -202,7 +203,8 @@ fn native_captures_in_one_batch() {
     assert_eq!(gpu.close(), []);
 }
 
-/// The switch by which tests prove that the barrier is needed.
+/// Tests can leave out the barrier after captures; this one proves that the validation layer then
+/// reports an error.
 #[test]
 fn a_capture_without_its_barrier_is_reported() {
     let Some(mut gpu) = open(Profile::Full) else { return };

@@ -1,4 +1,4 @@
-//! Measurements of the device: time, shader invocations, and the size of its memory.
+//! Measures time and shader invocations on the device, and queries the size of its memory.
 
 use std::time::{Duration, Instant};
 
@@ -8,17 +8,18 @@ use vkxfb::runtime::Context;
 
 use super::{Gpu, GpuError, State};
 
-/// Timestamps of the device's queue.
+/// The properties of timestamps on the device's queue.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Timestamps {
     /// `timestampValidBits` of the queue family, at least 1.
     pub valid_bits: u32,
-    /// `timestampPeriod`: nanoseconds per tick.
+    /// `timestampPeriod`: the number of nanoseconds per tick.
     pub period: f32,
 }
 
 impl Timestamps {
-    /// Nanoseconds from one timestamp to a later one, through at most one overflow.
+    /// Returns the nanoseconds between two timestamps. The counter may have overflowed once between
+    /// them.
     pub fn nanoseconds(&self, [start, end]: [u64; 2]) -> f64 {
         let unused = 64 - self.valid_bits.min(64);
         let mask = u64::MAX.checked_shr(unused).unwrap_or(0);
@@ -26,10 +27,10 @@ impl Timestamps {
     }
 }
 
-/// Limits for the size of buffers.
+/// The limits of the device for the sizes of buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryLimits {
-    /// Bytes of the largest `DEVICE_LOCAL` heap.
+    /// The size in bytes of the largest heap that is `DEVICE_LOCAL`.
     pub device_heap: u64,
     /// The size in bytes of the largest buffer: the lesser of `maxBufferSize` and `maxMemoryAllocationSize`, if the device
     /// reports them.
@@ -37,7 +38,8 @@ pub struct MemoryLimits {
 }
 
 impl Gpu {
-    /// The timestamps of the device's queue, if it supports them.
+    /// The properties of timestamps on the device's queue. `None` if the queue does not support
+    /// timestamps.
     pub fn timestamps(&self) -> Option<Timestamps> {
         let raw = &self.instance.raw;
         // SAFETY: the device is of the instance.
@@ -53,7 +55,7 @@ impl Gpu {
         (valid_bits > 0 && period > 0.0).then_some(Timestamps { valid_bits, period })
     }
 
-    /// How much memory there is.
+    /// Returns the limits for the sizes of buffers.
     pub fn memory_limits(&self) -> MemoryLimits {
         let raw = &self.instance.raw;
         let version = self.capabilities().api_version;
@@ -81,8 +83,8 @@ impl Gpu {
         MemoryLimits { device_heap: heaps.map(|h| h.size).max().unwrap_or(0), max_buffer }
     }
 
-    /// As [`submit`](Self::submit), and returns the time from the submission until the device was idle, measured by the
-    /// host.
+    /// Like [`submit`](Self::submit), but also returns how long it took from the submission until
+    /// the device was idle, measured by the host.
     ///
     /// # Errors
     /// As [`submit`](Self::submit).
@@ -96,8 +98,9 @@ impl Gpu {
         Ok((result, start.elapsed()))
     }
 
-    /// As [`submit`](Self::submit), and counts the invocations of compute shaders: `None` if
-    /// [`pipeline_statistics_query`](super::DrawFeatures::pipeline_statistics_query) is not enabled.
+    /// Like [`submit`](Self::submit), but also counts the invocations of compute shaders. The count
+    /// is `None` if [`pipeline_statistics_query`](super::DrawFeatures::pipeline_statistics_query)
+    /// is not enabled.
     ///
     /// # Errors
     /// As [`submit`](Self::submit), or a failed command.
@@ -136,7 +139,7 @@ impl Gpu {
                 .map_err(vulkan_error("vkGetQueryPoolResults"))?;
             Ok((result, Some(invocations[0])))
         });
-        // A submission that timed out may still use the pool.
+        // After a timeout, the submission may still use the pool, and the pool is leaked.
         if self.state != State::Hung {
             // SAFETY: nothing uses the pool any more.
             unsafe { device.destroy_query_pool(pool, None) };

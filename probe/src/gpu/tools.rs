@@ -1,4 +1,4 @@
-//! Layers and tools between the program and the driver.
+//! Lists layers and tools between the program and the driver.
 
 use std::ffi::CStr;
 
@@ -7,7 +7,8 @@ use vkxfb::runtime::Capabilities;
 
 use super::Tool;
 
-/// The tools of a device, from Vulkan 1.3 or `VK_EXT_tooling_info`. Empty without them, or if the query fails.
+/// Returns the tools of a device, from Vulkan 1.3 or `VK_EXT_tooling_info`. Empty if the device has
+/// neither, or if the query fails.
 ///
 /// # Safety
 /// The device is of the instance, which is live, of that version and of the entry; the capabilities are the device's
@@ -26,7 +27,8 @@ pub(super) unsafe fn tools(
     } else {
         return Vec::new();
     };
-    // Loaded by name, because ash's function table panics if the function is missing.
+    // The function is loaded by name, because the one in ash's function table panics if the driver
+    // does not have it.
     // SAFETY: the caller's contract; the name says the type.
     let get: Option<vk::PFN_vkGetPhysicalDeviceToolProperties> = unsafe {
         entry
