@@ -1,4 +1,5 @@
-//! A query for what a geometry shader emits, which only the device knows.
+//! A query that counts the primitives that a geometry shader emits. Only the device knows their
+//! number.
 
 use std::time::Duration;
 
@@ -8,20 +9,21 @@ use vkxfb::lower::Backend;
 use vkxfb::runtime::{Context, QueryKind, QueryPool, Recorder, RuntimeError};
 use vkxfb_probe::gpu::Gpu;
 
-/// A query of `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT` for a vertex stream, or what takes its place.
+/// A query of type `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT` for a vertex stream, or vkxfb's
+/// replacement for it.
 pub(super) struct CountQuery {
     pool: Pool,
     stream: u32,
 }
 
 enum Pool {
-    /// The library's, by compute.
+    /// A query of vkxfb, to which compute captures add.
     Own(QueryPool),
-    /// The driver's, of its own captures.
+    /// A query of the driver, to which its own captures add.
     Driver(vk::QueryPool, ext::transform_feedback::Device),
 }
 
-/// Long enough for a submission that was waited for.
+/// How long to wait for the result. The submission has already finished.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl CountQuery {
@@ -95,10 +97,11 @@ impl CountQuery {
         }
     }
 
-    /// Primitives that were emitted, after a submission with the query was waited for.
+    /// Returns the number of primitives that were emitted. The submission with the query must have
+    /// finished.
     pub(super) fn needed(&self, gpu: &Gpu) -> Result<u64> {
         let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
-        // Primitives written and needed.
+        // The results are the primitives written and the primitives needed.
         let mut values = [0u64; 2];
         match &self.pool {
             Pool::Own(pool) => {

@@ -1,4 +1,4 @@
-//! An image that is drawn into and read back.
+//! Images to render to, from which the host reads the pixels.
 
 use anyhow::{Context as _, Result, bail};
 use ash::vk;
@@ -7,22 +7,22 @@ use vkxfb_probe::gpu::Gpu;
 
 use super::view::Size;
 
-/// Bytes of a pixel.
+/// The size in bytes of a pixel.
 const PIXEL: u64 = 4;
 
-/// Samples of a pixel, which every device has for these formats.
+/// The number of samples per pixel. All devices support this for these formats.
 pub(super) const SAMPLES: vk::SampleCountFlags = vk::SampleCountFlags::TYPE_4;
 const COLOUR: vk::Format = vk::Format::R8G8B8A8_UNORM;
-/// Of each device at least one.
+/// Depth formats, of which each device supports at least one.
 const DEPTHS: [vk::Format; 3] =
     [vk::Format::D32_SFLOAT, vk::Format::X8_D24_UNORM_PACK32, vk::Format::D16_UNORM];
 
-/// Images with a render pass, of one size.
+/// Images and a render pass to render a picture of one size.
 #[derive(Default)]
 pub(super) struct Target {
     pub(super) render_pass: vk::RenderPass,
     framebuffer: vk::Framebuffer,
-    /// The last one is copied from.
+    /// The images. The last one is copied to the host.
     attachments: Vec<Attachment>,
     size: vk::Extent2D,
 }
@@ -34,7 +34,8 @@ struct Attachment {
 }
 
 impl Target {
-    /// Makes what drawing needs. Whatever comes of it, [`destroy`](Self::destroy) takes it back.
+    /// Creates the images, the render pass and the framebuffer. Even if that fails, the caller must
+    /// call [`destroy`](Self::destroy).
     pub(super) fn make(&mut self, gpu: &Gpu, size: Size) -> Result<()> {
         use vk::ImageUsageFlags as Usage;
         let Size { width, height } = size;
@@ -124,10 +125,12 @@ impl Target {
         Ok(())
     }
 
-    /// Draws on a ground of one colour, and reads the pixels back: red, green, blue and alpha, row by row.
+    /// Renders on a background of one colour, and returns the pixels: red, green, blue and alpha,
+    /// row by row.
     ///
     /// # Safety
-    /// `draw` records draws in the render pass, of what is of the device and outlives the call.
+    /// `draw` records draws for the render pass. Their objects belong to the device, and outlive
+    /// the call.
     pub(super) unsafe fn draw(
         &self,
         gpu: &mut Gpu,
@@ -221,7 +224,8 @@ fn depth_format(gpu: &Gpu) -> Result<vk::Format> {
     DEPTHS.into_iter().find(is_fit).context("the device has no depth buffers")
 }
 
-/// Colours and depths with several samples, and what the colours come down to, which is then copied.
+/// Creates a render pass with a multisampled colour and depth image. The colours are resolved to
+/// another image, which is then copied.
 fn render_pass(gpu: &Gpu, depth: vk::Format) -> Result<vk::RenderPass> {
     use vk::{AccessFlags as Access, ImageLayout as Layout, PipelineStageFlags as Stage};
     let attachment = |format, samples, load, store, layout| {
