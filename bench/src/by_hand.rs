@@ -65,7 +65,8 @@ pub(super) fn measure(
     let constants = vk::SpecializationInfo::default().map_entries(&entries).data(&data);
     let start = Instant::now();
     let info = vk::PipelineLayoutCreateInfo::default().push_constant_ranges(&ranges);
-    // SAFETY: the device is live; the module is valid, and the layout is what it declares.
+    // SAFETY: the device is live, the module is valid, and the layout has the push constants that
+    // the module declares.
     let (layout, made) = unsafe {
         let layout = device
             .create_pipeline_layout(&info, None)
@@ -99,7 +100,7 @@ pub(super) fn measure(
         unsafe { device.destroy_pipeline(pipeline, None) };
         used.map(|()| first_use)
     });
-    // SAFETY: nothing uses it any more.
+    // SAFETY: the pipelines that were created with the layout are destroyed.
     unsafe { device.destroy_pipeline_layout(layout, None) };
     Ok([creation, used?])
 }

@@ -103,7 +103,7 @@ impl Bench<'_> {
             for (buffer, part) in &parts {
                 if let Some(target) = targets.get(*buffer as usize) {
                     let (at, size) = (part.start, part.end - part.start);
-                    // SAFETY: the range is inside, and its ends are multiples of 4.
+                    // SAFETY: the range is within the buffer, and its ends are multiples of 4.
                     unsafe { ctx.device().cmd_fill_buffer(cmd, target.raw(), at, size, SENTINEL) };
                 }
             }

@@ -186,8 +186,8 @@ pub(super) fn create(
         .primitive_restart(primitive_restart)
         .vertex_input(&vertex_input)
         .render_pass(gpu.render_pass());
-    // SAFETY: the device is live; the module is valid, as the lowering passes make it, and has that
-    // vertex input.
+    // SAFETY: the device is live. The module is valid, because the library lowered it, and reads
+    // this vertex input.
     unsafe { Pipeline::new(gpu.context(), &desc) }
 }
 

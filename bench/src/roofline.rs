@@ -255,7 +255,7 @@ impl Descriptors {
             let info = vk::DescriptorSetAllocateInfo::default()
                 .descriptor_pool(pool)
                 .set_layouts(&layouts);
-            // SAFETY: both are live.
+            // SAFETY: the layout and the pool, which has room for the set, are live.
             unsafe { device.allocate_descriptor_sets(&info) }
                 .map_err(vulkan_error("vkAllocateDescriptorSets"))
         });
@@ -296,7 +296,7 @@ impl Descriptors {
     }
 
     fn destroy(self, ctx: &Context) {
-        // SAFETY: nothing is in flight; null handles are ignored.
+        // SAFETY: no submission is in flight. Destroying null handles is allowed.
         unsafe {
             ctx.device().destroy_descriptor_pool(self.pool, None);
             ctx.device().destroy_descriptor_set_layout(self.layout, None);
@@ -344,7 +344,8 @@ impl Rooflines {
             .map_entries(&entries)
             .data(bytemuck::cast_slice(&constants));
         let (device, cache) = (ctx.device(), vk::PipelineCache::null());
-        // SAFETY: the module is valid, and the layout is what it declares.
+        // SAFETY: the module is valid, and the layout has the push constants and descriptors that
+        // the module declares.
         let made = unsafe { compute_pipeline(device, cache, self.layout, &words, c"main", &info) }?;
         self.all.insert(key, made);
         Ok(())
@@ -406,7 +407,8 @@ impl Rooflines {
         };
         let (device, stage) = (ctx.device(), vk::ShaderStageFlags::COMPUTE);
         let point = vk::PipelineBindPoint::COMPUTE;
-        // SAFETY: the caller's contract; the layout has that range and that set.
+        // SAFETY: the caller's contract; the layout of the pipeline has these push constants and
+        // this set.
         unsafe {
             device.cmd_bind_pipeline(cmd, point, pipeline);
             if let (Resources::Descriptors, Some(d)) = (spread.resources, &self.descriptors) {
@@ -419,7 +421,7 @@ impl Rooflines {
     }
 
     pub(super) fn destroy(self, ctx: &Context) {
-        // SAFETY: nothing is in flight; null handles are ignored.
+        // SAFETY: no submission is in flight. Destroying null handles is allowed.
         unsafe {
             for pipeline in self.all.into_values() {
                 ctx.device().destroy_pipeline(pipeline, None);

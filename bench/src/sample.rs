@@ -59,7 +59,7 @@ impl Timer {
         let info =
             vk::QueryPoolCreateInfo::default().query_type(vk::QueryType::TIMESTAMP).query_count(2);
         let pool = match timestamps {
-            // SAFETY: the device is live, and its queue has timestamps.
+            // SAFETY: the device is live, and its queue supports timestamps.
             Some(_) => unsafe { gpu.context().device().create_query_pool(&info, None) }
                 .map_err(vulkan_error("vkCreateQueryPool"))?,
             None => vk::QueryPool::null(),
@@ -102,14 +102,14 @@ impl Timer {
         let Some(timestamps) = self.timestamps else { return Ok(None) };
         let mut values = [0u64; 2];
         let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
-        // SAFETY: the submission that wrote both was waited for.
+        // SAFETY: the submission that wrote both timestamps has finished.
         unsafe { ctx.device().get_query_pool_results(self.pool, 0, &mut values, flags) }
             .map_err(vulkan_error("vkGetQueryPoolResults"))?;
         Ok(Some(timestamps.nanoseconds(values)))
     }
 
     pub(super) fn destroy(self, gpu: &Gpu) {
-        // SAFETY: nothing is in flight; null is ignored.
+        // SAFETY: no submission is in flight. Destroying a null handle is allowed.
         unsafe { gpu.context().device().destroy_query_pool(self.pool, None) };
     }
 }
@@ -228,7 +228,7 @@ unsafe fn prepare(ctx: &Context, cmd: vk::CommandBuffer, memory: &Memory) {
         .dst_access_mask(vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE);
     let all = vk::PipelineStageFlags::ALL_COMMANDS;
     let none = vk::DependencyFlags::empty();
-    // SAFETY: the caller's contract; counters are in a buffer with transfer destination usage.
+    // SAFETY: the caller's contract; the counters' buffer has the usage `TRANSFER_DST`.
     unsafe {
         for counter in memory.counters.iter().flatten() {
             ctx.device().cmd_fill_buffer(cmd, counter.buffer, counter.offset, 4, 0);

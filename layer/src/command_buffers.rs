@@ -132,8 +132,9 @@ pub(crate) unsafe fn unobserved_route<'a>(
     handle: vk::CommandBuffer,
 ) -> Option<UnobservedRoute<'a>> {
     let found = table::find_recent(handle);
-    // SAFETY: the caller's contract; the state lives until the application frees the command
-    // buffer, and a slot with a handle that is not null, as Vulkan requires, is not free.
+    // SAFETY: the caller's contract. The state lives until the application frees the command
+    // buffer. The `Option` is not `None`: the slot has the handle, which Vulkan requires not to be
+    // null, so it is not free.
     unsafe { found.as_ref()?.as_ref().unwrap_unchecked() }.unobserved_route()
 }
 

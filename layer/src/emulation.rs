@@ -69,7 +69,8 @@ impl Emulation {
             next.fp_v1_1().clone(),
             next.fp_v1_3().clone(),
         );
-        // SAFETY: the caller's contract; each function is of the type that its name says.
+        // SAFETY: the caller's contract; functions that are fetched by name have the type that
+        // belongs to the name.
         unsafe {
             let table = ash::Device::load(next.fp_v1_0(), device);
             let (capabilities, required) = (support.capabilities.clone(), support.required.clone());

@@ -66,7 +66,8 @@ impl Recording {
     /// # Safety
     /// The device is live, and the function belongs to the next in the chain.
     pub(crate) unsafe fn load(device: vk::Device, get: vk::PFN_vkGetDeviceProcAddr) -> Self {
-        // SAFETY: the caller's contract; `get` returns the command of the name.
+        // SAFETY: the caller's contract; `get` returns functions of the type that belongs to the
+        // name.
         let (functions, next) = unsafe {
             let find = |name: &std::ffi::CStr| get(device, name.as_ptr());
             (Arc::new(Functions::load(find)), Next::load(find))

@@ -121,10 +121,10 @@ impl Gpu {
         let devices = instance.devices(options.profile)?;
         let device_count = devices.len();
         let (physical_device, info) = options::select(devices, options.device.as_ref())?;
-        // SAFETY: the device is of the instance.
+        // SAFETY: the physical device belongs to the instance.
         let robustness = unsafe { Robustness::query(&instance, physical_device, &info, options) };
         let draw_features = match options.profile {
-            // SAFETY: the device is of the instance.
+            // SAFETY: the physical device belongs to the instance.
             Profile::Full => unsafe { DrawFeatures::query(&instance.raw, physical_device, &info) },
             Profile::Bifrost => DrawFeatures::default(),
         };
@@ -139,7 +139,7 @@ impl Gpu {
             let limits = &mut caps.limits;
             limits.max_workgroup_invocations = limits.max_workgroup_invocations.min(most);
         }
-        // SAFETY: the device is of the instance.
+        // SAFETY: the physical device belongs to the instance.
         let families =
             unsafe { instance.raw.get_physical_device_queue_family_properties(physical_device) };
         let wanted = vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE;
@@ -157,7 +157,7 @@ impl Gpu {
         }
         let required =
             required_features(&caps, &backends).map_err(|e| GpuError::NoBackend(vec![e]))?;
-        // SAFETY: the device is of the instance.
+        // SAFETY: the physical device belongs to the instance.
         let geometry_point_size = options.geometry_point_size
             && options.profile == Profile::Full
             && unsafe { instance.raw.get_physical_device_features(physical_device) }
@@ -193,7 +193,8 @@ impl Gpu {
             .with_create_info(create, &extensions, |create, extensions| {
                 let names: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
                 let create = create.enabled_extension_names(&names).enabled_features(&features);
-                // SAFETY: the structures are valid, and everything that is enabled is there.
+                // SAFETY: the structures are valid, and the device has the extensions and features
+                // that they enable.
                 unsafe {
                     required.with_create_info(create, |info| {
                         instance.raw.create_device(physical_device, info, None)
@@ -201,7 +202,7 @@ impl Gpu {
                 }
             })
             .map_err(vulkan_error("vkCreateDevice"))?;
-        // SAFETY: the device was created so.
+        // SAFETY: the device was created with what `required` says.
         let context = match unsafe { Context::new(&instance.raw, &device, caps, required) } {
             Ok(mut context) => {
                 if options.profile == Profile::Bifrost {
@@ -211,7 +212,7 @@ impl Gpu {
                 context
             }
             Err(error) => {
-                // SAFETY: nothing was made of the device.
+                // SAFETY: no object of the device has been created.
                 unsafe { device.destroy_device(None) };
                 return Err(error.into());
             }
@@ -222,7 +223,7 @@ impl Gpu {
             vk::PhysicalDeviceType::CPU => (Duration::MAX, Duration::MAX),
             _ => (TIMEOUT, SUBMISSION_LIMIT),
         };
-        // SAFETY: the family has a queue.
+        // SAFETY: the device was created with one queue of this family.
         let queue = unsafe { device.get_device_queue(queue_family, 0) };
         // From here on, dropping the `Gpu` cleans up after an error. Destroying null handles is
         // allowed.
@@ -267,7 +268,8 @@ impl Gpu {
 
     fn create_objects(&mut self) -> Result<(), GpuError> {
         let device = self.context.device().clone();
-        // SAFETY: they are of each other, and live until the device is dropped.
+        // SAFETY: instance, physical device and context belong together, and live until the device
+        // is dropped.
         let allocator = unsafe {
             let (instance, memory) = (&self.instance.raw, self.host_memory);
             OwnAllocator::new(instance, self.physical_device, &self.context, memory)
@@ -278,7 +280,7 @@ impl Gpu {
             [vk::SubpassDescription::default()
                 .pipeline_bind_point(vk::PipelineBindPoint::GRAPHICS)];
         let pass = vk::RenderPassCreateInfo::default().subpasses(&subpasses);
-        // SAFETY: the device is live; nothing has a precondition beyond that.
+        // SAFETY: the device is live, and the structures are valid.
         unsafe {
             self.command_pool = device
                 .create_command_pool(&pool, None)
@@ -489,8 +491,8 @@ impl Drop for Gpu {
             return;
         }
         let device = self.context.device();
-        // SAFETY: every submission was waited for, and a lost device may be destroyed. The objects
-        // are destroyed before what they were made of.
+        // SAFETY: every submission was waited for, or the device is lost, so its objects may be
+        // destroyed. Objects are destroyed before those that they were created from.
         unsafe {
             if self.state == State::Idle {
                 let _ = device.device_wait_idle();

@@ -40,7 +40,7 @@ impl CountQuery {
         let info = vk::QueryPoolCreateInfo::default()
             .query_type(vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT)
             .query_count(1);
-        // SAFETY: the device is live, and has such queries.
+        // SAFETY: the device is live, and supports queries of this type.
         let pool = unsafe { gpu.context().device().create_query_pool(&info, None) };
         let pool = pool.context("vkCreateQueryPool")?;
         let device = gpu.context().device();
@@ -106,7 +106,7 @@ impl CountQuery {
         match &self.pool {
             Pool::Own(pool) => {
                 let bytes = bytemuck::bytes_of_mut(&mut values);
-                // SAFETY: the query has ended.
+                // SAFETY: the submission in which the query ended has finished.
                 unsafe { pool.results(0, 1, bytes, 16, flags, PATIENCE) }?;
             }
             Pool::Driver(pool, _) => {

@@ -221,8 +221,8 @@ fn make_pipeline(gpu: &mut Gpu, lowered: &Lowered, job: &Job<'_>, made: &mut Mad
         .primitive_restart(indices.is_some())
         .set_layouts(made.contents.set_layouts())
         .render_pass(gpu.render_pass());
-    // SAFETY: the device is live, and everything of the description is its; the set layouts have what the shader uses,
-    // and the vertex formats were looked for.
+    // SAFETY: the device is live, and all handles in `desc` belong to it. The set layouts contain
+    // what the shader uses, and `check` made sure that the device supports the vertex formats.
     let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }?;
     let streams = u64::from(pipeline.stream_count());
     let mut arena = ArenaDesc::for_draws(streams, streams).with_pipeline(&pipeline, streams);
@@ -310,7 +310,7 @@ fn upload(
 ) -> Result<vk::Buffer> {
     let size = (bytes.len() as u64).max(1).next_multiple_of(COUNTER);
     let mut buffer = gpu.create_buffer(size, usage, MemoryLocation::Upload)?;
-    // SAFETY: the device does not use it yet.
+    // SAFETY: the buffer was not submitted yet, so the device does not use it.
     if let Some(place) = unsafe { buffer.mapped_mut() }.get_mut(..bytes.len()) {
         place.copy_from_slice(bytes);
     }
@@ -342,8 +342,9 @@ fn submit(
     let is_graphics = backend != Backend::Compute;
     let recorded = gpu.submit(|context, cmd| {
         let mut capture = Capture::new(context, &kernels);
-        // SAFETY: the command buffer is outside of a render pass, and in one where graphics are drawn; everything that
-        // is bound is of this device, outlives the submission, and holds all that the draw reads.
+        // SAFETY: the command buffer is outside of a render pass, except that graphics draws are
+        // inside of one. Everything that is bound belongs to this device, outlives the submission,
+        // and contains all data that the draw reads.
         unsafe {
             if let Some(query) = query {
                 query.reset(context, cmd);

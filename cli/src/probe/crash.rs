@@ -14,7 +14,7 @@ struct Again {
     _arguments: Vec<CString>,
 }
 
-// SAFETY: nothing changes what the pointers point to, and it lives as long as they do.
+// SAFETY: the memory that the pointers point to is in the same structure, and is never changed.
 unsafe impl Send for Again {}
 // SAFETY: as above.
 unsafe impl Sync for Again {}
@@ -36,7 +36,8 @@ pub(super) fn start_again_isolated() {
         return;
     }
     for signal in SIGNALS {
-        // SAFETY: an action of zeros is valid; the handler only calls what a signal handler may.
+        // SAFETY: a `sigaction` of zeros is valid, and the handler only calls functions that signal
+        // handlers may call.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = handle as extern "C" fn(c_int) as usize;
@@ -60,7 +61,8 @@ fn again() -> Option<Again> {
 
 extern "C" fn handle(signal: c_int) {
     if let Some(again) = AGAIN.get() {
-        // SAFETY: signal handlers may call all of these; the strings end with zeros, and the list with a null pointer.
+        // SAFETY: signal handlers may call all of these functions. The strings are terminated by
+        // zeros, and the list by a null pointer.
         unsafe {
             libc::write(libc::STDERR_FILENO, MESSAGE.as_ptr().cast(), MESSAGE.len());
             // A signal is blocked while it is handled, and would stay blocked in the restarted
@@ -71,7 +73,8 @@ extern "C" fn handle(signal: c_int) {
             libc::execv(again.program.as_ptr(), again.pointers.as_ptr());
         }
     }
-    // SAFETY: as above; the signal has its default action again.
+    // SAFETY: signal handlers may call this. The signal has its default action again, which ends
+    // the program.
     unsafe {
         libc::raise(signal);
     }

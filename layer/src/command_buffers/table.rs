@@ -33,10 +33,10 @@ impl Slot {
     }
 }
 
-// SAFETY: the value in the cell is replaced only while the lock of all slots is held. Otherwise it
-// is accessed by commands of that command buffer, which the application must synchronize, and by
-// command buffers that execute it after it was recorded. Those only read what it captures, which is
-// `Sync`. Whatever moves between threads this way is `Send`.
+// SAFETY: the value in the cell is replaced only while the lock of all slots is held. Otherwise,
+// commands of that command buffer access it, which the application must synchronize, and command
+// buffers that execute it after it was recorded. The latter only read its hoisted captures, which
+// are `Sync`. The values that are moved between threads in this way are `Send`.
 unsafe impl Sync for Slot {}
 
 const _: () = {
@@ -90,7 +90,7 @@ pub(super) fn find_recent(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
 /// Returns the state of a command buffer, if `recent` points to it.
 #[inline]
 fn of_handle(recent: &AtomicPtr<Slot>, handle: vk::CommandBuffer) -> *mut Option<Recorded> {
-    // SAFETY: it points to a slot, and slots are never freed.
+    // SAFETY: the pointer is to a slot, and the memory of slots is never freed.
     let slot = unsafe { &*recent.load(Ordering::Acquire) };
     match slot.handle.load(Ordering::Relaxed) == handle.as_raw() {
         true => slot.recorded.get(),
@@ -133,7 +133,7 @@ pub(super) fn insert(
         let before = handles.iter().filter_map(|handle| all.take(*handle)).collect();
         for handle in handles {
             let slot = all.free.pop().unwrap_or_else(|| Box::leak(Box::new(Slot::free())));
-            // SAFETY: no other thread uses a slot that was free, and the lock is held.
+            // SAFETY: the lock is held, and no other thread uses a slot that was free.
             unsafe { *slot.recorded.get() = Some(new()) };
             slot.handle.store(handle.as_raw(), Ordering::Release);
             all.by_handle.insert(*handle, Owned { device: Arc::clone(device), pool, slot });
@@ -202,8 +202,8 @@ impl All {
         let Owned { slot, .. } = self.by_handle.remove(&handle)?;
         slot.handle.store(0, Ordering::Release);
         self.free.push(slot);
-        // SAFETY: no thread may record into a command buffer that is being freed, and the lock is
-        // held.
+        // SAFETY: the lock is held, and no other thread may record into a command buffer that is
+        // being freed.
         unsafe { (*slot.recorded.get()).take() }
     }
 }

@@ -60,7 +60,7 @@ impl DescriptorPools {
         let info = vk::DescriptorSetAllocateInfo::default()
             .descriptor_pool(pool.raw)
             .set_layouts(&layouts);
-        // SAFETY: the caller's contract; the pool has room for another set.
+        // SAFETY: the caller's contract; the pool has room for one more set.
         let sets = unsafe { device.allocate_descriptor_sets(&info) };
         let sets = sets.map_err(|result| failed("vkAllocateDescriptorSets", result))?;
         pool.allocated += 1;

@@ -83,8 +83,8 @@ impl fmt::Debug for SetLayout {
 
 impl Drop for SetLayout {
     fn drop(&mut self) {
-        // SAFETY: the layout was created without callbacks. Pipelines that were created with it do
-        // not need it any more.
+        // SAFETY: the layout was created without allocation callbacks. Pipelines that were created
+        // with it do not need it any more.
         unsafe { self.device.destroy_descriptor_set_layout(self.raw, None) };
     }
 }

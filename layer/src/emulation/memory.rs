@@ -58,7 +58,7 @@ impl Memory {
 
 /// Locks the allocator for each allocation, instead of for as long as a capture is recorded with an
 /// arena that may grow.
-// SAFETY: the memory comes from the allocator, which fulfils the contract.
+// SAFETY: the memory comes from `Allocator`, which meets the requirements of the trait.
 unsafe impl MemoryAllocator for Memory {
     unsafe fn allocate(
         &mut self,

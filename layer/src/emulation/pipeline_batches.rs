@@ -54,7 +54,8 @@ impl Emulation {
             pipelines,
         );
         for module in temporary {
-            // SAFETY: the layer made it for these pipelines.
+            // SAFETY: the layer created the module only for these pipelines, which now exist or
+            // have failed.
             unsafe { self.context().device().destroy_shader_module(module, None) };
         }
         // A positive result means that some pipelines were not created, which is not an error.

@@ -454,7 +454,8 @@ impl Pipeline {
 impl Drop for Pipeline {
     fn drop(&mut self) {
         // SAFETY: Vulkan requires that no submission uses the application's pipeline when it is
-        // destroyed. Command buffers that recorded with it have a reference of their own.
+        // destroyed. Command buffers in which draws were captured with the variants have their own
+        // references to these.
         unsafe { std::mem::take(&mut self.variants).destroy(&self.ctx) };
     }
 }

@@ -128,7 +128,7 @@ pub(super) unsafe fn of_write(
     bindings: &[Binding],
 ) -> Vec<Pushed> {
     let count = write.descriptor_count;
-    // SAFETY: the caller's contract; the descriptor type says which of the arrays is valid.
+    // SAFETY: the caller's contract; only the array that belongs to the descriptor type is read.
     let values: Vec<Value> = unsafe {
         match Kind::of(write.descriptor_type) {
             Kind::Buffer => {
@@ -265,7 +265,7 @@ impl PushedSets {
         if set.written != vk::DescriptorSet::null() {
             return Ok(());
         }
-        // SAFETY: the caller's contract; the set is new.
+        // SAFETY: the caller's contract; the set was just allocated, so nothing uses it.
         unsafe {
             set.written = pools.allocate(device, &set.set_layout)?;
             // Immutable samplers must not be written

@@ -58,7 +58,8 @@ pub(super) unsafe fn emulated<R: Copy>(
 macro_rules! untyped {
     ($function:path as $ty:ty) => {{
         let function: $ty = $function;
-        // SAFETY: the caller casts the pointer back to the type of the command.
+        // SAFETY: all function pointers have the same size, and the caller casts the pointer back
+        // to the type of the command.
         unsafe { std::mem::transmute::<$ty, unsafe extern "system" fn()>(function) }
     }};
     ($function:path) => {

@@ -458,8 +458,8 @@ observed! {
 macro_rules! ending {
     ($($name:ident ($($parameter:ident: $ty:ty),*);)*) => {$(
         unsafe extern "system" fn $name(command_buffer: vk::CommandBuffer, $($parameter: $ty),*) {
-            // SAFETY: Vulkan's contract, which is the caller's; the pass is recorded by the command
-            // itself.
+            // SAFETY: Vulkan's contract, which is the caller's. The captures are recorded before or
+            // after the pass, whose end the command itself records.
             unsafe {
                 observe(
                     command_buffer,

@@ -148,7 +148,7 @@ unsafe fn own_results(
 /// The device is live.
 unsafe fn is_lost(device: &ash::Device) -> bool {
     let lost = vk::Result::ERROR_DEVICE_LOST;
-    // SAFETY: the caller's contract; nothing uses the fence.
+    // SAFETY: the caller's contract; nothing uses the fence when it is destroyed.
     unsafe {
         match device.create_fence(&vk::FenceCreateInfo::default(), None) {
             Ok(fence) => {

@@ -37,7 +37,7 @@ fn the_interface_is_version_2() {
 #[test]
 fn without_an_instance_there_are_the_layers_own_commands() {
     let get = |name: &CStr| {
-        // SAFETY: the name is a text.
+        // SAFETY: the name is null-terminated.
         unsafe { get_instance_proc_addr(vk::Instance::null(), name.as_ptr()) }.is_some()
     };
     assert!(get(c"vkCreateInstance") && get(c"vkGetInstanceProcAddr"));
@@ -47,7 +47,7 @@ fn without_an_instance_there_are_the_layers_own_commands() {
     for name in [c"vkEnumeratePhysicalDevices", c"vkCmdDraw", c"vkNone", c""] {
         assert!(!get(name), "{name:?}");
     }
-    // SAFETY: null is taken for no name.
+    // SAFETY: null pointers are allowed as names and instances.
     unsafe {
         assert!(get_instance_proc_addr(vk::Instance::null(), ptr::null()).is_none());
         assert!(get_device_proc_addr(vk::Device::null(), c"vkDestroyDevice".as_ptr()).is_none());

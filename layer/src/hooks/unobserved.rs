@@ -80,8 +80,8 @@ macro_rules! unobserved {
             // Not inlined, so that the direct path to the driver need not save registers.
             #[inline(never)]
             unsafe extern "system" fn record(command_buffer: vk::CommandBuffer, $($parameter: $of),*) {
-                // SAFETY: the application's arguments are valid, and it synchronizes access to the
-                // command buffer.
+                // SAFETY: Vulkan requires that the application's arguments are valid, and that it
+                // synchronizes access to the command buffer.
                 unsafe {
                     with(command_buffer, |recorded| {
                         recorded.$name(command_buffer, $($parameter),*);

@@ -83,7 +83,7 @@ impl Arena {
         let (mut first, mut last) = (new, std::ptr::null_mut::<vk::BaseOutStructure<'_>>());
         let mut append = |copy: *mut vk::BaseOutStructure<'static>| {
             // SAFETY: only this call uses the copies, and every structure of a chain begins with
-            // these members.
+            // the members of `VkBaseOutStructure`.
             match unsafe { last.as_mut() } {
                 Some(last) => last.p_next = copy,
                 None => first = copy.cast(),
@@ -102,7 +102,8 @@ impl Arena {
                 continue;
             };
             let copy = self.0.alloc_layout(layout);
-            // SAFETY: the structure has that type, and the copy has room for it.
+            // SAFETY: the layout is that of the structure's type, and the copy was allocated with
+            // it.
             unsafe {
                 copy.copy_from_nonoverlapping(structure.cast(), layout.size());
             }

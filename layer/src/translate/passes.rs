@@ -244,7 +244,7 @@ pub(crate) unsafe fn render_pass2<'a>(
                     dst_access_mask: dst.access,
                     ..*barrier
                 };
-                // SAFETY: the structure was found in that chain.
+                // SAFETY: `barrier` was found in this chain.
                 unsafe { arena.replaced(dependency.p_next, barrier, new) }
             }
         };

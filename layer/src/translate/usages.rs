@@ -87,7 +87,7 @@ impl Usages {
     /// # Safety
     /// The chain is valid.
     unsafe fn chained(self, chain: *const c_void, arena: &Arena) -> *const c_void {
-        // SAFETY: the caller's contract; the structure was found in the chain.
+        // SAFETY: the caller's contract; `found` is in the chain.
         unsafe {
             match all_of::<vk::BufferUsageFlags2CreateInfoKHR<'_>>(chain).next() {
                 None => chain,
@@ -160,8 +160,7 @@ impl Usages {
         info: &vk::MemoryAllocateInfo<'a>,
         arena: &Arena,
     ) -> vk::MemoryAllocateInfo<'a> {
-        // SAFETY: the caller's contract; the flags are replaced in the chain that they were found
-        // in.
+        // SAFETY: the caller's contract; the replaced flags are in the chain.
         unsafe {
             let mut dedicated = all_of::<vk::MemoryDedicatedAllocateInfo<'_>>(info.p_next);
             if !self.addresses || dedicated.any(|info| info.image != vk::Image::null()) {

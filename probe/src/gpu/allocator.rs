@@ -83,7 +83,8 @@ impl OwnAllocator {
     }
 }
 
-// SAFETY: the other implementations give the memory, or a copy of it that lives as long.
+// SAFETY: the memory comes from implementations of the same trait, or is a copy that lives as long
+// as such memory.
 unsafe impl MemoryAllocator for OwnAllocator {
     unsafe fn allocate(
         &mut self,
@@ -92,7 +93,8 @@ unsafe impl MemoryAllocator for OwnAllocator {
         let is_readback = request.location == MemoryLocation::Readback;
         let cached = self.cached.as_mut().filter(|_| is_readback);
         let is_cached = cached.is_some();
-        // SAFETY: the caller's contract; they were made for device addresses where the device has them.
+        // SAFETY: the caller's contract; the allocators were created for device addresses if the
+        // device has them.
         let mut allocation = unsafe {
             match cached {
                 Some(cached) => cached.allocate(request),
@@ -115,7 +117,8 @@ unsafe impl MemoryAllocator for OwnAllocator {
                 if let Some(shadows) = &mut self.shadows {
                     shadows.remove(&allocation);
                 }
-                // SAFETY: it came from that allocator, and the device no longer uses it by the caller's contract.
+                // SAFETY: `is_cached` says from which allocator it came, and by the caller's
+                // contract the device no longer uses it.
                 unsafe {
                     match self.cached.as_mut().filter(|_| is_cached) {
                         Some(cached) => cached.free(allocation),

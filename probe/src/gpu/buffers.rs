@@ -88,7 +88,8 @@ impl Gpu {
         let copies = vk::BufferUsageFlags::TRANSFER_SRC | vk::BufferUsageFlags::TRANSFER_DST;
         let (ctx, allocator) = self.parts()?;
         let desc = BufferDesc::new("vkxfb probe", size, usage | copies, location);
-        // SAFETY: the device is live and the allocator is its; usage and size were checked.
+        // SAFETY: the device is live, the allocator is the device's, and usage and size were
+        // checked.
         Ok(unsafe { Buffer::new(ctx, allocator, &desc) }?)
     }
 
@@ -98,7 +99,7 @@ impl Gpu {
             return;
         }
         if let Ok((ctx, allocator)) = self.parts() {
-            // SAFETY: it is of this device, and nothing is in flight.
+            // SAFETY: the buffer belongs to this device, and no submission is in flight.
             unsafe { buffer.destroy(ctx, allocator) };
         }
     }
@@ -129,7 +130,7 @@ impl Gpu {
     ) -> Result<QueryPool, GpuError> {
         self.check_size("a query pool", query_pool_size(count))?;
         let (ctx, allocator) = self.parts()?;
-        // SAFETY: the device is live and the allocator is its.
+        // SAFETY: the device is live, and the allocator is the device's.
         Ok(unsafe { QueryPool::new(ctx, allocator, kind, count) }?)
     }
 
@@ -139,7 +140,7 @@ impl Gpu {
             return;
         }
         if let Ok((ctx, allocator)) = self.parts() {
-            // SAFETY: they are of this device, and nothing is in flight.
+            // SAFETY: the pool belongs to this device, and no submission is in flight.
             unsafe { pool.destroy(ctx, allocator) };
         }
     }
@@ -153,7 +154,7 @@ impl Gpu {
         self.check_size("the arena's upload memory", desc.upload)?;
         self.check_size("the arena's scratch memory", desc.scratch)?;
         let (ctx, allocator) = self.parts()?;
-        // SAFETY: the device is live and the allocator is its.
+        // SAFETY: the device is live, and the allocator is the device's.
         Ok(unsafe { Arena::new(ctx, allocator, desc) }?)
     }
 
@@ -163,7 +164,7 @@ impl Gpu {
             return;
         }
         if let Ok((ctx, allocator)) = self.parts() {
-            // SAFETY: it is of this device, and nothing is in flight.
+            // SAFETY: the arena belongs to this device, and no submission is in flight.
             unsafe { arena.destroy(ctx, allocator) };
         }
     }
@@ -174,7 +175,7 @@ impl Gpu {
         if !self.destroys(pipeline.context_id()) {
             return;
         }
-        // SAFETY: it is of this device, and nothing is in flight.
+        // SAFETY: the pipeline belongs to this device, and no submission is in flight.
         unsafe { pipeline.destroy(&self.context) };
     }
 
@@ -192,13 +193,14 @@ impl Gpu {
         }
         let usage = vk::BufferUsageFlags::empty();
         self.with_buffer(len, usage, self.upload_location(), |gpu, staging| {
-            // SAFETY: the device does not use it yet.
+            // SAFETY: the buffer was not submitted yet, so the device does not use it.
             copy_into(unsafe { staging.mapped_mut() }, 0, bytes);
             gpu.flush(staging)?;
             gpu.submit(|ctx, cmd| {
                 let region = vk::BufferCopy { src_offset: 0, dst_offset: offset, size: len };
                 let (from, to) = (staging.raw(), buffer.raw());
-                // SAFETY: the range is inside both; later submissions wait for this one.
+                // SAFETY: the range is within both buffers, and later submissions wait for this
+                // one.
                 unsafe { ctx.device().cmd_copy_buffer(cmd, from, to, &[region]) };
                 Ok(())
             })
@@ -221,7 +223,7 @@ impl Gpu {
             gpu.submit(|ctx, cmd| {
                 let region = vk::BufferCopy { src_offset: range.start, dst_offset: 0, size };
                 let (from, to) = (buffer.raw(), readback.raw());
-                // SAFETY: the range is inside both; earlier submissions are done.
+                // SAFETY: the range is within both buffers, and earlier submissions have finished.
                 unsafe {
                     ctx.device().cmd_copy_buffer(cmd, from, to, &[region]);
                     transfer_to_host(ctx, cmd);
@@ -269,7 +271,8 @@ impl Gpu {
         if self.omitted == Some(Step::Flush) {
             return Ok(());
         }
-        // SAFETY: the buffer was made with the context, and is coherent or for readback; nothing is in flight.
+        // SAFETY: the buffer was created with this context, and is coherent or for readback. No
+        // submission is in flight.
         unsafe {
             if let Some(shadows) = self.allocator.as_ref().and_then(OwnAllocator::shadows) {
                 shadows.flush(buffer.mapped().as_ptr());
@@ -281,7 +284,7 @@ impl Gpu {
 
     /// Returns the contents of a readback buffer, after the submission that wrote to it.
     pub(super) fn host_bytes(&self, readback: &Buffer) -> Result<Vec<u8>, GpuError> {
-        // SAFETY: the buffer was made with the context; nothing is in flight.
+        // SAFETY: the buffer was created with this context, and no submission is in flight.
         unsafe {
             if self.omitted != Some(Step::Invalidation) {
                 readback.invalidate(&self.context)?;

@@ -231,7 +231,7 @@ impl Gpu {
         let at_a_time = self.pace.copy();
         if size <= at_a_time {
             let (captured, time) = self.submit_timed(|ctx, cmd| {
-                // SAFETY: the caller's contract; copies are of the whole of the buffers.
+                // SAFETY: the caller's contract; the copied part is the whole of the buffers.
                 unsafe {
                     steps.copy_in(ctx, cmd, 0, size);
                     let captured = steps.capture(ctx, cmd, arena)?;
@@ -248,12 +248,12 @@ impl Gpu {
         });
         for (start, size) in parts.clone() {
             self.submit(|ctx, cmd| {
-                // SAFETY: as above, of a part.
+                // SAFETY: the caller's contract; the part is within the buffers.
                 unsafe { steps.copy_in(ctx, cmd, start, size) };
                 Ok(())
             })?;
         }
-        // SAFETY: as above; the copies are done.
+        // SAFETY: the caller's contract; the copies to the buffers have finished.
         let captured = self.submit_timed(|ctx, cmd| unsafe { steps.capture(ctx, cmd, arena) });
         let (captured, time) = captured?;
         self.pace.measured(all_work, time);

@@ -23,7 +23,7 @@ pub(super) unsafe fn conformance_version(
     };
     // The function is loaded by name, because the one in ash's function table panics if the driver
     // does not have it.
-    // SAFETY: the caller's contract; the name says the type.
+    // SAFETY: the caller's contract; the function has the type that belongs to its name.
     let get: Option<vk::PFN_vkGetPhysicalDeviceProperties2> = unsafe {
         entry
             .get_instance_proc_addr(instance.handle(), name.as_ptr())
@@ -32,7 +32,7 @@ pub(super) unsafe fn conformance_version(
     let get = get.filter(|_| has_driver)?;
     let mut driver = vk::PhysicalDeviceDriverProperties::default();
     let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut driver);
-    // SAFETY: the caller's contract; the device has the structure.
+    // SAFETY: the caller's contract; the device supports the structure.
     unsafe { get(device, &mut properties) };
     let vk::ConformanceVersion { major, minor, subminor, patch } = driver.conformance_version;
     Some(format!("{major}.{minor}.{subminor}.{patch}"))

@@ -68,7 +68,7 @@ impl Gpu {
             };
             let size = bytes.len() as u64;
             let mut buffer = self.create_buffer(size, usage, self.upload_location())?;
-            // SAFETY: the device does not use it yet.
+            // SAFETY: the buffer was not submitted yet, so the device does not use it.
             copy_into(unsafe { buffer.mapped_mut() }, 0, bytes);
             let flushed = self.flush(&buffer);
             bound.buffers.push(buffer);
@@ -79,7 +79,7 @@ impl Gpu {
             let of_set = contents.buffers.iter().filter(|buffer| buffer.set as usize == set);
             let bindings: Vec<_> = of_set.map(layout_binding).collect();
             let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
-            // SAFETY: the device is live, and each binding is there once.
+            // SAFETY: the device is live, and no binding occurs twice.
             let layout = unsafe { device.create_descriptor_set_layout(&info, None) };
             bound.layouts.push(layout.map_err(vulkan_error("vkCreateDescriptorSetLayout"))?);
         }
@@ -99,7 +99,7 @@ impl Gpu {
         let info = vk::DescriptorSetAllocateInfo::default()
             .descriptor_pool(bound.pool)
             .set_layouts(&bound.layouts);
-        // SAFETY: the pool has room for just these.
+        // SAFETY: the pool was created with room for exactly these sets.
         bound.sets = unsafe { device.allocate_descriptor_sets(&info) }
             .map_err(vulkan_error("vkAllocateDescriptorSets"))?;
         for (contents, buffer) in contents.buffers.iter().zip(&bound.buffers) {
@@ -111,7 +111,8 @@ impl Gpu {
                 .dst_binding(contents.binding)
                 .descriptor_type(descriptor_type(contents.kind))
                 .buffer_info(&infos);
-            // SAFETY: nothing uses the set yet; the binding has that type and as many descriptors.
+            // SAFETY: nothing uses the set yet, and the binding was created with this type and
+            // number of descriptors.
             unsafe { device.update_descriptor_sets(&[write], &[]) };
         }
         Ok(())
@@ -124,7 +125,7 @@ impl Gpu {
         // After a timeout, a submission may still use the objects, and they are leaked.
         if self.state != super::State::Hung {
             let device = self.context.device();
-            // SAFETY: nothing is in flight, and null handles may be destroyed.
+            // SAFETY: no submission is in flight. Destroying null handles is allowed.
             unsafe {
                 device.destroy_descriptor_pool(pool, None);
                 for layout in layouts {

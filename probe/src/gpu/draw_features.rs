@@ -74,7 +74,8 @@ impl DrawFeatures {
         if caps.has_extension(ext::conditional_rendering::NAME) {
             features = features.push_next(&mut conditional);
         }
-        // SAFETY: the caller's contract; only structures of extensions that the device has are chained.
+        // SAFETY: the caller's contract; the chain contains only structures of extensions that the
+        // device supports.
         unsafe { instance.get_physical_device_features2(device, &mut features) };
         let core = features.features;
         Self {

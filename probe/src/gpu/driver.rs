@@ -23,11 +23,12 @@ pub(super) fn load(file: &Path) -> Result<ash::Entry, GpuError> {
     // directories, not in the current directory.
     let here = std::path::absolute(file).ok().filter(|path| path.exists());
     let path = here.as_deref().unwrap_or(file);
-    // SAFETY: loading a driver runs its initialisers, as it does when the Vulkan loader loads it.
+    // SAFETY: loading a driver runs its initializers, which also happens when the Vulkan loader
+    // loads it.
     let library = unsafe { Library::new(path) }.map_err(|error| refused(error.to_string()))?;
     // Drivers that implement version 0 of the interface have `vkGetInstanceProcAddr`, and none of
     // the other functions.
-    // SAFETY: the interface says the types.
+    // SAFETY: the loader-driver interface defines the types of these functions.
     let (negotiate, get) = unsafe {
         let get = |name: &[u8]| library.get::<vk::PFN_vkGetInstanceProcAddr>(name).map(|get| *get);
         let negotiate = library.get::<Negotiate>(b"vk_icdNegotiateLoaderICDInterfaceVersion\0");
@@ -39,7 +40,8 @@ pub(super) fn load(file: &Path) -> Result<ash::Entry, GpuError> {
     })?;
     if let Some(negotiate) = negotiate {
         let mut version = INTERFACE_VERSION;
-        // SAFETY: it takes one number, and comes before all other calls.
+        // SAFETY: the function takes a pointer to a number, and must be called before all other
+        // functions.
         let result = unsafe { negotiate(&raw mut version) };
         if result != vk::Result::SUCCESS {
             let offered = INTERFACE_VERSION;
@@ -50,7 +52,7 @@ pub(super) fn load(file: &Path) -> Result<ash::Entry, GpuError> {
     }
     // The library must not be unloaded, because its functions are called until the process ends.
     std::mem::forget(library);
-    // SAFETY: the function is the driver's, which stays loaded.
+    // SAFETY: the function belongs to the driver, which stays loaded.
     Ok(unsafe { ash::Entry::from_static_fn(StaticFn { get_instance_proc_addr }) })
 }
 

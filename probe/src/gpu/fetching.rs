@@ -37,7 +37,7 @@ impl Robustness {
         }
         let mut found = vk::PhysicalDeviceRobustness2FeaturesEXT::default();
         let mut features = vk::PhysicalDeviceFeatures2::default().push_next(&mut found);
-        // SAFETY: the caller's contract; the device has the extension.
+        // SAFETY: the caller's contract; the device supports the extension.
         unsafe { instance.raw.get_physical_device_features2(device, &mut features) };
         Self {
             buffer_access2: found.robust_buffer_access2 == vk::TRUE,
@@ -69,7 +69,7 @@ impl Gpu {
     /// `VK_FORMAT_FEATURE_VERTEX_BUFFER_BIT`.
     pub fn has_vertex_format(&self, format: VertexFormat) -> bool {
         let (instance, format) = (&self.instance.raw, vk::Format::from(format));
-        // SAFETY: the device is of the instance.
+        // SAFETY: the physical device belongs to the instance.
         let properties =
             unsafe { instance.get_physical_device_format_properties(self.physical_device, format) };
         properties.buffer_features.contains(vk::FormatFeatureFlags::VERTEX_BUFFER)

@@ -148,7 +148,8 @@ impl Gpu {
             Kind::Crash => std::process::abort(),
             Kind::Access => {
                 let nowhere = std::ptr::without_provenance_mut::<u32>(8);
-                // SAFETY: none; the fault is wanted.
+                // SAFETY: this is unsound on purpose, because the test needs an invalid memory
+                // access.
                 unsafe { nowhere.write_volatile(0) };
                 Ok(())
             }

@@ -37,7 +37,7 @@ impl Drop for Instance {
             std::mem::forget((Arc::clone(&self.messages), self.entry.clone()));
             return;
         }
-        // SAFETY: everything that was made of the instance is destroyed by now.
+        // SAFETY: everything that was created from the instance has been destroyed.
         unsafe {
             if let Some((debug_utils, messenger)) = self.messenger.take() {
                 debug_utils.destroy_debug_utils_messenger(messenger, None);
@@ -66,7 +66,7 @@ fn has_layer(entry: &ash::Entry, name: &CStr) -> Result<bool, GpuError> {
 /// Whether the loader found a driver. If it did not, it reports hardly any extensions, and without
 /// this check the error would name a missing extension.
 fn has_driver(entry: &ash::Entry) -> bool {
-    // SAFETY: nothing is enabled, and the instance is destroyed before anything is made of it.
+    // SAFETY: nothing is enabled, and nothing is created from the instance before it is destroyed.
     unsafe {
         match entry.create_instance(&vk::InstanceCreateInfo::default(), None) {
             Ok(instance) => {
@@ -87,7 +87,8 @@ impl Instance {
             // Without the loader there are no layers.
             Some(_) if validation => return Err(GpuError::NoValidationLayer),
             Some(file) => driver::load(file)?,
-            // SAFETY: loading the Vulkan loader runs its initialisers, which every Vulkan program does.
+            // SAFETY: loading the Vulkan loader runs its initializers, which happens in every
+            // Vulkan program.
             None => unsafe { ash::Entry::load() }
                 .map_err(|e| GpuError::NoLoader { reason: e.to_string() })?,
         };
@@ -159,7 +160,7 @@ impl Instance {
             // destruction of the instance.
             info = info.push_next(&mut features).push_next(&mut messenger);
         }
-        // SAFETY: layers and extensions are there, and `messages` outlives the instance.
+        // SAFETY: the layers and extensions were listed, and `messages` outlives the instance.
         let raw = unsafe { entry.create_instance(&info, None) }.map_err(|result| match result {
             vk::Result::ERROR_INCOMPATIBLE_DRIVER => GpuError::NoDriver,
             result => RuntimeError::Vulkan { call: "vkCreateInstance", result }.into(),
@@ -209,11 +210,12 @@ impl Instance {
             .into_iter()
             .enumerate()
             .map(|(index, device)| {
-                // SAFETY: the device is of the instance, whose version is given.
+                // SAFETY: the device belongs to the instance, which was created with this version.
                 let mut capabilities = unsafe {
                     Capabilities::query(&self.entry, &self.raw, self.api_version, device)
                 }?;
-                // SAFETY: the device is of the instance, which is of that loader and version.
+                // SAFETY: the device belongs to the instance, which was created with this loader
+                // and version.
                 let tools = unsafe {
                     tools(&self.entry, &self.raw, self.api_version, device, &capabilities)
                 };

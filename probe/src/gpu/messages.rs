@@ -90,14 +90,14 @@ unsafe extern "system" fn collect(
     data: *const vk::DebugUtilsMessengerCallbackDataEXT<'_>,
     user_data: *mut c_void,
 ) -> vk::Bool32 {
-    // SAFETY: the user data is a `Messages` that outlives the messenger.
+    // SAFETY: the user data points to a `Messages`, which outlives the messenger.
     let messages = unsafe { user_data.cast_const().cast::<Messages>().as_ref() };
     // SAFETY: Vulkan passes a valid structure.
     let data = unsafe { data.as_ref() };
     if let (Some(messages), Some(data)) = (messages, data) {
         let text = |pointer: *const std::ffi::c_char| match pointer.is_null() {
             true => Cow::Borrowed(""),
-            // SAFETY: the strings of the structure are C strings.
+            // SAFETY: the strings in the structure are null-terminated.
             false => unsafe { CStr::from_ptr(pointer) }.to_string_lossy(),
         };
         messages.push(Message {

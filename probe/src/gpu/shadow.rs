@@ -15,9 +15,10 @@ struct Shadow {
     size: usize,
 }
 
-// SAFETY: nobody else has the copy but who was given its address, as with mapped memory.
+// SAFETY: the copy is only accessed by the code that got its address, as mapped memory is.
 unsafe impl Send for Shadow {}
-// SAFETY: as above; nothing is written through a shared reference but what its functions ask for.
+// SAFETY: as above. Through a shared reference, memory is written only by functions whose callers
+// promise that nothing else accesses it.
 unsafe impl Sync for Shadow {}
 
 impl Shadow {
@@ -28,7 +29,8 @@ impl Shadow {
 
 impl Drop for Shadow {
     fn drop(&mut self) {
-        // SAFETY: it came from a box, and whose address it was no longer uses it.
+        // SAFETY: the pointer came from `Box::into_raw`, and the code that got the address no
+        // longer uses it.
         drop(unsafe { Box::from_raw(self.copy.as_ptr()) });
     }
 }
@@ -68,7 +70,7 @@ impl Shadows {
     pub(super) unsafe fn flush(&self, start: *const u8) {
         if let Some(shadow) = self.of(start) {
             let (from, to) = (shadow.start(), shadow.mapped);
-            // SAFETY: both are live and have that size.
+            // SAFETY: both memory areas are live and have at least this size.
             unsafe { from.copy_to_nonoverlapping(to, shadow.size) };
         }
     }

@@ -83,7 +83,7 @@ impl Gpu {
         let cmd = self.command_buffer;
         let begin = vk::CommandBufferBeginInfo::default()
             .flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
-        // SAFETY: nothing is in flight; the handles are the device's.
+        // SAFETY: no submission is in flight, and the handles belong to the device.
         unsafe {
             device
                 .reset_command_pool(self.command_pool, vk::CommandPoolResetFlags::empty())
@@ -94,7 +94,7 @@ impl Gpu {
         }
         // If `record` fails, the next reset of the pool discards what was recorded.
         let result = record(&self.context, cmd)?;
-        // SAFETY: as above; the closure left the command buffer recording.
+        // SAFETY: `record` leaves the command buffer in the recording state.
         unsafe { device.end_command_buffer(cmd) }.map_err(vulkan_error("vkEndCommandBuffer"))?;
         Ok(result)
     }
@@ -121,7 +121,7 @@ impl Gpu {
             vk::Result::TIMEOUT => (State::Hung, GpuError::Timeout(self.timeout)),
             result => (State::Hung, RuntimeError::Vulkan { call, result }.into()),
         };
-        // SAFETY: the command buffer is executable and the fence is not signalled.
+        // SAFETY: recording of the command buffer has ended, and the fence is not signaled.
         let result = unsafe {
             match device.queue_submit(self.queue, &submit, self.fence) {
                 Ok(()) => device

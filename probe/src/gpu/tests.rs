@@ -153,7 +153,7 @@ fn native_captures_in_one_batch() {
         return;
     }
     let (shader, input) = (echo(), echo_input());
-    // SAFETY: the shader is valid and matches.
+    // SAFETY: the shader is valid, and was lowered for this backend and vertex input.
     let pipeline =
         unsafe { vkxfb::runtime::Pipeline::new(gpu.context(), &desc(&gpu, &shader, &input)) }
             .unwrap();
@@ -181,7 +181,7 @@ fn native_captures_in_one_batch() {
         indices: &[],
         counters: false,
     };
-    // SAFETY: the draws stay within 50 vertices.
+    // SAFETY: the draws read at most the 50 vertices that are given.
     let results = unsafe { gpu.capture(&[request; 3]) }.unwrap();
 
     let mut expected = initial.clone();
@@ -213,7 +213,7 @@ fn a_capture_without_its_barrier_is_reported() {
         return;
     }
     let (shader, input) = (echo(), echo_input());
-    // SAFETY: the shader is valid and matches.
+    // SAFETY: the shader is valid, and was lowered for this backend and vertex input.
     let pipeline =
         unsafe { vkxfb::runtime::Pipeline::new(gpu.context(), &desc(&gpu, &shader, &input)) }
             .unwrap();
@@ -230,9 +230,10 @@ fn a_capture_without_its_barrier_is_reported() {
         counters: false,
     };
     let mut hazards = |omitted| {
-        // SAFETY: a copy reads what is captured, which no command goes by.
+        // SAFETY: without the barrier a copy reads captured bytes too early, but no command depends
+        // on their values.
         unsafe { gpu.omit_barrier(omitted) };
-        // SAFETY: the draw stays within 4 vertices.
+        // SAFETY: the draw reads at most 4 vertices.
         unsafe { gpu.capture(&[request]) }.unwrap();
         let messages = gpu.take_messages();
         assert!(messages.iter().all(|m| m.id == "SYNC-HAZARD-READ-AFTER-WRITE"), "{messages:?}");
@@ -256,7 +257,7 @@ fn graphics_pipelines_need_the_features_of_their_state() {
     bare.provoking_vertex_last = false;
     bare.preserve_provoking_vertex = false;
     bare.geometry_shader = false;
-    // SAFETY: the device was created with more than that.
+    // SAFETY: the device was created with more features than `bare` has.
     let ctx = unsafe {
         Context::new(&gpu.instance.raw, gpu.context().device(), gpu.capabilities().clone(), bare)
     }
@@ -264,7 +265,7 @@ fn graphics_pipelines_need_the_features_of_their_state() {
     let (shader, input) = (echo(), echo_input());
     let desc = desc(&gpu, &shader, &input);
     let error = |desc: PipelineDesc<'_>| {
-        // SAFETY: it is refused.
+        // SAFETY: the pipeline is rejected before it is created.
         unsafe { vkxfb::runtime::Pipeline::new(&ctx, &desc) }.unwrap_err().to_string()
     };
     let without = "which the device was created without";
@@ -294,7 +295,7 @@ fn a_capture_that_cannot_be_recorded_leaves_the_device_usable() {
         return;
     }
     let (shader, input) = (echo(), echo_input());
-    // SAFETY: the shader is valid and matches.
+    // SAFETY: the shader is valid, and was lowered for this backend and vertex input.
     let pipeline =
         unsafe { vkxfb::runtime::Pipeline::new(gpu.context(), &desc(&gpu, &shader, &input)) }
             .unwrap();
@@ -334,7 +335,7 @@ fn a_capture_that_cannot_be_recorded_leaves_the_device_usable() {
         ),
     ];
     for (case, message) in cases {
-        // SAFETY: the draws stay within 4 vertices.
+        // SAFETY: the draws read at most 4 vertices.
         let error = unsafe { gpu.capture(&[request, case]) }.unwrap_err();
         let GpuError::Capture { capture: 1, source } = error else { panic!("{error}") };
         assert!(source.to_string().starts_with(message), "{source}");
@@ -357,7 +358,7 @@ fn pipelines_are_refused_before_vulkan_is_called() {
     let Some(gpu) = open(Profile::Bifrost) else { return };
     let (native, input) = (echo(), echo_input());
     let error = |desc: &PipelineDesc<'_>| {
-        // SAFETY: it is refused.
+        // SAFETY: the pipeline is rejected before it is created.
         unsafe { vkxfb::runtime::Pipeline::new(gpu.context(), desc) }.unwrap_err().to_string()
     };
     assert_eq!(

@@ -42,7 +42,7 @@ impl Gpu {
     /// timestamps.
     pub fn timestamps(&self) -> Option<Timestamps> {
         let raw = &self.instance.raw;
-        // SAFETY: the device is of the instance.
+        // SAFETY: the physical device belongs to the instance.
         let (families, properties) = unsafe {
             (
                 raw.get_physical_device_queue_family_properties(self.physical_device),
@@ -68,7 +68,8 @@ impl Gpu {
             if version >= vk::API_VERSION_1_3 {
                 properties = properties.push_next(&mut maintenance4);
             }
-            // SAFETY: the device is of the instance, and of the versions that have the structures.
+            // SAFETY: the physical device belongs to the instance, and its version includes the
+            // chained structures.
             unsafe { raw.get_physical_device_properties2(self.physical_device, &mut properties) };
             for limit in [maintenance3.max_memory_allocation_size, maintenance4.max_buffer_size] {
                 if limit != 0 {
@@ -116,12 +117,13 @@ impl Gpu {
             .query_type(vk::QueryType::PIPELINE_STATISTICS)
             .query_count(1)
             .pipeline_statistics(vk::QueryPipelineStatisticFlags::COMPUTE_SHADER_INVOCATIONS);
-        // SAFETY: the device is live, and has the feature.
+        // SAFETY: the device is live, and the feature is enabled.
         let pool = unsafe { device.create_query_pool(&info, None) }
             .map_err(vulkan_error("vkCreateQueryPool"))?;
         let result = self.submit(|ctx, cmd| {
             let flags = vk::QueryControlFlags::empty();
-            // SAFETY: outside of a render pass instance; the pool lives until the submission ends.
+            // SAFETY: the command buffer is outside of a render pass instance, and the pool lives
+            // until the submission has finished.
             unsafe {
                 ctx.device().cmd_reset_query_pool(cmd, pool, 0, 1);
                 ctx.device().cmd_begin_query(cmd, pool, 0, flags);
@@ -134,14 +136,14 @@ impl Gpu {
         let mut invocations = [0_u64];
         let wait = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
         let counted = result.and_then(|result| {
-            // SAFETY: the query has ended, and the submission with it.
+            // SAFETY: the query has ended, and the submission has finished.
             unsafe { device.get_query_pool_results(pool, 0, &mut invocations, wait) }
                 .map_err(vulkan_error("vkGetQueryPoolResults"))?;
             Ok((result, Some(invocations[0])))
         });
         // After a timeout, the submission may still use the pool, and the pool is leaked.
         if self.state != State::Hung {
-            // SAFETY: nothing uses the pool any more.
+            // SAFETY: the submission that used the pool has finished or failed.
             unsafe { device.destroy_query_pool(pool, None) };
         }
         counted

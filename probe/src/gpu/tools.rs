@@ -29,7 +29,7 @@ pub(super) unsafe fn tools(
     };
     // The function is loaded by name, because the one in ash's function table panics if the driver
     // does not have it.
-    // SAFETY: the caller's contract; the name says the type.
+    // SAFETY: the caller's contract; the function has the type that belongs to its name.
     let get: Option<vk::PFN_vkGetPhysicalDeviceToolProperties> = unsafe {
         entry
             .get_instance_proc_addr(instance.handle(), name.as_ptr())
@@ -37,7 +37,7 @@ pub(super) unsafe fn tools(
     };
     let Some(get) = get else { return Vec::new() };
     let mut count = 0;
-    // SAFETY: the caller's contract; there is room for as many as is said.
+    // SAFETY: the caller's contract; the vector has room for `count` structures.
     let found = unsafe {
         if get(device, &mut count, std::ptr::null_mut()) != vk::Result::SUCCESS {
             return Vec::new();

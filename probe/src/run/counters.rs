@@ -203,7 +203,8 @@ fn capture(
     let input = VertexInput::default();
     let desc = PipelineDesc::new(&lowered).vertex_input(&input).topology(TOPOLOGY);
     let desc = desc.render_pass(gpu.render_pass());
-    // SAFETY: the context is of a live device, the module was lowered for this backend, and has no descriptor sets.
+    // SAFETY: the device of the context is live, and the module was lowered for this backend and
+    // uses no descriptor sets.
     let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.map_err(GpuError::from)?;
     let result = with_memory(gpu, &pipeline, combinations);
     gpu.destroy_pipeline(pipeline);
@@ -230,8 +231,8 @@ fn with_memory(
         let is_graphics = backend != Backend::Compute;
         let raw = memory.raw();
         let submitted = gpu.submit(|ctx, cmd| {
-            // SAFETY: everything outlives the submission, which is waited for; graphics pipelines are made for the
-            // render pass; each capture has memory of its own.
+            // SAFETY: everything outlives the submission, which is waited for. Graphics pipelines
+            // were created for the render pass. Each combination captures to memory of its own.
             unsafe {
                 if is_graphics {
                     crate::gpu::begin_render_pass(ctx, cmd, render_pass, framebuffer);

@@ -135,8 +135,8 @@ fn make_pipeline(
         .set_layouts(shader.contents.set_layouts())
         .render_pass(gpu.render_pass())
         .cache(ash::vk::PipelineCache::null());
-    // SAFETY: the context is of a live device, the module was lowered for this backend, and the set layouts have what it
-    // uses.
+    // SAFETY: the device of the context is live, the module was lowered for this backend, and the
+    // set layouts contain what it uses.
     Ok(unsafe { Pipeline::new(gpu.context(), &desc) }?)
 }
 
@@ -191,6 +191,7 @@ pub(super) fn capture(
             }
         })
         .collect();
-    // SAFETY: the pipeline is of this device, and the vertex data holds every vertex of the draws.
+    // SAFETY: the pipeline belongs to this device, and the vertex data contains all vertices of the
+    // draws.
     unsafe { gpu.capture(&requests) }
 }

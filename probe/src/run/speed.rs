@@ -109,7 +109,7 @@ fn of_draw(
     vertices: u32,
 ) -> Result<Option<Duration>, GpuError> {
     gpu.submit(|ctx, cmd| {
-        // SAFETY: the whole of the buffer, which nothing uses.
+        // SAFETY: the range is the whole buffer, and no earlier submission uses it.
         unsafe { ctx.device().cmd_fill_buffer(cmd, target.raw(), 0, vk::WHOLE_SIZE, 0) };
         Ok(())
     })?;
@@ -138,8 +138,8 @@ fn submit(
     let desc = CaptureDesc::new(pipeline).buffers(&buffers);
     let draw = Draw { vertex_count: vertices, instance_count: 1, ..Draw::default() };
     let ((), time) = gpu.submit_timed(|ctx, cmd| {
-        // SAFETY: everything outlives the submission; graphics pipelines are made for the render pass, and the
-        // buffer holds what is captured.
+        // SAFETY: everything outlives the submission. Graphics pipelines were created for the
+        // render pass, and the buffer is large enough for what is captured.
         unsafe {
             if is_graphics {
                 crate::gpu::begin_render_pass(ctx, cmd, render_pass, framebuffer);

@@ -63,7 +63,8 @@ pub(super) fn render(gpu: &mut Gpu, scene: &Scene, size: Size) -> Result<Vec<u8>
     let count = scene.vertices.len() as u32;
     let (buffer, raw) = (vertices.raw(), pipeline.pipeline);
     let drawn = made.and_then(|()| {
-        // SAFETY: the pipeline is for the render pass, and the buffer has so many vertices, which were written.
+        // SAFETY: the pipeline was created for the render pass, and the buffer contains as many
+        // vertices as are drawn.
         unsafe {
             target.draw(gpu, GROUND, |device, cmd| {
                 device.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, raw);
@@ -106,7 +107,7 @@ impl Pipeline {
         let shaders = compile(style, size)?;
         for (words, _) in &shaders {
             let info = vk::ShaderModuleCreateInfo::default().code(words);
-            // SAFETY: the device is live, and naga's modules are valid.
+            // SAFETY: the device is live, and naga only makes valid modules.
             self.modules.push(unsafe { device.create_shader_module(&info, None) }?);
         }
         let layout = vk::PipelineLayoutCreateInfo::default();
@@ -160,7 +161,8 @@ impl Pipeline {
             .dynamic_state(&dynamic)
             .layout(self.layout)
             .render_pass(render_pass);
-        // SAFETY: the stages match each other and the vertex input, and the render pass has these attachments.
+        // SAFETY: the interfaces of the stages match each other and the vertex input, and the
+        // render pass has the attachments that they write.
         let made =
             unsafe { device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None) };
         let made = made.map_err(|(_, result)| result)?;
@@ -171,7 +173,7 @@ impl Pipeline {
     /// # Safety
     /// The device no longer uses it.
     unsafe fn destroy(self, device: &ash::Device) {
-        // SAFETY: the caller's contract; null handles may be destroyed.
+        // SAFETY: the caller's contract. Destroying null handles is allowed.
         unsafe {
             device.destroy_pipeline(self.pipeline, None);
             device.destroy_pipeline_layout(self.layout, None);

@@ -40,7 +40,7 @@ impl Target {
         use vk::ImageUsageFlags as Usage;
         let Size { width, height } = size;
         self.size = vk::Extent2D { width, height };
-        // SAFETY: the physical device is of the instance.
+        // SAFETY: the physical device belongs to the instance.
         let limits =
             unsafe { gpu.instance().get_physical_device_properties(gpu.physical_device()) };
         let vk::PhysicalDeviceLimits { max_framebuffer_width, max_framebuffer_height, .. } =
@@ -66,7 +66,8 @@ impl Target {
             .height(height)
             .layers(1);
         let device = gpu.context().device();
-        // SAFETY: the views are those of the render pass's attachments, and of that size.
+        // SAFETY: the views are of the render pass's attachments, and have the size of the
+        // framebuffer.
         self.framebuffer = unsafe { device.create_framebuffer(&info, None) }?;
         Ok(())
     }
@@ -92,7 +93,8 @@ impl Target {
             _ => vk::ImageAspectFlags::DEPTH,
         };
         let null = || (vk::DeviceMemory::null(), vk::ImageView::null());
-        // SAFETY: the device is live and has the format; what is made is kept, to be destroyed.
+        // SAFETY: the device is live and supports the format. The objects are kept, and destroyed
+        // later.
         unsafe {
             let image = device.create_image(&info, None)?;
             let (memory, view) = null();
@@ -166,8 +168,8 @@ impl Target {
             .image_extent(area.extent.into());
         let result = gpu.submit(|context, cmd| {
             let device = context.device();
-            // SAFETY: the command buffer is being recorded; the render pass leaves the image as copies take it, and the
-            // buffer has room for it.
+            // SAFETY: the command buffer is being recorded. The render pass leaves the image in the
+            // layout for copies, and the buffer is large enough for the copy.
             unsafe {
                 device.cmd_begin_render_pass(cmd, &begin, vk::SubpassContents::INLINE);
                 device.cmd_set_viewport(cmd, 0, &[viewport]);
@@ -199,7 +201,7 @@ impl Target {
     /// # Safety
     /// The device no longer uses it.
     pub(super) unsafe fn destroy(self, device: &ash::Device) {
-        // SAFETY: the caller's contract; null handles may be destroyed.
+        // SAFETY: the caller's contract. Destroying null handles is allowed.
         unsafe {
             device.destroy_framebuffer(self.framebuffer, None);
             device.destroy_render_pass(self.render_pass, None);
@@ -214,7 +216,7 @@ impl Target {
 
 fn depth_format(gpu: &Gpu) -> Result<vk::Format> {
     let is_fit = |format: &vk::Format| {
-        // SAFETY: the physical device is of the instance.
+        // SAFETY: the physical device belongs to the instance.
         let properties = unsafe {
             gpu.instance().get_physical_device_format_properties(gpu.physical_device(), *format)
         };
@@ -272,7 +274,7 @@ fn render_pass(gpu: &Gpu, depth: vk::Format) -> Result<vk::RenderPass> {
         .attachments(&attachments)
         .subpasses(&subpasses)
         .dependencies(&copied);
-    // SAFETY: the device is live, and has the formats.
+    // SAFETY: the device is live, and supports the formats.
     Ok(unsafe { gpu.context().device().create_render_pass(&info, None) }?)
 }
 

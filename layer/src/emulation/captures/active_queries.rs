@@ -211,7 +211,8 @@ impl Captures {
         first: u32,
         count: u32,
     ) {
-        // SAFETY: the caller's contract: the command is not allowed inside of a pass.
+        // SAFETY: the caller's contract. The command is recorded outside of a pass, because it is
+        // not allowed inside of one.
         unsafe {
             let own = self.emulation().objects().queries.get(pool);
             if own.as_ref().is_none_or(|queries| queries.is_shared()) {
@@ -238,7 +239,8 @@ impl Captures {
         target: ResultTarget,
         flags: vk::QueryResultFlags,
     ) {
-        // SAFETY: the caller's contract: the command is not allowed inside of a pass.
+        // SAFETY: the caller's contract. The command is recorded outside of a pass, because it is
+        // not allowed inside of one.
         unsafe {
             let Some(queries) = self.emulation().objects().queries.get(pool) else {
                 let next = self.emulation().context().device().fp_v1_0();

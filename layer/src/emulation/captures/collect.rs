@@ -130,7 +130,7 @@ impl Captures {
         if !active.is_begun {
             return self.spare.push(active.capture);
         }
-        // SAFETY: without counters there is no memory that has to be valid.
+        // SAFETY: no counter buffers are passed, so there is no memory that would have to be valid.
         let ended = unsafe { active.capture.end(&[]) };
         self.hoist(active.capture, ended.map_err(PipelineError::from));
     }
@@ -382,7 +382,7 @@ impl Captures {
         }
         match self.place_command() {
             Ok(commands) => {
-                // SAFETY: the caller's contract; the commands were just made.
+                // SAFETY: the caller's contract; the memory in `commands` was just allocated.
                 unsafe { self.hoist_draw(draw, commands) };
                 Forward::DrawIndirect(commands.buffer, commands.offset)
             }

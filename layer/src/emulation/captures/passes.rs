@@ -309,8 +309,8 @@ impl Captures {
     ) -> Result<u32, RuntimeError> {
         let mut order = std::mem::take(&mut self.order);
         let mut barriers = 0;
-        // SAFETY: the caller's contract; the program orders captures of different passes by its own
-        // barriers, and captures of the same pass only as far as its render pass allows.
+        // SAFETY: the caller's contract. The program's own barriers order captures of different
+        // passes. Captures of the same pass are ordered here as far as its render pass allows.
         let played = unsafe {
             self.with_arena(|emulation, arena| match item {
                 Hoisted::Capture(capture) | Hoisted::Ends(capture) => {

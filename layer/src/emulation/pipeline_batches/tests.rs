@@ -4,7 +4,7 @@ use super::*;
 /// the structure types in the chain.
 fn rebased(mut info: Info, numbers: &[usize]) -> (i32, Flags, Vec<vk::StructureType>) {
     let mut below = Below::default();
-    // SAFETY: the structure is valid in what is read of it.
+    // SAFETY: those parts of the structure that are read are valid.
     unsafe {
         rebase(&mut info, &mut below, numbers).unwrap();
         let chain = crate::chain::structures(info.p_next);
@@ -65,7 +65,7 @@ fn flags_behind_an_unknown_structure_are_an_error() {
     };
     let mut info = Info::default().base_pipeline_index(2);
     info.p_next = (&raw const unknown).cast();
-    // SAFETY: the structure is valid in what is read of it.
+    // SAFETY: those parts of the structure that are read are valid.
     let error = unsafe { rebase(&mut info, &mut Below::default(), &[0]) }.unwrap_err();
     assert!(error.to_string().contains("PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR"), "{error}");
 }

@@ -56,7 +56,7 @@ fn layout(bindings: &[Binding]) -> Arc<SetLayout> {
         true => destroy as *const c_void,
         false => std::ptr::null(),
     };
-    // SAFETY: the one function is of the type that its name says.
+    // SAFETY: the only function has the type that belongs to its name.
     let device = unsafe { ash::Device::load_with(find, vk::Device::null()) };
     let flags = vk::DescriptorSetLayoutCreateFlags::empty();
     let raw = vk::DescriptorSetLayout::null();
@@ -163,7 +163,7 @@ fn templates_are_read_with_their_offsets_and_strides() {
         .descriptor_update_entries(&entries)
         .pipeline_bind_point(vk::PipelineBindPoint::COMPUTE);
     let (templates, handle) = (Templates::default(), vk::DescriptorUpdateTemplate::from_raw(1));
-    // SAFETY: the structures are valid, and the data is all that the template reads.
+    // SAFETY: the structures are valid, and `data` contains everything that the template reads.
     let pushed = unsafe {
         templates.created(handle, &info);
         let template = templates.get(handle).unwrap();

@@ -237,7 +237,7 @@ mod driver {
             b"vkCmdEndRenderPass" | b"vkCmdEndRenderingKHR" => end_render_pass as _,
             _ => return None,
         };
-        // SAFETY: pointers to functions are of one size.
+        // SAFETY: all function pointers have the same size.
         unsafe { std::mem::transmute::<*const (), vk::PFN_vkVoidFunction>(function) }
     }
 }

@@ -62,7 +62,7 @@ pub(super) fn fill(
     vertices: &mut Buffer,
     back: &mut Buffer,
 ) {
-    // SAFETY: nothing is in flight, and these buffers were not submitted yet.
+    // SAFETY: no submission is in flight, so the device does not use these buffers.
     let (initial, vertices, back) =
         unsafe { (initial.mapped_mut(), vertices.mapped_mut(), back.mapped_mut()) };
     Fill::BeforeSubmission.fill(back);

@@ -149,7 +149,7 @@ impl Steps<'_> {
         size: u64,
     ) {
         let (device, Buffers { targets, initial, back, .. }) = (ctx.device(), self.buffers);
-        // SAFETY: the caller's contract, and the buffers are of one size.
+        // SAFETY: the caller's contract; all these buffers have the same size.
         unsafe {
             for (buffer, fill) in [(targets, Fill::BeforeCopyIn), (back, Fill::BeforeCopyBack)] {
                 device.cmd_fill_buffer(cmd, buffer.raw(), start, size, fill.dword());
@@ -182,7 +182,8 @@ impl Steps<'_> {
                 continue;
             }
             let graphics = place.request.pipeline.backend() != Backend::Compute;
-            // SAFETY: the command buffer is where `inside` says.
+            // SAFETY: the caller's contract; `inside` says whether a render pass instance is being
+            // recorded.
             unsafe {
                 match (inside, graphics) {
                     (false, true) => {

@@ -89,7 +89,8 @@ impl Dispatches {
         let words = module(include_bytes!("../../../../shaders/trials/dispatch.spv"))?;
         let (device, cache) = (gpu.context.device(), vk::PipelineCache::null());
         let none = vk::SpecializationInfo::default();
-        // SAFETY: the device is live; the module is valid, and the layout is what it declares.
+        // SAFETY: the device is live, the module is valid, and the layout has the push constants
+        // and descriptors that the module declares.
         let pipeline =
             unsafe { compute_pipeline(device, cache, kit.layout, &words, c"main", &none) }?;
         kit.pipelines.push(pipeline);
@@ -99,10 +100,11 @@ impl Dispatches {
             let push = |first, groups, is_argument: bool| {
                 let pushed = Pushed { first, groups, is_argument: is_argument.into() };
                 let bytes = bytemuck::bytes_of(&pushed);
-                // SAFETY: the layout has them.
+                // SAFETY: the layout has these push constants.
                 unsafe { device.cmd_push_constants(cmd, kit.layout, kit.stage, 0, bytes) };
             };
-            // SAFETY: everything outlives the submission; the shader stays within the words of each place.
+            // SAFETY: everything outlives the submission, and the shader accesses only the words of
+            // each place.
             unsafe {
                 device.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::COMPUTE, pipeline);
                 kit.begin(ctx, cmd);

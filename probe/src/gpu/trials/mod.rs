@@ -136,8 +136,9 @@ impl Kit {
         let ranges = [vk::PushConstantRange { stage_flags: self.stage, offset: 0, size: pushed }];
         let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
         let pool = vk::DescriptorPoolCreateInfo::default().max_sets(1).pool_sizes(&sizes);
-        // SAFETY: the device is live, and so is what is made here; the pool has room for the set, which nothing uses
-        // yet, and the buffer has the usage.
+        // SAFETY: the device and the objects that are created here are live. The pool has room for
+        // the set, which nothing uses yet, and the buffer was created with the usage for the
+        // descriptor.
         unsafe {
             self.set_layout = device
                 .create_descriptor_set_layout(&info, None)
@@ -191,7 +192,8 @@ impl Kit {
         let barrier = vk::MemoryBarrier::default()
             .src_access_mask(vk::AccessFlags::TRANSFER_WRITE)
             .dst_access_mask(vk::AccessFlags::SHADER_READ | vk::AccessFlags::SHADER_WRITE);
-        // SAFETY: the caller's contract; set and layout fit each other.
+        // SAFETY: the caller's contract; the set was allocated with the set layout of the pipeline
+        // layout.
         unsafe {
             let (words, size) = (self.words.raw(), self.size as u64 * 4);
             device.cmd_fill_buffer(cmd, words, 0, size, 0);
@@ -214,7 +216,7 @@ impl Kit {
     /// The device is idle.
     unsafe fn destroy(&mut self, ctx: &Context) {
         let device = ctx.device();
-        // SAFETY: the caller's contract; null handles may be destroyed.
+        // SAFETY: the caller's contract. Destroying null handles is allowed.
         unsafe {
             for pipeline in self.pipelines.drain(..) {
                 device.destroy_pipeline(pipeline, None);

@@ -114,12 +114,12 @@ impl Stores {
         let indices: Vec<u32> = (0..most).map(indexed_vertex).collect();
         let device = gpu.context.device();
         let info = vk::ShaderModuleCreateInfo::default().code(&words);
-        // SAFETY: the module is valid, and the device has its capabilities.
+        // SAFETY: the module is valid, and the device supports its capabilities.
         let module = unsafe { device.create_shader_module(&info, None) }
             .map_err(vulkan_error("vkCreateShaderModule"))?;
         // SAFETY: as above.
         let created = unsafe { create_pipelines(gpu, kit, module) };
-        // SAFETY: it was needed for the pipelines alone.
+        // SAFETY: the module is needed only while the pipelines are created.
         unsafe { device.destroy_shader_module(module, None) };
         created?;
         let (usage, size) = (vk::BufferUsageFlags::INDEX_BUFFER, indices.len() as u64 * 4);
@@ -135,7 +135,8 @@ impl Stores {
         let stores_twice = gpu.stores_twice();
         gpu.submit(|ctx, cmd| {
             let device = ctx.device();
-            // SAFETY: everything outlives the submission; a draw stays within its counts and the indices.
+            // SAFETY: everything outlives the submission. Each draw reads existing indices, and its
+            // shader writes only its own counts.
             unsafe {
                 kit.begin(ctx, cmd);
                 begin_render_pass(ctx, cmd, render_pass, framebuffer);
@@ -271,7 +272,8 @@ unsafe fn create_pipelines(
                 .multisample_state(&samples)
                 .layout(kit.layout)
                 .render_pass(gpu.render_pass);
-            // SAFETY: the caller's contract; the state is complete, and the layout is what the module declares.
+            // SAFETY: the caller's contract; all required state is given, and the layout has what
+            // the module declares.
             let made = unsafe {
                 gpu.context.device().create_graphics_pipelines(
                     vk::PipelineCache::null(),
