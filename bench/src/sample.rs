@@ -76,6 +76,8 @@ impl Timer {
         self.timestamps = None;
     }
 
+    /// Resets the queries for the timestamps, if these are used.
+    ///
     /// # Safety
     /// `cmd` is being recorded outside of a render pass instance.
     unsafe fn reset(&self, ctx: &Context, cmd: vk::CommandBuffer) {

@@ -19,6 +19,9 @@ pub(crate) struct CaptureSupport {
 }
 
 impl CaptureSupport {
+    /// Determines whether the layer can capture on a physical device, and what it must enable for
+    /// that.
+    ///
     /// # Errors
     /// [`Unavailable`] with what the physical device lacks.
     pub(crate) fn new(capabilities: Capabilities) -> Result<Self, Unavailable> {

@@ -44,6 +44,8 @@ pub(crate) struct Emulation {
 }
 
 impl Emulation {
+    /// Creates the objects that all captures on a device use.
+    ///
     /// # Errors
     /// A Vulkan command fails, or the device lacks a command that its enabled features include.
     ///

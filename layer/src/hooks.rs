@@ -162,6 +162,8 @@ pub(crate) unsafe fn negotiate(version: *mut NegotiateLayerInterface) -> vk::Res
     })
 }
 
+/// Returns a name that a program passes. `None` if the pointer is null.
+///
 /// # Safety
 /// The pointer is null or to a null-terminated string that outlives the result.
 unsafe fn text<'a>(name: *const c_char) -> Option<&'a CStr> {

@@ -48,6 +48,8 @@ impl CountQuery {
         Ok(Self { pool: Pool::Driver(pool, functions), stream })
     }
 
+    /// Resets a query of the driver. A query of vkxfb needs no reset before its only use.
+    ///
     /// # Safety
     /// `cmd` is being recorded, outside of a render pass.
     pub(super) unsafe fn reset(&self, context: &Context, cmd: vk::CommandBuffer) {
@@ -57,6 +59,8 @@ impl CountQuery {
         }
     }
 
+    /// Begins the query.
+    ///
     /// # Safety
     /// `cmd` is being recorded, with the recorder and after [`reset`](Self::reset).
     pub(super) unsafe fn begin(
@@ -77,6 +81,8 @@ impl CountQuery {
         }
     }
 
+    /// Ends the query.
+    ///
     /// # Safety
     /// As [`begin`](Self::begin), which was called.
     pub(super) unsafe fn end(

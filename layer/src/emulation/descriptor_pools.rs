@@ -104,6 +104,8 @@ impl DescriptorPools {
 }
 
 impl Pool {
+    /// Creates a pool with room for `capacity` sets of a layout.
+    ///
     /// # Safety
     /// As [`DescriptorPools::allocate`].
     unsafe fn new(

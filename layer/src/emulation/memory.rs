@@ -18,6 +18,8 @@ const BLOCK: u64 = 4 << 20;
 pub(super) struct Memory(Arc<Mutex<Option<Allocator>>>);
 
 impl Memory {
+    /// Creates the allocator of a device.
+    ///
     /// # Errors
     /// The error of the allocator.
     ///

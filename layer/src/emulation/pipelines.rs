@@ -165,6 +165,9 @@ impl InputPart {
 }
 
 impl StagePart {
+    /// Copies what captures need of a shader stage: the entry point and the values of
+    /// specialization constants.
+    ///
     /// # Errors
     /// The name of the entry point is not UTF-8, or values of specialization constants lie outside
     /// of their data.
@@ -215,6 +218,8 @@ impl ShaderPart {
         self.stages.as_ref()
     }
 
+    /// Copies what captures need of the pre-rasterization state from a create info.
+    ///
     /// # Safety
     /// As [`InputPart::new`].
     pub(super) unsafe fn new(
@@ -460,6 +465,8 @@ impl Drop for Pipeline {
     }
 }
 
+/// Returns which of the state that captures need is dynamic in a pipeline.
+///
 /// # Safety
 /// As [`Pipeline::new`].
 unsafe fn dynamic_of(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Dynamic {

@@ -33,6 +33,9 @@ pub(super) unsafe fn read(chain: *const c_void) -> GivenSettings {
     found
 }
 
+/// Returns the value of a setting. An array, or a value of a type that no setting has, becomes
+/// [`Value::Other`].
+///
 /// # Safety
 /// The values have the number and type that the setting says.
 unsafe fn value(setting: &vk::LayerSettingEXT<'_>) -> Value {
@@ -54,6 +57,8 @@ unsafe fn value(setting: &vk::LayerSettingEXT<'_>) -> Value {
     }
 }
 
+/// Returns the text that a pointer points to. `None` if the pointer is null.
+///
 /// # Safety
 /// The pointer is null or to a null-terminated string that outlives the result.
 unsafe fn text<'a>(pointer: *const c_char) -> Option<&'a CStr> {

@@ -132,6 +132,8 @@ struct Arrays<'a> {
 }
 
 impl<'a> Arrays<'a> {
+    /// Returns the arrays of barriers that a structure points to.
+    ///
     /// # Safety
     /// The structure is valid.
     unsafe fn new(info: &vk::DependencyInfo<'static>) -> Self {

@@ -68,9 +68,9 @@ pub(super) fn inputs(shader: &Shader<'_>) -> Result<Vec<Input>> {
     Ok(reads.attributes.iter().map(input).collect())
 }
 
-/// Returns the path, as in GLSL, to the scalar, vector or matrix column in a type before which
-/// there are `before` others. `None` if the type has no more than `before`, which is then reduced
-/// by their number.
+/// Finds scalar, vector or matrix column number `before` (from 0) in a type, and returns the path
+/// to it as in GLSL. If the type has fewer, subtracts their number from `before`, and returns
+/// `None`.
 fn part(declarations: &Declarations, ty: Id, before: &mut usize) -> Option<String> {
     let same = |part_ty: Id, count: u32, before: &mut usize| {
         (0..count)

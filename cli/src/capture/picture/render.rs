@@ -170,6 +170,8 @@ impl Pipeline {
         Ok(())
     }
 
+    /// Destroys the pipeline and the objects that it was created from, as far as they exist.
+    ///
     /// # Safety
     /// The device no longer uses it.
     unsafe fn destroy(self, device: &ash::Device) {

@@ -198,6 +198,8 @@ impl Target {
         Ok(pixels?)
     }
 
+    /// Destroys all objects, as far as they exist.
+    ///
     /// # Safety
     /// The device no longer uses it.
     pub(super) unsafe fn destroy(self, device: &ash::Device) {

@@ -33,6 +33,8 @@ impl ActiveQuery {
 }
 
 impl Captures {
+    /// Begins a query, if the layer emulates it. Returns what to record in place of the command.
+    ///
     /// # Safety
     /// The contract of `vkCmdBeginQueryIndexedEXT`.
     pub(crate) unsafe fn query_begins(
@@ -55,6 +57,8 @@ impl Captures {
         }
     }
 
+    /// Ends a query, if the layer emulates it. Returns what to record in place of the command.
+    ///
     /// # Safety
     /// The contract of `vkCmdEndQueryIndexedEXT`.
     pub(crate) unsafe fn query_ends(

@@ -227,6 +227,8 @@ impl Captures {
         }
     }
 
+    /// Captures a draw while draws are collected. If that fails, recording fails.
+    ///
     /// # Safety
     /// As [`draw`](Self::draw).
     #[inline(never)]
@@ -258,6 +260,9 @@ impl Captures {
         discard && self.other_queries == 0
     }
 
+    /// Adds a draw to the active capture, after binding everything that has changed since the last
+    /// draw.
+    ///
     /// # Safety
     /// As [`draw`](Self::draw).
     unsafe fn capture_draw(

@@ -228,9 +228,9 @@ impl Captures {
             self.record_around(cmd, pass, |this| {
                 let hoisted = std::mem::take(&mut this.hoisted);
                 let captures = hoisted.len();
-                // A barrier within the pass may order a capture after any earlier capture. And if
-                // shaders have side effects, the layer does not know which memory they access. In
-                // both cases, nothing is known about the order of captures, so each gets a barrier.
+                // It is not known which earlier captures a capture must wait for if a barrier
+                // within the pass has captures on both sides, or if shaders store to memory that
+                // the layer does not know. Then a barrier is recorded before each capture.
                 let is_ordered = pass.barriers.captures_wait_for_captures
                     || this.emulation.objects().repeats_side_effects();
                 let mut barriers = 0;

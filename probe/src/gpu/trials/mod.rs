@@ -212,6 +212,8 @@ impl Kit {
         Ok((words.pop() == Some(EXECUTED)).then_some(words))
     }
 
+    /// Destroys the pipelines, the descriptor set and their layouts, but not the buffer of words.
+    ///
     /// # Safety
     /// The device is idle.
     unsafe fn destroy(&mut self, ctx: &Context) {
