@@ -66,7 +66,7 @@ pub enum Emission {
 const AMPLIFIED: u32 = 6;
 
 impl Emission {
-    /// All of them.
+    /// All variants, to iterate over them.
     pub const ALL: [Self; 3] = [Self::PassThrough, Self::Cull, Self::Amplify];
 
     /// Returns the number of records for a triangle whose first vertex is even, and for one whose
@@ -148,7 +148,7 @@ impl Serialize for Workload {
 /// The size of the record of a vertex, and its distribution over capture buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Record {
-    /// The size in bytes, in all buffers together.
+    /// The size of a vertex's record in bytes, summed over all capture buffers.
     bytes: u32,
     /// The number of capture buffers.
     buffers: u32,

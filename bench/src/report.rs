@@ -95,7 +95,7 @@ pub struct Measured {
 /// A contestant that did not take part in a case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Missing {
-    /// The contestant.
+    /// The contestant that is missing.
     pub contestant: Contestant,
     /// The reason.
     pub reason: String,

@@ -145,7 +145,8 @@ pub(super) struct Bench<'a> {
 /// Why a run stops before its end.
 enum Stop {
     Error(BenchError),
-    /// The timestamps are not plausible for what was measured.
+    /// A median by the device's timestamps is not believable beside the host's, so the run is
+    /// repeated without timestamps.
     Clock,
 }
 

@@ -265,7 +265,7 @@ pub(super) unsafe fn capture(
     Ok(())
 }
 
-/// Records the draws between Begin and End.
+/// Records the draws of a case, between the commands that begin and end transform feedback.
 ///
 /// # Safety
 /// As [`capture`].

@@ -19,7 +19,7 @@ const PREDICTING: u64 = 1 << 20;
 /// The results of the last case that was measured, from which those of the next one are predicted.
 #[derive(Debug, Clone)]
 pub(super) struct Series {
-    /// The case.
+    /// The case that was measured last.
     pub(super) case: Case,
     /// How many seconds a capture took, for each contestant.
     pub(super) captures: Vec<(Contestant, f64)>,

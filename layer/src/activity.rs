@@ -13,9 +13,9 @@ use crate::settings::Settings;
 /// Whether the layer is active on a physical device.
 #[derive(Debug, Clone)]
 pub(crate) enum Activity {
-    /// The layer gives programs the extension.
+    /// Active: programs can enable `VK_EXT_transform_feedback`, which the layer implements.
     Active(Cause, Arc<CaptureSupport>),
-    /// Programs see the driver as it is.
+    /// Dormant: programs see what the driver itself supports.
     Dormant(Reason),
 }
 

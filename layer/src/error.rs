@@ -15,7 +15,7 @@ pub(crate) enum Error {
     /// The next in the chain lacks a command that every driver must have.
     #[error("the next in the chain has no {0}")]
     NoCommand(&'static str),
-    /// A handle of an object that was not created through the layer.
+    /// A program passes a handle of an object that was not created through the layer.
     #[error("{0} is unknown to the layer")]
     Unknown(&'static str),
     /// A program enables a device extension that the layer does not show.

@@ -74,9 +74,9 @@ pub struct LayerInstanceCreateInfo {
 #[repr(C)]
 #[derive(Debug)]
 pub struct LayerInstanceLink {
-    /// The link of the layer below.
+    /// The link that the layer below uses.
     pub p_next: *mut Self,
-    /// `vkGetInstanceProcAddr` of the next in the chain.
+    /// `vkGetInstanceProcAddr` of the layer below, or of the loader's terminator.
     pub next_get_instance_proc_addr: vk::PFN_vkGetInstanceProcAddr,
     /// `vk_layerGetPhysicalDeviceProcAddr` of the next layer below that has this function. `None`
     /// if no layer below has it.
@@ -103,10 +103,10 @@ pub struct LayerDeviceCreateInfo {
 #[repr(C)]
 #[derive(Debug)]
 pub struct LayerDeviceLink {
-    /// The link of the layer below.
+    /// The link that the layer below uses.
     pub p_next: *mut Self,
-    /// `vkGetInstanceProcAddr` of the next in the chain.
+    /// `vkGetInstanceProcAddr` of the layer below, or of the loader's terminator.
     pub next_get_instance_proc_addr: vk::PFN_vkGetInstanceProcAddr,
-    /// `vkGetDeviceProcAddr` of the next in the chain.
+    /// `vkGetDeviceProcAddr` of the layer below, or of the driver.
     pub next_get_device_proc_addr: vk::PFN_vkGetDeviceProcAddr,
 }

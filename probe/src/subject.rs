@@ -1,4 +1,5 @@
-//! The shaders that a probe captures: the probe's own, whose records are formulas, or shaders from files.
+//! The shaders that a probe captures: the probe's own, whose expected records are given by
+//! formulas, or shaders from files.
 
 #![forbid(unsafe_code)]
 
@@ -40,7 +41,7 @@ pub enum SubjectError {
     Parse {
         /// The path of the file.
         file: String,
-        /// What is wrong with it.
+        /// What is wrong with the module.
         source: ParseError,
     },
     /// The shader cannot be lowered, or has nothing to capture.
@@ -101,7 +102,8 @@ pub struct SubjectGeometry {
     pub name: String,
     /// What the shader declares about its primitives and streams.
     pub declared: LoweredGeometry,
-    /// Whether it has the capability `GeometryPointSize`, for which a device needs a feature.
+    /// Whether the shader has the capability `GeometryPointSize`, for which a device needs the
+    /// feature `shaderTessellationAndGeometryPointSize`.
     pub has_point_size: bool,
     stage: GivenShader,
     formulas: Option<ProbeGeometry>,

@@ -73,15 +73,15 @@ impl FromStr for Trial {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrialResult {
-    /// What was tried works.
+    /// What was tried works on this device.
     Works,
-    /// It does not work, but captures do not use it.
+    /// What was tried does not work, but captures do not use it.
     DoneWithout,
-    /// It does not work, but captures need it.
+    /// What was tried does not work, so captures may be wrong.
     Wrong,
-    /// The device or the profile does not have it.
+    /// The device or the profile lacks what would be tried.
     Absent,
-    /// It could not be tried.
+    /// The trial could not be run, for example because a command failed.
     NotRun,
     /// During the trial the device was lost, or the process crashed or did not finish.
     Lost,

@@ -52,7 +52,7 @@ pub(crate) enum Forward {
     EndQuery(vk::QueryPool, u32),
 }
 
-/// The state that the layer keeps for a command buffer that may have captures.
+/// What the layer keeps for a command buffer in which transform feedback may be captured.
 pub(crate) struct Captures {
     emulation: Arc<Emulation>,
     pub(crate) state: State,

@@ -149,7 +149,7 @@ pub(super) enum Own {
     Pipeline(Arc<Pipeline>),
 }
 
-/// Finds out which data the layer must keep for a pipeline.
+/// Returns the data that the layer has to keep for the graphics pipeline that `info` describes.
 ///
 /// # Errors
 /// The pipeline captures, in a way that is not supported.
@@ -280,7 +280,7 @@ fn stage_of<'a>(
 ///
 /// # Errors
 /// [`PipelineError::Stage`] with tessellation, [`PipelineError::Module`], [`PipelineError::EntryPoint`], values of
-/// specialisation constants that are outside of their data.
+/// specialization constants that lie outside of their data.
 ///
 /// # Safety
 /// The structures are valid for `vkCreateGraphicsPipelines`.

@@ -38,10 +38,10 @@ impl Changed {
     };
 }
 
-/// A bound descriptor set.
+/// A descriptor set that is bound in a command buffer.
 #[derive(Debug, Clone, Default)]
 pub(super) struct BoundSet {
-    /// The pipeline layout that it was bound with.
+    /// The pipeline layout that the set was bound with.
     layout: vk::PipelineLayout,
     pub(super) set: vk::DescriptorSet,
     pub(super) dynamic_offsets: Vec<u32>,
@@ -137,9 +137,9 @@ impl Tracked {
     }
 }
 
-/// The state of a command buffer.
+/// The bound objects and dynamic state of a command buffer, from which captures are recorded.
 pub(crate) struct State {
-    /// The pipeline of the graphics bind point.
+    /// The pipeline that is bound to `VK_PIPELINE_BIND_POINT_GRAPHICS`. Null if none is bound.
     pub(super) bound_pipeline: vk::Pipeline,
     /// The bound pipeline's data, if it captures. It is looked up only while transform feedback or
     /// a query is active.

@@ -8,7 +8,7 @@ use crate::emulation::Emulation;
 use crate::guard::guard;
 use crate::recording::Recording;
 
-/// The result of a command of a device that panics, or whose device is unknown.
+/// What a command returns if the hook panics, or if the layer does not know the device.
 pub(super) const FAILED: vk::Result = vk::Result::ERROR_UNKNOWN;
 
 /// Calls `command` with the layer's data of a device on which passes may be withheld. This is the

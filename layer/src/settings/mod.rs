@@ -76,7 +76,7 @@ pub(crate) enum Problem {
     /// A setting with the prefix of the layer has an unknown name.
     #[error("no setting {name} ({origin}); there are {}", NAMES.join(", "))]
     Name { name: String, origin: Origin },
-    /// A settings file that exists but cannot be read.
+    /// A settings file exists, but cannot be read.
     #[error("cannot read {}: {error}", path.display())]
     File { path: PathBuf, error: std::io::Error },
     /// `VK_LAYER_SETTINGS_PATH` names a settings file that does not exist.

@@ -50,7 +50,7 @@ const fn accesses(all: &[Access]) -> Access {
 
 const TRANSFORM_FEEDBACK: Stage = Stage::TRANSFORM_FEEDBACK_EXT;
 
-/// The accesses of the extension.
+/// The access flags that `VK_EXT_transform_feedback` adds.
 const TRANSFORM_FEEDBACK_ACCESS: Access = accesses(&[
     Access::TRANSFORM_FEEDBACK_WRITE_EXT,
     Access::TRANSFORM_FEEDBACK_COUNTER_READ_EXT,

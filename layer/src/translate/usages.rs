@@ -22,7 +22,7 @@ pub(crate) struct Usages {
     pub(crate) results: bool,
 }
 
-/// The usages of the extension.
+/// The buffer usages that `VK_EXT_transform_feedback` adds.
 const TRANSFORM_FEEDBACK: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
     vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT.as_raw()
         | vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT.as_raw(),

@@ -11,9 +11,9 @@ use crate::trial::Trial;
 /// The fault that is simulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// The device is lost.
+    /// A submission fails with `VK_ERROR_DEVICE_LOST`.
     Lost,
-    /// The device is lost, but only if other captures are in the same submission.
+    /// A submission fails with `VK_ERROR_DEVICE_LOST`, but only if it contains several captures.
     Together,
     /// The device does not finish a submission.
     Hang,
@@ -34,7 +34,7 @@ enum Kind {
 /// Where a fault is simulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// It does not depend on the trial or draw.
+    /// In all trials and draws.
     Everywhere,
     /// In this trial.
     Trial(Trial),

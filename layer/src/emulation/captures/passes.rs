@@ -62,9 +62,9 @@ impl Captures {
             return;
         }
         let placement = match (suspends, resumes) {
-            // The pass was suspended in another command buffer.
+            // The pass began in another command buffer, so this one has no place before it.
             (_, true) => Placement::AfterPass,
-            // The pass may be resumed in another command buffer.
+            // The pass may end in another command buffer, so this one has no place after it.
             (true, false) => Placement::BeforePass,
             (false, false) => self.placement(false),
         };

@@ -20,11 +20,11 @@ const VERTICES: [u32; 2] = [12, 3000];
 /// What happens to the primitives of a draw after the vertex shader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
-    /// The rasterizer discards them.
+    /// Rasterizer discard is enabled.
     Discarded,
-    /// They are rasterized.
+    /// The primitives are rasterized.
     Rasterized,
-    /// They lie outside of the viewport.
+    /// All primitives are clipped, because they lie outside of the viewport.
     Clipped,
 }
 
