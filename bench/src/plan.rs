@@ -340,7 +340,8 @@ mod tests {
         let plan = plan(Selection { full: true, ..Default::default() });
         assert!(plan.cases.iter().all(Case::fits));
         let records: std::collections::BTreeSet<_> = plan.cases.iter().map(|c| c.record).collect();
-        // There are 16 bytes in one buffer, 32 in one or two, and 64 and 256 in up to four.
+        // The records are 16 bytes in one buffer, 32 bytes in one or two buffers, and 64 and 256
+        // bytes in one to four buffers.
         assert_eq!(records.len(), 1 + 2 + 4 + 4);
         assert!(plan.cases.iter().any(|c| c.vertices == 64 * MI));
         assert!(plan.too_large.iter().any(|c| c.vertices == 64 * MI));

@@ -27,9 +27,9 @@ pub struct Effort {
     pub min_rounds: u32,
     /// The maximum number of rounds of a case.
     pub max_rounds: u32,
-    /// After the minimum number of rounds, more are made for this time.
+    /// Rounds are made until this time and the minimum number of rounds have both been reached.
     pub per_case: Duration,
-    /// The maximum time for a case. It is left out if it would take longer, as predicted from a
+    /// The maximum time for a case. A case is left out if it would take longer, as predicted from a
     /// smaller case of its series.
     pub limit: Duration,
 }

@@ -30,11 +30,11 @@ enum Kind {
     Slang,
     Dxil,
     Metal,
-    /// Source code of a stage that cannot be captured. The text is the name of the stage, with its
-    /// article.
+    /// Source code of a stage that cannot be captured. The text names the stage, with an article,
+    /// such as "a fragment shader".
     Stage(&'static str),
-    /// Source code of a stage that can be captured only as SPIR-V. The text is the name of the
-    /// stage, with its article.
+    /// Source code of a stage that can be captured only as SPIR-V. The text names the stage, with
+    /// an article.
     CapturedStage(&'static str),
     Unknown,
 }

@@ -31,7 +31,8 @@ impl CaptureSupport {
         Ok(Self { capabilities, required })
     }
 
-    /// Whether geometry shaders may emit to several vertex streams. Without a geometry stage there are no such shaders.
+    /// Whether geometry shaders may emit to several vertex streams. Without a geometry stage there
+    /// are no such shaders.
     pub(crate) const fn has_streams(&self) -> bool {
         self.capabilities.geometry_shader
     }

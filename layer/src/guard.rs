@@ -9,8 +9,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// two guards, one after the other, so that the command is recorded even if the captures panic.
 /// Commands that go directly to the driver need no guard.
 ///
-/// After a panic, a value that `command` was changing may be inconsistent. The layer holds no lock while it calls
-/// code that could panic, and it ignores poisoned locks.
+/// After a panic, a value that `command` was changing may be inconsistent. The layer holds no lock
+/// while it calls code that could panic, and it ignores poisoned locks.
 #[inline]
 pub(crate) fn guard<R>(name: &'static str, otherwise: R, command: impl FnOnce() -> R) -> R {
     match catch_unwind(AssertUnwindSafe(command)) {

@@ -180,8 +180,9 @@ pub(crate) unsafe extern "system" fn get_instance_proc_addr(
         // SAFETY: Vulkan's contract, which is the caller's.
         let (command, data) = unsafe { (text(name)?, InstanceData::of(instance)) };
         match Hook::find(command) {
-            // The loader also asks with an instance that has not been created yet, and layers above,
-            // such as Mesa's overlay and MangoHud, ask for vkCreateDevice with a null instance.
+            // The loader also asks with an instance that has not been created yet, and layers
+            // above, such as Mesa's overlay and MangoHud, ask for `vkCreateDevice` with a null
+            // instance.
             Some(hook) => data.is_none_or(|data| (hook.is_there)(&data)).then_some(hook.function),
             // SAFETY: Vulkan's contract, which is the caller's.
             None => unsafe { (data?.get_instance_proc_addr)(instance, name) },

@@ -28,8 +28,9 @@ pub(crate) fn long_pass() -> Option<usize> {
     *COMMANDS
 }
 
-/// `VKXFB_OMIT_TRANSLATION`: in which place the stages and accesses of captures are not added, by
-/// its name in `translate::Kind`. Tests check that they notice this.
+/// Returns the value of `VKXFB_OMIT_TRANSLATION`: the name of the variant of `translate::Kind` for
+/// which the layer does not add the stages and accesses of captures. Tests use it to check that
+/// they notice the omission.
 pub(crate) fn omitted() -> Option<&'static str> {
     static KIND: LazyLock<Option<String>> = LazyLock::new(|| read("VKXFB_OMIT_TRANSLATION"));
     KIND.as_deref()

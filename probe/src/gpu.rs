@@ -68,9 +68,9 @@ pub fn devices(options: &OpenOptions) -> Result<Vec<DeviceInfo>, GpuError> {
 /// What may be done with the device, after submissions that may have failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// It works, and no submission is running.
+    /// The device works, and no submission is running.
     Idle,
-    /// It is lost. Its objects may be destroyed, but not used.
+    /// The device is lost. Its objects may be destroyed, but not used.
     Lost,
     /// A submission timed out and may still run. Objects that it may use are leaked, because they
     /// must not be destroyed.

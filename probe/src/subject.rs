@@ -49,7 +49,7 @@ pub enum SubjectError {
     Lower {
         /// The name of the shader.
         name: String,
-        /// The reason.
+        /// Why the shader cannot be lowered.
         source: LowerError,
     },
     /// No contents can be made for the buffers and push constants that the shader reads.
@@ -57,7 +57,7 @@ pub enum SubjectError {
     Contents {
         /// The name of the shader.
         name: String,
-        /// The reason.
+        /// Why contents cannot be made.
         source: ContentsError,
     },
     /// The shader stores to memory, so a second capture could read other values than the first.
@@ -85,7 +85,8 @@ pub struct Subject {
     /// Indices in the layout of the outputs that the shader does not write on every path:
     /// [`Lowered::unwritten`].
     pub unwritten: Vec<usize>,
-    /// Whether the shader may read other undefined values: [`Lowered::reads_undefined`].
+    /// Whether the shader may read undefined values other than unwritten outputs:
+    /// [`Lowered::reads_undefined`].
     pub reads_undefined: bool,
     /// The contents of the descriptors and push constants.
     pub contents: Contents,

@@ -17,9 +17,9 @@ pub(super) struct CountQuery {
 }
 
 enum Pool {
-    /// A query of vkxfb, to which compute captures add.
+    /// A query pool of vkxfb. Captures on the compute backend add their counts to its query.
     Own(QueryPool),
-    /// A query of the driver, to which its own captures add.
+    /// A query pool of the driver, for captures on the native backend.
     Driver(vk::QueryPool, ext::transform_feedback::Device),
 }
 

@@ -48,7 +48,7 @@ impl Place {
         self.column == 0 && self.row == 0
     }
 
-    /// Returns the number of a matrix, as it is in the source, that belongs to this place.
+    /// Returns the number at this place. `matrix` is as the source declares it.
     fn of(&self, matrix: &DMat4) -> Literal {
         Literal::Float(match self.is_transposed {
             true => matrix.row(self.column)[self.row],

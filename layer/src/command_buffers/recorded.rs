@@ -199,7 +199,8 @@ impl Recorded {
                     unsafe { self.settle(handle) };
                 }
             }
-            // Calling the driver needs no memory, so it does not fail.
+            // The command goes directly to the driver. Only withholding it could run out of memory,
+            // so there is no error.
             false => _ = command(Commands::Functions(&self.functions)),
         }
     }

@@ -40,15 +40,18 @@ pub(crate) enum Hoisted {
 /// What the layer records in place of a command of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Forward {
-    /// The same command.
+    /// The layer records the same command.
     Yes,
-    /// No command.
+    /// The layer records no command.
     No,
-    /// A `vkCmdDrawIndirect` with one draw, whose arguments are at this offset in this buffer.
+    /// The layer records a `vkCmdDrawIndirect` with one draw, whose arguments are at this offset in
+    /// this buffer.
     DrawIndirect(vk::Buffer, u64),
-    /// A `vkCmdBeginQuery`, in place of a `vkCmdBeginQueryIndexedEXT` that the driver may not have.
+    /// The layer records a `vkCmdBeginQuery`, in place of a `vkCmdBeginQueryIndexedEXT` that the
+    /// driver may not have.
     BeginQuery(vk::QueryPool, u32, vk::QueryControlFlags),
-    /// A `vkCmdEndQuery`, in place of a `vkCmdEndQueryIndexedEXT` that the driver may not have.
+    /// The layer records a `vkCmdEndQuery`, in place of a `vkCmdEndQueryIndexedEXT` that the driver
+    /// may not have.
     EndQuery(vk::QueryPool, u32),
 }
 

@@ -279,8 +279,9 @@ fn stage_of<'a>(
 /// vertex streams.
 ///
 /// # Errors
-/// [`PipelineError::Stage`] with tessellation, [`PipelineError::Module`], [`PipelineError::EntryPoint`], values of
-/// specialization constants that lie outside of their data.
+/// [`PipelineError::Stage`] with tessellation, [`PipelineError::Module`],
+/// [`PipelineError::EntryPoint`], or an error if the value of a specialization constant lies
+/// outside of `pData`.
 ///
 /// # Safety
 /// The structures are valid for `vkCreateGraphicsPipelines`.

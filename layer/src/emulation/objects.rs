@@ -96,8 +96,8 @@ pub(crate) struct Stripped {
 }
 
 impl Stripped {
-    /// Removes transform feedback from a module, and all vertex streams except one, which is rasterized. An invalid
-    /// module is passed to the driver unchanged.
+    /// Removes transform feedback from a module, and all vertex streams except `stream`, which is
+    /// rasterized. An invalid module is passed to the driver unchanged.
     pub(crate) fn of(words: &[u32], stream: u32) -> Self {
         let without_xfb = strip_xfb(words).unwrap_or(Cow::Borrowed(words));
         let captures = matches!(without_xfb, Cow::Owned(_));
@@ -198,8 +198,9 @@ impl Objects {
         self.indirect_buffers.load(Ordering::Relaxed) != 0
     }
 
-    /// Whether a vertex shader that stores to memory may run both for a capture and for the draw itself. The capture
-    /// must then come first, so that it sees the memory before the draw's stores.
+    /// Whether a vertex shader that stores to memory may run both for a capture and for the draw
+    /// itself. The capture must then come first, so that it sees the memory before the draw's
+    /// stores.
     pub(crate) fn repeats_side_effects(&self) -> bool {
         self.side_effects.load(Ordering::Relaxed)
     }

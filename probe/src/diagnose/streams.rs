@@ -2,8 +2,8 @@
 
 use super::{Fault, Mismatch, Verdict};
 
-/// Combines the verdicts on the streams of a capture. If several streams have a mismatch, the result is the mismatch of the
-/// first one, with the faults of the others added.
+/// Combines the verdicts on the streams of a capture. If several streams have a mismatch, the
+/// result is the mismatch of the first one, with the faults of the others added.
 pub fn verdict_of_streams(verdicts: impl IntoIterator<Item = (u32, Verdict)>) -> Verdict {
     let verdicts: Vec<_> = verdicts.into_iter().collect();
     let are_several = verdicts.len() > 1;

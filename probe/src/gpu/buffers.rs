@@ -75,8 +75,9 @@ impl Gpu {
     /// Creates a buffer. `TRANSFER_SRC` and `TRANSFER_DST` are added to its usage.
     ///
     /// # Errors
-    /// [`GpuError::BufferUsage`] for a usage that the device was not opened for; [`GpuError::Runtime`] if the buffer is too
-    /// large for the device, or if a command or an allocation fails.
+    /// [`GpuError::BufferUsage`] for a usage that the device was not opened for;
+    /// [`GpuError::Runtime`] if the buffer is too large for the device, or if a command or an
+    /// allocation fails.
     pub fn create_buffer(
         &mut self,
         size: u64,
@@ -104,7 +105,8 @@ impl Gpu {
         }
     }
 
-    /// Creates a buffer as [`create_buffer`](Self::create_buffer) does, calls `f` with it, and destroys it.
+    /// Creates a buffer as [`create_buffer`](Self::create_buffer) does, calls `f` with it, and
+    /// destroys it.
     pub(crate) fn with_buffer<R>(
         &mut self,
         size: u64,
@@ -182,8 +184,8 @@ impl Gpu {
     /// Copies `bytes` to a buffer in device memory, from byte `offset` on.
     ///
     /// # Errors
-    /// [`GpuError::OutOfRange`], [`GpuError::ForeignBuffer`], [`GpuError::BufferUsage`], or a failed command or
-    /// allocation.
+    /// [`GpuError::OutOfRange`], [`GpuError::ForeignBuffer`], [`GpuError::BufferUsage`], or a
+    /// failed command or allocation.
     pub fn write(&mut self, buffer: &Buffer, offset: u64, bytes: &[u8]) -> Result<(), GpuError> {
         let len = bytes.len() as u64;
         let range = offset..offset.saturating_add(len);
@@ -210,8 +212,8 @@ impl Gpu {
     /// Copies bytes out of a buffer in device memory, and returns them.
     ///
     /// # Errors
-    /// [`GpuError::OutOfRange`], [`GpuError::ForeignBuffer`], [`GpuError::BufferUsage`], or a failed command or
-    /// allocation.
+    /// [`GpuError::OutOfRange`], [`GpuError::ForeignBuffer`], [`GpuError::BufferUsage`], or a
+    /// failed command or allocation.
     pub fn read(&mut self, buffer: &Buffer, range: Range<u64>) -> Result<Vec<u8>, GpuError> {
         self.check_copy(buffer, vk::BufferUsageFlags::TRANSFER_SRC, &range)?;
         let size = range.end - range.start;

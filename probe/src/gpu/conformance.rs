@@ -7,7 +7,8 @@ use vkxfb::runtime::Capabilities;
 /// `VK_KHR_driver_properties`. Drivers that do not conform report 0.0.0.0.
 ///
 /// # Safety
-/// The device is of the instance, which is live and of the entry; the capabilities are the device's own.
+/// `device` belongs to `instance`, which is live and was created with `entry`; `capabilities` are
+/// those of `device`.
 pub(super) unsafe fn conformance_version(
     entry: &Entry,
     instance: &Instance,

@@ -13,8 +13,8 @@ use super::GpuError;
 /// Which features of a device are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Profile {
-    /// All features that the backends need or can use, with the highest Vulkan version that both the device and this
-    /// crate support.
+    /// All features that the backends need or can use, with the highest Vulkan version that both
+    /// the device and this crate support.
     #[default]
     Full,
     /// Only what the compute backend needs at least, on Vulkan 1.0, whatever else the device

@@ -42,8 +42,8 @@ impl Gpu {
     /// Records commands by calling `record`, submits them, and waits until the device has finished.
     ///
     /// # Errors
-    /// Those of the closure, [`GpuError::DeviceLost`], [`GpuError::Timeout`], or a failed command. After a loss or a timeout
-    /// the device cannot be used any more.
+    /// The errors of `record`, [`GpuError::DeviceLost`], [`GpuError::Timeout`], or a failed
+    /// command. After a loss or a timeout the device cannot be used any more.
     pub fn submit<R>(
         &mut self,
         record: impl FnOnce(&Context, vk::CommandBuffer) -> Result<R, GpuError>,

@@ -32,8 +32,8 @@ impl Timestamps {
 pub struct MemoryLimits {
     /// The size in bytes of the largest heap that is `DEVICE_LOCAL`.
     pub device_heap: u64,
-    /// The size in bytes of the largest buffer: the lesser of `maxBufferSize` and `maxMemoryAllocationSize`, if the device
-    /// reports them.
+    /// The size in bytes of the largest buffer: the lesser of `maxBufferSize` and
+    /// `maxMemoryAllocationSize`, if the device reports them.
     pub max_buffer: u64,
 }
 

@@ -11,8 +11,8 @@ use super::Tool;
 /// neither, or if the query fails.
 ///
 /// # Safety
-/// The device is of the instance, which is live, of that version and of the entry; the capabilities are the device's
-/// own.
+/// `device` belongs to `instance`, which is live and was created with `entry` for `api_version`;
+/// `capabilities` are those of `device`.
 pub(super) unsafe fn tools(
     entry: &Entry,
     instance: &Instance,

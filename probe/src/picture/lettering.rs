@@ -84,7 +84,7 @@ impl Lines {
         Self { lettering, lines }
     }
 
-    /// The height of all lines but one, in user units.
+    /// The height of all lines after the first, in user units.
     pub(super) fn extra(&self) -> f32 {
         (self.lines.len() - 1) as f32 * self.lettering.step()
     }

@@ -101,7 +101,8 @@ fn of_pipeline(
     }
 }
 
-/// Returns how long a draw takes. `None` if its last record was not written.
+/// Captures a draw several times, and returns the shortest time. `None` if the last record was not
+/// written.
 fn of_draw(
     gpu: &mut Gpu,
     pipeline: &Pipeline,

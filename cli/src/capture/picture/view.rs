@@ -37,10 +37,10 @@ impl FromStr for Size {
 /// The viewpoint of a picture.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum View {
-    /// As the shader projects it: the captured `Position` is in clip space.
+    /// The view is the shader's own: the captured `Position` is used as clip-space coordinates.
     Shader,
-    /// From outside, without perspective, with everything in view. The angles are in degrees: the
-    /// azimuth turns from the front to the right side, and the elevation upwards.
+    /// The mesh is seen from outside, without perspective, and is fully in view. The angles are in
+    /// degrees: the azimuth turns from the front to the right side, and the elevation upwards.
     From { azimuth: f64, elevation: f64 },
 }
 

@@ -17,8 +17,9 @@ use crate::emulation::state::{BUFFERS, BoundIndexBuffer, BoundVertexBuffer, Chan
 const COMMANDS: u64 = 4096;
 const COMMAND: u64 = size_of::<vk::DrawIndirectCommand>() as u64;
 
-/// A capture between `vkCmdBeginTransformFeedbackEXT` and `vkCmdEndTransformFeedbackEXT`; or draws without transform
-/// feedback that a query of the layer counts.
+/// What transform feedback captures between `vkCmdBeginTransformFeedbackEXT` and
+/// `vkCmdEndTransformFeedbackEXT`; or draws without transform feedback that a query of the layer
+/// counts.
 pub(super) struct Active {
     pub(super) capture: Box<Capture>,
     pub(super) counters: [Option<CounterBuffer>; BUFFERS],
@@ -227,7 +228,8 @@ impl Captures {
         }
     }
 
-    /// Captures a draw while draws are collected. If that fails, recording fails.
+    /// Captures a draw while transform feedback, or a query that counts draws, is active. If that
+    /// fails, recording of the command buffer fails.
     ///
     /// # Safety
     /// As [`draw`](Self::draw).

@@ -140,7 +140,8 @@ impl Steps<'_> {
     /// copies the initial contents to that part of the capture buffers.
     ///
     /// # Safety
-    /// `cmd` is being recorded, outside of a render pass instance; the part lies within the buffers, in whole dwords.
+    /// `cmd` is being recorded, outside of a render pass instance; the part lies within the
+    /// buffers, in whole dwords.
     pub(super) unsafe fn copy_in(
         &self,
         ctx: &Context,
