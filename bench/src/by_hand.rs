@@ -29,8 +29,8 @@ struct Push {
 /// The size in bytes of a record. All of it goes to one buffer.
 const RECORD: u32 = 32;
 
-/// Returns the shader for a case. `None` if none was written for it, or if the device has no
-/// addresses.
+/// Returns the shader for a case. `None` if no shader was written for it, or if the device does not
+/// support buffer device addresses.
 pub(super) fn shader(gpu: &Gpu, case: &Case) -> Option<&'static [u8]> {
     if case.record.bytes() != RECORD || case.record.buffers() != 1 || !gpu.context().has_addresses()
     {

@@ -18,9 +18,9 @@ use super::case::{Case, QUAD, Work};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Resources {
-    /// By device addresses.
+    /// The kernel loads and stores with buffer device addresses.
     DeviceAddress,
-    /// By storage buffer descriptors.
+    /// The kernel loads and stores with storage buffer descriptors.
     Descriptors,
 }
 
@@ -170,7 +170,8 @@ struct Push {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Reached {
     pub(super) buffer: vk::Buffer,
-    /// The device address, which is a multiple of 16. It is 0 if the device has no addresses.
+    /// The buffer device address, which is a multiple of 16. It is 0 if the device does not support
+    /// buffer device addresses.
     pub(super) address: u64,
 }
 

@@ -202,7 +202,8 @@ pub enum ContentsError {
         /// What is not supported.
         problem: String,
     },
-    /// The block contains device addresses, which cannot be made up.
+    /// The block contains device addresses. Contents cannot be made up for it, because the shader
+    /// would read memory that does not exist.
     #[error("{what}: the shader follows device addresses, which cannot be made up")]
     Addresses {
         /// The name of the block.

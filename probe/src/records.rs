@@ -49,7 +49,7 @@ pub enum RecordsDiffer {
     Count {
         /// The capture buffer.
         buffer: u32,
-        /// The size in bytes of the records that both backends captured.
+        /// The end of the records that both backends captured, in bytes from the first record.
         byte_offset: u64,
         /// The number of records that this backend captured.
         found: usize,

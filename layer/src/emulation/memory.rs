@@ -12,8 +12,8 @@ use vkxfb::runtime::{Allocation, AllocationRequest, MemoryAllocator, RuntimeErro
 /// blocks.
 const BLOCK: u64 = 4 << 20;
 
-/// The allocator of a device. Everything that has memory from it has a reference. `None` inside
-/// after [`close`](Self::close).
+/// The memory allocator of a device, shared by everything that has memory from it. The option
+/// inside is `None` after [`close`](Self::close).
 #[derive(Clone)]
 pub(super) struct Memory(Arc<Mutex<Option<Allocator>>>);
 

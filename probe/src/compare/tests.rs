@@ -12,8 +12,8 @@ fn parse(value: &serde_json::Value) -> Recorded {
     Recorded::parse(Path::new("a.json"), &value.to_string()).unwrap()
 }
 
-/// Returns a report with two pipelines that the sample report does not have, and with these results
-/// of theirs.
+/// Returns a report with two pipelines that the sample report does not have. `first` and `second`
+/// are the results of the two.
 fn small(first: &[(&str, &str)], second: &[(&str, &str)]) -> serde_json::Value {
     let mut value = json(&sample_report());
     let template = value["reports"][0]["results"][0].clone();

@@ -67,8 +67,8 @@ mod tests {
         assert!(missing.contains("/missing/libvulkan_none.so"), "{missing}");
         #[cfg(target_os = "linux")]
         {
-            // The current directory is tried first: the dynamic linker would not find this file
-            // among the libraries.
+            // The file is in the current directory. The dynamic linker alone would search the
+            // library directories and not find it.
             let here = refuse("Cargo.toml");
             assert!(here.contains("ELF") && !here.contains("No such file"), "{here}");
             let other = refuse("libc.so.6");

@@ -25,7 +25,7 @@ pub enum Profile {
 /// How the compute backend accesses memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Resources {
-    /// By device addresses if the device supports them, otherwise by descriptors.
+    /// Captures use device addresses if the device supports them, otherwise descriptors.
     #[default]
     Best,
     /// By descriptors, as if the device did not support device addresses. Then the vertex backend
