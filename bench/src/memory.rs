@@ -44,7 +44,8 @@ impl MemoryError {
     }
 }
 
-/// The vertex buffer on the device. The next case uses it again, if it contains enough vertices.
+/// The vertex buffer on the device. It is kept for the next case, which uses it if it contains
+/// enough vertices.
 #[derive(Default)]
 pub(super) struct Sources {
     kept: Option<(Vertices, u64, Buffer)>,

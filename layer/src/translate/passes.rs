@@ -100,14 +100,14 @@ impl Barrier {
 /// The barriers before and after captures that the dependencies of a render pass require.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct CaptureBarriers {
-    /// Is recorded before the first capture. It replaces dependencies from `VK_SUBPASS_EXTERNAL` to
-    /// a subpass.
+    /// The barrier that is recorded before the first capture. It replaces dependencies from
+    /// `VK_SUBPASS_EXTERNAL` to a subpass.
     pub(crate) before: Barrier,
-    /// Is recorded after the last capture. It replaces dependencies within the pass, whose draws
-    /// may read captured data.
+    /// The barrier that is recorded after the last capture. It replaces dependencies within the
+    /// pass, whose draws may read captured data.
     pub(crate) after_captures: Barrier,
-    /// Is recorded after both the pass and its captures. It replaces dependencies from a subpass to
-    /// `VK_SUBPASS_EXTERNAL`.
+    /// The barrier that is recorded after both the pass and its captures. It replaces dependencies
+    /// from a subpass to `VK_SUBPASS_EXTERNAL`.
     pub(crate) after_pass: Barrier,
     /// Whether a dependency within the pass includes captures on both sides. The layer then records
     /// a barrier before each capture of the pass.

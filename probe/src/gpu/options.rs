@@ -28,8 +28,8 @@ pub enum Resources {
     /// Captures use device addresses if the device supports them, otherwise descriptors.
     #[default]
     Best,
-    /// By descriptors, as if the device did not support device addresses. Then the vertex backend
-    /// is not available.
+    /// Captures use descriptors, as if the device did not support device addresses. Then the vertex
+    /// backend is not available.
     Descriptors,
 }
 

@@ -27,10 +27,11 @@ pub(super) const PUSHED: u32 = size_of::<Pushed>() as u32;
 /// A dispatch, with the places of its arguments and counts, as indices of words in the buffer.
 struct Place {
     groups: [u32; 3],
-    /// Where its arguments are. `None` for the direct dispatch.
+    /// The index of the first word of the `VkDispatchIndirectCommand`. `None` for the direct
+    /// dispatch.
     arguments: Option<u32>,
-    /// Where its counts are: one for each workgroup, and one for all workgroups that should not
-    /// run.
+    /// The index of the first count. There is a count for each workgroup, and then one for all
+    /// workgroups that should not run.
     counts: u32,
 }
 
