@@ -1,5 +1,6 @@
-//! Compute shaders that somebody wrote by hand for one topology and one record, `by_hand_*.comp` in
-//! `shaders/bench`: how long a driver takes to compile what captures such draws at least.
+//! Compute shaders that were written by hand for one topology and one record size: `by_hand_*.comp`
+//! in `shaders/bench`. They show how long a driver takes at least to compile a shader that captures
+//! such draws.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +16,7 @@ use super::case::Case;
 use super::data::SALT;
 use super::memory::Memory;
 
-/// Push constants of the shaders.
+/// The push constants of the shaders.
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 struct Push {
@@ -25,10 +26,11 @@ struct Push {
     reserved: u32,
 }
 
-/// Bytes of the records, all in one buffer.
+/// The size in bytes of a record. All of it goes to one buffer.
 const RECORD: u32 = 32;
 
-/// The shader for a case, if there is one.
+/// Returns the shader for a case. `None` if no shader was written for it, or if the device does not
+/// support buffer device addresses.
 pub(super) fn shader(gpu: &Gpu, case: &Case) -> Option<&'static [u8]> {
     if case.record.bytes() != RECORD || case.record.buffers() != 1 || !gpu.context().has_addresses()
     {
@@ -43,7 +45,7 @@ pub(super) fn shader(gpu: &Gpu, case: &Case) -> Option<&'static [u8]> {
     }
 }
 
-/// Creates the pipeline of a shader, and dispatches it once. Returns how long both took.
+/// Creates the pipeline of a shader, and dispatches it once. Returns how long each took.
 pub(super) fn measure(
     gpu: &mut Gpu,
     shader: &[u8],
@@ -63,7 +65,8 @@ pub(super) fn measure(
     let constants = vk::SpecializationInfo::default().map_entries(&entries).data(&data);
     let start = Instant::now();
     let info = vk::PipelineLayoutCreateInfo::default().push_constant_ranges(&ranges);
-    // SAFETY: the device is live; the module is valid, and the layout is what it declares.
+    // SAFETY: the device is live, the module is valid, and the layout has the push constants that
+    // the module declares.
     let (layout, made) = unsafe {
         let layout = device
             .create_pipeline_layout(&info, None)
@@ -97,7 +100,7 @@ pub(super) fn measure(
         unsafe { device.destroy_pipeline(pipeline, None) };
         used.map(|()| first_use)
     });
-    // SAFETY: nothing uses it any more.
+    // SAFETY: the pipelines that were created with the layout are destroyed.
     unsafe { device.destroy_pipeline_layout(layout, None) };
     Ok([creation, used?])
 }

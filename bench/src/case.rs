@@ -1,4 +1,5 @@
-//! Cases: draws of a topology, records of a size, and the bytes that a capture of them has to move.
+//! The cases of the benchmark: draws of a topology with records of a size, and the bytes that their
+//! captures have to move.
 
 #![forbid(unsafe_code)]
 
@@ -18,54 +19,58 @@ pub const QUAD: u64 = 16;
 /// The number of indices of a strip between two restarts.
 pub const STRIP: u32 = 100;
 
-/// The number of quadrilaterals in a row of the grid. A row has one more vertex.
+/// The number of quadrilaterals in a row of the grid. A row has one more vertex than
+/// quadrilaterals.
 const GRID_ROW: u32 = 255;
 
 /// How the vertices are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Workload {
-    /// One draw.
+    /// One draw without indices.
     Draw,
-    /// Many draws in one Begin and End.
+    /// Many draws between one Begin and End.
     ManyDraws {
-        /// Draws.
+        /// The number of draws.
         draws: u32,
         /// Whether the capture resumes from counters, and writes them.
         counters: bool,
     },
     /// One draw with attributes in formats of real models: four attributes, 24 bytes per vertex.
     Formats,
-    /// Two triangles for each cell of a grid, with an index buffer: a vertex is used six times.
+    /// An indexed draw of two triangles for each cell of a grid. An inner vertex is used six times.
     Grid,
-    /// Strips of [`STRIP`] indices, each followed by one more index.
+    /// An indexed draw of strips of [`STRIP`] indices, each followed by one more index.
     Strips {
-        /// Whether that index is a restart. Otherwise it repeats the last index.
+        /// Whether that index restarts primitives. Otherwise it repeats the last index of the
+        /// strip.
         restart: bool,
     },
     /// One draw with a geometry shader.
     Geometry(Emission),
 }
 
-/// What a geometry shader emits of triangles. Every vertex that it emits is one of its primitive.
+/// What a geometry shader emits for triangles. Each vertex that it emits is a copy of a vertex of
+/// its input primitive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Emission {
-    /// Each triangle: `pass_through.geom`.
+    /// Each triangle, unchanged: `pass_through.geom`.
     PassThrough,
-    /// Those with an even first vertex: `cull.geom`.
+    /// Only triangles whose first vertex has an even number: `cull.geom`.
     Cull,
-    /// Of those with an even first vertex a strip of four triangles, of the others one triangle, and a strip
-    /// that is incomplete: `amplify.geom`.
+    /// For triangles whose first vertex has an even number, a strip of four triangles. For others,
+    /// one triangle and an incomplete strip: `amplify.geom`.
     Amplify,
 }
 
-/// Vertices of the strip of an even triangle of [`Emission::Amplify`].
+/// The number of vertices of the strip that [`Emission::Amplify`] emits for an even triangle.
 const AMPLIFIED: u32 = 6;
 
 impl Emission {
-    /// All of them.
+    /// All variants, to iterate over them.
     pub const ALL: [Self; 3] = [Self::PassThrough, Self::Cull, Self::Amplify];
 
-    /// The number of records of an even triangle, and of an odd one.
+    /// Returns the number of records for a triangle whose first vertex is even, and for one whose
+    /// first vertex is odd.
     const fn records(self) -> [u64; 2] {
         match self {
             Self::PassThrough => [3, 3],
@@ -74,13 +79,15 @@ impl Emission {
         }
     }
 
-    /// The vertex of a record, counted over a draw from the first vertex on.
+    /// Returns the number of the vertex of a record. Both are counted from the start of the draw.
     const fn vertex_of_record(self, record: u64) -> u64 {
-        // First vertices are even and odd in turns, because a triangle has three.
+        // The first vertices of triangles are alternately even and odd, because a triangle has
+        // three vertices.
         let [even, odd] = self.records();
         let (pair, record) = (record / (even + odd), record % (even + odd));
         let (first, place) = match record.checked_sub(even) {
-            // The strip is decomposed like any other, and goes around the triangle.
+            // The strip repeats the three vertices of the triangle, and is decomposed like any
+            // other strip.
             None if even > 3 => {
                 let strip = PrimitiveTopology::TriangleStrip;
                 (0, strip.gather(ProvokingVertex::First, record) % 3)
@@ -93,7 +100,7 @@ impl Emission {
 }
 
 impl Workload {
-    /// What the geometry shader emits, if there is one.
+    /// Returns what the geometry shader emits. `None` if there is no geometry shader.
     pub const fn geometry(self) -> Option<Emission> {
         match self {
             Self::Geometry(emission) => Some(emission),
@@ -101,12 +108,12 @@ impl Workload {
         }
     }
 
-    /// Whether there is an index buffer.
+    /// Whether the draw is indexed.
     pub const fn is_indexed(self) -> bool {
         matches!(self, Self::Grid | Self::Strips { .. })
     }
 
-    /// The contents of the vertices.
+    /// The contents of the vertex buffer.
     pub const fn vertices(self) -> Vertices {
         match self {
             Self::Formats => Vertices::Formats,
@@ -138,27 +145,27 @@ impl Serialize for Workload {
     }
 }
 
-/// The record that is captured for a vertex.
+/// The size of the record of a vertex, and its distribution over capture buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Record {
-    /// The size in bytes, in all buffers together.
+    /// The size of a vertex's record in bytes, summed over all capture buffers.
     bytes: u32,
-    /// Buffers.
+    /// The number of capture buffers.
     buffers: u32,
 }
 
-/// A record that cannot be measured.
+/// Why records cannot be measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RecordError {
     /// There is no shader for records of this size.
     #[error("records of {0} bytes: there are shaders for 16, 32, 64 and 256")]
     Bytes(u32),
-    /// The number of buffers is not allowed, or each would get less than 16 bytes.
+    /// The number of capture buffers is not allowed, or a buffer would get less than 16 bytes.
     #[error("{bytes} bytes per vertex in {buffers} buffers: 1 to 4 buffers, of at least 16 bytes")]
     Buffers {
-        /// Bytes of the record.
+        /// The size in bytes of the record.
         bytes: u32,
-        /// Buffers that were asked for.
+        /// The requested number of capture buffers.
         buffers: u32,
     },
 }
@@ -167,8 +174,8 @@ impl Record {
     /// The sizes in bytes for which there are shaders.
     pub const SIZES: [u32; 4] = [16, 32, 64, 256];
 
-    /// A record of one of [`SIZES`](Self::SIZES), distributed as evenly over the buffers as units
-    /// of 16 bytes allow.
+    /// Makes a record of one of [`SIZES`](Self::SIZES). It is distributed over the buffers in units
+    /// of 16 bytes, as evenly as possible.
     ///
     /// # Errors
     /// [`RecordError`]
@@ -187,13 +194,13 @@ impl Record {
         self.bytes
     }
 
-    /// Buffers.
+    /// The number of capture buffers.
     pub const fn buffers(self) -> u32 {
         self.buffers
     }
 
-    /// The number of units of 16 bytes in a buffer. If they cannot be distributed evenly, the first
-    /// buffers get one more.
+    /// The number of units of 16 bytes that a buffer gets. If they cannot be distributed evenly,
+    /// each of the first buffers gets one more.
     pub const fn quads(self, buffer: u32) -> u32 {
         if buffer >= self.buffers {
             return 0;
@@ -202,7 +209,8 @@ impl Record {
         quads / self.buffers + (buffer < quads % self.buffers) as u32
     }
 
-    /// The number of the first unit in a buffer, counted from the start of the record.
+    /// The number of the first unit of 16 bytes that a buffer gets, counted from the start of the
+    /// record.
     pub fn first_quad(self, buffer: u32) -> u32 {
         (0..buffer).map(|b| self.quads(b)).sum()
     }
@@ -220,34 +228,35 @@ impl fmt::Display for Record {
     }
 }
 
-/// One measurement.
+/// A draw and a record size for which captures are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Case {
     /// How the vertices are drawn.
     pub workload: Workload,
-    /// Topology of all draws.
+    /// The topology of the draws.
     pub topology: PrimitiveTopology,
-    /// The record that is captured for a vertex.
+    /// The size of the record of a vertex.
     pub record: Record,
-    /// Vertices of a draw, or indices.
+    /// The number of vertices of each draw or, for indexed draws, of indices.
     pub vertices: u32,
 }
 
-/// The bytes that a capture has to move, as the roofline kernel moves them.
+/// The loads and stores of 16 bytes that a capture has to make, and that the roofline kernel makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Work {
-    /// The number of units of 16 bytes of vertex data.
+    /// The number of loads of vertex data.
     pub sources: u64,
-    /// The place of unit k: `k / 2 * pattern[0] + k % 2 * pattern[1] + pattern[2]`.
+    /// Where vertex data is loaded: load `k` is of the unit of 16 bytes `k / 2 * pattern[0] + k % 2
+    /// * pattern[1] + pattern[2]`.
     pub pattern: [u32; 3],
-    /// The number of units of 16 bytes of indices.
+    /// The number of loads of indices.
     pub indices: u64,
-    /// The number of units of 16 bytes in each capture buffer.
+    /// The number of stores to each capture buffer.
     pub targets: [u64; MAX_XFB_BUFFERS],
 }
 
 impl Work {
-    /// The place of unit `k` of the vertex data.
+    /// Returns the unit of 16 bytes of vertex data that load `k` is of.
     pub const fn source(&self, k: u64) -> u64 {
         let [pair, next, first] = self.pattern;
         k / 2 * pair as u64 + k % 2 * next as u64 + first as u64
@@ -255,7 +264,7 @@ impl Work {
 }
 
 impl Case {
-    /// Draws between Begin and End.
+    /// The number of draws between Begin and End.
     pub const fn draws(&self) -> u32 {
         match self.workload {
             Workload::ManyDraws { draws, .. } => draws,
@@ -273,7 +282,7 @@ impl Case {
         matches!(self.workload, Workload::Strips { restart: true })
     }
 
-    /// A draw. The draws of a capture read consecutive vertices.
+    /// Returns a draw. Consecutive draws read consecutive vertices.
     pub const fn draw(&self, number: u32) -> Draw {
         Draw {
             vertex_count: self.vertices,
@@ -283,7 +292,7 @@ impl Case {
         }
     }
 
-    /// The index at a place of the index buffer.
+    /// Returns an element of the index buffer.
     pub const fn index(&self, place: u32) -> u32 {
         match self.workload {
             Workload::Grid => {
@@ -335,18 +344,18 @@ impl Case {
         }
     }
 
-    /// The size in bytes of what is captured to a buffer.
+    /// The size in bytes of the captured data in a buffer.
     pub const fn buffer_size(&self, buffer: u32) -> u64 {
         self.records() * self.record.stride(buffer) as u64
     }
 
-    /// Whether something is captured, and all of it fits the buffers.
+    /// Whether anything is captured, and all of it fits into buffers of the maximum size.
     pub fn fits(&self) -> bool {
         self.records() > 0
             && (0..self.record.buffers()).all(|b| self.buffer_size(b) <= MAX_BUFFER_SIZE)
     }
 
-    /// The vertex of a record, both counted over all draws.
+    /// Returns the vertex of a record. Both numbers are counted over all draws.
     pub const fn vertex_of_record(&self, record: u64) -> u32 {
         let provoking = ProvokingVertex::First;
         match self.workload {
@@ -367,9 +376,10 @@ impl Case {
         }
     }
 
-    /// The number of vertices that contribute to a record, or decide in a geometry shader whether there is one. Each
-    /// is read once: of a triangle that is culled its other vertices, too, because a graphics pipeline shades them
-    /// before the geometry shader, and because they lie in the same units of memory.
+    /// The number of vertices that a capture has to read. Each counts once, whether it is in a
+    /// record or only decides in a geometry shader whether there is one. All vertices of a culled
+    /// triangle count, because a graphics pipeline shades them before the geometry shader runs, and
+    /// because they are in the same units of memory.
     fn contributing(&self) -> u64 {
         let primitives = self.topology.primitive_count(self.vertices);
         let n = u64::from(self.vertices);
@@ -396,22 +406,22 @@ impl Case {
         }
     }
 
-    /// Bytes of vertices and indices that a capture has to read.
+    /// The size in bytes of the vertices and indices that a capture has to read.
     pub fn bytes_read(&self) -> u64 {
         self.contributing() * u64::from(self.workload.vertices().size()) + self.index_bytes()
     }
 
-    /// Bytes that a capture has to write.
+    /// The size in bytes of the data that a capture has to write.
     pub fn bytes_written(&self) -> u64 {
         self.records() * u64::from(self.record.bytes())
     }
 
-    /// Bytes of the index buffer.
+    /// The size in bytes of the index buffer.
     pub const fn index_bytes(&self) -> u64 {
         if self.workload.is_indexed() { self.vertices as u64 * 4 } else { 0 }
     }
 
-    /// The bytes that the roofline kernel moves.
+    /// Returns the loads and stores that the roofline kernel makes.
     pub fn work(&self) -> Work {
         let bytes = self.contributing() * u64::from(self.workload.vertices().size());
         let pattern = match self.topology.xfb_topology() {
@@ -456,7 +466,7 @@ mod tests {
         ])
     }
 
-    /// Compares the formulas for the bytes that are read with the vertices of the records.
+    /// The number and the pattern of the loads agree with the vertices of the records.
     #[test]
     fn a_capture_reads_the_vertices_that_it_records() {
         for (workload, topology) in workloads() {
@@ -472,7 +482,8 @@ mod tests {
                 let read: BTreeSet<u64> =
                     (0..case.records()).map(|r| u64::from(case.vertex_of_record(r))).collect();
                 let work = case.work();
-                // A strip that is too short for a triangle is read, but has no record.
+                // The vertices of a strip that is too short for a triangle are read, but are in no
+                // record.
                 let short = matches!(workload, Workload::Strips { .. });
                 let is_culled = workload == Workload::Geometry(Emission::Cull);
                 if is_culled {
@@ -512,7 +523,7 @@ mod tests {
         }
     }
 
-    /// Compares the records of geometry shaders with what their source says, one emission after the other.
+    /// The records of the formulas for geometry shaders are those that their source code emits.
     #[test]
     fn geometry_shaders_emit_what_their_source_says() {
         let topology = PrimitiveTopology::TriangleList;
@@ -531,7 +542,7 @@ mod tests {
                         (Emission::Amplify, false) => &[&[0, 1, 2], &[0, 1]],
                     };
                     for strip in strips {
-                        // Of an odd triangle of a strip the last two are exchanged.
+                        // In every second triangle of a strip, the last two vertices are exchanged.
                         for (i, w) in strip.windows(3).enumerate() {
                             let order = if i % 2 == 0 { [0, 1, 2] } else { [0, 2, 1] };
                             expected.extend(order.map(|corner| v[w[corner]]));

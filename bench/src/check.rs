@@ -1,4 +1,5 @@
-//! Compares captures with the model on the CPU, so that nothing wrong is timed.
+//! Compares captures with the model on the CPU before they are timed, so that no wrong capture is
+//! timed.
 
 use vkxfb::topology::PrimitiveTopology;
 
@@ -9,23 +10,23 @@ use super::memory::{Memory, MemoryError};
 use super::roofline::Spread;
 use super::run::{Bench, BenchError, sample_failed};
 
-/// Numbers of vertices of the captures that are compared before any is timed: less than a
-/// workgroup, and several workgroups.
+/// The numbers of vertices of the small captures that are compared: one with less than a workgroup,
+/// and one with several workgroups.
 const SMALL: [u32; 2] = [12, 606];
 
-/// The contents of capture buffers before the capture that is compared. No record contains this
-/// value.
+/// The value of each dword in capture buffers before a capture that is compared. No record contains
+/// this value.
 const SENTINEL: u32 = 0xa5a5_a5a5;
 
-/// Why a contestant cannot take part.
+/// Why a contestant cannot take part in a case.
 pub(super) enum Refusal {
     Unavailable(String),
     Wrong(Box<Mismatch>),
 }
 
 impl Bench<'_> {
-    /// Compares small captures of the same kind as a case, once for each pipeline. Returns the
-    /// contestants that cannot take part.
+    /// Compares small captures that are like those of a case, once for each pipeline. Returns all
+    /// contestants, with the reason if one cannot take part.
     pub(super) fn check_small(
         &mut self,
         case: &Case,
@@ -44,7 +45,8 @@ impl Bench<'_> {
             }
             let mut memory = match Memory::new(self.gpu, &mut self.sources, &small) {
                 Ok(memory) => memory,
-                // Then there is no memory for the case itself either, which reports that.
+                // If there is no memory for the small case, there is none for the case itself
+                // either, and that will be reported.
                 Err(error) if error.is_limit() => continue,
                 Err(MemoryError::Gpu(error)) => return Err(error.into()),
                 Err(MemoryError::TooMuch(_)) => continue,
@@ -67,7 +69,7 @@ impl Bench<'_> {
                 continue;
             }
             let spreads = match contestant {
-                // Without any it was refused.
+                // If there were no variants of the roofline, it would have been refused before.
                 Contestant::Roofline => Spread::all(self.gpu.context(), small).unwrap_or_default(),
                 _ => vec![Spread::default()],
             };
@@ -84,7 +86,8 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Captures once into memory with other contents, and compares.
+    /// Captures once, into memory that contains [`SENTINEL`], and compares the result. Returns the
+    /// reason if the contestant cannot take part.
     pub(super) fn check(
         &mut self,
         case: &Case,
@@ -100,7 +103,7 @@ impl Bench<'_> {
             for (buffer, part) in &parts {
                 if let Some(target) = targets.get(*buffer as usize) {
                     let (at, size) = (part.start, part.end - part.start);
-                    // SAFETY: the range is inside, and its ends are multiples of 4.
+                    // SAFETY: the range is within the buffer, and its ends are multiples of 4.
                     unsafe { ctx.device().cmd_fill_buffer(cmd, target.raw(), at, size, SENTINEL) };
                 }
             }
@@ -126,7 +129,7 @@ impl Bench<'_> {
         Ok(Ok(()))
     }
 
-    /// Whether the device's own capture promises the order of vertices within a primitive.
+    /// Whether the native capture guarantees the order of the vertices of a primitive.
     fn preserves_order(&self, topology: PrimitiveTopology) -> bool {
         let support = self.gpu.capabilities().provoking_vertex.as_ref();
         let fans = support.is_some_and(|support| support.triangle_fan_preserved);

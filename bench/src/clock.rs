@@ -1,11 +1,11 @@
-//! Finds out whether the device's timestamps are plausible.
+//! Determines whether the device's timestamps are plausible.
 //!
-//! Once it has drawn anything, llvmpipe (Mesa 22.3) takes timestamps at the next flush, after the
-//! work that follows them. So before measuring, the benchmark compares timestamps with the host's
-//! clock: with the same commands as for captures, and after captures of every contestant. The work
-//! takes long enough that the overhead of a submission does not matter: one dispatch if possible,
-//! like a capture, or many on a fast device. Timestamps are compared again whenever a measurement
-//! takes so long ([`is_believable`]).
+//! llvmpipe (Mesa 22.3), once it has drawn anything, takes timestamps only at the next flush, after
+//! the work that follows them. So before it measures anything, the benchmark compares timestamps
+//! with the host's clock. It does so with the same commands as for captures, and after captures of
+//! every contestant. The work takes long enough that the overhead of a submission does not matter:
+//! one large dispatch, like a capture, if that is enough, or many on a fast device. Timestamps are
+//! also compared whenever a measurement takes that long ([`is_believable`]).
 
 use std::time::Duration;
 
@@ -18,20 +18,21 @@ use super::memory::{Memory, MemoryError, Sources};
 use super::roofline::Spread;
 use super::sample::{Sample, SampleError, Tools};
 
-/// How long the work must take by the host's clock.
+/// How long work must take by the host's clock for the two clocks to be compared.
 const LONG: Duration = Duration::from_millis(10);
 
-/// The number of vertices of the kernel at first, and the maximum before it is repeated.
+/// The number of vertices of the kernel at first, and the maximum, after which the kernel is
+/// repeated instead.
 const VERTICES: [u32; 2] = [1 << 18, 1 << 22];
 
-/// The maximum number of repetitions.
+/// The maximum number of repetitions of the kernel.
 const MOST: u32 = 1 << 12;
 
-/// The minimum ratio of the device's time to the host's.
+/// The minimum ratio of the time by the device's clock to the time by the host's clock.
 pub(super) const MIN_COVERAGE: f64 = 0.5;
 
-/// Whether a time of the device is plausible for work that took `wall` by the host's clock, both in
-/// nanoseconds.
+/// Whether the time by the device's clock is plausible for work that took `wall` by the host's
+/// clock. Both are in nanoseconds.
 pub(super) fn is_believable(device: f64, wall: f64) -> bool {
     wall < LONG.as_nanos() as f64 || device >= MIN_COVERAGE * wall
 }
@@ -47,8 +48,9 @@ pub(super) enum ClockError {
     Sample(#[from] SampleError),
 }
 
-/// The ratio of the device's time to the host's, for a kernel that is repeated until it takes long
-/// enough. `None` if the device has no timestamps, or cannot run the kernel.
+/// Returns the ratio of the time by the device's clock to that by the host's, for a kernel that is
+/// repeated until it takes long enough. `None` if the device has no timestamps, or cannot run the
+/// kernel.
 pub(super) fn coverage(
     gpu: &mut Gpu,
     tools: &mut Tools,
@@ -86,7 +88,7 @@ pub(super) fn coverage(
     }
 }
 
-/// Runs the kernel, after a capture of each contestant that the device supports.
+/// Captures with each contestant that the device supports, and then runs the kernel `times` times.
 fn run(
     gpu: &mut Gpu,
     tools: &mut Tools,
@@ -99,7 +101,7 @@ fn run(
         if contestant.unavailable(gpu, case).is_none() {
             match tools.sample(gpu, case, memory, *contestant, spread) {
                 Err(error) if error.is_fatal() => return Err(error),
-                // Contestants that cannot capture are reported later.
+                // Contestants that cannot capture are reported when a case is measured.
                 Ok(_) | Err(_) => {}
             }
         }

@@ -1,4 +1,4 @@
-//! Compares captured bytes with the model on the CPU.
+//! Compares captured bytes with those that the model on the CPU expects.
 
 #![forbid(unsafe_code)]
 
@@ -12,10 +12,11 @@ use super::roofline::{self, Spread};
 /// The maximum size in bytes of a buffer that is compared completely.
 const WHOLE: u64 = 1 << 20;
 
-/// The number of bytes that are compared at each place of a larger buffer.
+/// The number of bytes that are compared at the start, in the middle and at the end of a larger
+/// buffer.
 const PART: u64 = 1 << 16;
 
-/// The first difference.
+/// The first difference between a capture and the model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{by} is wrong at byte {at} of buffer {buffer} ({case}): {found:02x?}, not {expected:02x?}"
@@ -23,11 +24,11 @@ const PART: u64 = 1 << 16;
 pub struct Mismatch {
     /// The contestant that captured.
     pub by: Contestant,
-    /// The case, in words.
+    /// A description of the case.
     pub case: String,
-    /// Number of the capture buffer.
+    /// The number of the capture buffer.
     pub buffer: u32,
-    /// Offset in bytes from the start of the buffer.
+    /// The offset of the difference in bytes from the start of the buffer.
     pub at: u64,
     /// The expected bytes.
     pub expected: Vec<u8>,
@@ -35,7 +36,7 @@ pub struct Mismatch {
     pub found: Vec<u8>,
 }
 
-/// The parts of a buffer that are compared: whole primitives.
+/// Returns the ranges of bytes of a buffer that are compared. They contain only whole primitives.
 pub(super) fn parts(case: &Case, buffer: u32) -> Vec<Range<u64>> {
     let size = case.buffer_size(buffer);
     if size <= WHOLE {
@@ -53,8 +54,8 @@ fn primitive_size(case: &Case, buffer: u32) -> u64 {
 
 /// Compares a part of a buffer with what a capture should write there.
 ///
-/// `rotated` allows rotated primitives, which a native capture may write on devices that do not
-/// preserve the order.
+/// `rotated` allows rotated triangles, which native captures may contain on devices that do not
+/// guarantee the order of vertices.
 pub(super) fn capture(
     case: &Case,
     by: Contestant,

@@ -1,4 +1,4 @@
-//! The contestants, and their pipelines.
+//! The contestants of the benchmark, and their pipelines.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,28 +15,28 @@ use super::case::{Case, Emission, Record};
 use super::data::{self, SALT, Vertices};
 use super::roofline::Spread;
 
-/// A contestant: a way to capture, or the kernel that moves as many bytes.
+/// A contestant: a way to capture, or the roofline kernel, which only moves the same bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Contestant {
     /// The driver's own capture.
     Native,
     /// The vertex backend.
     Vertex,
-    /// The compute backend, where each draw chooses its topology.
+    /// The compute backend, with a pipeline for all topologies.
     Compute,
-    /// The compute backend, with a pipeline that is specialised to the topology.
+    /// The compute backend, with a pipeline into which the topology is folded.
     ComputeSpecialized,
-    /// The kernel that only moves the bytes.
+    /// The kernel that only moves the same bytes as a capture.
     Roofline,
 }
 
-/// A name that no contestant has.
+/// The given name is not that of a contestant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown contestant '{0}'; one of: {names}", names = Contestant::ALL.map(Contestant::name).join(", "))]
 pub struct UnknownContestant(pub String);
 
 impl Contestant {
-    /// All of them.
+    /// All contestants.
     pub const ALL: [Self; 5] =
         [Self::Native, Self::Vertex, Self::Compute, Self::ComputeSpecialized, Self::Roofline];
 
@@ -51,7 +51,7 @@ impl Contestant {
         }
     }
 
-    /// The backend; `None` for the roofline.
+    /// The backend that captures. `None` for the roofline.
     pub const fn backend(self) -> Option<Backend> {
         match self {
             Self::Native => Some(Backend::Native),
@@ -61,7 +61,8 @@ impl Contestant {
         }
     }
 
-    /// Why it cannot capture a case on this device, or `None` if it can.
+    /// Returns the reason why the contestant cannot capture a case on this device. `None` if it
+    /// can.
     pub(super) fn unavailable(self, gpu: &Gpu, case: &Case) -> Option<String> {
         let Some(backend) = self.backend() else {
             return Spread::all(gpu.context(), case).err();
@@ -110,7 +111,7 @@ impl Serialize for Contestant {
     }
 }
 
-/// A pipeline that could not be made.
+/// Why a pipeline could not be created.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PipelineError {
     #[error(transparent)]
@@ -121,7 +122,8 @@ pub(super) enum PipelineError {
     Runtime(#[from] RuntimeError),
 }
 
-/// Lowers the shaders of a case for one backend. `salt` makes them differ for the caches of drivers.
+/// Lowers the shaders of a case for a backend. `salt` is a specialization constant by which shaders
+/// differ, so that drivers do not find them in a cache.
 pub(super) fn lower(
     gpu: &Gpu,
     backend: Backend,
@@ -136,7 +138,8 @@ pub(super) fn lower(
     let vertex = Shader::new(&words).captures(&list).specialization(&specialization);
     let geometry = case.workload.geometry().map(data::geometry_shader).transpose()?;
     let geometry = geometry.as_ref().map(|words| Shader::new(words).captures(&list));
-    // The shader that captures, and the one before it.
+    // The shader that is captured, and the vertex shader that precedes it if that is a geometry
+    // shader.
     let (shader, before) = match geometry {
         Some(geometry) => (geometry, Some(&vertex)),
         None => (vertex, None),
@@ -145,7 +148,8 @@ pub(super) fn lower(
         Backend::Native => {
             let mut options = native::Options::new();
             match before {
-                // Whole outputs are captured, for which no other outputs are added.
+                // Whole outputs are captured, so lowering adds no outputs, and needs no limit for
+                // them.
                 Some(_) => options.vertex_shader = before,
                 None => {
                     let limits = &gpu.capabilities().limits;
@@ -165,7 +169,7 @@ pub(super) fn lower(
     })
 }
 
-/// Makes a pipeline.
+/// Creates a pipeline for a contestant.
 pub(super) fn create(
     gpu: &Gpu,
     contestant: Contestant,
@@ -177,13 +181,13 @@ pub(super) fn create(
     let vertex_input = vertices.vertex_input();
     let desc = PipelineDesc::new(shader)
         .topology(topology)
-        // A pipeline of the vertex backend is always for one topology.
+        // Only the contestant `Compute` uses one pipeline for all topologies.
         .dynamic_topology(contestant == Contestant::Compute)
         .primitive_restart(primitive_restart)
         .vertex_input(&vertex_input)
         .render_pass(gpu.render_pass());
-    // SAFETY: the device is live; the module is valid, as the lowering passes make it, and has that
-    // vertex input.
+    // SAFETY: the device is live. The module is valid, because the library lowered it, and reads
+    // this vertex input.
     unsafe { Pipeline::new(gpu.context(), &desc) }
 }
 
@@ -197,14 +201,14 @@ struct Key {
     restart: bool,
 }
 
-/// The pipelines that were made so far.
+/// The pipelines that have been created so far.
 #[derive(Default)]
 pub(super) struct Pipelines {
     all: HashMap<Key, Pipeline>,
 }
 
 impl Pipelines {
-    /// Returns the pipeline of a backend's contestant for a case, and makes it if necessary.
+    /// Returns the pipeline of a contestant for a case, and creates that pipeline if necessary.
     pub(super) fn get(
         &mut self,
         gpu: &Gpu,

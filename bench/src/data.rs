@@ -1,7 +1,7 @@
-//! The contents of vertices, and the records that are captured.
+//! The contents of vertex buffers, and the records that are captured from them.
 //!
-//! All values are exact, however a device computes them: small integers, and the normalised values
-//! -1, 0 and 1.
+//! Devices compute all these values exactly: they are small integers, or normalized values that are
+//! -1, 0 or 1.
 
 #![forbid(unsafe_code)]
 
@@ -12,19 +12,20 @@ use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexForma
 
 use super::case::{Case, Emission, Record};
 
-/// The ID of the specialisation constant that makes shaders differ.
+/// The ID of the specialization constant by which shaders differ, so that drivers do not find them
+/// in a cache.
 pub const SALT: u32 = 0;
 
 /// The contents of a vertex buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Vertices {
-    /// Four floats.
+    /// A position of four floats.
     Positions,
     /// Position, normal, texture coordinates and colour, in formats of real models.
     Formats,
 }
 
-/// Formats of [`Vertices::Formats`], with their offsets in bytes.
+/// The formats of the attributes of [`Vertices::Formats`], with their offsets in bytes.
 const FORMATS: [(VertexFormat, u32); 4] = [
     (VertexFormat::R32G32B32Sfloat, 0),
     (VertexFormat::A2B10G10R10SnormPack32, 12),
@@ -32,11 +33,11 @@ const FORMATS: [(VertexFormat, u32); 4] = [
     (VertexFormat::R8G8B8A8Unorm, 20),
 ];
 
-/// Bytes of the largest vertex.
+/// The size in bytes of the largest vertex.
 const MAX_SIZE: usize = 24;
 
 impl Vertices {
-    /// Bytes of a vertex.
+    /// The size in bytes of a vertex.
     pub const fn size(self) -> u32 {
         match self {
             Self::Positions => 16,
@@ -44,7 +45,7 @@ impl Vertices {
         }
     }
 
-    /// Vertex input state: one binding.
+    /// The vertex input of a pipeline. It has one binding.
     pub fn vertex_input(self) -> VertexInput {
         let positions = [(VertexFormat::R32G32B32A32Sfloat, 0)];
         let formats: &[_] = match self {
@@ -64,7 +65,7 @@ impl Vertices {
         }
     }
 
-    /// Writes the vertices from `first` on, as many as fit `bytes`.
+    /// Writes vertices into `bytes`, as many as there is room for, beginning with vertex `first`.
     pub fn fill(self, first: u32, bytes: &mut [u8]) {
         for (vertex, bytes) in (first..).zip(bytes.chunks_exact_mut(self.size() as usize)) {
             match self {
@@ -79,7 +80,7 @@ impl Vertices {
         }
     }
 
-    /// 16 bytes of the vertex buffer.
+    /// Returns a unit of 16 bytes of the vertex buffer.
     pub fn quad(self, quad: u64) -> [u32; 4] {
         let size = u64::from(self.size());
         let (first, start) = (quad * 16 / size, (quad * 16 % size) as usize);
@@ -93,17 +94,17 @@ impl Vertices {
     }
 }
 
-/// A position that differs for each vertex.
+/// Returns the position of a vertex. It is different for each vertex.
 fn position(vertex: u32) -> [f32; 4] {
     let hash = vertex.wrapping_mul(0x9e37_79b1) >> 16;
     [(vertex & 0xffff) as f32, (vertex >> 16) as f32, hash as f32, 1.0]
 }
 
-/// A vertex of [`FORMATS`].
+/// Returns the bytes of a vertex with the attributes [`FORMATS`].
 fn model(vertex: u32) -> [u8; MAX_SIZE] {
     let mut bytes = [0; MAX_SIZE];
     let [x, y, z, _] = position(vertex);
-    // -1, 0 or 1 in ten bits, and 0 or 1 in two bits.
+    // Each component of the normal is -1, 0 or 1 in ten bits. The fourth is 0 or 1 in two bits.
     let normal = |i: u32| [0, 511, 513][(vertex / 3u32.pow(i) % 3) as usize];
     let normal = normal(0) | normal(1) << 10 | normal(2) << 20 | (vertex & 1) << 30;
     let texel = half(vertex % 2048) | half(vertex / 2048 % 2048) << 16;
@@ -115,7 +116,7 @@ fn model(vertex: u32) -> [u8; MAX_SIZE] {
     bytes
 }
 
-/// An integer up to 2048 as a float of 16 bits.
+/// Returns the bits of the 16-bit float that equals an integer up to 2048.
 const fn half(number: u32) -> u32 {
     if number == 0 {
         return 0;
@@ -124,10 +125,10 @@ const fn half(number: u32) -> u32 {
     (exponent + 15) << 10 | (number << 10 >> exponent) & 0x3ff
 }
 
-/// The SPIR-V of the shader that captures such records.
+/// Returns the SPIR-V of the vertex shader that captures records of this size.
 ///
 /// # Errors
-/// Only for a defect of this crate.
+/// Only if the shader is invalid, which would be a defect of this crate.
 pub fn shader(vertices: Vertices, record: Record) -> Result<Vec<u32>, ParseError> {
     words_from_bytes(match (vertices, record.bytes()) {
         (Vertices::Formats, _) => include_bytes!("../../shaders/bench/formats.spv"),
@@ -138,10 +139,10 @@ pub fn shader(vertices: Vertices, record: Record) -> Result<Vec<u32>, ParseError
     })
 }
 
-/// The SPIR-V of a geometry shader, behind the shader of records of 32 bytes.
+/// Returns the SPIR-V of a geometry shader. The vertex shader for records of 32 bytes precedes it.
 ///
 /// # Errors
-/// Only for a defect of this crate.
+/// Only if the shader is invalid, which would be a defect of this crate.
 pub fn geometry_shader(emission: Emission) -> Result<Vec<u32>, ParseError> {
     words_from_bytes(match emission {
         Emission::PassThrough => include_bytes!("../../shaders/bench/pass_through.spv"),
@@ -150,7 +151,8 @@ pub fn geometry_shader(emission: Emission) -> Result<Vec<u32>, ParseError> {
     })
 }
 
-/// The capture list of the shader, vertex or geometry: `gl_Position`, then its locations.
+/// Returns the list of outputs to capture from the vertex or geometry shader: `gl_Position`, and
+/// then the outputs with locations.
 pub fn capture_list(record: Record) -> CaptureList {
     let capture = |quad: u32| {
         let buffer = (0..record.buffers()).rfind(|b| record.first_quad(*b) <= quad).unwrap_or(0);
@@ -169,7 +171,7 @@ pub fn capture_list(record: Record) -> CaptureList {
         .strides(strides)
 }
 
-/// Writes the record of a vertex in a buffer.
+/// Writes the record of a vertex, as far as it is captured to a buffer.
 pub fn write_record(case: &Case, buffer: u32, vertex: u32, bytes: &mut [u8]) {
     let first = case.record.first_quad(buffer);
     let captured: [[u32; 4]; 4] = match case.workload.vertices() {
@@ -189,7 +191,7 @@ pub fn write_record(case: &Case, buffer: u32, vertex: u32, bytes: &mut [u8]) {
     }
 }
 
-/// The outputs of `formats.vert` for a vertex.
+/// Returns the outputs of `formats.vert` for a vertex.
 fn model_record(vertex: u32) -> [[u32; 4]; 4] {
     let bytes = model(vertex);
     let [position, normal, [u, v, ..], colour] = FORMATS.map(|(format, offset)| {

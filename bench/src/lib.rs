@@ -1,5 +1,5 @@
-//! The benchmark: compares every backend with the driver's own capture, and with a kernel that only
-//! moves the same bytes.
+//! The benchmark compares the speed of every backend with that of the driver's own capture, and
+//! with that of a kernel that only moves the same bytes.
 //!
 //! It measures captures as an application records them: Begin, the draws, End, and the barrier
 //! before the commands that read. The contestants are the [`Contestant`]s. In each round of a case
@@ -9,25 +9,27 @@
 //!
 //! # What makes it reliable
 //!
-//! * Nothing wrong is timed. Before a pipeline is timed, small captures with it are compared byte
-//!   by byte with the model on the CPU
+//! * No wrong capture is timed. Before a pipeline is timed, small captures with it are compared
+//!   byte by byte with the model on the CPU
 //!   ([`PrimitiveTopology::gather`](vkxfb::topology::PrimitiveTopology::gather)). The warm-up
-//!   capture of each case is compared, too: completely, or if it is large at its start, its middle
-//!   and its end.
-//! * The [`roofline`] reads and writes exactly the bytes that a capture has to. It is tried in
-//!   several shapes, and each case is compared with the fastest. Its results are checked, too.
-//! * The shader does little work: it reads 16 bytes per vertex, and makes each 16 captured bytes by
-//!   an addition. It captures the position, so that native computes nothing that is not captured
-//!   except for the point size.
+//!   capture of each case is compared, too: completely, or, if it is large, at its start, in its
+//!   middle and at its end.
+//! * The [`roofline`] kernel reads and writes exactly the bytes that a capture has to. Several
+//!   variants of it are tried, and each case is compared with the fastest. Its results are checked,
+//!   too.
+//! * The shader of a case does little work: it reads 16 bytes per vertex, and computes each 16
+//!   bytes of a record by an addition. It captures the position, so that the native capture
+//!   computes nothing else than what is captured, except for the point size.
 //! * The device's timestamps are first compared with the host's clock, and are not used if they do
 //!   not cover the work.
-//! * Native draws have rasterizer discard, and their render pass begins before the first timestamp.
+//! * Native draws discard primitives before rasterization, and their render pass begins before the
+//!   first timestamp.
 //!
 //! # Layout
 //!
-//! These need no device: [`case`] has the cases and the bytes that they move, [`plan`] the choice
-//! of cases, [`data`] the contents of vertices and records. [`run`] runs a plan on a device.
-//! [`report`] is the result for machines, and [`plot`] and `table` show it.
+//! These modules need no device: [`case`] has the cases and the bytes that they move, [`plan`]
+//! chooses the cases, and [`data`] has the contents of vertices and records. [`run`] runs a plan on
+//! a device. [`report`] has the results, and [`plot`] and `table` show them.
 
 mod by_hand;
 pub mod case;

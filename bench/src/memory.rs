@@ -1,4 +1,4 @@
-//! The buffers of a case, which all contestants share.
+//! Allocates the buffers of a case, which all contestants share.
 
 use ash::vk;
 use vkxfb::capture::MAX_XFB_BUFFERS;
@@ -21,7 +21,7 @@ const INDEX: u64 = 4;
 /// Why the memory of a case could not be allocated.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum MemoryError {
-    /// The device does not have so much memory.
+    /// The case needs more memory than the device has, or than its limits allow.
     #[error("{0}")]
     TooMuch(String),
     #[error(transparent)]
@@ -29,7 +29,7 @@ pub(super) enum MemoryError {
 }
 
 impl MemoryError {
-    /// Whether there may be memory for another case.
+    /// Whether another case, which needs less memory, may be measured.
     pub(super) const fn is_limit(&self) -> bool {
         use vk::Result as R;
         match self {
@@ -44,7 +44,8 @@ impl MemoryError {
     }
 }
 
-/// Vertices on the device, which are kept for the next case if they suffice.
+/// The vertex buffer on the device. It is kept for the next case, which uses it if it contains
+/// enough vertices.
 #[derive(Default)]
 pub(super) struct Sources {
     kept: Option<(Vertices, u64, Buffer)>,
@@ -54,7 +55,8 @@ impl Sources {
     /// Returns the buffer with the vertices of a case.
     fn get(&mut self, gpu: &mut Gpu, case: &Case) -> Result<&Buffer, MemoryError> {
         let vertices = case.workload.vertices();
-        // The kernel reads whole units of 16 bytes: two more vertices contain the last unit.
+        // The roofline kernel reads whole units of 16 bytes, and the last unit may end up to two
+        // vertices after the last one.
         let length = case.vertex_buffer_length() + 2;
         let suffices = |(kept, kept_length, _): &(Vertices, u64, Buffer)| {
             *kept == vertices && *kept_length >= length
@@ -86,19 +88,19 @@ impl Sources {
     }
 }
 
-/// The buffers of a case.
+/// The buffers and the arena of a case.
 pub(super) struct Memory {
     pub(super) vertices: VertexBuffer,
     pub(super) indices: Option<IndexBuffer>,
     pub(super) captures: Vec<Option<CaptureBuffer>>,
     pub(super) counters: Vec<Option<CounterBuffer>>,
-    /// The same buffers for the roofline.
+    /// The same buffers, as the roofline kernel uses them.
     pub(super) reached: ReachedBuffers,
     pub(super) arena: Arena,
-    /// What the arena was made for, which may be less than its size.
+    /// The description with which the arena was created. The arena may have grown since then.
     arena_desc: ArenaDesc,
     pub(super) capture: Capture,
-    /// The capture buffers, in order.
+    /// The capture buffers, by their number.
     pub(super) targets: Vec<Buffer>,
     others: Vec<Buffer>,
 }
@@ -198,8 +200,8 @@ impl Memory {
         Ok((vertices, indices, counters, reached, arena))
     }
 
-    /// Makes room in the arena for a capture of the case with a pipeline: with a geometry shader it takes more, of
-    /// which only the pipeline knows how much.
+    /// Makes the arena large enough for a capture of the case with a pipeline. With a geometry
+    /// shader a capture needs more memory, and its size depends on the pipeline.
     pub(super) fn make_room(
         &mut self,
         gpu: &mut Gpu,
@@ -225,10 +227,10 @@ impl Memory {
     }
 }
 
-/// An arena for one capture of a case.
+/// Describes an arena for one capture of a case.
 fn arena_for(case: &Case) -> ArenaDesc {
     let mut desc = ArenaDesc::for_draws(1, case.draws().into());
-    // Enough for one per attribute, although fewer are used.
+    // The arena has room for a descriptor of each attribute, although not all may be used.
     desc.upload += case.workload.vertices().vertex_input().attributes.len() as u64 * 16;
     if case.has_restart() {
         desc.scratch += ArenaDesc::restart_scratch(case.vertices.into());
@@ -236,7 +238,8 @@ fn arena_for(case: &Case) -> ArenaDesc {
     desc
 }
 
-/// The usage of a buffer for every backend of the device, and for each form of the roofline.
+/// Returns the usage that a buffer needs for all backends of the device, and for each variant of
+/// the roofline.
 fn usage(
     gpu: &Gpu,
     of_backend: impl Fn(&Context, vkxfb::lower::Backend) -> vk::BufferUsageFlags,
@@ -246,7 +249,7 @@ fn usage(
     gpu.backends().iter().fold(roofline, |all, backend| all | of_backend(ctx, *backend))
 }
 
-/// Checks that the limits of the device allow the memory for a case.
+/// Checks that the device allows the memory that a case needs.
 fn check_limits(gpu: &Gpu, case: &Case) -> Result<(), MemoryError> {
     let limits = gpu.memory_limits();
     let targets = (0..case.record.buffers()).map(|b| case.buffer_size(b));
@@ -258,7 +261,7 @@ fn check_limits(gpu: &Gpu, case: &Case) -> Result<(), MemoryError> {
         let reason = format!("a buffer of {largest} bytes: the device allows {max}");
         return Err(MemoryError::TooMuch(reason));
     }
-    // Not all of the memory, because other programs use the device, too.
+    // Only part of the memory may be used, because other programs use the device, too.
     let (sum, heap) = (sizes.iter().sum::<u64>(), limits.device_heap);
     if sum > heap / 10 * 9 {
         let reason = format!("buffers of {sum} bytes: the device's memory is {heap}");
@@ -267,8 +270,8 @@ fn check_limits(gpu: &Gpu, case: &Case) -> Result<(), MemoryError> {
     Ok(())
 }
 
-/// Fills a buffer with elements of `size` bytes. `f` writes a part, and gets the number of its
-/// first element.
+/// Fills a buffer with elements of `size` bytes. `f` writes several elements, and gets the number
+/// of the first one.
 fn fill(
     gpu: &mut Gpu,
     buffer: &Buffer,

@@ -1,6 +1,6 @@
-//! Measures how long it takes until a new shader captures: lowering it, making the pipeline, and
-//! the first capture, for which some drivers compile once more. Beside it the same for a shader
-//! that was written by hand.
+//! Measures how long it takes from a new shader to its first capture: lowering the shader, creating
+//! the pipeline, and the first capture, for which some drivers compile again. Also measures the
+//! same for compute shaders that were written by hand.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -17,17 +17,17 @@ use super::report::{Maker, PipelineReport};
 use super::sample::capture;
 use super::stats::Spread;
 
-/// The topologies: one whose vertices have one record each, and one with three.
+/// The topologies that are measured: one with one record for each vertex, and one with up to three.
 const TOPOLOGIES: [PrimitiveTopology; 2] =
     [PrimitiveTopology::TriangleList, PrimitiveTopology::TriangleStrip];
 
-/// The number of pipelines of each kind that are made.
+/// The number of pipelines of each kind that are created.
 const TIMES: u32 = 7;
 
-/// Vertices of the first capture.
+/// The number of vertices of the first capture.
 const VERTICES: u32 = 3;
 
-/// Why pipelines of a record were not measured.
+/// Why pipelines for a record size were not measured.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum MeasureError {
     #[error(transparent)]
@@ -38,7 +38,7 @@ pub(super) enum MeasureError {
     Gpu(#[from] GpuError),
 }
 
-/// The samples of a maker, in nanoseconds.
+/// The samples for pipelines of one kind, in nanoseconds.
 #[derive(Default)]
 struct Samples {
     rewriting: Vec<f64>,
@@ -47,8 +47,8 @@ struct Samples {
     words: usize,
 }
 
-/// Makes pipelines for a record, for each contestant in turn. Each shader has a different constant,
-/// so that the driver should not find it in a cache.
+/// Measures pipelines for a record size, for each contestant in turn. Each shader has a different
+/// constant, so that drivers do not find it in a cache.
 pub(super) fn measure(
     gpu: &mut Gpu,
     sources: &mut Sources,
@@ -81,7 +81,7 @@ fn measure_case(
         .chain(by_hand.map(|_| Maker::ByHand))
         .collect();
     let mut samples: Vec<Samples> = makers.iter().map(|_| Samples::default()).collect();
-    // Caches of drivers outlive the process.
+    // Drivers may keep caches on disk, so the constants depend on the current time.
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let first = f32::from(now.subsec_micros() as u16) + now.as_secs() as u16 as f32 / 65536.0;
     for time in 0..=TIMES {
@@ -132,7 +132,7 @@ fn measure_case(
 
 impl Samples {
     fn add(&mut self, time: u32, durations: [Duration; 3]) {
-        // The first pipeline is for warming up.
+        // The first pipeline is not counted, because it only warms up the driver.
         if time > 0 {
             let [rewriting, creation, first_use] = durations.map(|d| d.as_nanos() as f64);
             self.rewriting.push(rewriting);
@@ -142,7 +142,7 @@ impl Samples {
     }
 }
 
-/// Captures a draw, and waits for it.
+/// Captures a draw, and waits for it. Returns how long that took.
 fn first_use(
     gpu: &mut Gpu,
     backend: Backend,

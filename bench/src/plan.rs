@@ -1,4 +1,4 @@
-//! The choice of cases.
+//! Chooses the cases that are measured.
 
 #![forbid(unsafe_code)]
 
@@ -12,61 +12,61 @@ use super::contestant::Contestant;
 const KI: u32 = 1 << 10;
 const MI: u32 = 1 << 20;
 
-/// Numbers of vertices of a draw, by default.
+/// The numbers of vertices of a draw that are measured by default.
 const VERTICES: [u32; 5] = [3, KI, 32 * KI, MI, 16 * MI];
 
-/// Numbers of vertices of a draw in the full matrix.
+/// The numbers of vertices of a draw that are measured with `--full`.
 const ALL_VERTICES: [u32; 9] = [3, 64, KI, 16 * KI, 128 * KI, MI, 4 * MI, 16 * MI, 64 * MI];
 
-/// The record of most cases: bytes and buffers.
+/// The record of most cases: its size in bytes, and the number of buffers.
 const RECORD: (u32, u32) = (32, 1);
 
-/// The other records, as bytes and buffers, and the numbers of vertices with which they are
-/// measured.
+/// The other records that are measured by default, as size in bytes and number of buffers.
 const RECORDS: [(u32, u32); 6] = [(16, 1), (64, 1), (256, 1), (64, 2), (64, 3), (64, 4)];
 const RECORD_VERTICES: [u32; 2] = [64 * KI, 4 * MI];
 
-/// The topologies of workloads that are not measured with all topologies.
+/// The topologies that are measured in workloads for which not all topologies are.
 const FEW: [PrimitiveTopology; 2] =
     [PrimitiveTopology::TriangleList, PrimitiveTopology::TriangleStrip];
 
-/// The number of draws of a capture with many draws.
+/// The number of draws in captures of many draws.
 const MANY: u32 = 1000;
 const MANY_VERTICES: [u32; 3] = [3, 30, 300];
 
-/// Numbers of vertices, or of indices, of the other workloads.
+/// The numbers of vertices, or of indices, in the other workloads.
 const OTHER_VERTICES: [u32; 2] = [256 * KI, 16 * MI];
 
-/// Numbers of vertices of draws with a geometry shader: 100 thousand, 1 million and 4 million triangles.
+/// The numbers of vertices of draws with a geometry shader, for 100 thousand, 1 million and 4
+/// million triangles.
 const GEOMETRY_VERTICES: [u32; 3] = [300_000, 3_000_000, 12_000_000];
 
-/// The record of the shader `formats.vert`.
+/// The record that the shader `formats.vert` captures.
 const FORMATS_RECORD: (u32, u32) = (64, 1);
 
-/// A kind of measurement.
+/// A part of the benchmark, which can be selected with `--part`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Part {
-    /// One draw.
+    /// Captures of one draw without indices.
     Draw,
-    /// Many small draws in one capture, with and without counters.
+    /// Captures of many small draws, with and without counters.
     ManyDraws,
-    /// Index buffers, with and without restarts.
+    /// Captures of indexed draws, with and without primitive restart.
     Indexed,
-    /// Attributes in formats of real models.
+    /// Captures of draws with attributes in formats of real models.
     Formats,
-    /// A geometry shader, of lists of triangles.
+    /// Captures of draws with a geometry shader, which takes lists of triangles.
     Geometry,
-    /// How long it takes to make pipelines.
+    /// How long it takes to create pipelines.
     Pipelines,
 }
 
-/// A name that no part has.
+/// The given name is not that of a part.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown part '{0}'; one of: {names}", names = Part::ALL.map(Part::name).join(", "))]
 pub struct UnknownPart(pub String);
 
 impl Part {
-    /// All of them.
+    /// All parts.
     pub const ALL: [Self; 6] = [
         Self::Draw,
         Self::ManyDraws,
@@ -76,7 +76,7 @@ impl Part {
         Self::Pipelines,
     ];
 
-    /// The name on the command line.
+    /// The name of the part on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Draw => "draw",
@@ -98,57 +98,58 @@ impl FromStr for Part {
     }
 }
 
-/// What to measure. For an empty list the plan chooses.
+/// What the user wants to be measured. If a list is empty, the plan chooses.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
-    /// Kinds of measurement.
+    /// The parts of the benchmark.
     pub parts: Vec<Part>,
-    /// Topologies.
+    /// The topologies of draws.
     pub topologies: Vec<PrimitiveTopology>,
-    /// Sizes in bytes of records.
+    /// The sizes of records in bytes.
     pub sizes: Vec<u32>,
-    /// Numbers of capture buffers.
+    /// The numbers of capture buffers.
     pub buffers: Vec<u32>,
-    /// Vertices of a draw, or indices.
+    /// The numbers of vertices or, for indexed draws, of indices of a draw.
     pub vertices: Vec<u32>,
-    /// The contestants; the roofline is always added.
+    /// The contestants. The roofline is always added.
     pub contestants: Vec<Contestant>,
-    /// Whether to measure the full matrix.
+    /// Whether to measure all combinations of sizes, numbers of buffers and topologies, with more
+    /// numbers of vertices.
     pub full: bool,
 }
 
-/// A selection that cannot be measured.
+/// Why a selection cannot be measured.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// There is no such record.
+    /// A selected record is not possible.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// A draw without vertices, or with more than 64 Mi.
+    /// A selected number of vertices is 0, or larger than 64 Mi.
     #[error("{0} vertices: 1 to 67108864 can be measured")]
     Vertices(u32),
-    /// No case is left.
+    /// No case is left to be measured.
     #[error(
         "nothing to measure: too few vertices, or too many for buffers of at most 2^32 - 4 bytes"
     )]
     Empty,
 }
 
-/// What is measured, in order.
+/// What is measured, in this order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// Captures. Those that differ only in the number of vertices are adjacent, in increasing
-    /// order.
+    /// The cases of captures. Cases that differ only in the number of vertices are adjacent, in
+    /// increasing order of that number.
     pub cases: Vec<Case>,
-    /// Captures that do not fit the largest capture buffer, which are not measured.
+    /// Cases that are not measured because they need a larger capture buffer than is allowed.
     pub too_large: Vec<Case>,
-    /// Records for which making pipelines is measured.
+    /// The records for which the creation of pipelines is measured.
     pub pipelines: Vec<Record>,
     /// The contestants.
     pub contestants: Vec<Contestant>,
 }
 
 impl Plan {
-    /// The plan for a selection.
+    /// Makes the plan for a selection.
     ///
     /// # Errors
     /// [`PlanError`]
@@ -281,7 +282,8 @@ impl Selection {
         if self.vertices.is_empty() { otherwise } else { &self.vertices }.to_vec()
     }
 
-    /// Every size with every number of buffers over which it can be distributed.
+    /// Returns a record of every selected size with every selected number of buffers, as far as
+    /// that is possible.
     fn records(&self) -> Result<Vec<Record>, RecordError> {
         let one =
             |all: &[u32], otherwise: &[u32]| if all.is_empty() { otherwise } else { all }.to_vec();
@@ -292,8 +294,8 @@ impl Selection {
             for &buffers in &buffers {
                 match Record::new(bytes, buffers) {
                     Ok(record) => records.push(record),
-                    // In a matrix of sizes and buffers, combinations that do not exist are left
-                    // out.
+                    // If several sizes are combined with numbers of buffers, impossible
+                    // combinations are left out instead of being errors.
                     Err(RecordError::Buffers { .. })
                         if (1..=4).contains(&buffers) && sizes.len() > 1 => {}
                     Err(error) => return Err(error),
@@ -338,7 +340,8 @@ mod tests {
         let plan = plan(Selection { full: true, ..Default::default() });
         assert!(plan.cases.iter().all(Case::fits));
         let records: std::collections::BTreeSet<_> = plan.cases.iter().map(|c| c.record).collect();
-        // 16 bytes in one buffer, 32 in one or two, 64 and 256 in up to four.
+        // The records are 16 bytes in one buffer, 32 bytes in one or two buffers, and 64 and 256
+        // bytes in one to four buffers.
         assert_eq!(records.len(), 1 + 2 + 4 + 4);
         assert!(plan.cases.iter().any(|c| c.vertices == 64 * MI));
         assert!(plan.too_large.iter().any(|c| c.vertices == 64 * MI));

@@ -1,4 +1,4 @@
-//! A plot of a run: captured bytes per second over the number of vertices, with one panel per
+//! Plots a run: captured bytes per second over the number of vertices, with a panel for each
 //! topology.
 
 #![forbid(unsafe_code)]
@@ -18,23 +18,24 @@ use super::report::{BenchReport, CaseReport};
 const STYLE: &str = include_str!("plot.css");
 
 const COLUMNS: usize = 2;
-/// The size of a panel, in user units.
+/// The size of a panel, in user units of SVG.
 const WIDTH: f64 = 440.0;
 const HEIGHT: f64 = 250.0;
-/// The margins of a panel.
+/// The margins of a panel, in user units.
 const LEFT: f64 = 52.0;
 const RIGHT: f64 = 14.0;
 const TOP: f64 = 30.0;
 const BOTTOM: f64 = 34.0;
-/// The height of the head above the panels.
+/// The height of the head above the panels, in user units.
 const HEAD: f64 = 84.0;
 const GUTTER: f64 = 16.0;
 
-/// The axes, which all panels share: vertices by powers of two, bytes by powers of ten.
+/// The ranges of the axes, which all panels share. Vertices are shown by powers of two, bytes per
+/// second by powers of ten.
 struct Axes {
-    /// Exponents of two.
+    /// The range of the x axis, as exponents of two.
     x: [f64; 2],
-    /// Exponents of ten, which are integers.
+    /// The range of the y axis, as exponents of ten. They are integers.
     y: [f64; 2],
 }
 
@@ -48,7 +49,7 @@ impl Axes {
         let x = range(&mut cases.iter().map(|c| f64::from(c.vertices).log2()));
         let rates = cases.iter().flat_map(|c| &c.results).map(|r| r.captured_gb_per_s);
         let y = range(&mut rates.filter(|rate| *rate > 0.0).map(f64::log10));
-        // A line with a single point gets some room around it.
+        // If the range is small, for example because there is only one point, it is widened.
         let widen = |[low, high]: [f64; 2]| match high - low < 1.0 {
             true => [low - 1.0, low + 1.0],
             false => [low, high],
@@ -64,7 +65,7 @@ impl Axes {
     }
 }
 
-/// The plot as a separate file. It shows draws without an index buffer, of the record that was
+/// Renders the plot as an SVG file. It shows draws without indices, for the record that was
 /// measured with the most numbers of vertices. `None` if no such draw was measured.
 pub fn render(report: &BenchReport) -> Option<String> {
     let draws: Vec<_> = report.cases.iter().filter(|c| c.workload == Workload::Draw).collect();
@@ -88,7 +89,7 @@ pub fn render(report: &BenchReport) -> Option<String> {
          {bytes} bytes per vertex in {buffers} buffer{plural}"
     );
     let (legend, legend_width) = legend(&cases);
-    // As wide as the panels, or as what stands above them.
+    // The plot is as wide as the panels or the text above them, whichever is wider.
     let text_width = |text: &str, size, is_bold| f64::from(text_width(text, size, is_bold));
     let head = [text_width(device, 18.0, true), text_width(&note, 11.0, false), legend_width];
     let panels = (WIDTH + GUTTER) * columns.max(1) as f64 - GUTTER;
@@ -122,7 +123,7 @@ fn line((x1, y1): (f64, f64), (x2, y2): (f64, f64), class: &str) -> Line {
     line.set("class", class)
 }
 
-/// A line and a name for each contestant, and how wide they are together.
+/// Draws a line and the name for each contestant. Also returns how wide all are together.
 fn legend(cases: &[&CaseReport]) -> (Group, f64) {
     let is_shown = |c: &Contestant| cases.iter().any(|case| case.result(*c).is_some());
     let mut group = Group::new();
@@ -167,7 +168,8 @@ fn panel(topology: PrimitiveTopology, cases: &[&CaseReport], axes: &Axes) -> Gro
     group
 }
 
-/// A line of medians, and bars from the tenth to the ninetieth percentile.
+/// Draws a line through the medians of a contestant, and bars from the tenth to the ninetieth
+/// percentile.
 fn series(contestant: Contestant, cases: &[&CaseReport], axes: &Axes) -> Group {
     let mut group = Group::new();
     let mut data: Option<Data> = None;
@@ -198,12 +200,12 @@ fn series(contestant: Contestant, cases: &[&CaseReport], axes: &Axes) -> Group {
     }
 }
 
-/// A power of ten without trailing zeros.
+/// Formats a power of ten without trailing zeros.
 fn number(value: f64) -> String {
     if value >= 1.0 { format!("{value:.0}") } else { format!("{value}") }
 }
 
-/// 2^20 as "1 Mi".
+/// Formats a power of two: for the exponent 20, "1 Mi".
 fn power_of_two(exponent: i32) -> String {
     let (unit, rest) = match exponent {
         20.. => (" Mi", exponent - 20),

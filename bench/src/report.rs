@@ -1,4 +1,4 @@
-//! The result of a run, for machines.
+//! The result of a run, which is written as JSON.
 
 #![forbid(unsafe_code)]
 
@@ -11,26 +11,27 @@ use super::contestant::Contestant;
 use super::roofline::Spread as RooflineSpread;
 use super::stats::Spread;
 
-/// Version of the JSON. Raised if the meaning of a field changes or a field is removed.
+/// The version of the JSON format. It is raised if the meaning of a field changes or a field is
+/// removed.
 pub const SCHEMA: u32 = 1;
 
-/// The machine with the device.
+/// The machine on which the benchmark ran.
 #[derive(Debug, Clone, Serialize)]
 pub struct Host {
-    /// Operating system.
+    /// The name of the operating system.
     pub os: &'static str,
-    /// Architecture.
+    /// The architecture.
     pub arch: &'static str,
     /// The number of threads that can run at the same time.
     pub cpus: usize,
-    /// Name of the processor, if the system reports it.
+    /// The name of the processor. `None` if the system does not report it.
     pub cpu: Option<String>,
-    /// Whether this program was compiled with optimisations.
+    /// Whether this program was compiled with optimizations.
     pub optimized: bool,
 }
 
 impl Host {
-    /// This machine.
+    /// Queries this machine.
     pub fn here() -> Self {
         let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let name = info.lines().find_map(|line| line.strip_prefix("model name"));
@@ -44,56 +45,59 @@ impl Host {
     }
 }
 
-/// The clock by which times are measured.
+/// The clock with which times are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Clock {
-    /// Whether ratios are computed from the device's timestamps. Otherwise from the host's clock
-    /// around the submission.
+    /// Whether ratios are computed from the device's timestamps. Otherwise they are computed from
+    /// the host's clock before and after the submission.
     pub timestamps: bool,
-    /// The step of the timestamps, in nanoseconds.
+    /// The nanoseconds from one timestamp value to the next. `None` if the device has no
+    /// timestamps.
     pub period_ns: Option<f32>,
-    /// The number of valid bits of a timestamp.
+    /// The number of valid bits of a timestamp. `None` if the device has no timestamps.
     pub valid_bits: Option<u32>,
-    /// The ratio of the device's time to the host's, for work that takes long. Timestamps are used
-    /// if it is at least 0.5.
+    /// The ratio of the time by the device's clock to that by the host's clock, for work that takes
+    /// long. Timestamps are used if it is at least 0.5. `None` if it was not measured.
     pub coverage: Option<f64>,
 }
 
-/// The times of a contestant.
+/// The times of a contestant in a case.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Measured {
     /// The contestant.
     pub contestant: Contestant,
     /// The time in nanoseconds from which ratios are computed, see [`Clock`].
     pub time_ns: Spread,
-    /// The time in nanoseconds by the device's timestamps.
+    /// The time in nanoseconds by the device's timestamps. `None` if they are not used.
     pub gpu_ns: Option<Spread>,
-    /// Nanoseconds from the submission until the host knows that the device is done.
+    /// The time in nanoseconds from the submission until the host knows that the device has
+    /// finished.
     pub wall_ns: Spread,
-    /// Nanoseconds of the host in Begin, the draws and End.
+    /// The time in nanoseconds that the host spends in Begin, the draws and End.
     pub recording_ns: Spread,
-    /// Captured bytes, in 10^9 per second, by the median.
+    /// The captured bytes per second, in 10^9, computed from the median.
     pub captured_gb_per_s: f64,
-    /// Bytes read and written, in 10^9 per second, by the median.
+    /// The bytes that are read and written per second, in 10^9, computed from the median.
     pub moved_gb_per_s: f64,
-    /// The roofline's time divided by this time: 1 is as fast, less than 1 is slower.
+    /// The roofline's time divided by this time: less than 1 means slower than the roofline.
     pub to_roofline: Option<f64>,
-    /// Native's time divided by this time: more than 1 is faster.
+    /// The native capture's time divided by this time: more than 1 means faster than the native
+    /// capture.
     pub to_native: Option<f64>,
-    /// Bytes of upload taken from the arena.
+    /// The bytes of upload memory that the capture took from the arena.
     pub arena_upload: u64,
-    /// Bytes of scratch taken from the arena.
+    /// The bytes of scratch memory that the capture took from the arena.
     pub arena_scratch: u64,
-    /// Roofline only: the form that was fastest.
+    /// The variant of the roofline that was fastest. `None` for other contestants.
     pub spread: Option<RooflineSpread>,
 }
 
-/// A contestant that did not capture, and why.
+/// A contestant that did not take part in a case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Missing {
-    /// The contestant.
+    /// The contestant that is missing.
     pub contestant: Contestant,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
@@ -101,38 +105,38 @@ fn display<T: std::fmt::Display, S: Serializer>(value: &T, s: S) -> Result<S::Ok
     s.collect_str(value)
 }
 
-/// One case.
+/// The results of a case.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CaseReport {
     /// How the vertices are drawn.
     pub workload: Workload,
-    /// Topology of the draws.
+    /// The topology of the draws.
     #[serde(serialize_with = "display")]
     pub topology: PrimitiveTopology,
-    /// Captured bytes per vertex.
+    /// The size of a record in bytes.
     pub record_bytes: u32,
-    /// Capture buffers.
+    /// The number of capture buffers.
     pub buffers: u32,
-    /// Vertices of a draw, or indices.
+    /// The number of vertices of a draw or, for indexed draws, of indices.
     pub vertices: u32,
-    /// Draws.
+    /// The number of draws.
     pub draws: u32,
-    /// Vertices captured.
+    /// The number of records that are captured.
     pub records: u64,
-    /// Bytes that a capture has to read.
+    /// The number of bytes that a capture has to read.
     pub bytes_read: u64,
-    /// Bytes that it has to write.
+    /// The number of bytes that a capture has to write.
     pub bytes_written: u64,
     /// The number of captures of each contestant that were timed.
     pub rounds: u32,
     /// The times of the contestants.
     pub results: Vec<Measured>,
-    /// The contestants that are missing.
+    /// The contestants that did not take part.
     pub missing: Vec<Missing>,
 }
 
 impl CaseReport {
-    /// The report of a case without results.
+    /// Makes the report of a case, without results.
     pub fn new(case: &Case) -> Self {
         Self {
             workload: case.workload,
@@ -150,12 +154,12 @@ impl CaseReport {
         }
     }
 
-    /// The times of a contestant.
+    /// Returns the times of a contestant, if it took part.
     pub fn result(&self, contestant: Contestant) -> Option<&Measured> {
         self.results.iter().find(|r| r.contestant == contestant)
     }
 
-    /// Computes the ratios, once all results are there.
+    /// Computes the ratios, after all results have been added.
     pub fn set_ratios(&mut self) {
         let median = |c| self.result(c).map(|r| r.time_ns.median);
         let [roofline, native] = [Contestant::Roofline, Contestant::Native].map(median);
@@ -171,18 +175,18 @@ impl CaseReport {
 /// A case that was not measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
-    /// In words.
+    /// A description of the case.
     pub case: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// Who makes a pipeline.
+/// How the shader of a pipeline was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Maker {
-    /// vkxfb
+    /// vkxfb lowered it for this contestant.
     Contestant(Contestant),
-    /// Somebody who wrote a compute shader for the topology and the record by hand.
+    /// It is a compute shader that was written by hand for the topology and the record size.
     ByHand,
 }
 
@@ -202,60 +206,60 @@ impl Serialize for Maker {
     }
 }
 
-/// How long it takes until a new shader captures.
+/// How long it takes from a new shader to its first capture.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PipelineReport {
-    /// Captured bytes per vertex.
+    /// The size of a record in bytes.
     pub record_bytes: u32,
-    /// Capture buffers.
+    /// The number of capture buffers.
     pub buffers: u32,
     /// The topology of the draw.
     #[serde(serialize_with = "display")]
     pub topology: PrimitiveTopology,
-    /// Who makes it.
+    /// How the shader was made.
     pub contestant: Maker,
-    /// Nanoseconds for lowering the shader; 0 for one that was written by hand.
+    /// How long lowering the shader took, in nanoseconds; 0 for a shader that was written by hand.
     pub rewriting_ns: Spread,
-    /// Nanoseconds for making the pipeline of a single draw without indices, of a shader that the
-    /// driver has not seen before.
+    /// How long creating the pipeline took, in nanoseconds. The pipeline is for a single draw
+    /// without indices, and the driver has not seen its shader before.
     pub creation_ns: Spread,
-    /// Nanoseconds for recording a capture of one triangle and waiting for it.
+    /// How long it took to record a capture of one triangle and wait for it, in nanoseconds.
     pub first_use_ns: Spread,
-    /// Words of the module.
+    /// The number of words of the module.
     pub words: usize,
 }
 
-/// A run on one device.
+/// The results of a run on one device.
 #[derive(Debug, Clone, Serialize)]
 pub struct BenchReport {
-    /// [`SCHEMA`]
+    /// The version of the JSON format: [`SCHEMA`].
     pub schema: u32,
-    /// Version of vkxfb.
+    /// The version of vkxfb.
     pub tool_version: &'static str,
-    /// The device.
+    /// The device on which the benchmark ran.
     pub device: DeviceInfo,
-    /// Bytes of its largest local heap.
+    /// The size in bytes of the device's largest heap that is `DEVICE_LOCAL`.
     pub device_memory: u64,
-    /// The machine.
+    /// The machine on which the benchmark ran.
     pub host: Host,
-    /// The clock by which times are measured.
+    /// The clock with which times are measured.
     pub clock: Clock,
-    /// Seconds of the whole run.
+    /// How long the run took, in seconds.
     pub elapsed_s: f64,
-    /// Cases that were measured.
+    /// The cases that were measured.
     pub cases: Vec<CaseReport>,
-    /// Pipelines that were made.
+    /// How long pipelines took to create.
     pub pipelines: Vec<PipelineReport>,
-    /// Cases that were not measured.
+    /// The cases that were not measured.
     pub left_out: Vec<LeftOut>,
-    /// Descriptions of wrong captures of this crate.
+    /// Descriptions of the wrong captures by backends of vkxfb.
     pub wrong: Vec<String>,
     /// The messages of the validation layer.
     pub validation: Vec<String>,
 }
 
 impl BenchReport {
-    /// A report without a case.
+    /// Makes a report without results.
     pub fn new(device: DeviceInfo, device_memory: u64, clock: Clock) -> Self {
         Self {
             schema: SCHEMA,
@@ -273,10 +277,10 @@ impl BenchReport {
         }
     }
 
-    /// Indented, with a line break at the end.
+    /// Returns the report as indented JSON, with a line break at the end.
     ///
     /// # Errors
-    /// Errors of `serde_json`, which no report causes.
+    /// Errors of `serde_json`, which no report should cause.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }

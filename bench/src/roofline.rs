@@ -1,5 +1,6 @@
-//! The kernel with which captures are compared, `shaders/bench/roofline.glsl`: it reads the bytes
-//! that a capture has to read, writes as many as a capture has to write, and does nothing else.
+//! The kernel with which captures are compared, `shaders/bench/roofline.glsl`. It reads the bytes
+//! that a capture has to read, writes as many bytes as a capture has to write, and does nothing
+//! else.
 
 use std::collections::HashMap;
 
@@ -12,19 +13,20 @@ use vkxfb::spirv::words_from_bytes;
 
 use super::case::{Case, QUAD, Work};
 
-/// How the kernel reaches memory, like a capture with that
+/// How the kernel accesses memory: like a capture with the corresponding
 /// [`ResourcePlan`](vkxfb::lower::ResourcePlan).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Resources {
-    /// By device addresses.
+    /// The kernel loads and stores with buffer device addresses.
     DeviceAddress,
-    /// By storage-buffer descriptors.
+    /// The kernel loads and stores with storage buffer descriptors.
     Descriptors,
 }
 
 impl Resources {
-    /// Why the kernel cannot reach the memory of a case in this way, or `None` if it can.
+    /// Returns the reason why the kernel cannot access the memory of a case in this way. `None` if
+    /// it can.
     fn unavailable(self, ctx: &Context, work: &Work) -> Option<String> {
         let limits = &ctx.capabilities().limits;
         let (max, largest) = (limits.max_storage_buffer_range, work.ranges().into_iter().max());
@@ -41,24 +43,25 @@ impl Resources {
     }
 }
 
-/// How the work is distributed over invocations, and how they reach memory. The default is the
-/// first that is tried where there are device addresses.
+/// A variant of the kernel: how the work is distributed over invocations, and how they access
+/// memory. The default is the first variant that is tried on a device with addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub struct Spread {
-    /// Invocations of a workgroup.
+    /// The number of invocations of a workgroup.
     pub workgroup_size: u32,
-    /// Whether the loads and stores of one invocation are contiguous, which suits processors that
-    /// run one invocation after the other. Otherwise those of a workgroup are.
+    /// Whether the accesses of each invocation are to contiguous memory, which is good for
+    /// processors that run one invocation after the other. Otherwise the accesses of all
+    /// invocations of a workgroup together are.
     pub together: bool,
-    /// How memory is reached.
+    /// How memory is accessed.
     pub resources: Resources,
-    /// Whether 16 bytes are accessed as two 64-bit integers, as captures do on
-    /// [some devices](vkxfb::runtime::Capabilities::int64_accesses). Otherwise as four dwords.
+    /// Whether 16 bytes are accessed as two 64-bit integers, as captures do on [some
+    /// devices](vkxfb::runtime::Capabilities::int64_accesses). Otherwise they are accessed as four
+    /// dwords.
     pub int64: bool,
 }
 
-/// The shapes that are tried, for each way to access memory: the size of a workgroup, and whether
-/// the accesses of an invocation are contiguous.
+/// The values of [`Spread::workgroup_size`] and [`Spread::together`] that are tried.
 const SHAPES: [(u32, bool); 4] = [(64, false), (256, false), (64, true), (256, true)];
 
 impl Default for Spread {
@@ -69,10 +72,10 @@ impl Default for Spread {
 }
 
 impl Spread {
-    /// Those that are tried for a case.
+    /// Returns the variants that are tried for a case.
     ///
     /// # Errors
-    /// Why there is none on this device.
+    /// The reason why no variant can run on this device.
     pub(super) fn all(ctx: &Context, case: &Case) -> Result<Vec<Self>, String> {
         let work = case.work();
         let (mut all, mut reasons) = (Vec::new(), Vec::new());
@@ -96,7 +99,7 @@ impl Spread {
         if all.is_empty() { Err(reasons.join(", and ")) } else { Ok(all) }
     }
 
-    /// The compiled shader.
+    /// The compiled shader of the variant.
     const fn shader(self) -> &'static [u8] {
         match (self.resources, self.int64) {
             (Resources::DeviceAddress, false) => {
@@ -115,7 +118,7 @@ impl Spread {
     }
 }
 
-/// The loads and stores of an invocation, and the number of invocations.
+/// How many loads and stores each invocation makes, and the number of invocations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Shares {
     invocations: u64,
@@ -125,7 +128,8 @@ struct Shares {
 }
 
 impl Shares {
-    /// One load of vertex data per invocation, as in a capture, and a share of everything else.
+    /// Distributes the work. Each invocation makes one load of vertex data, as in a capture, and
+    /// its share of everything else.
     fn of(work: &Work) -> Self {
         let invocations = work.sources.max(1);
         let share = |count: u64| count.div_ceil(invocations) as u32;
@@ -137,7 +141,7 @@ impl Shares {
         }
     }
 
-    /// The specialisation constants, indexed by `constant_id`.
+    /// Returns the values of the specialization constants, indexed by `constant_id`.
     fn constants(&self, work: &Work, spread: Spread) -> [u32; 11] {
         let [a, b, c, d] = self.stores;
         let [pair, next, first] = work.pattern;
@@ -147,14 +151,14 @@ impl Shares {
     }
 }
 
-/// The buffers that the kernel may access: vertices, indices, and the capture buffers.
+/// The number of buffers that the kernel may access: vertices, indices, and the capture buffers.
 const BUFFERS: usize = 2 + MAX_XFB_BUFFERS;
 
-/// Push constants of the shader. With descriptors the addresses are not used.
+/// The push constants of the shader. With descriptors, the shader does not use the addresses.
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 struct Push {
-    /// Of vertices, indices, and the capture buffers.
+    /// The addresses of the vertices, the indices, and the capture buffers.
     addresses: [u64; BUFFERS],
     source_count: u32,
     index_count: u32,
@@ -166,7 +170,8 @@ struct Push {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Reached {
     pub(super) buffer: vk::Buffer,
-    /// The device address, a multiple of 16; 0 if the device has no addresses.
+    /// The buffer device address, which is a multiple of 16. It is 0 if the device does not support
+    /// buffer device addresses.
     pub(super) address: u64,
 }
 
@@ -176,7 +181,7 @@ impl From<&Buffer> for Reached {
     }
 }
 
-/// The buffers that the kernel accesses. Those that it does not need are null.
+/// The buffers that the kernel may access. Those that a case does not have are null.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ReachedBuffers {
     pub(super) source: Reached,
@@ -185,7 +190,7 @@ pub(super) struct ReachedBuffers {
 }
 
 impl ReachedBuffers {
-    /// In the order of the bindings.
+    /// Returns the buffers in the order of the bindings.
     const fn all(&self) -> [Reached; BUFFERS] {
         let [a, b, c, d] = self.targets;
         [self.source, self.indices, a, b, c, d]
@@ -193,7 +198,8 @@ impl ReachedBuffers {
 }
 
 impl Work {
-    /// The bytes of each buffer up to the last one that is accessed, in the order of the bindings.
+    /// Returns for each buffer, in the order of the bindings, the size in bytes of the range that
+    /// is accessed.
     fn ranges(&self) -> [u64; BUFFERS] {
         let sources = self.sources.checked_sub(1).map_or(0, |last| self.source(last) + 1);
         let [a, b, c, d] = self.targets;
@@ -201,20 +207,20 @@ impl Work {
     }
 }
 
-/// What a pipeline of the kernel is made of: [`Spread::resources`] and [`Spread::int64`], which
-/// choose the shader, and the specialisation constants.
+/// Identifies a pipeline of the kernel: [`Spread::resources`] and [`Spread::int64`], which select
+/// the shader, and the specialization constants.
 type Key = (Resources, bool, [u32; 11]);
 
-/// Pipelines of the kernel.
+/// The pipelines of the kernel that were created, and what they share.
 #[derive(Default)]
 pub(super) struct Rooflines {
     layout: vk::PipelineLayout,
-    /// `None` if the device has too few storage buffers.
+    /// The descriptor set. `None` if the device allows too few storage buffers for it.
     descriptors: Option<Descriptors>,
     all: HashMap<Key, vk::Pipeline>,
 }
 
-/// The descriptor set of the kernel.
+/// The descriptor set of the kernel, with its layout and pool.
 #[derive(Clone, Copy)]
 struct Descriptors {
     layout: vk::DescriptorSetLayout,
@@ -250,7 +256,7 @@ impl Descriptors {
             let info = vk::DescriptorSetAllocateInfo::default()
                 .descriptor_pool(pool)
                 .set_layouts(&layouts);
-            // SAFETY: both are live.
+            // SAFETY: the layout and the pool, which has room for the set, are live.
             unsafe { device.allocate_descriptor_sets(&info) }
                 .map_err(vulkan_error("vkAllocateDescriptorSets"))
         });
@@ -264,8 +270,8 @@ impl Descriptors {
         Ok(made)
     }
 
-    /// Binds what a case accesses. In place of what it does not access another buffer is bound,
-    /// because every descriptor must be valid.
+    /// Writes the buffers of a case to the descriptors. A descriptor for which the case has no
+    /// buffer gets another buffer, because every descriptor must be valid.
     ///
     /// # Safety
     /// The set is not in use. The buffers are as [`Rooflines::record`] requires.
@@ -291,7 +297,7 @@ impl Descriptors {
     }
 
     fn destroy(self, ctx: &Context) {
-        // SAFETY: nothing is in flight; null handles are ignored.
+        // SAFETY: no submission is in flight. Destroying null handles is allowed.
         unsafe {
             ctx.device().destroy_descriptor_pool(self.pool, None);
             ctx.device().destroy_descriptor_set_layout(self.layout, None);
@@ -300,7 +306,8 @@ impl Descriptors {
 }
 
 impl Rooflines {
-    /// Makes the pipeline for a case, if necessary, and binds its buffers.
+    /// Creates the pipeline for a case, if necessary, and writes the buffers of the case to the
+    /// descriptors.
     ///
     /// # Safety
     /// Nothing that was recorded before is in flight. The buffers are as [`record`](Self::record)
@@ -338,13 +345,14 @@ impl Rooflines {
             .map_entries(&entries)
             .data(bytemuck::cast_slice(&constants));
         let (device, cache) = (ctx.device(), vk::PipelineCache::null());
-        // SAFETY: the module is valid, and the layout is what it declares.
+        // SAFETY: the module is valid, and the layout has the push constants and descriptors that
+        // the module declares.
         let made = unsafe { compute_pipeline(device, cache, self.layout, &words, c"main", &info) }?;
         self.all.insert(key, made);
         Ok(())
     }
 
-    /// Makes the pipeline layout, if necessary.
+    /// Creates the pipeline layout, if necessary.
     fn make_layout(&mut self, ctx: &Context) -> Result<(), RuntimeError> {
         if self.layout != vk::PipelineLayout::null() {
             return Ok(());
@@ -367,7 +375,7 @@ impl Rooflines {
         Ok(())
     }
 
-    /// Records the kernel.
+    /// Records a dispatch of the kernel.
     ///
     /// # Safety
     /// `cmd` is being recorded outside of a render pass instance. The buffers are live, have the
@@ -390,7 +398,7 @@ impl Rooflines {
         })?;
         let workgroups = shares.invocations.div_ceil(spread.workgroup_size.into());
         let [x, y] = fold(workgroups, ctx.max_workgroups_per_axis())?;
-        // A buffer has less than 2^28 units.
+        // The numbers of units fit into 32 bits, because a buffer has less than 2^28 units.
         let push = Push {
             addresses: buffers.all().map(|reached| reached.address),
             source_count: work.sources as u32,
@@ -400,7 +408,8 @@ impl Rooflines {
         };
         let (device, stage) = (ctx.device(), vk::ShaderStageFlags::COMPUTE);
         let point = vk::PipelineBindPoint::COMPUTE;
-        // SAFETY: the caller's contract; the layout has that range and that set.
+        // SAFETY: the caller's contract; the layout of the pipeline has these push constants and
+        // this set.
         unsafe {
             device.cmd_bind_pipeline(cmd, point, pipeline);
             if let (Resources::Descriptors, Some(d)) = (spread.resources, &self.descriptors) {
@@ -413,7 +422,7 @@ impl Rooflines {
     }
 
     pub(super) fn destroy(self, ctx: &Context) {
-        // SAFETY: nothing is in flight; null handles are ignored.
+        // SAFETY: no submission is in flight. Destroying null handles is allowed.
         unsafe {
             for pipeline in self.all.into_values() {
                 ctx.device().destroy_pipeline(pipeline, None);
@@ -426,12 +435,12 @@ impl Rooflines {
     }
 }
 
-/// Returns what the kernel writes to unit `quad` of a buffer.
+/// Returns the 16 bytes that the kernel writes to unit `quad` of a capture buffer.
 pub(super) fn expected(case: &Case, spread: Spread, buffer: usize, quad: u64) -> [u32; 4] {
     let work = case.work();
     let shares = Shares::of(&work);
     let size = u64::from(spread.workgroup_size);
-    // The invocation that stores the unit, and the number of the store.
+    // Determine the invocation that stores the unit, and which of its stores it is.
     let stores = u64::from(shares.stores.get(buffer).copied().unwrap_or(1)).max(1);
     let (workgroup, place) = (quad / (size * stores), quad % (size * stores));
     let (local, nth) = match spread.together {

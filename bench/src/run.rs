@@ -20,16 +20,17 @@ use super::sample::{Sample, SampleError, Timer, Tools};
 use super::series::{SLOW, Series};
 use super::stats::Spread;
 
-/// How long a run may take.
+/// How many times captures are measured, and for how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effort {
     /// The minimum number of rounds of a case. Each contestant captures once in a round.
     pub min_rounds: u32,
     /// The maximum number of rounds of a case.
     pub max_rounds: u32,
-    /// The time for the rounds of a case, after the minimum number of rounds.
+    /// Rounds are made until this time and the minimum number of rounds have both been reached.
     pub per_case: Duration,
-    /// A case is left out if it would take longer, as predicted from a smaller case of its series.
+    /// The maximum time for a case. A case is left out if it would take longer, as predicted from a
+    /// smaller case of its series.
     pub limit: Duration,
 }
 
@@ -47,37 +48,37 @@ impl Default for Effort {
 /// The progress of a run.
 #[derive(Debug, Clone)]
 pub struct Progress {
-    /// The number of cases that are done.
+    /// The number of cases that have been measured.
     pub done: usize,
-    /// The number of all cases, including pipelines.
+    /// The number of all cases, including those of pipelines.
     pub total: usize,
-    /// What runs now, in words.
+    /// A description of what is measured now.
     pub what: String,
 }
 
 /// Why a run failed.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
-    /// A failure of the device.
+    /// An operation of the device failed.
     #[error(transparent)]
     Gpu(#[from] GpuError),
-    /// The clocks could not be compared.
+    /// The device's clock could not be compared with the host's.
     #[error("comparing the device's clock with the host's: {0}")]
     Clock(String),
-    /// A pipeline could not be made from a shader of the benchmark.
+    /// A pipeline could not be created from a shader of the benchmark.
     #[error("pipelines of {record}: {reason}")]
     Pipelines {
-        /// Which.
+        /// A description of the record.
         record: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
 /// Runs a plan.
 ///
-/// Wrong captures of vkxfb are reported, and not timed. Wrong native captures are reported as
-/// missing contestants.
+/// Wrong captures of vkxfb are reported, and not timed. If native captures are wrong, native is
+/// reported as a contestant that did not take part.
 ///
 /// # Errors
 /// [`BenchError`]
@@ -121,29 +122,31 @@ pub fn run(
     match result {
         Ok(()) => {}
         Err(Stop::Error(error)) => return Err(error),
-        // Without timestamps there is no other clock.
+        // `Stop::Clock` means that timestamps are not plausible. The run was already repeated
+        // without them, so this cannot happen again.
         Err(Stop::Clock) => return Err(BenchError::Clock("the clock changed".to_owned())),
     }
     report.elapsed_s = start.elapsed().as_secs_f64();
     Ok(report)
 }
 
-/// The state of a run.
+/// The data of a run while it is in progress.
 pub(super) struct Bench<'a> {
     pub(super) gpu: &'a mut Gpu,
     pub(super) tools: Tools,
     pub(super) sources: Sources,
     effort: Effort,
     report: BenchReport,
-    /// Small cases that were compared and are right.
+    /// The small cases that were compared, with contestants that captured them correctly.
     pub(super) checked: HashSet<(Case, Contestant)>,
     last: Option<Series>,
 }
 
-/// Why a run stops.
+/// Why a run stops before its end.
 enum Stop {
     Error(BenchError),
-    /// The timestamps are not plausible for what was measured.
+    /// A median by the device's timestamps is not believable beside the host's, so the run is
+    /// repeated without timestamps.
     Clock,
 }
 
@@ -154,7 +157,7 @@ impl From<BenchError> for Stop {
 }
 
 impl Bench<'_> {
-    /// Decides which clock to use.
+    /// Determines which clock to use.
     fn check_clock(&mut self, plan: &Plan) -> Result<(), Stop> {
         let contestants = &plan.contestants;
         let coverage = clock::coverage(self.gpu, &mut self.tools, &mut self.sources, contestants)
@@ -166,7 +169,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Stops using timestamps, and forgets what was measured with them.
+    /// Stops using timestamps, and removes the results that were measured with them.
     fn forget(&mut self) {
         self.tools.timer.distrust();
         let report = &mut self.report;
@@ -193,7 +196,8 @@ impl Bench<'_> {
                     continue;
                 }
             };
-            // Before the memory of the case itself, because both share the buffer of vertices.
+            // This comes before the memory of the case itself is allocated, because both share the
+            // vertex buffer.
             let mut refused = self.check_small(case, &plan.contestants)?;
             for (contestant, refusal) in &mut refused {
                 if slow.contains(contestant) && refusal.is_none() {
@@ -231,7 +235,7 @@ impl Bench<'_> {
         self.report.left_out.push(LeftOut { case: case.to_string(), reason });
     }
 
-    /// Measures a case. Returns the seconds that a capture of each contestant took.
+    /// Measures a case. Returns for each contestant how many seconds a capture took.
     fn measure(
         &mut self,
         case: &Case,
@@ -281,7 +285,7 @@ impl Bench<'_> {
                 };
                 let sample = self.tools.sample(self.gpu, case, memory, *contestant, spread);
                 let sample = sample.map_err(|error| sample_failed(case, error))?;
-                // The first round is for warming up, because the device was idle during the
+                // The first round is not counted: it warms up the device, which was idle during the
                 // comparison.
                 if round > 0 {
                     samples.push(sample);
@@ -316,7 +320,7 @@ impl Bench<'_> {
         Ok(captures)
     }
 
-    /// Finds the fastest form of the roofline for a case.
+    /// Finds the fastest variant of the roofline for a case.
     fn find_roofline(
         &mut self,
         case: &Case,

@@ -1,4 +1,4 @@
-//! A single timed capture.
+//! Makes a single capture, and measures its time.
 
 use std::time::Instant;
 
@@ -19,17 +19,18 @@ use super::roofline::{Rooflines, Spread};
 /// The times of one capture.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sample {
-    /// Nanoseconds of the device, if timestamps are used.
+    /// The time in nanoseconds by the device's timestamps. `None` if they are not used.
     pub(super) gpu: Option<f64>,
-    /// Nanoseconds from the submission until the host knows that the device is done.
+    /// The time in nanoseconds from the submission until the host knows that the device has
+    /// finished.
     pub(super) wall: f64,
-    /// Nanoseconds of the host in Begin, the draws and End.
+    /// The time in nanoseconds that the host spends in Begin, the draws and End.
     pub(super) recording: f64,
-    /// The memory that was used of the arena.
+    /// The memory that the capture took from the arena.
     pub(super) arena: ArenaDesc,
 }
 
-/// Why there is no sample of a contestant.
+/// Why a capture could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SampleError {
     #[error(transparent)]
@@ -39,15 +40,15 @@ pub(super) enum SampleError {
 }
 
 impl SampleError {
-    /// Whether no other contestant can run either.
+    /// Whether the device is lost or hung, so that nothing else can be measured.
     pub(super) const fn is_fatal(&self) -> bool {
         matches!(self, Self::Gpu(GpuError::DeviceLost { .. } | GpuError::Timeout(_)))
     }
 }
 
-/// Two timestamps.
+/// Two timestamps, before and after the work that is measured.
 pub(super) struct Timer {
-    /// `None` if the device has no timestamps, or if they are not plausible.
+    /// The properties of timestamps. `None` if the device has none, or if they are not plausible.
     timestamps: Option<Timestamps>,
     pool: vk::QueryPool,
 }
@@ -58,7 +59,7 @@ impl Timer {
         let info =
             vk::QueryPoolCreateInfo::default().query_type(vk::QueryType::TIMESTAMP).query_count(2);
         let pool = match timestamps {
-            // SAFETY: the device is live, and its queue has timestamps.
+            // SAFETY: the device is live, and its queue supports timestamps.
             Some(_) => unsafe { gpu.context().device().create_query_pool(&info, None) }
                 .map_err(vulkan_error("vkCreateQueryPool"))?,
             None => vk::QueryPool::null(),
@@ -70,11 +71,13 @@ impl Timer {
         self.timestamps
     }
 
-    /// Stops using timestamps.
+    /// Stops using timestamps, because they are not plausible.
     pub(super) const fn distrust(&mut self) {
         self.timestamps = None;
     }
 
+    /// Resets the queries for the timestamps, if these are used.
+    ///
     /// # Safety
     /// `cmd` is being recorded outside of a render pass instance.
     unsafe fn reset(&self, ctx: &Context, cmd: vk::CommandBuffer) {
@@ -84,7 +87,7 @@ impl Timer {
         }
     }
 
-    /// Writes a timestamp when all earlier commands have completed.
+    /// Writes a timestamp after all earlier commands have completed.
     ///
     /// # Safety
     /// `cmd` is being recorded, after [`reset`](Self::reset).
@@ -96,24 +99,24 @@ impl Timer {
         }
     }
 
-    /// Nanoseconds between the two timestamps.
+    /// Returns the nanoseconds between the two timestamps. `None` if they are not used.
     fn read(&self, ctx: &Context) -> Result<Option<f64>, GpuError> {
         let Some(timestamps) = self.timestamps else { return Ok(None) };
         let mut values = [0u64; 2];
         let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
-        // SAFETY: the submission that wrote both was waited for.
+        // SAFETY: the submission that wrote both timestamps has finished.
         unsafe { ctx.device().get_query_pool_results(self.pool, 0, &mut values, flags) }
             .map_err(vulkan_error("vkGetQueryPoolResults"))?;
         Ok(Some(timestamps.nanoseconds(values)))
     }
 
     pub(super) fn destroy(self, gpu: &Gpu) {
-        // SAFETY: nothing is in flight; null is ignored.
+        // SAFETY: no submission is in flight. Destroying a null handle is allowed.
         unsafe { gpu.context().device().destroy_query_pool(self.pool, None) };
     }
 }
 
-/// The objects that captures need.
+/// The pipelines and the timer for measuring captures.
 pub(super) struct Tools {
     pub(super) pipelines: Pipelines,
     pub(super) rooflines: Rooflines,
@@ -121,7 +124,7 @@ pub(super) struct Tools {
 }
 
 impl Tools {
-    /// Captures once.
+    /// Makes a capture, and measures its time.
     pub(super) fn sample(
         &mut self,
         gpu: &mut Gpu,
@@ -170,7 +173,8 @@ impl Tools {
         })
     }
 
-    /// Moves the bytes of a case `times` times.
+    /// Runs the roofline kernel for a case `times` times, and measures the time of all runs
+    /// together.
     pub(super) fn sample_roofline(
         &mut self,
         gpu: &mut Gpu,
@@ -190,7 +194,7 @@ impl Tools {
                 timer.reset(ctx, cmd);
                 timer.write(ctx, cmd, 0);
                 let start = Instant::now();
-                // Repetitions need no barriers, because all write the same.
+                // Repetitions need no barriers between them, because all write the same values.
                 for _ in 0..times {
                     rooflines.record(ctx, cmd, case, spread, &memory.reached)?;
                 }
@@ -215,7 +219,8 @@ impl Tools {
     }
 }
 
-/// Sets the counters to 0, and orders the capture after everything before.
+/// Sets the counters to 0, and records a barrier so that the capture comes after everything before
+/// it.
 ///
 /// # Safety
 /// `cmd` is being recorded outside of a render pass instance.
@@ -225,7 +230,7 @@ unsafe fn prepare(ctx: &Context, cmd: vk::CommandBuffer, memory: &Memory) {
         .dst_access_mask(vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE);
     let all = vk::PipelineStageFlags::ALL_COMMANDS;
     let none = vk::DependencyFlags::empty();
-    // SAFETY: the caller's contract; counters are in a buffer with transfer destination usage.
+    // SAFETY: the caller's contract; the counters' buffer has the usage `TRANSFER_DST`.
     unsafe {
         for counter in memory.counters.iter().flatten() {
             ctx.device().cmd_fill_buffer(cmd, counter.buffer, counter.offset, 4, 0);
@@ -237,7 +242,7 @@ unsafe fn prepare(ctx: &Context, cmd: vk::CommandBuffer, memory: &Memory) {
 /// Records Begin, the draws, and End.
 ///
 /// # Safety
-/// As [`Recorder::begin`]; the buffers contain what the case draws.
+/// As [`Recorder::begin`]. The buffers contain the data that the case draws.
 pub(super) unsafe fn capture(
     cmd: vk::CommandBuffer,
     case: &Case,
@@ -252,7 +257,7 @@ pub(super) unsafe fn capture(
     // SAFETY: the caller's contract.
     unsafe {
         let mut recorder = Recorder::begin(&mut memory.capture, &mut memory.arena, cmd, &desc)?;
-        // What begins ends, whatever comes between.
+        // If a draw fails, the capture is still ended; the first error is returned after that.
         let drawn = draw(&mut recorder, case, memory.indices.as_ref());
         let ended = recorder.end(&memory.counters);
         drawn.and(ended)?;
@@ -260,7 +265,7 @@ pub(super) unsafe fn capture(
     Ok(())
 }
 
-/// Records the draws between Begin and End.
+/// Records the draws of a case, between the commands that begin and end transform feedback.
 ///
 /// # Safety
 /// As [`capture`].

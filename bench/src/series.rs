@@ -1,5 +1,5 @@
-//! Cases that differ only in the number of vertices: the time of a smaller case predicts that of a
-//! larger one.
+//! A series is the cases that differ only in the number of vertices. The time of a smaller case
+//! predicts that of a larger one.
 
 #![forbid(unsafe_code)]
 
@@ -8,27 +8,29 @@ use std::time::Duration;
 use super::case::Case;
 use super::contestant::Contestant;
 
-/// If a case would take too long, contestants that are this many times slower than the roofline are
-/// left out.
+/// If a case would take too long, contestants that are more than this many times as slow as the
+/// roofline are left out.
 pub(super) const SLOW: f64 = 10.0;
 
-/// The number of bytes from which on the time of a capture is proportional to its size.
+/// The number of captured bytes from which on the time of a capture is proportional to their
+/// number.
 const PREDICTING: u64 = 1 << 20;
 
-/// The last case that was measured.
+/// The results of the last case that was measured, from which those of the next one are predicted.
 #[derive(Debug, Clone)]
 pub(super) struct Series {
-    /// The case.
+    /// The case that was measured last.
     pub(super) case: Case,
-    /// Seconds that a capture took.
+    /// How many seconds a capture took, for each contestant.
     pub(super) captures: Vec<(Contestant, f64)>,
-    /// The contestants that were too slow for it.
+    /// The contestants that were left out because they were too slow.
     pub(super) slow: Vec<Contestant>,
 }
 
 impl Series {
-    /// Returns the contestants that must be left out, so that `captures` of each of the others stay
-    /// within the limit. An error says why the case itself must be left out.
+    /// Returns the contestants that must be left out of a case, so that `captures` captures by each
+    /// of the others together stay within the limit. An error says why the case itself must be left
+    /// out.
     pub(super) fn too_slow(
         &self,
         case: &Case,

@@ -1,4 +1,4 @@
-//! Statistics of samples.
+//! Statistics of measured times.
 
 #![forbid(unsafe_code)]
 
@@ -7,18 +7,18 @@ use serde::{Deserialize, Serialize};
 /// A distribution of times in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
-    /// Half of the samples are below it.
+    /// The median: half of the samples are less than this.
     pub median: f64,
-    /// A tenth of the samples are below it.
+    /// A tenth of the samples are less than this.
     pub p10: f64,
-    /// Nine tenths of the samples are below it.
+    /// Nine tenths of the samples are less than this.
     pub p90: f64,
     /// The smallest sample.
     pub min: f64,
 }
 
 impl Spread {
-    /// Computes the distribution; `None` if there are no samples.
+    /// Computes the distribution. `None` if there are no samples.
     pub fn of(samples: &[f64]) -> Option<Self> {
         let mut sorted = samples.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -31,7 +31,8 @@ impl Spread {
         })
     }
 
-    /// The distribution for one of `parts` equal parts of what was timed.
+    /// Returns the distribution of the time of one part, if the samples are the times of `parts`
+    /// equal parts together.
     pub fn divided(self, parts: u32) -> Self {
         let each = |time: f64| time / f64::from(parts.max(1));
         Self {
@@ -43,7 +44,7 @@ impl Spread {
     }
 }
 
-/// The quantile of sorted samples, with linear interpolation.
+/// Returns a quantile of sorted samples, interpolated linearly.
 fn quantile(sorted: &[f64], q: f64) -> f64 {
     let at = q * sorted.len().saturating_sub(1) as f64;
     let (below, part) = (at.floor() as usize, at.fract());

@@ -1,4 +1,4 @@
-//! The report as text for a terminal.
+//! Shows the report as text for a terminal.
 
 #![forbid(unsafe_code)]
 
@@ -11,15 +11,15 @@ use super::case::Workload;
 use super::contestant::Contestant;
 use super::report::{BenchReport, CaseReport, Maker, Measured, PipelineReport};
 
-/// Rules above the table, below it, and below its head.
+/// The table has rules at its top and bottom, and below its header.
 const RULES: TableStyle =
     TableStyle::new().top_border(RULE).header_separator(RULE).bottom_border(RULE);
 const RULE: LineStyle = LineStyle::none().fill('─').junction('─');
 
-/// The maximum number of left-out cases that are listed.
+/// The maximum number of cases listed among those that were left out.
 const LISTED: usize = 5;
 
-/// The report as text, with a line break at the end.
+/// Renders the report as text that ends in a line break.
 pub fn render(report: &BenchReport) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
@@ -112,7 +112,7 @@ fn table(head: impl IntoIterator<Item = String>, left: usize) -> Table {
     table
 }
 
-/// The contestants that took part in any of the cases.
+/// Returns the contestants that took part in any of the cases.
 fn present(cases: &[&CaseReport]) -> Vec<Contestant> {
     let took_part = |c: &Contestant| cases.iter().any(|case| case.result(*c).is_some());
     Contestant::ALL.into_iter().filter(took_part).collect()
@@ -151,7 +151,8 @@ fn vertices(case: &CaseReport) -> String {
     if case.draws > 1 { format!("{} x {count}", case.draws) } else { count }
 }
 
-/// "12.3 [0.91 45]"
+/// Formats the captured bytes per second, and their ratios to the roofline and to native: "12.3
+/// [0.91 45]".
 fn rate(result: &Measured) -> String {
     let mut text = figures(result.captured_gb_per_s);
     let ratios: Vec<_> = match result.contestant {
@@ -166,7 +167,7 @@ fn rate(result: &Measured) -> String {
     text
 }
 
-/// About three significant figures.
+/// Formats a number with about three significant figures.
 fn figures(value: f64) -> String {
     match value {
         v if v >= 99.95 => format!("{v:.0}"),
@@ -234,12 +235,13 @@ fn pipelines(reports: &[PipelineReport]) -> Table {
     table
 }
 
-/// Nanoseconds until a new shader has captured.
+/// Returns the nanoseconds from a new shader to its first capture.
 fn total(report: &PipelineReport) -> f64 {
     report.rewriting_ns.median + report.creation_ns.median + report.first_use_ns.median
 }
 
-/// The missing contestants and the reasons, each once.
+/// Returns the contestants that did not take part in some case, with each reason, without
+/// repetitions.
 fn missing(report: &BenchReport) -> Vec<(Contestant, &str)> {
     let mut all: Vec<_> = report
         .cases

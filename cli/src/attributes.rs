@@ -1,4 +1,4 @@
-//! Vertex input on the command line, for the compute backend, which pulls attributes.
+//! Parses the vertex input for the compute backend, which pulls attributes, on the command line.
 
 use anyhow::{Result, bail};
 use vkxfb::internal::reflect::VertexReads;
@@ -22,22 +22,23 @@ pub(super) struct Attributes {
     bindings: Vec<VertexBinding>,
 }
 
-/// An attribute from the command line.
+/// An attribute as given on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Attribute {
     location: u32,
     format: VertexFormat,
-    /// The binding and the offset in bytes from which it is read.
+    /// The binding and the offset in bytes from which the attribute is read. `None` for a binding
+    /// of its own.
     place: Option<(u32, u32)>,
 }
 
 impl Attributes {
-    /// Whether neither option was given.
+    /// Whether neither `--attribute` nor `--binding` was given.
     pub(super) fn is_empty(&self) -> bool {
         self.attributes.is_empty() && self.bindings.is_empty()
     }
 
-    /// Makes the vertex input for a shader with these inputs.
+    /// Makes the vertex input for a shader that reads these attributes.
     pub(super) fn vertex_input(&self, reads: &VertexReads) -> Result<VertexInput> {
         let mut input = VertexInput::default();
         for (i, Attribute { location, format, place }) in self.attributes.iter().enumerate() {
@@ -72,7 +73,7 @@ impl Attributes {
         Ok(input)
     }
 
-    /// Gives each attribute without a binding the next free one.
+    /// Gives each attribute without a binding the next binding that is free.
     fn add_own_bindings(&self, reads: &VertexReads, input: &mut VertexInput) {
         let packed = reads.packed_vertex_input();
         let mut next = 0;
@@ -92,7 +93,8 @@ impl Attributes {
         input.attributes.sort_by_key(|a| a.location);
     }
 
-    /// Adds the missing strides: the end of the last attribute, aligned for the next element.
+    /// Adds the strides that were not given: the end of the last attribute of the binding, aligned
+    /// for the next element.
     fn add_strides(&self, input: &mut VertexInput) -> Result<()> {
         let attributes = input.attributes.clone();
         for VertexAttribute { location, binding, format, offset } in &attributes {

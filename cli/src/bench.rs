@@ -1,4 +1,4 @@
-//! `vkxfb bench`
+//! `vkxfb bench`: measures captures.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,21 +12,22 @@ use vkxfb_bench::run::{self, Effort};
 use vkxfb_bench::{plot, table};
 use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions};
 
-/// Arguments of `vkxfb bench`.
+/// The arguments of `vkxfb bench`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// The device: its index, or a part of its name; by default the first
     #[arg(long)]
     device: Option<DeviceSelector>,
-    /// Use no more of the device than this
+    /// Limit the features of the device that are used
     #[arg(long, value_enum, default_value_t)]
     profile: super::ProfileName,
-    /// How captures by compute reach memory, and which forms of the roofline are tried
+    /// How the compute backend accesses memory, and which variants of the roofline are measured
     #[arg(long, value_enum, default_value_t)]
     resources: super::ResourcesName,
 
-    /// Give the driver shaders as they are lowered, to rule out the optimizer that they otherwise go through
+    /// Pass lowered shaders to the driver without optimizing them, to rule out effects of the
+    /// optimizer
     #[arg(long)]
     unoptimized: bool,
     /// Only these parts: draw, many-draws, indexed, formats, geometry, pipelines
@@ -44,17 +45,18 @@ pub(crate) struct Arguments {
     /// Only these numbers of vertices, or of indices: 3 to 64Mi
     #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = parse_count)]
     vertices: Vec<u32>,
-    /// Only these, in addition to the roofline: native, vertex, compute, compute-specialized
+    /// Only these contestants, in addition to the roofline: native, vertex, compute,
+    /// compute-specialized
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = super::part::<Contestant>)]
     backend: Vec<Contestant>,
-    /// Every size, number of buffers and topology, with more numbers of vertices
+    /// Measure every size, number of buffers and topology, with more numbers of vertices
     #[arg(long)]
     full: bool,
     /// The minimum number of timed captures of each contestant
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rounds: u32,
-    /// Leave out cases that would take longer, as predicted from fewer vertices; with --full the
-    /// default is 60
+    /// Leave out cases that are predicted to take longer, from measurements with fewer vertices;
+    /// with --full the default is 60
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     limit: Option<Duration>,
     /// Run under the validation layer, which makes everything slower; its messages are errors
@@ -77,7 +79,7 @@ const EXAMPLES: &str = "Examples:
 Exit status: 0 all right; 1 a capture is wrong; 2 something kept the benchmark
 from running, or the validation layer reported something.";
 
-/// A count with a binary unit: 300, 16Ki, 1Mi.
+/// Parses a count, which may have a binary unit: 300, 16Ki, 1Mi.
 fn parse_count(text: &str) -> Result<u32, String> {
     let text = text.trim();
     let (digits, unit) = match text.split_at_checked(text.len().saturating_sub(2)) {
@@ -116,7 +118,7 @@ impl Arguments {
 
 /// Runs `vkxfb bench`.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
-    // Checked before the device is opened, so that errors are found at once.
+    // The arguments are checked before the device is opened, so that errors are reported at once.
     let plan = arguments.plan()?;
     super::check_outputs([&arguments.plot])?;
     let mut gpu = Gpu::open(&OpenOptions {
@@ -127,7 +129,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
         validation: arguments.validate,
         ..OpenOptions::default()
     })?;
-    // Backends that the user names must be available.
+    // Backends that the user names must be available on the device.
     let asked: Vec<Backend> = arguments.backend.iter().filter_map(|c| c.backend()).collect();
     for backend in asked {
         gpu.capabilities().availability(backend)?;

@@ -1,4 +1,4 @@
-//! `vkxfb broadcast-color`
+//! `vkxfb broadcast-color`: lets a fragment shader write its colour to every attachment.
 
 use std::path::PathBuf;
 
@@ -6,13 +6,13 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 use vkxfb::translators::broadcast::{BroadcastOptions, broadcast_color};
 
-/// Arguments of `vkxfb broadcast-color`.
+/// The arguments of `vkxfb broadcast-color`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// A fragment shader in SPIR-V whose output at location 0 stands for gl_FragColor
     shader: PathBuf,
-    /// Its entry point, if there are several
+    /// Name of the entry point, if there are several
     #[arg(long, value_name = "NAME")]
     entry_point: Option<String>,
     /// The number of colour attachments to be written
@@ -34,20 +34,20 @@ const EXAMPLES: &str = "Examples:
 
 Exit status: 0, or 2 if the colour cannot be broadcast.";
 
-/// The new outputs.
+/// What the command did, for `--json`.
 #[derive(Serialize)]
 struct Report<'a> {
     entry_point: &'a str,
-    /// Whether the shader has a second source for blending.
+    /// Whether the shader has a second colour for dual-source blending.
     dual_source: bool,
     added: Vec<Output>,
 }
 
-/// The added output for an attachment.
+/// The output that was added for an attachment.
 #[derive(Serialize)]
 struct Output {
     variable: u32,
-    /// The variable whose value it has.
+    /// The output variable whose value is copied to it.
     source: u32,
     location: u32,
     index: u32,

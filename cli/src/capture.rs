@@ -1,4 +1,4 @@
-//! `vkxfb capture`
+//! `vkxfb capture`: captures the outputs of a vertex or geometry shader, and shows them.
 
 mod attributes;
 mod compare;
@@ -38,7 +38,7 @@ use self::plan::Plan;
 use self::progress::Steps;
 use super::Stages;
 
-/// Arguments of `vkxfb capture`.
+/// The arguments of `vkxfb capture`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -48,50 +48,54 @@ pub(crate) struct Arguments {
     captured: super::Captured,
     #[command(flatten)]
     draw: DrawArguments,
-    /// What an input reads, by its name or location, where its name does not tell: a column (0=position), made into a
-    /// format other than the shader declares (1=color:R8G8B8A8_UNORM), numbers for all vertices (normal=0,0,1), or
-    /// normals of the mesh's triangles (normal=computed)
+    /// What an input reads, by its name or location, if that does not follow from its name: a
+    /// column (0=position), converted to another format than the shader declares
+    /// (1=color:R8G8B8A8_UNORM), numbers for all vertices (normal=0,0,1), or normals of the mesh's
+    /// triangles (normal=computed)
     #[arg(long = "attribute", value_name = "INPUT=COLUMN[:FORMAT]|NUMBERS|computed")]
     attributes: Vec<Choices>,
     #[command(flatten)]
     supplied: super::supplied::Supplied,
-    /// Who captures: native, vertex or compute
+    /// The backend that captures: native, vertex or compute
     #[arg(long, value_parser = super::parse_backend, default_value = "compute")]
     backend: Backend,
-    /// Capture by the driver as well, and compare; exit status 1 where they differ
+    /// Capture with the driver as well, and compare; the exit status is 1 if they differ
     #[arg(long)]
     compare: bool,
     /// The device: its index, or a part of its name; by default the first
     #[arg(long)]
     device: Option<DeviceSelector>,
-    /// Use no more of the device than this
+    /// Limit the features of the device that are used
     #[arg(long, value_enum, default_value_t)]
     profile: super::ProfileName,
-    /// How captures by compute reach memory
+    /// How the compute backend accesses memory
     #[arg(long, value_enum, default_value_t)]
     resources: super::ResourcesName,
 
-    /// Give the driver shaders as they are lowered, to rule out the optimizer that they otherwise go through
+    /// Pass lowered shaders to the driver without optimizing them, to rule out effects of the
+    /// optimizer
     #[arg(long)]
     unoptimized: bool,
     /// Run under the validation layer; its messages are errors
     #[arg(long)]
     validate: bool,
-    /// Which vertex of a primitive provokes: first or last
+    /// The provoking vertex of a primitive: first or last
     #[arg(long, value_parser = super::probe::parse_provoking, default_value = "first")]
     provoking: ProvokingVertex,
-    /// Of a geometry shader that emits to several vertex streams, the one to show; by default the first that is captured
+    /// Vertex stream to show, for a geometry shader that emits to several; by default the first
+    /// that is captured
     #[arg(long, value_name = "NUMBER", requires = "geometry",
         value_parser = clap::value_parser!(u32).range(..MAX_STREAMS as i64))]
     stream: Option<u32>,
-    /// Bytes of each capture buffer, to see what does not fit; by default there is room for everything
+    /// Size of each capture buffer in bytes, to see what does not fit; by default there is room for
+    /// everything
     #[arg(long, value_name = "BYTES")]
     buffer_size: Option<u64>,
-    /// How vertices are shown; by default as the extension of --output says, otherwise as a table, and not at all where
-    /// there is a --picture
+    /// How vertices are shown; by default in the format for the extension of --output, otherwise as
+    /// a table. With --picture they are shown only if this or --output is given
     #[arg(long, value_enum)]
     format: Option<Format>,
-    /// Write the vertices here
+    /// Write the vertices to this file
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -157,7 +161,7 @@ Exit status: 0 captured; 1 the driver captured something else (--compare); 2
 something kept it from running, or the validation layer objected.";
 
 impl Arguments {
-    /// Checks what the arguments alone tell, before anything is read.
+    /// Checks the arguments, as far as that is possible without reading files.
     fn check(&self) -> Result<()> {
         self.picture.check()?;
         super::check_outputs([&self.output, &self.picture.picture])?;
@@ -173,7 +177,8 @@ impl Arguments {
         Ok(())
     }
 
-    /// How vertices are shown, on standard output or in a file; `None` where a picture shows them.
+    /// Returns the format in which vertices are shown on standard output or in a file. `None` if
+    /// only a picture is wanted.
     fn shown_as(&self) -> Result<Option<Format>> {
         if self.format == Some(Format::Glb) && self.output.is_none() {
             bail!("--format glb: --output says which file");
@@ -219,7 +224,7 @@ fn capture(arguments: &Arguments, stages: &Stages<'_>, format: Option<Format>) -
     };
     progress.begin("reading");
     let DrawArguments { mesh, per_instance, pose, .. } = &arguments.draw;
-    // A time is the mesh's.
+    // The time of an animation applies only to the mesh.
     let (mesh, instances) = (read(mesh, pose)?, read(per_instance, &Pose::default())?);
     let files = Files { mesh: mesh.as_ref(), instances: instances.as_ref() };
     let mut missing = Missing::default();
@@ -273,7 +278,7 @@ fn capture(arguments: &Arguments, stages: &Stages<'_>, format: Option<Format>) -
         others: &plan.other_streams,
         records: &records,
     };
-    // All is made before anything is written: an error leaves no file.
+    // All output is made before the first file is written, so that no file is left after an error.
     let mut files = Vec::new();
     if let Some(picture) = &picture {
         progress.begin("drawing");
@@ -300,7 +305,8 @@ fn capture(arguments: &Arguments, stages: &Stages<'_>, format: Option<Format>) -
             super::complain("the driver captured something else:", difference);
             outcome = Outcome::Mismatches;
         }
-        // Beside what was captured, which standard output has for other programs.
+        // The result of the comparison goes to standard error, because other programs may read the
+        // captured vertices from standard output.
         Some(None) => {
             let records = records.vertices;
             super::remark(format_args!("equal to the driver's own capture, {records} records"));

@@ -1,5 +1,5 @@
-//! What a user can do about an error, in terms of the command line: the library does not know its
-//! options.
+//! Says what a user can do about an error by options of the command. Messages of the library do not
+//! mention options, because the library does not know them.
 
 use vkxfb::capture::CaptureError;
 use vkxfb::lower::{Backend, LowerError};
@@ -8,7 +8,7 @@ use vkxfb_probe::gpu::GpuError;
 
 use super::Command;
 
-/// Returns a line to be shown below an error.
+/// Returns a line to be shown below an error message. `None` if there is no advice for the error.
 pub(super) fn hint(error: &anyhow::Error, command: &Command) -> Option<&'static str> {
     let captures_nothing = error.chain().any(|cause| {
         let capture = cause.downcast_ref::<CaptureError>();

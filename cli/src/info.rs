@@ -1,4 +1,4 @@
-//! `vkxfb info`
+//! `vkxfb info`: lists the devices, and what works on each.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -14,13 +14,13 @@ use vkxfb_probe::gpu::{DeviceInfo, OpenOptions, devices};
 
 use super::layer::{Installed, NAME, installed};
 
-/// Arguments of `vkxfb info`.
+/// The arguments of `vkxfb info`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Use no more of the devices than this
+    /// Limit the features of the devices that are used
     #[arg(long, value_enum, default_value_t)]
     profile: super::ProfileName,
-    /// Load this driver's library in place of the Vulkan loader
+    /// Load this driver's library directly, without the Vulkan loader
     #[arg(long, value_name = "FILE")]
     driver: Option<PathBuf>,
     /// Print JSON
@@ -36,21 +36,21 @@ struct Device<'a> {
     api_version: String,
     device_type: &'static str,
     backends: Vec<BackendStatus>,
-    /// The workarounds for it.
+    /// The workarounds for faults of the device's driver.
     workarounds: Vec<WorkaroundStatus>,
-    /// The tunings for it.
+    /// The tunings that make captures faster on the device.
     tunings: Vec<TuningStatus>,
     layer: LayerStatus<'a>,
 }
 
-/// The Vulkan layer, as this command finds it.
+/// Where the Vulkan layer is installed, and whether it is active in this process.
 #[derive(Serialize)]
 struct LayerStatus<'a> {
-    /// Whether it is between this command and the driver.
+    /// Whether the loader has loaded the layer between this command and the driver.
     loaded: bool,
-    /// What it reports about the device.
+    /// What the layer reports about the device. `None` if it is not loaded.
     says: Option<&'a str>,
-    /// The manifests that the loader finds.
+    /// The manifests of the layer that the loader finds.
     installed: &'a [Installed],
 }
 
@@ -58,7 +58,7 @@ struct LayerStatus<'a> {
 struct BackendStatus {
     name: &'static str,
     available: bool,
-    /// Why it is not available.
+    /// Why the backend is not available.
     reasons: Vec<String>,
 }
 
@@ -139,7 +139,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     Ok(0)
 }
 
-/// Describes where the layer is installed.
+/// Says where the layer is installed.
 fn describe_layer(installed: &[Installed], text: &mut String) -> Result<()> {
     if installed.is_empty() {
         writeln!(text, "layer not installed; vkxfb layer install --user installs it")?;

@@ -1,4 +1,4 @@
-//! `vkxfb inspect`
+//! `vkxfb inspect`: shows the interface of a shader and what it captures.
 
 mod text;
 
@@ -20,7 +20,7 @@ use super::Stages;
 use super::source::Sources;
 use super::specialize::default_of;
 
-/// Arguments of `vkxfb inspect`.
+/// The arguments of `vkxfb inspect`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -29,11 +29,11 @@ pub(crate) struct Arguments {
     shader: PathBuf,
     #[command(flatten)]
     captured: super::Captured,
-    /// Show what is captured in the terms of Mesa and OpenGL: the outputs by component, and the
-    /// varyings
+    /// Show what is captured as Mesa and OpenGL list it: outputs by component, and varyings
     #[arg(long)]
     gl: bool,
-    /// Locations that the device has: maxVertexOutputComponents / 4, or likewise for another stage
+    /// Number of locations that the device has: maxVertexOutputComponents / 4, or the corresponding
+    /// limit of another stage
     #[arg(long, value_name = "N", default_value_t = 32)]
     max_locations: u32,
     /// Print JSON
@@ -52,29 +52,31 @@ const EXAMPLES: &str = "Examples:
 Exit status: 0, even if nothing is captured; 2 if the shader or the list is
 wrong.";
 
-/// A shader's interface, and both views of what is captured.
+/// The interface of a shader, and what is captured, both as outputs and as varyings.
 #[derive(Serialize)]
 struct Inspection {
     stage: &'static str,
     entry_point: String,
-    /// Of a geometry shader, what it takes and emits.
+    /// The primitives of a geometry shader. `None` for other shaders.
     geometry: Option<super::Primitives>,
-    /// The entry point of the vertex shader before it, which was given beside it.
+    /// The entry point of the vertex shader that precedes the geometry shader. `None` without a
+    /// geometry shader.
     vertex_shader: Option<String>,
     constants: Vec<ConstantRow>,
-    /// What the shader reads.
+    /// The inputs of the shader.
     inputs: Vec<InterfaceRow>,
-    /// The members of its push constant block.
+    /// The members of the push constant block.
     push_constants: Vec<PushConstantRow>,
-    /// The outputs of the shader, captured or not.
+    /// All outputs of the shader, captured or not.
     shader_outputs: Vec<InterfaceRow>,
-    /// Why nothing is captured, if that is so.
+    /// The reason why nothing is captured. `None` if something is.
     nothing_captured: Option<String>,
     buffers: Vec<BufferRow>,
     outputs: Vec<OutputRow>,
     varyings: Vec<VaryingRow>,
     locations_used: Vec<u32>,
-    /// Locations of the device that the shader does not use, for outputs that a translator may add.
+    /// The locations of the device that the shader does not use. A translator may add outputs
+    /// there.
     locations_left: u32,
 }
 
@@ -89,55 +91,56 @@ struct ConstantRow {
 
 #[derive(Serialize)]
 struct PushConstantRow {
-    /// Bytes from the start of the application's push constants.
+    /// The offset in bytes from the start of the application's push constants.
     offset: u32,
     /// The type in GLSL.
     #[serde(rename = "type")]
     ty: String,
     name: Option<String>,
-    /// Whether the shader reads any part of it.
+    /// Whether the shader reads any part of the member.
     is_read: bool,
 }
 
-/// A variable, or the member of a block.
+/// An input or output variable, or a member of a block.
 #[derive(Serialize)]
 struct InterfaceRow {
-    /// The text that --varyings accepts for it, in addition to the name.
+    /// What `--varyings` accepts for the output in addition to its name. `None` if it has neither a
+    /// location nor a built-in.
     selector: Option<String>,
-    /// The same in words, where there is none.
+    /// The selector, or a description in its place.
     #[serde(skip)]
     place: String,
     location: Option<u32>,
     /// The first of the location's four components.
     component: u32,
-    /// The built-in's name in SPIR-V.
+    /// The name of the built-in in SPIR-V. `None` for other variables.
     built_in: Option<String>,
     /// The type in GLSL.
     #[serde(rename = "type")]
     ty: String,
     name: Option<String>,
-    /// Its size in bytes in a record; none if it cannot be captured.
+    /// The size in bytes in a record. `None` if the output cannot be captured.
     size: Option<u32>,
 }
 
 #[derive(Serialize)]
 struct BufferRow {
     buffer: usize,
-    /// Bytes of a record.
+    /// The size of a record in bytes.
     stride: u32,
-    /// Vertex stream.
+    /// The vertex stream.
     stream: u32,
 }
 
-/// Up to four 32-bit components of one location, as in `nir_gather_xfb_info`.
+/// Up to four captured 32-bit components of one location, as in `nir_gather_xfb_info`.
 #[derive(Serialize)]
 struct OutputRow {
     location: Option<u32>,
     buffer: u32,
-    /// Bit n is component n of the location.
+    /// The captured components of the location: bit n is for component n.
     component_mask: u32,
     component_offset: u32,
-    /// Dwords from the start of the record.
+    /// The offset in dwords from the start of the record.
     offset_dwords: u32,
     name: Option<String>,
 }
@@ -145,7 +148,7 @@ struct OutputRow {
 #[derive(Serialize)]
 struct VaryingRow {
     buffer: u32,
-    /// Bytes from the start of the record.
+    /// The offset in bytes from the start of the record.
     offset: u32,
     /// The type in GLSL.
     #[serde(rename = "type")]
@@ -153,7 +156,7 @@ struct VaryingRow {
     /// The type in OpenGL's program interface.
     gl_type: String,
     buffer_index: u32,
-    /// Elements of an array, otherwise 1.
+    /// The number of elements of an array; 1 for other types.
     size: u32,
     name: String,
 }
@@ -189,7 +192,7 @@ fn inspect(arguments: &Arguments, sources: &Sources) -> Result<Inspection> {
     };
     let (layout, nothing_captured) = match layout {
         Ok(layout) => (layout, None),
-        // The rest can still be shown.
+        // If nothing is captured, everything else can still be shown.
         Err(error @ (CaptureError::NoXfbMode { .. } | CaptureError::NothingCaptured)) => {
             (Layout::default(), Some(error.to_string()))
         }
@@ -263,7 +266,7 @@ fn varying_row(varying: &Varying) -> VaryingRow {
     }
 }
 
-/// Makes one row per location: a vector of 64-bit components may need two.
+/// Makes a row for each location of an output. A vector of 64-bit components may have two.
 fn output_rows(output: &CapturedOutput) -> Vec<OutputRow> {
     let mut rows = Vec::new();
     let (mut component, mut done) = (output.component, 0);

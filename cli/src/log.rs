@@ -1,14 +1,15 @@
-//! The log, which goes to standard error, and into reports.
+//! The log of the command, which goes to standard error and into reports.
 
 use std::io::{Result, Write};
 use std::sync::{Mutex, PoisonError};
 
-/// Bytes that are kept at most. What comes first tells most.
+/// The maximum number of bytes that are kept. The first ones are kept, because they tell most about
+/// a problem.
 const MOST: usize = 64 << 10;
 
 static KEPT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
-/// Keeps what is logged.
+/// A writer that keeps what is logged.
 pub(super) struct Keeper;
 
 impl Write for Keeper {
@@ -24,7 +25,7 @@ impl Write for Keeper {
     }
 }
 
-/// What was logged up to now, without colours.
+/// Returns what has been logged so far, without colours.
 pub(super) fn kept() -> String {
     let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     anstream::adapter::strip_str(&String::from_utf8_lossy(&kept)).to_string()

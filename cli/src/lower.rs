@@ -1,4 +1,4 @@
-//! `vkxfb lower`
+//! `vkxfb lower`: rewrites a shader for a backend.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -12,32 +12,32 @@ use vkxfb::vertex_input::{InputRate, VertexInput};
 
 use super::source::Sources;
 
-/// Arguments of `vkxfb lower`.
+/// The arguments of `vkxfb lower`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// A shader in SPIR-V (a vertex shader; for the native backend also a tessellation evaluation
     /// or geometry shader), or a vertex shader in WGSL (.wgsl) or GLSL (.vert, .glsl, .vs)
     shader: PathBuf,
-    /// native, vertex or compute
+    /// The backend: native, vertex or compute
     #[arg(long, value_parser = super::parse_backend)]
     backend: Backend,
     #[command(flatten)]
     captured: super::Captured,
     #[command(flatten)]
     attributes: super::attributes::Attributes,
-    /// For the compute backend: invocations of a workgroup
+    /// For the compute backend: number of invocations of a workgroup
     #[arg(long, value_name = "N", default_value_t = compute::DEFAULT_WORKGROUP_SIZE)]
     workgroup_size: u32,
-    /// For the compute backend: bytes of shared memory in which a workgroup collects records, 0 for
-    /// none
+    /// For the compute backend: size in bytes of the shared memory in which a workgroup collects
+    /// records; 0 for none
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     staging: u32,
-    /// For the compute backend: access memory through the storage buffers of this descriptor set,
-    /// after all that the shader uses, not by device address
+    /// For the compute backend: access memory through storage buffers in this descriptor set, which
+    /// must come after all sets that the shader uses, instead of by device address
     #[arg(long, value_name = "SET")]
     descriptor_set: Option<u32>,
-    /// For the native backend with a list: the device's maxVertexOutputComponents,
+    /// For the native backend with a capture list: the device's maxVertexOutputComponents,
     /// maxTessellationEvaluationOutputComponents or maxGeometryOutputComponents
     #[arg(long, value_name = "N", default_value_t = native::MIN_OUTPUT_COMPONENTS)]
     max_output_components: u32,
@@ -69,7 +69,7 @@ of stream-output.json.
 Exit status: 0, or 2 if the shader cannot be lowered in this way.";
 
 impl Arguments {
-    /// Whether the arguments say what to capture.
+    /// Whether options say what to capture, instead of decorations.
     pub(super) fn has_list(&self) -> bool {
         self.captured.has_list()
     }
@@ -101,7 +101,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     arguments.output.put(&lowered.words, &Report::of(&lowered, vertex_input.as_ref()))
 }
 
-/// Lowers the module. Also returns the vertex input, if the module pulls its attributes.
+/// Lowers the shader. Also returns the vertex input, if the lowered shader pulls attributes.
 fn lower(arguments: &Arguments, sources: &Sources) -> Result<(Lowered, Option<VertexInput>)> {
     let values = sources.specialized();
     let stages = arguments.captured.stages(sources, &values);
@@ -133,31 +133,32 @@ fn lower(arguments: &Arguments, sources: &Sources) -> Result<(Lowered, Option<Ve
     })
 }
 
-/// What the runtime has to know about a module.
+/// What a program has to know about the lowered module, for `--json`.
 #[derive(Serialize)]
 struct Report<'a> {
     backend: &'static str,
     entry_point: &'a str,
-    /// 128-bit XXH3 hash of the words.
+    /// The 128-bit XXH3 hash of the module's words.
     cache_key: String,
-    /// The stride in bytes of each of the four buffers.
+    /// The stride in bytes of each capture buffer. `None` for a buffer that is not captured to.
     strides: &'a [Option<u32>],
     has_side_effects: bool,
     uses_atomic_results: bool,
     has_subgroup_operations: bool,
     resources: Option<String>,
-    /// The descriptor sets that the shader itself uses.
+    /// The descriptor sets of the application that the shader uses.
     descriptor_sets: &'a [u32],
-    /// The range in bytes of push constants that the shader itself reads, in multiples of 16. For
-    /// the native backend, its whole block.
+    /// The range in bytes of push constants that the application's shader reads, in multiples of
+    /// 16. For the native backend, the whole block.
     push_constants: Option<&'a Range<u32>>,
     spec_ids: Option<SpecIds>,
-    /// What a geometry shader behind a vertex shader declares.
+    /// What the geometry shader declares. `None` unless a geometry shader is lowered together with
+    /// its vertex shader.
     geometry: Option<super::Primitives>,
-    /// The rest is only for the compute backend.
+    /// This field and all that follow are only for the compute backend.
     workgroup_size: u32,
     shared_memory: u32,
-    /// For each descriptor slot of the sysvals, the location of its attribute.
+    /// The location of the attribute for each descriptor slot of the sysvals.
     attribute_locations: Vec<u32>,
     bindings: Vec<Binding>,
     attributes: Vec<Attribute>,
@@ -181,7 +182,7 @@ struct SpecIds {
 struct Binding {
     binding: u32,
     stride: u32,
-    /// The number of instances that share an element; none for the vertex rate.
+    /// The number of instances that share an element. `None` for the vertex rate.
     instance_divisor: Option<u32>,
 }
 

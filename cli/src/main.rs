@@ -1,5 +1,6 @@
-//! The command line: arguments in, the library's results out. Exit status 0 all right, 1 the probe
-//! found mismatches or the benchmark something wrong, 2 it could not run.
+//! The command `vkxfb`: parses arguments, calls the library, and shows the results. The exit status
+//! is 0 if all is right; 1 if the probe found mismatches, or the benchmark or a comparison found
+//! something wrong; and 2 if the command could not run.
 
 mod attributes;
 mod bench;
@@ -44,7 +45,7 @@ use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb_probe::gpu::{Message, Profile, Resources};
 use vkxfb_probe::report::{check_writable, write_atomically};
 
-/// Exit status where something kept the command from running.
+/// The exit status if the command could not run.
 const COULD_NOT_RUN: u8 = 2;
 
 /// Transform feedback for every Vulkan device, by compute.
@@ -98,17 +99,18 @@ something wrong; 2 it could not run."#;
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Measure captures beside the driver's own and beside a kernel that only moves the bytes.
+    /// Measure how fast captures are, compared with the driver's own and with a kernel that only
+    /// moves the bytes.
     Bench(bench::Arguments),
     /// Let a fragment shader write its colour to every attachment.
     BroadcastColor(broadcast::Arguments),
-    /// Capture what a vertex or geometry shader puts out, of a mesh or of so many vertices.
+    /// Capture the outputs of a vertex or geometry shader, for a mesh or a number of vertices.
     Capture(capture::Arguments),
-    /// Print a script by which a shell completes commands and options.
+    /// Print a script with which a shell completes commands and options.
     Completions(manual::CompletionArguments),
-    /// List the devices, the backends that each allows, and why not the others.
+    /// List the devices, the backends that are available on each, and why others are not.
     Info(info::Arguments),
-    /// Show what a shader captures, and the locations that it leaves.
+    /// Show what a shader captures, and the locations that it does not use.
     Inspect(inspect::Arguments),
     /// Install the Vulkan layer, or print its manifest.
     Layer(layer::Arguments),
@@ -116,22 +118,22 @@ enum Command {
     Lower(lower::Arguments),
     /// Print the manual page, in roff.
     Man,
-    /// Make one variable of each member of a shader's output blocks and structures.
+    /// Make each member of a shader's output blocks and structures a variable.
     SplitBlocks(split::Arguments),
-    /// Take transform feedback out of a module, for a driver that is not to capture.
+    /// Remove transform feedback from a module, for a driver that should not capture.
     StripXfb(strip::Arguments),
     /// Capture every topology and compare the bytes with a model of the specification.
     Probe(probe::Arguments),
 }
 
-/// The stage of a shader that is captured.
+/// The stage of the shader that is captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum StageName {
-    /// The only stage of the vertex and compute backends.
+    /// A vertex shader, the only stage for the vertex and compute backends
     Vertex,
-    /// With tessellation.
+    /// A tessellation evaluation shader
     TessellationEvaluation,
-    /// With a geometry shader.
+    /// A geometry shader
     Geometry,
 }
 
@@ -145,37 +147,37 @@ impl From<StageName> for ExecutionModel {
     }
 }
 
-/// Which shader of a module.
+/// Options that select a shader of a module.
 #[derive(Debug, clap::Args)]
 struct Selected {
-    /// Its stage; otherwise the first of these that the module has
+    /// Stage of the shader; by default the first of these stages that the module has
     #[arg(long, value_name = "STAGE")]
     stage: Option<StageName>,
-    /// Its entry point, where there are several
+    /// Name of the entry point, if there are several
     #[arg(long, value_name = "NAME")]
     entry_point: Option<String>,
 }
 
 impl Selected {
-    /// The stage that was named.
+    /// The stage that the option names, if it is used.
     fn stage(&self) -> Option<ExecutionModel> {
         self.stage.map(ExecutionModel::from)
     }
 
-    /// The entry point that was named.
+    /// The entry point that the option names, if it is used.
     fn entry_point(&self) -> Option<&str> {
         self.entry_point.as_deref()
     }
 }
 
-/// How much of a device is used.
+/// Which features of a device are used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum ProfileName {
-    /// Everything that the backends use.
+    /// All features that the backends can use
     #[default]
     Full,
-    /// What a Bifrost Mali has: Vulkan 1.0 with buffer device addresses; no geometry shader, no stores
-    /// from the vertex stage, nothing indirect.
+    /// The features of a Bifrost Mali: Vulkan 1.0 with buffer device addresses, but without
+    /// geometry shaders, stores in the vertex stage, and indirect commands
     Bifrost,
 }
 
@@ -188,13 +190,13 @@ impl From<ProfileName> for Profile {
     }
 }
 
-/// How captures by compute reach memory.
+/// How the compute backend accesses memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum ResourcesName {
-    /// By device address where there are device addresses, by descriptors otherwise.
+    /// By device addresses if the device supports them, otherwise by descriptors
     #[default]
     Best,
-    /// By storage-buffer descriptors.
+    /// By storage buffer descriptors
     Descriptors,
 }
 
@@ -242,7 +244,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// A panic of naga comes back as an error, which is shown as any other.
+/// Panics of naga are returned as errors and shown like other errors, so their messages are
+/// suppressed.
 fn leave_naga_silent() {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -252,8 +255,8 @@ fn leave_naga_silent() {
     }));
 }
 
-/// Writes to standard output; colours are taken out where nobody sees them. A reader who has seen
-/// enough, such as `head`, is no error.
+/// Writes to standard output, without colours if it is not a terminal. It is not an error if the
+/// reader, such as `head`, has closed the pipe.
 fn show(text: &str) -> Result<()> {
     let mut out = anstream::stdout();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -262,12 +265,13 @@ fn show(text: &str) -> Result<()> {
     }
 }
 
-/// Writes JSON to standard output, indented, with a line break at the end.
+/// Writes indented JSON to standard output, with a line break at the end.
 fn show_json(value: &impl Serialize) -> Result<()> {
     show(&format!("{}\n", serde_json::to_string_pretty(value)?))
 }
 
-/// Joins the lists that a shell has taken apart at the spaces behind their commas: `--varyings a, b`.
+/// Joins list arguments that the shell has split at the spaces after commas, as in `--varyings a,
+/// b`.
 fn join_lists(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let is_option = |argument: &OsString| argument.as_encoded_bytes().starts_with(b"--");
     let mut joined: Vec<OsString> = Vec::new();
@@ -287,7 +291,7 @@ fn join_lists(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     joined
 }
 
-/// Reads a part of a list; there may be a space behind the comma.
+/// Parses an element of a list. There may be a space after the comma before it.
 fn part<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
     let part = text.trim();
     if part.is_empty() {
@@ -296,19 +300,21 @@ fn part<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
     part.parse().map_err(|error: T::Err| error.to_string())
 }
 
-/// A line on standard error and in the log. Where there is none to write to, the exit status says it.
+/// Writes a line about a problem to standard error and to the log. If standard error is closed,
+/// only the exit status tells of the problem.
 fn complain(lead: &str, what: impl Display) {
     let _ = writeln!(anstream::stderr(), "{} {what}", lead.red().bold());
     let _ = writeln!(log::Keeper, "{lead} {what}");
 }
 
-/// A line on standard error and in the log that says what went well.
+/// Writes a line that is not about a problem to standard error and to the log.
 fn remark(what: impl Display) {
     let _ = writeln!(anstream::stderr(), "{what}");
     let _ = writeln!(log::Keeper, "{what}");
 }
 
-/// Messages of the validation layer, the first of each kind with how often it came.
+/// Returns the first message of each kind from the validation layer, with the number of messages of
+/// that kind.
 fn once_each(messages: &[Message]) -> Vec<String> {
     let mut kinds: Vec<(&Message, usize)> = Vec::new();
     for message in messages {
@@ -324,7 +330,7 @@ fn once_each(messages: &[Message]) -> Vec<String> {
     kinds.iter().map(text).collect()
 }
 
-/// Shown where a person looks on, on standard error.
+/// Returns a progress bar on standard error. It is hidden if that is not a terminal.
 fn progress_bar() -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
@@ -337,13 +343,14 @@ fn progress_bar() -> ProgressBar {
     bar
 }
 
-/// Checks before anything runs that results can be written, each to a file of its own.
+/// Checks, before anything runs, that results can be written, and that no two results go to the
+/// same file.
 fn check_outputs<'a>(files: impl IntoIterator<Item = &'a Option<PathBuf>>) -> Result<()> {
     let mut places = Vec::new();
     for file in files.into_iter().flatten() {
         check_writable(file).with_context(|| cannot_write(file))?;
         let place = std::path::absolute(file).with_context(|| cannot_write(file))?;
-        // A device takes all that comes.
+        // Several results may go to the same device or pipe, such as `/dev/null`.
         if places.contains(&place) && (!place.exists() || place.is_file()) {
             bail!("{} is to hold two results", file.display());
         }
@@ -360,16 +367,16 @@ fn cannot_write(file: &Path) -> String {
     format!("cannot write {}", file.display())
 }
 
-/// The primitives of a geometry shader.
+/// What a geometry shader takes and emits.
 #[derive(Debug, Serialize)]
 struct Primitives {
-    /// What it takes: points, lines, lines-adjacency, triangles or triangles-adjacency.
+    /// The input primitives: points, lines, lines-adjacency, triangles or triangles-adjacency.
     input: &'static str,
-    /// What it emits: points, line-strips or triangle-strips.
+    /// The output primitives: points, line-strips or triangle-strips.
     output: &'static str,
-    /// The most vertices that it emits each time.
+    /// The maximum number of vertices that an invocation emits.
     max_vertices: u32,
-    /// How often it runs for a primitive.
+    /// The number of invocations for each input primitive.
     invocations: u32,
 }
 
@@ -394,20 +401,20 @@ impl From<LoweredGeometry> for Primitives {
     }
 }
 
-/// The values of specialisation constants of the shader's file, and of that of --geometry.
+/// The values of specialization constants for the shader's file, and for the file of --geometry.
 type Specialized<'a> = [Vec<SpecializationConstant<'a>>; 2];
 
-/// The shaders of a pipeline.
+/// The shaders of a pipeline that are involved in a capture.
 #[derive(Clone, Copy)]
 struct Stages<'a> {
-    /// The one that is captured.
+    /// The shader that is captured.
     shader: Shader<'a>,
-    /// The vertex shader before it, if that is a geometry shader.
+    /// The vertex shader that precedes it, if `shader` is a geometry shader; otherwise `None`.
     vertex: Option<Shader<'a>>,
 }
 
 impl<'a> Stages<'a> {
-    /// The shader that reads vertices.
+    /// Returns the vertex shader, which reads the vertex input.
     const fn first(&self) -> &Shader<'a> {
         match &self.vertex {
             Some(vertex) => vertex,
@@ -415,29 +422,30 @@ impl<'a> Stages<'a> {
         }
     }
 
-    /// All of them, in the order in which they run.
+    /// Returns the shaders in the order in which they run.
     fn all(&self) -> Vec<&Shader<'a>> {
         self.vertex.iter().chain([&self.shader]).collect()
     }
 }
 
-/// Which shader, and what of it is captured.
+/// Options that select a shader, and what is captured of its outputs.
 #[derive(Debug, clap::Args)]
 struct Captured {
     #[command(flatten)]
     selected: Selected,
-    /// A geometry shader, which is then what is captured, behind the vertex shader: SPIR-V, or GLSL (.geom, .gs, .glsl),
-    /// for which glslangValidator must be installed
+    /// A geometry shader that runs after the vertex shader, and is captured instead of it: SPIR-V,
+    /// or GLSL (.geom, .gs, .glsl), for which glslangValidator must be installed
     #[arg(long, value_name = "FILE", conflicts_with = "stage")]
     geometry: Option<PathBuf>,
-    /// Capture these outputs, as glTransformFeedbackVaryings would, whatever the decorations say: by name, or
-    /// by place as @3 (location), @3.yz (components), @Position (built-in)
+    /// Capture these outputs, as glTransformFeedbackVaryings would, instead of those with
+    /// decorations: by name, or by place as @3 (location), @3.yz (components), @Position (built-in)
     #[arg(long, value_name = "OUTPUT,...", value_delimiter = ',', value_parser = part::<String>)]
     varyings: Vec<String>,
-    /// With --varyings: one buffer an output
+    /// With --varyings: capture each output to its own buffer
     #[arg(long, requires = "varyings")]
     separate: bool,
-    /// Capture what Gallium's stream outputs in this file of JSON say; vkxfb --help has an example
+    /// Capture the outputs in this JSON file, which has Gallium's stream outputs; vkxfb --help has
+    /// an example
     #[arg(long, value_name = "FILE", conflicts_with = "varyings")]
     stream_output: Option<PathBuf>,
     #[command(flatten)]
@@ -445,19 +453,19 @@ struct Captured {
 }
 
 impl Captured {
-    /// The file of the shader that is captured. `file` is that of the vertex shader.
+    /// Returns the file of the shader that is captured. `file` is that of the vertex shader.
     fn file<'a>(&'a self, file: &'a Path) -> &'a Path {
         self.geometry.as_deref().unwrap_or(file)
     }
 
-    /// Reads the shaders, and the values of their specialisation constants.
+    /// Reads the shaders, and the values for their specialization constants.
     fn read(&self, file: &Path) -> Result<source::Sources> {
         let entry_point = self.selected.entry_point();
         source::read_all(file, entry_point, self.geometry.as_deref(), &self.constants)
     }
 
-    /// The shader that is captured, and the vertex shader before it if that is a geometry shader, with their
-    /// specialisation.
+    /// Returns the shader that is captured and, if it is a geometry shader, the vertex shader that
+    /// precedes it. Both have the values for their specialization constants.
     fn stages<'a>(
         &'a self,
         sources: &'a source::Sources,
@@ -475,12 +483,12 @@ impl Captured {
         }
     }
 
-    /// Whether a list was given.
+    /// Whether options say what to capture, instead of decorations.
     fn has_list(&self) -> bool {
         !self.varyings.is_empty() || self.stream_output.is_some()
     }
 
-    /// The options that say the same again, but for the files.
+    /// Returns command line options with the same meaning as these, without the names of files.
     fn options(&self) -> Vec<String> {
         let mut options = Vec::new();
         let mut add = |name: &str, value: String| options.extend([format!("--{name}"), value]);
@@ -506,7 +514,8 @@ impl Captured {
         options
     }
 
-    /// The list that was given for a shader; `None` leaves it to the decorations.
+    /// Returns the list of outputs to capture from a shader. `None` if no option gives one, and
+    /// decorations say what to capture.
     fn list(&self, shader: &Shader<'_>) -> Result<Option<CaptureList>> {
         if !self.has_list() {
             return Ok(None);
@@ -520,24 +529,24 @@ impl Captured {
     }
 }
 
-/// Where a rewritten module goes: to a file, and what is shown of it.
+/// Options that say where a rewritten module is written, and what is printed about it.
 #[derive(Debug, clap::Args)]
 #[group(id = "destination", required = true, multiple = true)]
 struct Output {
-    /// Write the module here
+    /// Write the module to this file
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Print the module as text; spirv-dis must be installed
+    /// Print the module as SPIR-V assembly; spirv-dis must be installed
     #[arg(long)]
     text: bool,
-    /// Print as JSON what the module has that the shader had not
+    /// Print JSON that says how the module differs from the shader
     #[arg(long, conflicts_with = "text")]
     json: bool,
 }
 
 impl Output {
-    /// Writes a module as the arguments say, and returns the exit status. `report` says of it what machines
-    /// have to know.
+    /// Writes a module as the options say. `report` is printed with `--json`. Returns the exit
+    /// status.
     fn put(&self, words: &[u32], report: &impl Serialize) -> Result<u8> {
         if let Some(file) = &self.output {
             write_atomically(file, bytemuck::cast_slice(words))
@@ -558,7 +567,7 @@ fn parse_backend(name: &str) -> Result<Backend, String> {
     found.ok_or_else(|| "one of: native, vertex, compute".to_owned())
 }
 
-/// The words as text, where spirv-dis is installed.
+/// Returns the module as SPIR-V assembly. `None` if spirv-dis is not installed or fails.
 fn disassemble(words: &[u32]) -> Option<String> {
     let mut file = tempfile::NamedTempFile::new().ok()?;
     file.write_all(bytemuck::cast_slice(words)).ok()?;

@@ -1,4 +1,4 @@
-//! Generated from the arguments: completions for shells, and the manual page.
+//! Generates completions for shells and the manual page from the definitions of the arguments.
 
 use std::io::Write;
 
@@ -13,15 +13,15 @@ const EXAMPLES: &str = "Examples:
   vkxfb completions zsh > ~/.zfunc/_vkxfb
   vkxfb completions fish > ~/.config/fish/completions/vkxfb.fish";
 
-/// Arguments of `vkxfb completions`.
+/// The arguments of `vkxfb completions`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct CompletionArguments {
-    /// The shell
+    /// The shell to generate the script for
     shell: Shell,
 }
 
-/// `vkxfb completions`
+/// Prints the completions for a shell: `vkxfb completions`.
 pub fn completions(arguments: &CompletionArguments) -> Result<u8> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut Arguments::command(), "vkxfb", &mut script);
@@ -29,7 +29,7 @@ pub fn completions(arguments: &CompletionArguments) -> Result<u8> {
     Ok(0)
 }
 
-/// `vkxfb man`: one page, with every command and its options.
+/// Prints a manual page with all commands and their options: `vkxfb man`.
 pub fn page() -> Result<u8> {
     let mut command = Arguments::command();
     command.build();
@@ -50,11 +50,12 @@ pub fn page() -> Result<u8> {
 mod tests {
     use super::*;
 
-    /// What stands below the options of a command and of those below it.
+    /// Checks the width of the text that follows the options, for a command and its subcommands.
     fn check_width(command: &clap::Command) {
         let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
         for line in help.lines() {
-            // Examples stay on a line, to be copied, but those of newer commands are as narrow as the rest.
+            // Examples may be wider, because each stays on one line to be copied. Those of
+            // `capture`, which is newer, are as narrow as other text.
             let is_example = line.starts_with("  ") && command.get_name() != "capture";
             assert!(is_example || line.chars().count() <= 78, "{}: {line}", command.get_name());
         }

@@ -1,4 +1,4 @@
-//! `vkxfb probe`
+//! `vkxfb probe`: captures every topology and compares the bytes with a model of the specification.
 
 mod compare;
 #[cfg(unix)]
@@ -20,7 +20,7 @@ use vkxfb_probe::shaders::{ProbeGeometry, ProbeShader};
 use vkxfb_probe::subject::Subject;
 use vkxfb_probe::table;
 
-/// Arguments of `vkxfb probe`.
+/// The arguments of `vkxfb probe`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {
@@ -29,13 +29,13 @@ pub(crate) struct Arguments {
     /// The device: its index, or a part of its name; by default every device
     #[arg(long)]
     device: Option<DeviceSelector>,
-    /// Load this driver's library in place of the Vulkan loader, which need not be there
+    /// Load this driver's library directly, without the Vulkan loader, which need not be installed
     #[arg(long, value_name = "FILE", conflicts_with = "validate")]
     driver: Option<PathBuf>,
-    /// Use no more of the device than this
+    /// Limit the features of the device that are used
     #[arg(long, value_enum, default_value_t)]
     profile: super::ProfileName,
-    /// How captures by compute reach memory
+    /// How the compute backend accesses memory
     #[arg(long, value_enum, default_value_t)]
     resources: super::ResourcesName,
 
@@ -59,30 +59,31 @@ pub(crate) struct Arguments {
     /// Only this provoking vertex: first or last
     #[arg(long, value_parser = parse_provoking)]
     provoking: Option<ProvokingVertex>,
-    /// Only draws of that many vertices
+    /// Only draws with this number of vertices
     #[arg(long, value_name = "N")]
     vertices: Option<u32>,
-    /// Only draws of that many instances
+    /// Only draws with this number of instances
     #[arg(long, value_name = "N")]
     instances: Option<u32>,
-    /// Fewer vertex counts, and no large draws
+    /// Use fewer vertex counts, and no large draws
     #[arg(long)]
     quick: bool,
-    /// Stop after the first topology of which a case came out wrong, or could not run
+    /// Stop after the first topology with a case that is wrong or could not run
     #[arg(long)]
     fail_fast: bool,
-    /// Memory for captures and their copies, such as 256M: draws that take more are left out. By default 256M where
-    /// the machine has 4 GiB or less
+    /// Memory for captures and their copies, such as 256M: draws that need more are left out. By
+    /// default 256M if the machine has at most 4 GiB
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     memory: Option<u64>,
-    /// Capture each case alone in a child process from the start, which also finds cases that hang in the driver
+    /// Capture each case in a child process from the start, which also finds cases that hang in the
+    /// driver
     #[arg(long)]
     isolate: bool,
-    /// The maximum time of a submission, by default 120
+    /// Time limit of a submission, by default 120
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     timeout: Option<u32>,
-    /// The time that a submission should take at most, by default 300, and unlimited on a CPU. Captures are split into
-    /// submissions accordingly
+    /// Maximum time that a submission should take, by default 300, and unlimited on a CPU. Captures
+    /// are divided into submissions accordingly
     #[arg(long, value_name = "MILLISECONDS")]
     submission_limit: Option<u32>,
     /// Run under the validation layer; its messages are errors
@@ -94,21 +95,21 @@ pub(crate) struct Arguments {
     /// Write a page with the results and a picture of each topology
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Write what a driver's maintainer asks for: the first mismatch, if there is one, with its shader; device,
-    /// driver, machine and limits; how every case came out, for `probe compare`
+    /// Write what a driver's maintainer needs: the first mismatch, if there is one, with its
+    /// shader; device, driver, machine and limits; the result of every case, for `probe compare`
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// Check that every kind of fault is recognised, without a device
+    /// Check that every kind of fault is recognized, without a device
     #[arg(long)]
     self_test: bool,
-    /// Be a child process that captures cases: for the probe's own use
+    /// Run as a child process that captures cases: for the probe's own use
     #[arg(long, hide = true)]
     worker: Option<isolate::Task>,
 }
 
 #[derive(Debug, clap::Subcommand)]
 enum Subcommand {
-    /// Compare two reports: which cases became right, which wrong, which are new or gone
+    /// Compare two reports: which cases became right or wrong, and which are new or gone
     Compare(compare::Arguments),
 }
 
@@ -163,7 +164,7 @@ pub(super) fn parse_provoking(name: &str) -> Result<ProvokingVertex, String> {
     found.ok_or_else(|| "one of: first, last".to_owned())
 }
 
-/// Parses a number of bytes, with K, M or G for binary multiples.
+/// Parses a number of bytes. K, M or G after it stands for a binary multiple.
 fn parse_size(text: &str) -> Result<u64, String> {
     let wrong = || "a number, and K, M or G behind it, such as 256M".to_owned();
     let digits = text.trim_end_matches(['K', 'M', 'G']);
@@ -186,7 +187,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     if arguments.self_test {
         return self_test::run(arguments.json);
     }
-    // Files are checked before any device is opened, because the probe takes long.
+    // Files are read before any device is opened, so that errors are reported before the long run.
     let subject = match &arguments.shader {
         Some(file) => Some(find_subject(arguments, file)?),
         None if arguments.captured.geometry.is_some() => bail!("--geometry needs --shader FILE"),
@@ -227,7 +228,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
                     break;
                 }
             }
-            // If one of several devices fails, the others are still probed.
+            // If one of several devices fails, the remaining ones are still probed.
             Err(error) if several => {
                 super::complain("error:", format_args!("{error:#}"));
                 failed = true;
@@ -252,18 +253,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
 }
 
 impl Arguments {
-    /// Whether options, not decorations, say what to capture.
+    /// Whether options say what to capture, instead of decorations.
     pub(super) fn has_list(&self) -> bool {
         self.captured.has_list()
     }
 
-    /// The maximum memory for captures in bytes, if it is limited.
+    /// The maximum memory for captures in bytes. `None` if it is not limited.
     fn memory(&self) -> Option<u64> {
         let is_small = || report::HostInfo::query().memory_kib.is_some_and(|kib| kib <= 4 << 20);
         self.memory.or_else(|| is_small().then_some(256 << 20))
     }
 
-    /// The options for opening any of the devices.
+    /// The options for opening a device, except which device.
     fn open_options(&self) -> OpenOptions {
         OpenOptions {
             driver: self.driver.clone(),
@@ -275,13 +276,14 @@ impl Arguments {
         }
     }
 
-    /// The maximum time of a submission, if an option sets it, or if this is a child process.
+    /// The time limit of a submission. `None` if no option sets it, and this is not a child
+    /// process.
     fn case_timeout(&self) -> Option<Duration> {
         let said = self.timeout.map(|seconds| Duration::from_secs(seconds.into()));
         said.or_else(|| self.worker.as_ref().map(|_| TIMEOUT))
     }
 
-    /// The options about shaders from files, except their names.
+    /// Returns the options that concern shaders from files, except the names of the files.
     fn shader_options(&self) -> Vec<String> {
         [self.captured.options(), self.supplied.options()].concat()
     }
@@ -329,10 +331,10 @@ fn find_subject(arguments: &Arguments, file: &Path) -> Result<Subject> {
     })
 }
 
-/// The environment variable that simulates a fault of the driver, for tests.
+/// The name of the environment variable that simulates a fault of the driver, for tests.
 const INJECTED: &str = "VKXFB_INJECT_FAULT";
 
-/// An open device, its plan, and its report, which is still empty.
+/// An open device, what is to be captured on it, and a report without results.
 struct Opened {
     gpu: Gpu,
     plan: Plan,
@@ -346,7 +348,7 @@ fn open(
 ) -> Result<Opened> {
     let options = OpenOptions {
         device: Some(device),
-        // Made-up integers may be array indices that are out of bounds.
+        // Shaders may use made-up integers as array indices, which may be out of bounds.
         robustness: subject.is_some_and(|subject| !subject.contents.made_up.is_empty()),
         geometry_point_size: subject
             .and_then(|subject| subject.geometry.as_ref())
@@ -386,7 +388,7 @@ fn open(
     Ok(Opened { gpu, plan, report })
 }
 
-/// Probes one device, and prints the table unless JSON is wanted.
+/// Probes one device, and prints the results as a table, unless JSON is requested.
 fn probe_device(
     arguments: &Arguments,
     device: DeviceSelector,
@@ -444,7 +446,7 @@ fn probe_device(
     if !arguments.json {
         super::show(&table::render_results(&report, true))?;
     }
-    // With --json they are also printed to standard error.
+    // With `--json` the messages are in the JSON, and are printed to standard error as well.
     for message in report.validation.iter().filter(|_| arguments.json) {
         super::complain("validation:", message);
     }

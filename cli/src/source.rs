@@ -1,5 +1,5 @@
-//! Files with shaders: finds out their language, by the content first and then by the extension,
-//! and says what to do with those that are not supported.
+//! Reads files with shaders. Determines their language, from the content or else from the
+//! extension, and tells the user how to convert unsupported ones.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -12,14 +12,14 @@ use vkxfb::spirv::words_from_bytes;
 
 use super::specialize::{Constants, Values};
 
-/// What is accepted as a vertex shader.
+/// The kinds of files that are accepted as vertex shaders, for messages.
 pub(super) const ACCEPTED: &str =
     "SPIR-V (by its content), WGSL (.wgsl) and GLSL vertex shaders (.vert, .glsl, .vs, .vsh)";
 
-/// The stage of geometry shaders, with its article.
+/// How messages name the stage of geometry shaders.
 const GEOMETRY: &str = "a geometry shader";
 
-/// What a file contains.
+/// The language of a file, or the stage of its shader if that is not supported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Spirv,
@@ -30,16 +30,19 @@ enum Kind {
     Slang,
     Dxil,
     Metal,
-    /// Source of another stage; the text is the stage with its article.
+    /// Source code of a stage that cannot be captured. The text names the stage, with an article,
+    /// such as "a fragment shader".
     Stage(&'static str),
-    /// Source of another stage that can be captured as SPIR-V; likewise.
+    /// Source code of a stage that can be captured only as SPIR-V. The text names the stage, with
+    /// an article.
     CapturedStage(&'static str),
     Unknown,
 }
 
 impl Kind {
-    /// Recognises SPIR-V and DirectX bytecode by their magic numbers, whatever the extension is.
-    /// Otherwise the extension counts, or the text if the extension is ambiguous or unknown.
+    /// Determines what a file contains. SPIR-V and DirectX bytecode are recognized by their magic
+    /// numbers, whatever the extension is. Other files are recognized by the extension or, if that
+    /// is ambiguous or unknown, by the text.
     fn of(file: &Path, bytes: &[u8]) -> Self {
         let magics = [MAGIC_NUMBER.to_le_bytes(), MAGIC_NUMBER.to_be_bytes()];
         if magics.iter().any(|magic| bytes.starts_with(magic)) {
@@ -53,7 +56,7 @@ impl Kind {
         match extension.as_deref() {
             Some("wgsl") => Self::Wgsl,
             Some("vert" | "glsl") => Self::Glsl,
-            // Vertex shaders in HLSL have this extension, too.
+            // Vertex shaders in HLSL have these extensions, too.
             Some("vs" | "vsh") => match text.map(Self::of_text) {
                 Some(Self::Hlsl) => Self::Hlsl,
                 _ => Self::Glsl,
@@ -75,7 +78,7 @@ impl Kind {
         }
     }
 
-    /// Recognises a language by words that the others do not have.
+    /// Recognizes a language by words that do not occur in the other languages.
     fn of_text(text: &str) -> Self {
         let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
         if text.trim_start().starts_with("; SPIR-V") || has(&["OpMemoryModel", "OpEntryPoint"]) {
@@ -91,7 +94,7 @@ impl Kind {
         }
     }
 
-    /// Says what an unsupported file is, and how to convert it to SPIR-V.
+    /// Tells the user what an unsupported file is, and how to convert it to SPIR-V.
     fn refusal(self, file: &Path, accepted: &str) -> String {
         let path = file.display();
         let spirv = file.with_extension("spv");
@@ -129,8 +132,9 @@ impl Kind {
     }
 }
 
-/// Reads the words of a vertex shader from a file: SPIR-V, or WGSL or GLSL, which are compiled. The constants get
-/// their values in the source where that is WGSL; otherwise those that the module has are returned.
+/// Reads a vertex shader from a file: SPIR-V, or WGSL or GLSL, which is compiled. In WGSL, the
+/// values of `constants` replace overrides. Otherwise they are returned as values for the module's
+/// specialization constants.
 pub(super) fn read(
     file: &Path,
     entry_point: Option<&str>,
@@ -158,26 +162,26 @@ pub(super) fn read(
     Ok((words, values))
 }
 
-/// The shaders of a command line.
+/// The shaders that a command line names.
 pub(super) struct Sources {
     /// The words of the shader's file.
     pub(super) words: Vec<u32>,
-    /// The values of its specialisation constants.
+    /// The values for its specialization constants.
     pub(super) values: Values,
-    /// The same of the file of --geometry.
+    /// The words and values of the file of --geometry. `None` without that option.
     pub(super) geometry: Option<(Vec<u32>, Values)>,
 }
 
 impl Sources {
-    /// The values for lowering.
+    /// Returns the values of specialization constants for lowering the shaders.
     pub(super) fn specialized(&self) -> super::Specialized<'_> {
         let geometry = self.geometry.as_ref().map(|(_, values)| values.specialization());
         [self.values.specialization(), geometry.unwrap_or_default()]
     }
 }
 
-/// Reads a vertex shader as [`read`] does, and the geometry shader behind it, if there is one. A constant that both have
-/// gets its value in both; what neither has is refused as [`read`] does.
+/// Reads a vertex shader, and the geometry shader that follows it, if there is one. A constant that
+/// both have gets its value in both. It is an error if neither has a constant.
 pub(super) fn read_all(
     file: &Path,
     entry_point: Option<&str>,
@@ -195,7 +199,8 @@ pub(super) fn read_all(
     Ok(Sources { words: vertex, values, geometry: Some((words, own_values)) })
 }
 
-/// Reads a vertex shader that may have some of the constants of the geometry shader behind it, and has the others.
+/// Reads the vertex shader that precedes a geometry shader. It may have some of the constants in
+/// `of_geometry`, and must have all in `others`.
 fn read_before(
     file: &Path,
     entry_point: Option<&str>,
@@ -208,7 +213,8 @@ fn read_before(
         values.append(shared.values(&words).with_context(|| file.display().to_string())?);
         return Ok((words, values));
     }
-    // What WGSL declares is known to naga alone, which says what it does not find.
+    // Only naga knows which overrides WGSL code declares. It reports one unknown constant at a
+    // time, which is then removed if the geometry shader has it.
     let mut given = others.and(of_geometry);
     loop {
         let result = read(file, entry_point, &given);
@@ -225,7 +231,7 @@ fn read_before(
     }
 }
 
-/// Reads the words of a geometry shader: SPIR-V, or GLSL, which glslangValidator compiles.
+/// Reads a geometry shader from a file: SPIR-V, or GLSL, which glslangValidator compiles.
 fn read_geometry(file: &Path) -> Result<Vec<u32>> {
     const ACCEPTED: &str = "SPIR-V (by its content) and GLSL geometry shaders (.geom, .gs, .glsl)";
     let bytes = read_bytes(file)?;
@@ -236,7 +242,8 @@ fn read_geometry(file: &Path) -> Result<Vec<u32>> {
     }
 }
 
-/// Compiles GLSL: naga, which compiles that of vertex shaders, has no geometry stage.
+/// Compiles a geometry shader with glslangValidator, because naga, which compiles vertex shaders,
+/// does not support geometry shaders.
 fn compile_geometry(file: &Path) -> Result<Vec<u32>> {
     const COMPILER: &str = "glslangValidator";
     let path = file.display();
@@ -261,7 +268,8 @@ fn compile_geometry(file: &Path) -> Result<Vec<u32>> {
 pub(super) fn read_spirv(file: &Path) -> Result<Vec<u32>> {
     let bytes = read_bytes(file)?;
     let kind = match Kind::of(file, &bytes) {
-        // The stage may be right here, but source is not accepted.
+        // A file with this extension may be of a stage that is supported here as SPIR-V, so the
+        // message is the one about source code.
         Kind::Stage(_) | Kind::CapturedStage(_) => Kind::Glsl,
         kind => kind,
     };

@@ -1,4 +1,4 @@
-//! The values of specialisation constants.
+//! Parses values for specialization constants on the command line.
 
 use anyhow::{Context, Result, bail};
 use spirv::Op;
@@ -7,11 +7,12 @@ use vkxfb::internal::spirv::declarations::{Declarations, Type};
 use vkxfb::internal::spirv::{DeclaredConstant, declared_constants};
 use vkxfb::spirv::specialization::SpecializationConstant;
 
-/// The values that a pipeline would get.
+/// The option that gives values to specialization constants, as an application does when it creates
+/// a pipeline.
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct Constants {
-    /// Set a specialisation constant to a value of its type: 4=5, 4=-5, 4=0.5 or 4=true. An override constant
-    /// of WGSL goes by its @id, or by its name if it has none
+    /// Set a specialization constant to a value of its type: 4=5, 4=-5, 4=0.5 or 4=true. An
+    /// override of WGSL is named by its @id, or by its name if it has none
     #[arg(long = "constant", value_name = "ID=VALUE,...", value_delimiter = ',', value_parser = parse)]
     constants: Vec<(String, Value)>,
 }
@@ -24,7 +25,7 @@ enum Value {
     Float(f64),
 }
 
-/// The bytes of values in memory, with their `SpecId`.
+/// Values of constants as bytes in memory, with the `SpecId` of each.
 #[derive(Default)]
 pub(super) struct Values(Vec<(u32, Vec<u8>)>);
 
@@ -44,18 +45,18 @@ impl Values {
 }
 
 impl Constants {
-    /// Returns the values for a source in WGSL.
+    /// Returns the values for the overrides of a WGSL source.
     pub(super) fn overrides(&self) -> Vec<(String, f64)> {
         self.constants.iter().map(|(key, value)| (key.clone(), value.number())).collect()
     }
 
-    /// All of these, and others.
+    /// Returns these values and the others.
     pub(super) fn and(mut self, others: &Self) -> Self {
         self.constants.extend_from_slice(&others.constants);
         self
     }
 
-    /// Whether a constant has a value.
+    /// Whether there is a value for a constant.
     pub(super) fn has(&self, key: &str) -> bool {
         self.constants.iter().any(|(found, _)| found == key)
     }
@@ -67,7 +68,7 @@ impl Constants {
         self.constants.len() < before
     }
 
-    /// The values for constants that a module has, and the others.
+    /// Splits the values into those for constants that a module has, and the others.
     pub(super) fn split(&self, words: &[u32]) -> Result<(Self, Self)> {
         let module = Module::parse(words)?;
         let declared = declared_constants(&module, &Declarations::of(&module));
@@ -79,8 +80,8 @@ impl Constants {
         Ok((Self { constants: own }, Self { constants: others }))
     }
 
-    /// Returns the values for a module. Vulkan ignores values for constants that the module does
-    /// not have; here that is an error.
+    /// Returns the values for the constants of a module. Vulkan ignores values for constants that
+    /// the module does not have, but here that is an error.
     pub(super) fn values(&self, words: &[u32]) -> Result<Values> {
         if self.constants.is_empty() {
             return Ok(Values(vec![]));
@@ -106,7 +107,7 @@ impl Constants {
     }
 }
 
-/// As the option takes them.
+/// Formats the values as the option takes them.
 impl std::fmt::Display for Constants {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let all = self.constants.iter().map(|(id, value)| format!("{id}={value}"));
@@ -114,20 +115,20 @@ impl std::fmt::Display for Constants {
     }
 }
 
-/// Describes a constant: `4 (int COUNT = 2)`.
+/// Describes a constant for messages: `4 (int COUNT = 2)`.
 fn describe(constant: &DeclaredConstant) -> String {
     let DeclaredConstant { constant_id, name, type_name, .. } = constant;
     let name = name.as_ref().map_or_else(String::new, |name| format!(" {name}"));
     format!("{constant_id} ({type_name}{name} = {})", default_of(constant))
 }
 
-/// Formats the default of a constant, by its type.
+/// Formats the default value of a constant, according to its type.
 pub(super) fn default_of(constant: &DeclaredConstant) -> String {
     let bits = constant.default;
     match constant.ty {
         Type::Other(Op::TypeBool) => (bits != 0).to_string(),
         Type::Int { signed: true, width: 64 } => bits.cast_signed().to_string(),
-        // The literal of a narrower integer is sign-extended to a word.
+        // In SPIR-V, the literal of an integer with less than 32 bits is sign-extended to a word.
         Type::Int { signed: true, .. } => (bits as u32).cast_signed().to_string(),
         Type::Float { width: 64 } => f64::from_bits(bits).to_string(),
         Type::Float { width: 32 } => f32::from_bits(bits as u32).to_string(),
@@ -137,7 +138,7 @@ pub(super) fn default_of(constant: &DeclaredConstant) -> String {
 }
 
 impl Value {
-    /// The number that WebGPU takes for it.
+    /// Returns the value as WebGPU takes it for an override.
     const fn number(self) -> f64 {
         match self {
             Self::Bool(value) => value as u8 as f64,
@@ -146,7 +147,7 @@ impl Value {
         }
     }
 
-    /// Returns the bytes of the value in memory, with the size of the type.
+    /// Returns the bytes of the value for a constant of this type, as they are in memory.
     fn to_memory(self, ty: &Type) -> Result<Vec<u8>> {
         let wide = match (self, ty) {
             (Self::Bool(value), Type::Other(Op::TypeBool)) => return Ok(vk_bool(value)),
@@ -190,7 +191,7 @@ impl Value {
     }
 }
 
-/// A `VkBool32`.
+/// Returns the bytes of a `VkBool32`.
 fn vk_bool(value: bool) -> Vec<u8> {
     u32::from(value).to_ne_bytes().into()
 }
@@ -205,7 +206,7 @@ impl std::fmt::Display for Value {
     }
 }
 
-/// What the option takes.
+/// Examples of what the option takes, for messages.
 const EXAMPLES: &str = "3=5, 3=-5, 3=0.5 or 3=true";
 
 fn parse(text: &str) -> Result<(String, Value), String> {
@@ -239,7 +240,7 @@ mod tests {
         assert_eq!(bytes("1=4294967296", &int(32, false)), None);
         assert_eq!(bytes("1=4294967296", &int(64, false)), Some((1u64 << 32).to_ne_bytes().into()));
         assert_eq!(bytes("1=255", &int(8, false)), Some(vec![255]));
-        // A number without a point is a float if the constant is a float.
+        // A number without a decimal point is accepted for a constant of type float.
         let float = Type::Float { width: 32 };
         assert_eq!(bytes("1=3", &float), Some(3f32.to_ne_bytes().into()));
         assert_eq!(bytes("1=1e-3", &float), Some(1e-3f32.to_ne_bytes().into()));

@@ -1,4 +1,4 @@
-//! `vkxfb split-blocks`
+//! `vkxfb split-blocks`: makes each member of a shader's output blocks and structures a variable.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 use vkxfb::translators::split_blocks::{SplitOptions, split_blocks};
 
-/// Arguments of `vkxfb split-blocks`.
+/// The arguments of `vkxfb split-blocks`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -27,20 +27,20 @@ const EXAMPLES: &str = "Examples:
 
 Exit status: 0, or 2 if a block cannot be split.";
 
-/// The new variables.
+/// What the command did, for `--json`.
 #[derive(Serialize)]
 struct Report<'a> {
     entry_point: &'a str,
     members: Vec<Member<'a>>,
 }
 
-/// A variable that was a member.
+/// A variable that was made from a member.
 #[derive(Serialize)]
 struct Member<'a> {
     variable: u32,
-    /// The variable that it was a member of.
+    /// The variable to which the member belonged.
     of: u32,
-    /// The indices from there to the member.
+    /// The indices of an access chain from that variable to the member.
     path: &'a [u32],
     location: u32,
 }

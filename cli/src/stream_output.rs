@@ -1,4 +1,4 @@
-//! Gallium's stream outputs as JSON.
+//! Reads Gallium's stream outputs from a JSON file.
 
 use std::path::Path;
 
@@ -6,11 +6,11 @@ use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use vkxfb::translators::stream_output::{SlotLocations, StreamOutput, StreamOutputInfo};
 
-/// The file, with the same fields as [`StreamOutputInfo`].
+/// The contents of the file, which has the fields of [`StreamOutputInfo`].
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    /// May have fewer elements than there are buffers.
+    /// The stride of each buffer in dwords. There may be fewer elements than buffers.
     strides: Vec<u32>,
     outputs: Vec<Output>,
     #[serde(default)]
@@ -38,7 +38,7 @@ struct Output {
     stream: u32,
 }
 
-/// Reads a file.
+/// Reads stream outputs from a file.
 pub(super) fn read(file: &Path) -> Result<StreamOutputInfo> {
     let text =
         std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;

@@ -1,4 +1,4 @@
-//! `vkxfb strip-xfb`
+//! `vkxfb strip-xfb`: removes transform feedback from a module.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 use vkxfb::lower::strip::strip_xfb;
 
-/// Arguments of `vkxfb strip-xfb`.
+/// The arguments of `vkxfb strip-xfb`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -27,7 +27,7 @@ without them is not changed. Streams of geometry shaders stay.
 
 Exit status: 0, or 2 if the file does not contain a module.";
 
-/// The result.
+/// What the command did, for `--json`.
 #[derive(Serialize)]
 struct Report {
     /// Whether there was transform feedback to remove.

@@ -1,4 +1,5 @@
-//! What a shader's descriptors and push constants hold: files, and values of members.
+//! Contents for a shader's descriptors and push constants, which the user supplies as files and as
+//! values of members.
 
 mod block;
 mod value;
@@ -18,23 +19,26 @@ use self::block::{Block, Number};
 use self::value::Value;
 pub(super) use self::value::{Literal, literals};
 
-/// Bytes that values of members make: an index that is wrong would take all memory.
+/// The maximum number of bytes that values of members may make. Without it, a wrong index could use
+/// up all memory.
 const MOST_BYTES: usize = 1 << 30;
 
-/// What is bound beside vertex buffers.
+/// Options with the contents of buffers and push constants.
 #[derive(Debug, clap::Args)]
 pub(super) struct Supplied {
-    /// A uniform or storage buffer, by descriptor set and binding: all of its bytes, as they lie in memory
-    /// (0.1=lights.bin), or the value of a member (0.0.tint=1,0.5,0, 0.0.view=look_at(0,2,5,0,0,0), 0.0.*=0 for all
-    /// members). In an array of buffers all are this one
+    /// Contents of a uniform or storage buffer, by descriptor set and binding: a file with all
+    /// bytes, as they are in memory (0.1=lights.bin), or the value of a member (0.0.tint=1,0.5,0,
+    /// 0.0.view=look_at(0,2,5,0,0,0), 0.0.*=0 for all members). All elements of an array of buffers
+    /// are this buffer
     #[arg(long = "uniform", value_name = "SET.BINDING=FILE|SET.BINDING.MEMBER=VALUE", value_parser = parse_buffer)]
     buffers: Vec<Assignment<(u32, u32)>>,
-    /// The push constants: their bytes from byte 0 on, or the value of a member
+    /// Contents of the push constants: a file with the bytes from byte 0 on, or the value of a
+    /// member
     #[arg(long, value_name = "FILE|MEMBER=VALUE", value_parser = parse_push)]
     push: Vec<Assignment<()>>,
 }
 
-/// What something is to hold.
+/// Contents for a buffer or for the push constants.
 #[derive(Debug, Clone, PartialEq)]
 struct Assignment<P> {
     place: P,
@@ -43,20 +47,22 @@ struct Assignment<P> {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Content {
-    /// All of it.
+    /// All bytes, from a file.
     File(PathBuf),
-    /// What a path leads to.
+    /// The value of the member at a path. `text` is the value as the user wrote it.
     Member { path: String, text: String, value: Value },
 }
 
-/// What is given, and what of it is missing, with what would give it.
+/// The contents that were supplied. `missing` lists the members without a value, with the options
+/// that would set them.
 pub(super) struct Read {
     pub(super) given: Given,
     pub(super) missing: Vec<String>,
 }
 
 impl Supplied {
-    /// Reads the files, and puts the values of members where shaders have them. The joints are those of a mesh's skins.
+    /// Reads the files, and writes the values of members at their places in the shaders' blocks.
+    /// `joints` are the joint matrices of a mesh's skins.
     pub(super) fn read(&self, shaders: &[&Shader<'_>], joints: Option<&[DMat4]>) -> Result<Read> {
         let mut read = Read { given: Given::default(), missing: Vec::new() };
         if self.buffers.is_empty() && self.push.is_empty() {
@@ -83,7 +89,7 @@ impl Supplied {
         Ok(read)
     }
 
-    /// The options that give the same again.
+    /// Returns command line options with the same meaning.
     pub(super) fn options(&self) -> Vec<String> {
         let mut options = Vec::new();
         for Assignment { place: (set, binding), content } in &self.buffers {
@@ -104,7 +110,8 @@ impl Supplied {
     }
 }
 
-/// The members of the block at a binding, or of the push constants, for messages.
+/// Lists the members of the block at a binding, for messages. Without a binding, lists those of the
+/// push constants.
 pub(super) fn members(shaders: &[&Shader<'_>], place: Option<(u32, u32)>) -> Result<Vec<String>> {
     let modules = Modules::of(shaders)?;
     let blocks = match place {
@@ -123,10 +130,10 @@ pub(super) fn members(shaders: &[&Shader<'_>], place: Option<(u32, u32)>) -> Res
     Ok(all)
 }
 
-/// What the shaders declare.
+/// The declarations of all shaders.
 struct Modules(Vec<Declared>);
 
-/// What a shader declares, and whether its source is HLSL.
+/// The declarations of a shader, and whether its source language is HLSL.
 struct Declared {
     declarations: Declarations,
     is_hlsl: bool,
@@ -147,7 +154,7 @@ impl Modules {
         shaders.iter().map(declared).collect::<Result<_>>().map(Self)
     }
 
-    /// The blocks at a binding, of which each shader may have its own.
+    /// Returns the blocks at a binding. Each shader may declare a different one.
     fn blocks(&self, set: u32, binding: u32) -> Vec<Block<'_>> {
         let storages = [StorageClass::Uniform, StorageClass::StorageBuffer];
         self.all(&storages, |declarations, id| {
@@ -183,7 +190,8 @@ impl Modules {
     }
 }
 
-/// The bytes of blocks that lie in the same place: a file, and over it the values of members.
+/// Returns the contents for the blocks at one place: those of a file, in which the values of
+/// members replace bytes.
 fn bytes_of(
     contents: &[&Content],
     blocks: &[Block<'_>],
@@ -194,7 +202,7 @@ fn bytes_of(
 ) -> Result<GivenBytes> {
     let mut name = option.to_owned();
     let mut bytes = Vec::new();
-    // How many bytes somebody gave, and which.
+    // Whether the user supplied each byte.
     let mut is_given: Vec<bool> = Vec::new();
     let files = contents.iter().filter_map(|content| match content {
         Content::File(file) => Some(file),
@@ -254,7 +262,8 @@ fn bytes_of(
     Ok(GivenBytes { name, bytes })
 }
 
-/// The numbers that a path leads to, in each block that has it; of an array without a length so many elements.
+/// Returns the numbers of the value at a path in each block that has it. Of a runtime array,
+/// includes `elements` elements.
 fn places(path: &str, blocks: &[Block<'_>], elements: u32) -> Result<Vec<Vec<Number>>> {
     let mut places = Vec::new();
     let mut problem = None;
@@ -298,7 +307,7 @@ fn parse_buffer(text: &str) -> Result<Assignment<(u32, u32)>, String> {
     Ok(Assignment { place: (number(set)?, number(binding)?), content })
 }
 
-/// A member's name has nothing that only the names of directories have.
+/// Parses `FILE` or `MEMBER=VALUE`. A text with a slash before the `=` is the name of a file.
 fn parse_push(text: &str) -> Result<Assignment<()>, String> {
     let content = match text.split_once('=') {
         Some((path, value)) if !path.contains(['/', '\\']) => member(path, value)?,

@@ -13,36 +13,39 @@ use crate::settings::Settings;
 /// Whether the layer is active on a physical device.
 #[derive(Debug, Clone)]
 pub(crate) enum Activity {
-    /// The layer gives programs the extension.
+    /// Active: programs can enable `VK_EXT_transform_feedback`, which the layer implements.
     Active(Cause, Arc<CaptureSupport>),
-    /// Programs see the driver as it is.
+    /// Dormant: programs see what the driver itself supports.
     Dormant(Reason),
 }
 
-/// Why the layer is active.
+/// Why the layer is active: how complete the driver's own extension is, and which setting replaces
+/// it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Cause {
     /// The driver has no transform feedback.
     Missing,
-    /// The driver's extension is partial, and the user wants it replaced then.
+    /// The driver's extension is partial, and the setting `replace_partial` makes the layer replace
+    /// partial implementations.
     Partial(Lacks),
-    /// The user forces it, whether or not the driver has the extension.
+    /// The setting `force_enable` makes the layer active, whether or not the driver has the
+    /// extension.
     Forced(Lacks),
 }
 
 /// Why the layer is dormant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Reason {
-    /// The driver has the extension, and its feature.
+    /// The driver has the extension, and reports the feature `transformFeedback`.
     DriverHasIt(Lacks),
-    /// The device lacks something that captures need, which the text names.
+    /// The device lacks something that captures need. The text says what.
     Incapable(String),
     /// The driver failed to report its capabilities.
     Unknown(vk::Result),
 }
 
-/// What the driver's own extension lacks, by Vulkan's names. Empty if the extension is complete or
-/// does not exist.
+/// The features and properties that the driver's own extension lacks, by their names in Vulkan.
+/// Empty if the extension is complete or does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Lacks(Vec<&'static str>);
 
@@ -61,7 +64,8 @@ impl Lacks {
     }
 }
 
-/// The end of a sentence.
+/// Formats the list as the end of a sentence about the driver's extension: `, without ...`, or
+/// nothing if nothing is lacking.
 impl fmt::Display for Lacks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.is_partial() {
@@ -97,8 +101,9 @@ impl fmt::Display for Activity {
 }
 
 impl Activity {
-    /// Decides from the capabilities that the driver reported or, if it failed to report them, from
-    /// whether it lists the extension.
+    /// Decides from the capabilities that the driver reported. If `asked` is an error, the layer is
+    /// dormant, and `lists_it`, whether the driver lists the extension, only decides about the
+    /// reason.
     pub(crate) fn decide(
         asked: Result<Capabilities, RuntimeError>,
         lists_it: impl FnOnce() -> Result<bool, vk::Result>,
@@ -116,11 +121,11 @@ impl Activity {
         Self::Dormant(reason)
     }
 
-    /// Decides from the capabilities.
+    /// Decides from the reported capabilities.
     ///
-    /// The list of extensions alone is not enough: the loader adds the extensions that the
-    /// manifests of implicit layers promise, including this layer's. The feature is what the driver
-    /// reports.
+    /// That the extension is in the list of extensions is not enough: the loader adds the
+    /// extensions that the manifests of implicit layers promise, including this layer's. Only the
+    /// driver sets the feature `transformFeedback`.
     pub(crate) fn of(
         #[cfg_attr(not(feature = "test-switches"), allow(unused_mut, reason = "of switches"))]
         mut capabilities: Capabilities,

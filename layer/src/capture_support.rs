@@ -1,4 +1,5 @@
-//! What captures require of a physical device, and what programs see of them.
+//! What the layer needs of a physical device to capture on it, and the
+//! `VkPhysicalDeviceTransformFeedbackPropertiesEXT` that it reports to programs.
 
 use ash::vk;
 use vkxfb::capture::{MAX_STREAMS, MAX_XFB_BUFFERS, MAX_XFB_STRIDE};
@@ -8,16 +9,19 @@ use vkxfb::runtime::{
     Capabilities, RequiredFeatures, Unavailable, WorkaroundEffect, required_features,
 };
 
-/// The support for captures of a physical device.
+/// The data of a physical device on which the layer can capture.
 #[derive(Debug)]
 pub(crate) struct CaptureSupport {
     /// The capabilities of the physical device.
     pub(crate) capabilities: Capabilities,
-    /// The features and extensions that devices are created with for captures.
+    /// The features and extensions that the layer enables on devices for captures.
     pub(crate) required: RequiredFeatures,
 }
 
 impl CaptureSupport {
+    /// Determines whether the layer can capture on a physical device, and what it must enable for
+    /// that.
+    ///
     /// # Errors
     /// [`Unavailable`] with what the physical device lacks.
     pub(crate) fn new(capabilities: Capabilities) -> Result<Self, Unavailable> {
@@ -27,7 +31,8 @@ impl CaptureSupport {
         Ok(Self { capabilities, required })
     }
 
-    /// Whether geometry shaders may emit to several vertex streams. Without a geometry stage there are no such shaders.
+    /// Whether geometry shaders may emit to several vertex streams. Without a geometry stage there
+    /// are no such shaders.
     pub(crate) const fn has_streams(&self) -> bool {
         self.capabilities.geometry_shader
     }
@@ -40,7 +45,8 @@ impl CaptureSupport {
         let identity = self.capabilities.identity();
         let mut workarounds = identity.workarounds();
         vk::PhysicalDeviceTransformFeedbackPropertiesEXT::default()
-            // Never more: translators of OpenGL copy the limit into arrays of four.
+            // The limit is never higher, because implementations of OpenGL on Vulkan copy it into
+            // arrays of four elements.
             .max_transform_feedback_streams(if self.has_streams() { MAX_STREAMS } else { 1 })
             .transform_feedback_streams_lines_triangles(self.has_streams())
             .transform_feedback_rasterization_stream_select(self.has_streams())
@@ -57,8 +63,8 @@ impl CaptureSupport {
             )
     }
 
-    /// Returns the size in bytes that `Context::max_capture_buffer` of the runtime would return on a
-    /// device: without addresses, the maximum range of a storage buffer.
+    /// Returns the size in bytes that `Context::max_capture_buffer` of the runtime would return on
+    /// a device: if captures use descriptors, the maximum range of a storage buffer limits it.
     fn max_capture_buffer(&self) -> u64 {
         match self.required.uses_descriptors() {
             true => self.capabilities.limits.max_storage_buffer_range.min(MAX_BUFFER_SIZE),

@@ -1,5 +1,5 @@
-//! The command buffers of all devices, by handle. Hooks for recorded commands find their state
-//! here.
+//! The layer's state of each command buffer of all devices, found by its handle. Hooks for recorded
+//! commands look it up here.
 
 mod recorded;
 mod table;
@@ -14,7 +14,7 @@ use crate::emulation::captures::{Captures, Hoisted};
 use crate::translate::{Arena, OUT_OF_MEMORY};
 use crate::withheld::{Commands, Functions};
 
-/// Command buffers were allocated.
+/// Adds the state of command buffers that the program has just allocated.
 pub(crate) fn allocated(
     device: Of<'_>,
     pool: vk::CommandPool,
@@ -24,22 +24,24 @@ pub(crate) fn allocated(
     table::insert(device.0, pool, handles, || Recorded::new(device, is_secondary));
 }
 
-/// Command buffers are about to be freed.
+/// Removes the state of command buffers that are about to be freed.
 pub(crate) fn freed(handles: &[vk::CommandBuffer]) {
     table::remove(handles);
 }
 
-/// A pool and its command buffers are about to be destroyed.
+/// Removes the state of all command buffers of a pool that is about to be destroyed.
 pub(crate) fn pool_destroyed(device: &Arc<Functions>, pool: vk::CommandPool) {
     table::remove_all_of(device, Some(pool));
 }
 
-/// A device is about to be destroyed. Some programs do not destroy their pools before.
+/// Removes the state of all command buffers of a device that is about to be destroyed. Some
+/// programs do not destroy their pools first.
 pub(crate) fn device_destroyed(device: &Arc<Functions>) {
     table::remove_all_of(device, None);
 }
 
-/// Finds the state of a command buffer. If there is none, its commands are lost.
+/// Finds the state of a command buffer. If there is none, an error is logged, and the caller must
+/// drop the command.
 ///
 /// # Safety
 /// The application synchronizes access to the command buffer.
@@ -54,8 +56,8 @@ unsafe fn find<'a>(handle: vk::CommandBuffer) -> Option<&'a mut Recorded> {
     found
 }
 
-/// Calls `command` with the state of a command buffer. If it panics, recording of the command
-/// buffer has failed.
+/// Calls `command` with the state of a command buffer. If `command` panics, recording fails:
+/// `vkEndCommandBuffer` returns an error.
 ///
 /// # Safety
 /// The application synchronizes access to the command buffer.
@@ -67,8 +69,8 @@ pub(crate) unsafe fn with(handle: vk::CommandBuffer, command: impl FnOnce(&mut R
     }
 }
 
-/// Like [`with`], for a command whose arguments are translated. If there is no memory for them,
-/// recording has failed.
+/// Like [`with`], for a command whose arguments are translated into memory of an arena. If that
+/// memory cannot be allocated, recording fails.
 ///
 /// # Safety
 /// As [`with`].
@@ -84,10 +86,9 @@ pub(crate) unsafe fn with_arguments(
     }
 }
 
-/// Lets the captures of a command buffer `observe` a command, if transform feedback is emulated,
-/// and then records the command by `command`. The command is recorded even if the captures fail,
-/// because a later command may end what it begins. Each of the two closures therefore has its own
-/// guard.
+/// If transform feedback is emulated, first calls `observe` with the captures of a command buffer.
+/// Then records the command by calling `command`, even if the captures fail, because a later
+/// command may end what this command begins. Each of the two closures therefore has its own guard.
 ///
 /// # Safety
 /// As [`with`].
@@ -105,8 +106,8 @@ pub(crate) unsafe fn observe<R>(
     }
 }
 
-/// Changes state that captures use, and returns whether the command goes to the driver or is
-/// withheld.
+/// Changes the tracked state that captures use by `change`. Returns where the caller must pass the
+/// command: to the driver, or to the withheld commands.
 ///
 /// # Safety
 /// As [`with`].
@@ -121,8 +122,8 @@ pub(crate) unsafe fn track<'a>(
     Some(recorded.commands())
 }
 
-/// Returns where a command goes that captures need not observe. `None` if the caller must look at
-/// the state of the command buffer.
+/// Returns the destination of a command that captures need not observe. `None` if the fast path
+/// does not apply, and the caller must look at the state of the command buffer.
 ///
 /// # Safety
 /// As [`with`].
@@ -131,12 +132,13 @@ pub(crate) unsafe fn unobserved_route<'a>(
     handle: vk::CommandBuffer,
 ) -> Option<UnobservedRoute<'a>> {
     let found = table::find_recent(handle);
-    // SAFETY: the caller's contract; the state lives until the application frees the command
-    // buffer, and a slot with a handle that is not null, as Vulkan requires, is not free.
+    // SAFETY: the caller's contract. The state lives until the application frees the command
+    // buffer. The `Option` is not `None`: the slot has the handle, which Vulkan requires not to be
+    // null, so it is not free.
     unsafe { found.as_ref()?.as_ref().unwrap_unchecked() }.unobserved_route()
 }
 
-/// Logs, once per process, that commands are lost.
+/// Logs, once per process, that the layer drops the commands of an unknown command buffer.
 #[cold]
 fn unknown() {
     static TOLD: Once = Once::new();
@@ -147,8 +149,8 @@ fn unknown() {
     });
 }
 
-/// Recording begins, and everything recorded before is dropped. `info` contains what a secondary
-/// command buffer inherits.
+/// Begins recording, and drops everything that was recorded before. `info` contains what a
+/// secondary command buffer inherits.
 ///
 /// # Safety
 /// As [`with`], and `info` is valid, for a secondary command buffer with its inheritance info.
@@ -157,8 +159,8 @@ pub(crate) unsafe fn reset(handle: vk::CommandBuffer, info: &vk::CommandBufferBe
     unsafe { with(handle, |found| found.begin(info)) };
 }
 
-/// A command buffer is reset. If `releases` is true it frees its memory, otherwise it keeps it for
-/// the next recording.
+/// Resets a command buffer. If `releases` is true, the layer frees the memory that it keeps for the
+/// command buffer. Otherwise the next recording uses that memory.
 ///
 /// # Safety
 /// As [`with`], and the command buffer is not pending execution.
@@ -167,7 +169,7 @@ pub(crate) unsafe fn forget(handle: vk::CommandBuffer, releases: bool) {
     unsafe { with(handle, |found| found.reset(releases)) };
 }
 
-/// As [`forget`], for all command buffers of a pool.
+/// Resets all command buffers of a pool, like [`forget`].
 ///
 /// # Safety
 /// As [`forget`], for each command buffer, and the application synchronizes access to the pool.
@@ -176,7 +178,8 @@ pub(crate) unsafe fn pool_reset(device: &Arc<Functions>, pool: vk::CommandPool, 
     unsafe { table::for_each_of(device, pool, |found| found.reset(releases)) };
 }
 
-/// A command could not be recorded: `vkEndCommandBuffer` will return the error.
+/// Marks recording as failed, because a command could not be recorded. `vkEndCommandBuffer` will
+/// return the error.
 ///
 /// # Safety
 /// As [`with`].
@@ -185,8 +188,8 @@ pub(crate) unsafe fn fail(handle: vk::CommandBuffer, error: vk::Result) {
     unsafe { with(handle, |found| found.fail(error)) };
 }
 
-/// Returns the captures of a secondary command buffer, for the command buffers that execute it.
-/// Several threads may call this at the same time.
+/// Returns the hoisted captures and draw arguments of a secondary command buffer. The command
+/// buffers that execute it record them. Several threads may call this at the same time.
 ///
 /// # Safety
 /// Recording of the command buffer has ended, and no thread changes it during the call.
@@ -196,7 +199,7 @@ pub(crate) unsafe fn hoisted(handle: vk::CommandBuffer) -> Vec<Hoisted> {
     found.map(Recorded::hoisted).unwrap_or_default()
 }
 
-/// Recording ends. Returns the error, if recording failed.
+/// Ends recording. Returns the error if recording has failed.
 ///
 /// # Safety
 /// As [`with`].

@@ -36,20 +36,23 @@ pub(crate) struct Emulation {
     kernels: Kernels,
     memory: Memory,
     objects: Objects,
-    /// The functions of the device.
+    /// All commands of the device that the layer can call or withhold.
     functions: Arc<Functions>,
-    /// The descriptor update templates with which programs push descriptors.
+    /// The descriptor update templates of the device. The layer uses them to read what programs
+    /// push with a template.
     templates: Arc<Templates>,
 }
 
 impl Emulation {
+    /// Creates the objects that all captures on a device use.
+    ///
     /// # Errors
     /// A Vulkan command fails, or the device lacks a command that its enabled features include.
     ///
     /// # Safety
-    /// The next in the chain created the device with what the capture support requires, and the function is
-    /// its own. The device outlives the emulation, which must be [closed](Self::close) before the
-    /// device is destroyed.
+    /// The next in the chain created the device with what the capture support requires, and
+    /// `get_device_proc_addr` belongs to the next in the chain. The device outlives the emulation,
+    /// which must be [closed](Self::close) before the device is destroyed.
     pub(crate) unsafe fn load(
         instance: &InstanceData,
         physical_device: vk::PhysicalDevice,
@@ -60,7 +63,7 @@ impl Emulation {
         templates: Arc<Templates>,
     ) -> Result<Self, Error> {
         let next = &instance.next;
-        // The functions of the device come from the next in the device's chain.
+        // `ash::Device::load` must fetch the device's functions from the next in the chain.
         let fp_v1_0 = ash::InstanceFnV1_0 { get_device_proc_addr, ..next.fp_v1_0().clone() };
         let next = ash::Instance::from_parts_1_3(
             next.handle(),
@@ -68,7 +71,8 @@ impl Emulation {
             next.fp_v1_1().clone(),
             next.fp_v1_3().clone(),
         );
-        // SAFETY: the caller's contract; each function is of the type that its name says.
+        // SAFETY: the caller's contract; functions that are fetched by name have the type that
+        // belongs to the name.
         unsafe {
             let table = ash::Device::load(next.fp_v1_0(), device);
             let (capabilities, required) = (support.capabilities.clone(), support.required.clone());
@@ -86,7 +90,7 @@ impl Emulation {
         }
     }
 
-    /// Destroys all objects of the device.
+    /// Destroys all Vulkan objects that the layer created for captures on the device.
     ///
     /// # Safety
     /// The device is live and idle, and no command buffer contains captures any more.
@@ -97,7 +101,7 @@ impl Emulation {
         self.memory.close();
     }
 
-    /// Creates the queries of a pool.
+    /// Creates the layer's queries for a query pool of a program.
     ///
     /// # Errors
     /// As [`Queries::new`].
@@ -113,7 +117,7 @@ impl Emulation {
         unsafe { Queries::new(&self.context, &self.memory, kind, count) }
     }
 
-    /// The context with which captures are created.
+    /// The library's context for this device: the layer creates all captures with it.
     pub(crate) const fn context(&self) -> &Context {
         &self.context
     }
@@ -142,9 +146,11 @@ impl Emulation {
         self.context.device().fp_v1_0().cmd_pipeline_barrier
     }
 
+    /// Ends conditional rendering.
+    ///
     /// # Safety
-    /// The command buffer is being recorded, and conditional rendering that may be ended here is
-    /// active.
+    /// The command buffer is being recorded. Conditional rendering is active, and was begun where
+    /// it may be ended (for example, both outside of a render pass).
     unsafe fn end_conditional_rendering(&self, cmd: vk::CommandBuffer) {
         if let Some(end) = self.functions.end_conditional_rendering_ext {
             // SAFETY: the caller's contract.
@@ -152,6 +158,8 @@ impl Emulation {
         }
     }
 
+    /// Begins conditional rendering again after it was ended for captures.
+    ///
     /// # Safety
     /// The command buffer is being recorded, and conditional rendering is not active.
     unsafe fn begin_conditional_rendering(

@@ -9,13 +9,13 @@ pub(crate) enum Error {
     /// A pointer is null that must not be null.
     #[error("{0} is null")]
     Null(&'static str),
-    /// The chain has no link for the layer: the caller is not a loader.
+    /// The loader's create info has no link for this layer: the layer was not called by a loader.
     #[error("the chain of {0} has no link for the layer")]
     NoLink(&'static str),
     /// The next in the chain lacks a command that every driver must have.
     #[error("the next in the chain has no {0}")]
     NoCommand(&'static str),
-    /// A handle of an object that was not created through the layer.
+    /// A program passes a handle of an object that was not created through the layer.
     #[error("{0} is unknown to the layer")]
     Unknown(&'static str),
     /// A program enables a device extension that the layer does not show.
@@ -39,7 +39,7 @@ pub(crate) enum Error {
     Below(vk::Result),
 }
 
-/// The result of a command for errors of the layer that have no result of their own.
+/// What a command returns for errors of the layer that do not have a `VkResult` themselves.
 pub(crate) const FAILED: vk::Result = vk::Result::ERROR_INITIALIZATION_FAILED;
 
 impl From<RuntimeError> for Error {
@@ -49,7 +49,8 @@ impl From<RuntimeError> for Error {
 }
 
 impl Error {
-    /// Logs the error, if it is the layer's own, and returns the result for the program.
+    /// Logs the error, unless it comes from the next in the chain, and returns the result for the
+    /// program.
     pub(crate) fn report(self, command: &'static str) -> vk::Result {
         match self {
             Self::Below(result) => result,

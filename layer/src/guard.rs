@@ -1,15 +1,16 @@
-//! Stops panics at the entry points of the layer. The program gets a Vulkan error, and is not
-//! aborted.
+//! Catches panics at the entry points of the layer. The program then gets a Vulkan error, instead
+//! of being aborted.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Calls `command`, and returns `otherwise` if it panics. No guard is called within another one, except for
-/// functions that the runtime calls by pointer. A command that captures observe has two, one after the other: it
-/// is recorded even if the captures panic. Commands that go directly to the driver need none.
+/// Calls `command`, and returns `otherwise` if it panics. Guards are not nested, except that
+/// functions that the runtime calls by pointer have their own. A command that captures observe has
+/// two guards, one after the other, so that the command is recorded even if the captures panic.
+/// Commands that go directly to the driver need no guard.
 ///
-/// After a panic, a value that `command` was changing may be inconsistent. The layer holds no lock while it calls
-/// code that could panic, and it ignores poisoned locks.
+/// After a panic, a value that `command` was changing may be inconsistent. The layer holds no lock
+/// while it calls code that could panic, and it ignores poisoned locks.
 #[inline]
 pub(crate) fn guard<R>(name: &'static str, otherwise: R, command: impl FnOnce() -> R) -> R {
     match catch_unwind(AssertUnwindSafe(command)) {
@@ -23,7 +24,7 @@ pub(crate) fn guard<R>(name: &'static str, otherwise: R, command: impl FnOnce() 
 
 #[cold]
 fn panicked(name: &'static str, payload: Box<dyn Any + Send>) {
-    // Logging and dropping the payload could panic again.
+    // Logging, or dropping the payload, could panic again.
     let _ = catch_unwind(AssertUnwindSafe(|| {
         let text = payload.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| payload.downcast_ref::<&str>().copied());

@@ -1,11 +1,12 @@
-//! The commands that the layer intercepts, and the functions that hand them out.
+//! Hooks for the commands that the layer intercepts, and the `vkGet*ProcAddr` functions that return
+//! them to programs.
 //!
-//! Commands of instances and physical devices are in the table below. Commands of devices are in the
-//! files of this folder, each with a table of its own: `unobserved` has commands that captures need not
-//! observe, `observed` commands that captures must observe, `dependencies` commands whose stages and
-//! accesses are translated, `objects` commands that create and destroy objects, `queries` commands
-//! for query pools, and `recording` commands for command buffers as a whole. `entry` has what these
-//! files share.
+//! Commands of instances and physical devices are in the table below. The hooks for commands of
+//! devices are in the files of this folder, each of which has its own table: `unobserved` has the
+//! commands that captures need not observe, `observed` those that captures must observe,
+//! `dependencies` those whose stages and accesses are translated, `objects` those that create and
+//! destroy objects, `queries` those for query pools, and `recording` those for command buffers as a
+//! whole. `entry` has the code that these files share.
 
 mod dependencies;
 mod entry;
@@ -32,8 +33,8 @@ use crate::interface::{
 use crate::withheld::KNOWN_COMMANDS;
 use crate::{advertise, device, instance, properties};
 
-/// The commands of `VK_EXT_transform_feedback`, sorted. Programs that enable the extension find
-/// them.
+/// The commands of `VK_EXT_transform_feedback`, sorted by name. On an active device that enables
+/// the extension, `vkGetDeviceProcAddr` returns the layer's functions for them.
 pub(crate) const EXTENSION_COMMANDS: [&CStr; 6] = [
     c"vkCmdBeginQueryIndexedEXT",
     c"vkCmdBeginTransformFeedbackEXT",
@@ -43,30 +44,33 @@ pub(crate) const EXTENSION_COMMANDS: [&CStr; 6] = [
     c"vkCmdEndTransformFeedbackEXT",
 ];
 
-/// The object that a command is called with. It decides which function finds the command.
+/// The object that is the first parameter of a command. It determines which `vkGet*ProcAddr`
+/// functions return the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Level {
-    /// None.
+    /// The command has no object: it is called before there is an instance.
     Global,
     /// An instance.
     Instance,
     /// A physical device.
     PhysicalDevice,
-    /// A device, or an object of a device: found by `vkGetDeviceProcAddr`, too.
+    /// A device or an object of a device. Only such commands are returned by `vkGetDeviceProcAddr`
+    /// as well.
     Device,
 }
 
-/// A command that is intercepted.
+/// How the layer intercepts a command of an instance or physical device.
 struct Hook {
     level: Level,
     function: unsafe extern "system" fn(),
-    /// Whether the command exists: a command of an extension exists only if the next in the chain
-    /// has it.
+    /// Whether the command exists for an instance. A command of an extension exists only if the
+    /// next in the chain has it.
     is_there: fn(&InstanceData) -> bool,
 }
 
-/// The hooks for the other commands: `Level name => function as type`, followed by `if` and a
-/// function of the next in the chain, if the command exists only if that function does.
+/// Generates [`Hook::find`] from a table. Each row is `Level name => function as type`. A row that
+/// ends in `, if function` is a command that exists only if the next in the chain has that
+/// function.
 macro_rules! instance_hooks {
     ($($level:ident $name:literal => $function:path as $ty:ty $(, if $next:ident)?;)*) => {
         impl Hook {
@@ -158,6 +162,8 @@ pub(crate) unsafe fn negotiate(version: *mut NegotiateLayerInterface) -> vk::Res
     })
 }
 
+/// Returns a name that a program passes. `None` if the pointer is null.
+///
 /// # Safety
 /// The pointer is null or to a null-terminated string that outlives the result.
 unsafe fn text<'a>(name: *const c_char) -> Option<&'a CStr> {
@@ -174,8 +180,9 @@ pub(crate) unsafe extern "system" fn get_instance_proc_addr(
         // SAFETY: Vulkan's contract, which is the caller's.
         let (command, data) = unsafe { (text(name)?, InstanceData::of(instance)) };
         match Hook::find(command) {
-            // The loader also asks with an instance that has not been created yet, and layers above,
-            // such as Mesa's overlay and MangoHud, ask for vkCreateDevice with a null instance.
+            // The loader also asks with an instance that has not been created yet, and layers
+            // above, such as Mesa's overlay and MangoHud, ask for `vkCreateDevice` with a null
+            // instance.
             Some(hook) => data.is_none_or(|data| (hook.is_there)(&data)).then_some(hook.function),
             // SAFETY: Vulkan's contract, which is the caller's.
             None => unsafe { (data?.get_instance_proc_addr)(instance, name) },
@@ -199,7 +206,8 @@ pub(crate) unsafe extern "system" fn get_device_proc_addr(
     })
 }
 
-/// Finds a command of a device that the layer does not hook on every device.
+/// Returns the hook for a command, or the command of the next in the chain. `None` if the device
+/// must not have the command.
 ///
 /// # Safety
 /// The device is live, and `data` is its state.
@@ -215,7 +223,8 @@ unsafe fn command_of(
             .find_map(|hook| hook(command))
             .filter(|_| is_emulated)
     };
-    // Where the layer gives the extension, its commands are never the driver's.
+    // Where the layer gives the extension, the driver's implementation of these commands is never
+    // returned.
     if data.gives && EXTENSION_COMMANDS.binary_search(&command).is_ok() {
         return emulated();
     }
@@ -226,7 +235,8 @@ unsafe fn command_of(
     }
     match emulated().or_else(|| recording::hook(command)).or_else(|| unobserved::hook(command)) {
         None if !is_known(command) => {
-            // Inside of a withheld pass, the command would be recorded before the pass.
+            // The layer cannot withhold a command that it does not know, so inside of a withheld
+            // pass the command would be recorded before the pass.
             tracing::warn!(
                 "{} is hidden: the layer does not know the command",
                 command.to_string_lossy()
@@ -237,8 +247,8 @@ unsafe fn command_of(
     }
 }
 
-/// Whether a command is either not recorded into command buffers, or known to the layer as to where
-/// it may be recorded.
+/// Whether the layer knows where a command may be recorded, or need not know it because the command
+/// is not recorded into command buffers.
 fn is_known(command: &CStr) -> bool {
     !command.to_bytes().starts_with(b"vkCmd") || KNOWN_COMMANDS.binary_search(&command).is_ok()
 }

@@ -16,15 +16,15 @@ pub(crate) const DESCRIPTION: &CStr = c"Transform feedback for every Vulkan devi
 /// The version of Vulkan that the layer was written for.
 pub(crate) const SPEC_VERSION: u32 = vk::HEADER_VERSION_COMPLETE;
 
-/// Raised with every release that changes the behaviour.
+/// The layer's own version. It is increased in every release that changes the layer's behaviour.
 pub(crate) const IMPLEMENTATION_VERSION: u32 = 1;
 
 /// Instance extensions that the layer implements.
 pub(crate) const INSTANCE_EXTENSIONS: [(&CStr, u32); 1] =
     [(ext::layer_settings::NAME, ext::layer_settings::SPEC_VERSION)];
 
-/// Device extensions that the layer implements. The layer answers `VK_EXT_tooling_info` too, but
-/// only where others implement it.
+/// Device extensions that the layer implements. The layer also answers `VK_EXT_tooling_info`, but
+/// only on devices where the driver or another layer implements it.
 pub(crate) const DEVICE_EXTENSIONS: [(&CStr, u32); 1] =
     [(ext::transform_feedback::NAME, ext::transform_feedback::SPEC_VERSION)];
 

@@ -3,15 +3,17 @@
 //! of the Vulkan headers, which `ash` does not contain. Its use is described in the loader's
 //! [`LoaderLayerInterface.md`](https://github.com/KhronosGroup/Vulkan-Loader/blob/main/docs/LoaderLayerInterface.md).
 //!
-//! The loader makes these structures, and the layer only reads them. Where a structure ends in a
-//! union, only the member that the layer reads is defined here, with the condition under which it
-//! is valid.
+//! The loader creates these structures; the layer reads them, fills in the version and functions of
+//! [`NegotiateLayerInterface`], and advances the pointers to links. Where a structure ends in a
+//! union, only the member that the layer reads is defined here, with the condition under which that
+//! member is valid.
 
 use std::ffi::{c_char, c_void};
 
 use ash::vk;
 
-/// `CURRENT_LOADER_LAYER_INTERFACE_VERSION`: the version that has negotiation.
+/// The version of the interface that the layer implements
+/// (`CURRENT_LOADER_LAYER_INTERFACE_VERSION`): the first version with negotiation.
 pub const INTERFACE_VERSION: u32 = 2;
 
 /// `LAYER_NEGOTIATE_INTERFACE_STRUCT`, the only `VkNegotiateLayerStructType` there is.
@@ -30,17 +32,19 @@ pub struct NegotiateLayerInterface {
     pub s_type: i32,
     /// Always null in this version of the interface.
     pub p_next: *mut c_void,
-    /// In: the newest version that the loader supports. Out: the version that both use.
+    /// On input, the newest version that the loader supports. On output, the version that loader
+    /// and layer use.
     pub loader_layer_interface_version: u32,
-    /// Out.
+    /// Output: `vkGetInstanceProcAddr` of the layer.
     pub get_instance_proc_addr: Option<vk::PFN_vkGetInstanceProcAddr>,
-    /// Out.
+    /// Output: `vkGetDeviceProcAddr` of the layer.
     pub get_device_proc_addr: Option<vk::PFN_vkGetDeviceProcAddr>,
-    /// Out.
+    /// Output: `vk_layerGetPhysicalDeviceProcAddr` of the layer.
     pub get_physical_device_proc_addr: Option<PFN_GetPhysicalDeviceProcAddr>,
 }
 
-/// `VkLayerFunction`: which member of the union at the end of a create info is valid.
+/// `VkLayerFunction`: says which member of the union at the end of a create info of the loader is
+/// valid.
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LayerFunction(pub i32);
@@ -50,7 +54,8 @@ impl LayerFunction {
     pub const LINK_INFO: Self = Self(0);
 }
 
-/// `VkLayerInstanceCreateInfo`, in the chain of `VkInstanceCreateInfo` once for each function.
+/// `VkLayerInstanceCreateInfo`. The `pNext` chain of `VkInstanceCreateInfo` contains one such
+/// structure for each `VkLayerFunction`.
 #[repr(C)]
 #[derive(Debug)]
 pub struct LayerInstanceCreateInfo {
@@ -69,15 +74,17 @@ pub struct LayerInstanceCreateInfo {
 #[repr(C)]
 #[derive(Debug)]
 pub struct LayerInstanceLink {
-    /// The link of the layer below.
+    /// The link that the layer below uses.
     pub p_next: *mut Self,
-    /// The function of the next in the chain.
+    /// `vkGetInstanceProcAddr` of the layer below, or of the loader's terminator.
     pub next_get_instance_proc_addr: vk::PFN_vkGetInstanceProcAddr,
-    /// The function of the next in the chain that has one.
+    /// `vk_layerGetPhysicalDeviceProcAddr` of the next layer below that has this function. `None`
+    /// if no layer below has it.
     pub next_get_physical_device_proc_addr: Option<PFN_GetPhysicalDeviceProcAddr>,
 }
 
-/// `VkLayerDeviceCreateInfo`, in the chain of `VkDeviceCreateInfo` once for each function.
+/// `VkLayerDeviceCreateInfo`. The `pNext` chain of `VkDeviceCreateInfo` contains one such structure
+/// for each `VkLayerFunction`.
 #[repr(C)]
 #[derive(Debug)]
 pub struct LayerDeviceCreateInfo {
@@ -96,10 +103,10 @@ pub struct LayerDeviceCreateInfo {
 #[repr(C)]
 #[derive(Debug)]
 pub struct LayerDeviceLink {
-    /// The link of the layer below.
+    /// The link that the layer below uses.
     pub p_next: *mut Self,
-    /// The function of the next in the chain.
+    /// `vkGetInstanceProcAddr` of the layer below, or of the loader's terminator.
     pub next_get_instance_proc_addr: vk::PFN_vkGetInstanceProcAddr,
-    /// The function of the next in the chain.
+    /// `vkGetDeviceProcAddr` of the layer below, or of the driver.
     pub next_get_device_proc_addr: vk::PFN_vkGetDeviceProcAddr,
 }

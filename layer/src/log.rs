@@ -4,7 +4,7 @@ use std::sync::Once;
 
 use tracing_subscriber::EnvFilter;
 
-/// Whether a text is a valid filter for the log.
+/// Whether a text is a valid filter, in the syntax of `tracing_subscriber::EnvFilter`.
 pub(crate) fn is_filter(text: &str) -> bool {
     EnvFilter::builder().parse(text).is_ok()
 }

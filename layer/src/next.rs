@@ -1,7 +1,8 @@
-//! Functions of the next in the chain.
+//! Declares structs with the functions of the next in the chain.
 
-/// Declares a struct of functions by their names: `name PFN_type [names of the command];`. A
-/// command that the next in the chain does not have is `None`.
+/// Declares a struct of functions. Each row is `field PFN_type [names of the command];` with the
+/// command's name and its aliases. The field is `None` if the next in the chain does not have the
+/// command.
 macro_rules! next {
     ($(#[$doc:meta])* struct $Next:ident {
         $($name:ident $pfn:ident [$first:literal $(, $alias:literal)*];)*
@@ -13,10 +14,11 @@ macro_rules! next {
         }
 
         impl $Next {
-            /// Fetches the functions.
+            /// Fetches each function by its first name or, if the next in the chain does not have
+            /// that, by an alias.
             ///
             /// # Safety
-            /// `find` returns the command of the name.
+            /// `find` returns a function of the type that belongs to the name, or `None`.
             pub(crate) unsafe fn load(
                 mut find: impl FnMut(&std::ffi::CStr) -> ash::vk::PFN_vkVoidFunction,
             ) -> Self {

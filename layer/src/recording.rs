@@ -12,20 +12,21 @@ use crate::next::next;
 use crate::translate::{Translation, Usages};
 use crate::withheld::{Functions, Templates};
 
-/// The device state that hooks use.
+/// The data of a device that hooks use.
 pub(crate) struct Recording {
     pub(crate) functions: Arc<Functions>,
     pub(crate) templates: Arc<Templates>,
-    /// Present if transform feedback is emulated.
+    /// How the device's render passes and arguments are translated. `None` if transform feedback is
+    /// not emulated.
     pub(crate) translation: Option<Translation>,
-    /// Present if transform feedback is emulated.
+    /// The objects that captures use. `None` if transform feedback is not emulated.
     pub(crate) emulation: Option<Arc<Emulation>>,
     pub(crate) next: Next,
 }
 
 next! {
-    /// Commands of the next in the chain that are not among [`Functions`]. Those of Vulkan 1.0 are
-    /// always present.
+    /// The commands of the next in the chain that hooks call and that are not in [`Functions`].
+    /// Those of Vulkan 1.0 are always present.
     struct Next {
         allocate_command_buffers PFN_vkAllocateCommandBuffers [c"vkAllocateCommandBuffers"];
         allocate_memory PFN_vkAllocateMemory [c"vkAllocateMemory"];
@@ -60,12 +61,13 @@ next! {
 }
 
 impl Recording {
-    /// Fetches everything from the next in the chain.
+    /// Fetches the functions from the next in the chain. Emulation is not enabled yet.
     ///
     /// # Safety
     /// The device is live, and the function belongs to the next in the chain.
     pub(crate) unsafe fn load(device: vk::Device, get: vk::PFN_vkGetDeviceProcAddr) -> Self {
-        // SAFETY: the caller's contract; `get` returns the command of the name.
+        // SAFETY: the caller's contract; `get` returns functions of the type that belongs to the
+        // name.
         let (functions, next) = unsafe {
             let find = |name: &std::ffi::CStr| get(device, name.as_ptr());
             (Arc::new(Functions::load(find)), Next::load(find))

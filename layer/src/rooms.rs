@@ -1,4 +1,4 @@
-//! Checks the order of the layer's modules.
+//! Tests that the modules of the layer use only modules that come before them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
     shipped.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
-/// Returns the modules of the crate that are named in a text.
+/// Returns the modules that a source text uses by a path that begins with `crate::`.
 fn used(text: &str) -> impl Iterator<Item = &str> {
     text.split("crate::").skip(1).flat_map(|after| {
         let names = match after.strip_prefix('{') {

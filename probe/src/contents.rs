@@ -1,7 +1,9 @@
-//! The contents of the buffers and push constants that a shader reads: bytes that the user supplies, or made-up bytes.
+//! The contents of the buffers and push constants that a shader under test reads. They are bytes
+//! that the user supplies, or made-up bytes.
 //!
-//! Made-up bytes depend only on the shader, so every backend reads the same. Floats are from 0.25 to 1, so that roots and
-//! logarithms of them are finite. Integers are from 0 to 3, so that loops are short and array indices small.
+//! Made-up bytes depend only on the shader, so all backends read the same. Floats are from 0.25 to
+//! 1, so that roots and logarithms of them are finite. Integers are from 0 to 3, so that loops are
+//! short and array indices small.
 
 #![forbid(unsafe_code)]
 
@@ -20,31 +22,32 @@ use vkxfb::lower::{LowerError, Shader};
 
 use self::block::Block;
 
-/// The number of made-up elements in a runtime array, which has no length of its own.
+/// The number of made-up elements of a runtime array, whose length the shader does not say.
 const MADE_UP_ELEMENTS: u32 = 4096;
 
 /// The maximum size in bytes of a block with made-up contents.
 const MAX_MADE_UP: u64 = 1 << 24;
 
-/// Bytes that the user supplies, with a name for messages.
+/// Bytes that the user supplies in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GivenBytes {
-    /// The name in messages: the path of the file.
+    /// The path of the file, for messages.
     pub name: String,
     /// The bytes.
     pub bytes: Vec<u8>,
 }
 
-/// The bytes that the user supplies for a shader.
+/// The bytes that the user supplies for the buffers and push constants of a shader.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Given {
     /// The contents of buffers, by set and binding.
     pub buffers: BTreeMap<(u32, u32), GivenBytes>,
-    /// The push constants, from byte 0 on.
+    /// The push constants from byte 0 on. `None` if the user supplies none.
     pub push_constants: Option<GivenBytes>,
 }
 
-/// What to do with a resource that the shader uses, if the user supplies no contents for it.
+/// What to do with a buffer or push constants that the shader uses, and for which the user supplies
+/// no contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
     /// Fail with [`ContentsError::Missing`].
@@ -53,7 +56,7 @@ pub enum Missing {
     MakeUp,
 }
 
-/// The kind of a buffer descriptor.
+/// The type of a buffer descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BufferKind {
     /// A uniform buffer.
@@ -62,16 +65,16 @@ pub enum BufferKind {
     Storage,
 }
 
-/// A buffer that a shader reads, with its contents.
+/// A buffer that a shader reads, with its binding and contents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BufferContents {
-    /// Descriptor set.
+    /// The descriptor set.
     pub set: u32,
-    /// Binding in it.
+    /// The binding in the descriptor set.
     pub binding: u32,
-    /// What it is.
+    /// The type of its descriptors.
     pub kind: BufferKind,
-    /// The number of descriptors of the binding. All of them are the same buffer.
+    /// The number of descriptors of the binding. The same buffer is bound to all of them.
     pub count: u32,
     /// The contents, padded to a multiple of 4 bytes.
     pub bytes: Vec<u8>,
@@ -84,31 +87,32 @@ pub struct Contents {
     pub buffers: Vec<BufferContents>,
     /// The push constants from byte 0 on, padded to a multiple of 4 bytes.
     pub push_constants: Vec<u8>,
-    /// A description of each part that is made up: "descriptor set 0 binding 1 ('lights' (%7)), 64 bytes".
+    /// A description of each part that is made up: "descriptor set 0 binding 1 ('lights' (%7)), 64
+    /// bytes".
     pub made_up: Vec<String>,
 }
 
-/// Something that the shader reads, for which the user supplies no contents.
+/// A buffer or push constants that the shader reads, and for which the user supplies no contents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MissingContents {
     /// The bytes of a buffer.
     Buffer {
-        /// Descriptor set.
+        /// The descriptor set.
         set: u32,
-        /// Binding in it.
+        /// The binding in the descriptor set.
         binding: u32,
-        /// The shader's variable, by name and id.
+        /// The name and id of the shader's variable.
         variable: String,
-        /// What it is.
+        /// The type of the descriptor.
         resource: ResourceType,
-        /// The size that it needs, as text.
+        /// The size that the contents must have, as text.
         size: String,
     },
     /// The push constants.
     PushConstants {
-        /// The shader's variable, by name and id.
+        /// The name and id of the shader's variable.
         variable: String,
-        /// Their size in bytes, counted from byte 0.
+        /// The size in bytes that the contents must have, counted from byte 0.
         bytes: u64,
     },
 }
@@ -129,84 +133,86 @@ impl Display for MissingContents {
     }
 }
 
-/// A list of what is missing, for messages.
+/// Lists what is missing, for messages.
 fn in_words(missing: &[MissingContents]) -> String {
     missing.iter().map(MissingContents::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// Why there are no contents for what a shader reads.
+/// Why [`Contents`] cannot be made for a shader.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ContentsError {
     /// The shader cannot be read.
     #[error(transparent)]
     Shader(#[from] LowerError),
-    /// Nothing is given for what the shader reads: all of it.
+    /// The user supplies no contents for these buffers and push constants, and none may be made up.
     #[error("no bytes are given for {}", in_words(.0))]
     Missing(Vec<MissingContents>),
     /// The user supplies contents for something that the shader does not use.
     #[error("{name} is for {what}, which the shader does not use; it uses: {used}")]
     Unused {
-        /// The name of the file.
+        /// The path of the user's file.
         name: String,
-        /// "descriptor set 0 binding 1" or "push constants".
+        /// What the file is for: "descriptor set 0 binding 1" or "push constants".
         what: String,
-        /// What the shader uses, as text.
+        /// The resources that the shader uses, as text.
         used: String,
     },
-    /// The contents have another size than the block.
+    /// The supplied contents do not have the size of the block.
     #[error("{name} has {found} bytes; {what} takes {size}")]
     Size {
-        /// The name of the file.
+        /// The path of the user's file.
         name: String,
-        /// The size of the contents in bytes.
+        /// The size of the file in bytes.
         found: u64,
-        /// The resource.
+        /// The resource that the file is for.
         what: String,
-        /// The size that it needs, as text.
+        /// The size that the contents must have, as text.
         size: String,
     },
-    /// A descriptor that is not a buffer.
+    /// The shader uses a descriptor that is not a buffer, for example an image.
     #[error(
         "descriptor set {set} binding {binding} ({variable}) is {what}, which cannot be given contents here"
     )]
     Unsupported {
-        /// Descriptor set.
+        /// The descriptor set.
         set: u32,
-        /// Binding in it.
+        /// The binding in the descriptor set.
         binding: u32,
-        /// The shader's variable, by name and id.
+        /// The name and id of the shader's variable.
         variable: String,
-        /// What it is.
+        /// The type of the descriptor, as text.
         what: String,
     },
-    /// Descriptors from a heap (`SPV_EXT_descriptor_heap`), which has no sets and bindings.
+    /// The shader uses a descriptor heap (`SPV_EXT_descriptor_heap`), which has no sets and
+    /// bindings.
     #[error(
         "the shader takes descriptors from a heap ({variable}, SPV_EXT_descriptor_heap), which cannot be given contents \
          here"
     )]
     DescriptorHeap {
-        /// The shader's variable, by its built-in and id.
+        /// The built-in and id of the heap's variable.
         variable: String,
     },
     /// A block whose layout is not supported.
     #[error("{what}: {problem}")]
     Layout {
-        /// The block.
+        /// The name of the block.
         what: String,
-        /// The problem.
+        /// What is not supported.
         problem: String,
     },
-    /// The block contains device addresses, which cannot be made up.
+    /// The block contains device addresses. Contents cannot be made up for it, because the shader
+    /// would read memory that does not exist.
     #[error("{what}: the shader follows device addresses, which cannot be made up")]
     Addresses {
-        /// The block.
+        /// The name of the block.
         what: String,
     },
 }
 
 impl Contents {
-    /// The contents of what a shader uses.
+    /// Returns the contents for the buffers and push constants that a shader uses.
     ///
     /// # Errors
     /// [`ContentsError`]
@@ -214,7 +220,8 @@ impl Contents {
         Self::of_stages(&[shader], given, missing)
     }
 
-    /// The contents of what several shaders of one pipeline use. They share descriptor sets and push constants.
+    /// Returns the contents for the shaders of one pipeline, which share descriptor sets and push
+    /// constants.
     ///
     /// # Errors
     /// [`ContentsError`]
@@ -262,12 +269,13 @@ impl Contents {
         }
     }
 
-    /// Whether the shader reads neither buffers nor push constants.
+    /// Whether the shader uses neither buffers nor push constants.
     pub const fn is_empty(&self) -> bool {
         self.buffers.is_empty() && self.push_constants.is_empty()
     }
 
-    /// The number of descriptor sets, up to the last one that is used.
+    /// The number of descriptor sets of the pipeline layout: one more than the number of the last
+    /// set that is used.
     pub fn set_count(&self) -> usize {
         self.buffers.iter().map(|buffer| buffer.set as usize + 1).max().unwrap_or(0)
     }
@@ -292,7 +300,8 @@ impl Contents {
         let layouts: Vec<Block> = layouts
             .collect::<Result<_, _>>()
             .map_err(|problem| ContentsError::Layout { what: what.clone(), problem })?;
-        // Several variables may have the same binding: the buffer is large enough for each of them.
+        // Several variables may have the same binding, so the buffer must be large enough for the
+        // largest of them.
         let size = layouts.iter().map(|block| block.size).max().unwrap_or(0);
         let stride = layouts.iter().filter_map(|block| block.stride).max();
         let bytes = match (given.buffers.get(&(set, binding)), missing) {
@@ -349,18 +358,19 @@ impl Contents {
                 made_up(&what, &layouts, end, u32::MAX)?
             }
         };
-        // A file may have padding after the block, which could exceed maxPushConstantsSize.
+        // The user's file may have padding after the block. It is cut off, because it could exceed
+        // `maxPushConstantsSize`.
         Ok(dwords(bytes.into_iter().take(end as usize).collect()))
     }
 }
 
-/// A module, and what its entry point uses.
+/// The module of a shader, and what the entry point of the shader uses.
 struct Source {
     module: Module,
     declarations: Declarations,
     used: StaticUse,
     follows_addresses: bool,
-    /// The variable of a descriptor heap, by its built-in and id.
+    /// The built-in and id of the variable of a descriptor heap. `None` if the shader uses none.
     heap: Option<String>,
 }
 
@@ -387,7 +397,9 @@ impl Source {
         variables.filter(move |(id, _)| used(id))
     }
 
-    /// The blocks at a binding: the variable of each, what it points to, and the type of the block.
+    /// Returns the blocks that the shader uses at a binding: for each the id of its variable, the
+    /// type that the variable points to, and the type of the block, which may be an element of the
+    /// former.
     fn blocks(&self, set: u32, binding: u32) -> Vec<(Id, Id, Id)> {
         let storages = [StorageClass::Uniform, StorageClass::StorageBuffer];
         let has = |id, decoration, number| {
@@ -402,8 +414,8 @@ impl Source {
             .collect()
     }
 
-    /// The minimum number of elements of the runtime array in a block: one, or more if the shader reads an element with a
-    /// constant index.
+    /// Returns the number of elements that the runtime array in a block must at least have: 1, or
+    /// more if the shader accesses an element with a constant index.
     fn elements_read(&self, variable: Id, pointee: Id) -> u64 {
         let is_chain = |i: &Instruction<'_>| {
             matches!(i.op(), Some(Op::AccessChain | Op::InBoundsAccessChain))
@@ -416,7 +428,8 @@ impl Source {
         u64::from(last.unwrap_or(0)) + 1
     }
 
-    /// The index into a runtime array in a chain of indices, if it is constant.
+    /// Returns the index that an access chain applies to a runtime array, if the chain has such an
+    /// index and it is constant.
     fn element_number(&self, mut ty: Id, indices: &[u32]) -> Option<u32> {
         for index in indices {
             let index = self.declarations.constant(Id(*index));
@@ -430,7 +443,8 @@ impl Source {
         None
     }
 
-    /// The element type of an array, however deeply nested; for other types, the type itself.
+    /// Returns the type of the innermost elements of an array type. For other types, returns the
+    /// type itself.
     fn element(&self, mut ty: Id) -> Id {
         while let Some(Type::Array { element, .. } | Type::RuntimeArray { element }) =
             self.declarations.ty(ty)
@@ -440,7 +454,7 @@ impl Source {
         ty
     }
 
-    /// The push constant block, and the name and id of its variable.
+    /// Returns the name and id of the variable of push constants, and the type of their block.
     fn push_constants(&self) -> Option<(String, Id)> {
         let (id, ty) = self.used(StorageClass::PushConstant).next()?;
         let name = self.declarations.name(id).or_else(|| self.declarations.name(ty));
@@ -448,9 +462,10 @@ impl Source {
     }
 }
 
-/// Checks that no device address would have to be made up.
+/// Checks that no part of the contents is a device address, because addresses cannot be made up.
 fn check_addresses(sources: &[Source], what: &str, blocks: &[Block]) -> Result<(), ContentsError> {
-    // A shader may also load addresses as 64-bit integers or as pairs of 32-bit integers. Those look like numbers.
+    // If the module uses device addresses, any integer may be one: a shader may load addresses as
+    // 64-bit integers or as pairs of 32-bit integers.
     let follow = sources.iter().any(|source| source.follows_addresses);
     match follow || blocks.iter().any(|block| block.has_pointers) {
         true => Err(ContentsError::Addresses { what: what.to_owned() }),
@@ -458,13 +473,14 @@ fn check_addresses(sources: &[Source], what: &str, blocks: &[Block]) -> Result<(
     }
 }
 
-/// Whether a module may load or store through device addresses.
+/// Whether a module declares the capability to access memory by device addresses.
 fn has_addresses(module: &Module) -> bool {
     let addresses = Capability::PhysicalStorageBufferAddresses as u32;
     module.section(Section::Capabilities).any(|i| i.operand(0) == addresses)
 }
 
-/// The variable of a descriptor heap that a shader uses. It is an untyped pointer, and has no set and binding.
+/// Finds the variable of a descriptor heap that a shader uses. Such a variable is an untyped
+/// pointer without set and binding.
 fn heap_of(module: &Module, used: &StaticUse) -> Option<String> {
     let heap = |i: Instruction<'_>| match BuiltIn::from_u32(i.operand(2)) {
         Some(which @ (BuiltIn::ResourceHeapEXT | BuiltIn::SamplerHeapEXT)) => {
@@ -478,7 +494,8 @@ fn heap_of(module: &Module, used: &StaticUse) -> Option<String> {
     module.section(Section::Annotations).filter(is_built_in).find_map(heap)
 }
 
-/// The first use of a binding, its kind, and the number of its descriptors. All uses must have the same kind.
+/// Returns the first use of a binding, the type of its descriptors, and their number. Fails if not
+/// all uses have the same type.
 fn binding_of<'d>(
     uses: &[&'d DescriptorUse],
 ) -> Result<(&'d DescriptorUse, BufferKind, u32), ContentsError> {
@@ -520,7 +537,7 @@ fn binding_of<'d>(
     })
 }
 
-/// A descriptor, as messages name it.
+/// Names a descriptor for messages.
 fn place_of(descriptor: &DescriptorUse) -> String {
     let DescriptorUse { set, binding, variable, .. } = descriptor;
     format!("descriptor set {set} binding {binding} ({variable})")
@@ -531,12 +548,13 @@ fn unused(bytes: &GivenBytes, what: String, used: Vec<String>) -> ContentsError 
     ContentsError::Unused { name: bytes.name.clone(), what, used }
 }
 
-/// The largest of several blocks with the same binding.
+/// Returns the largest of several blocks with the same binding. A block with a runtime array counts
+/// as the largest.
 fn longest(blocks: &[Block]) -> Option<&Block> {
     blocks.iter().max_by_key(|block| (block.stride.is_some(), block.size))
 }
 
-/// Checks the size of supplied contents against all blocks with the same binding.
+/// Checks the size of supplied contents for all blocks with the same binding.
 fn check_size<'b>(
     given: &'b GivenBytes,
     what: &str,
@@ -549,19 +567,19 @@ fn check_size<'b>(
         what: what.to_owned(),
         size: block.size_in_words(),
     };
-    // An empty buffer cannot be bound.
+    // Empty contents are too short for any block, because an empty buffer cannot be bound.
     let is_short = |block: &&Block| found == 0 || !block.is_filled_by(found);
     if let Some(short) = blocks.iter().find(is_short) {
         return Err(refuse(short));
     }
-    // The blocks may have different sizes.
+    // The contents must end where one of the blocks can end; the others may be smaller.
     match longest(blocks) {
         Some(longest) if !blocks.iter().any(|block| block.ends_with(found)) => Err(refuse(longest)),
         _ => Ok(&given.bytes),
     }
 }
 
-/// Made-up contents for all blocks with the same binding.
+/// Makes up contents for all blocks with the same binding.
 fn made_up(what: &str, blocks: &[Block], size: u64, seed: u32) -> Result<Vec<u8>, ContentsError> {
     if size > MAX_MADE_UP {
         return Err(ContentsError::Layout {
@@ -570,14 +588,14 @@ fn made_up(what: &str, blocks: &[Block], size: u64, seed: u32) -> Result<Vec<u8>
         });
     }
     let mut bytes = vec![0; size as usize];
-    // Where blocks overlap, the types of the first one win.
+    // Where blocks overlap, the values have the types of the first block, which is written last.
     for block in blocks.iter().rev() {
         block.make_up(&mut bytes, seed);
     }
     Ok(bytes)
 }
 
-/// The bytes, padded to a multiple of 4.
+/// Pads bytes with zeros to a multiple of 4.
 fn dwords(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes.resize(bytes.len().next_multiple_of(4).max(4 * usize::from(!bytes.is_empty())), 0);
     bytes

@@ -1,4 +1,5 @@
-//! The vertices and primitives that a geometry shader emits to one vertex stream, in the order in which they are captured.
+//! The vertices and primitives that a geometry shader emits to one vertex stream, in the order in
+//! which they should be captured.
 
 #![forbid(unsafe_code)]
 
@@ -6,26 +7,28 @@ use vkxfb::capture::MAX_XFB_BUFFERS;
 
 use crate::diagnose::Sequence;
 
-/// What a geometry shader emits to one vertex stream for a draw.
+/// What a geometry shader emits to one vertex stream in a draw.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Emission {
-    /// Vertices of a primitive: 1, 2 or 3.
+    /// The number of vertices of each primitive: 1, 2 or 3.
     pub vertices_per_primitive: u32,
-    /// Vertices that are emitted for an instance.
+    /// The number of vertices that are emitted for an instance.
     pub vertex_count: u32,
-    /// The vertices of each primitive of an instance, from 0, one primitive after the other.
+    /// The vertices of each primitive of an instance, one primitive after the other. They are
+    /// indices below `vertex_count`.
     pub vertices: Vec<u32>,
-    /// The number of instances. All have the same primitives, but their own records. If instances may differ, this is 1, and
-    /// `vertices` has the primitives of the whole draw.
+    /// The number of instances. All have the same primitives, but each has its own records. If the
+    /// primitives of instances may differ, this is 1, and the other fields describe the whole draw
+    /// as one instance.
     pub instance_count: u32,
-    /// The records of all emitted vertices, as [`Expectation::records`](crate::diagnose::Expectation::records) takes
-    /// them.
+    /// For each capture buffer, the records of all emitted vertices of all instances, in the form
+    /// of [`Expectation::records`](crate::diagnose::Expectation::records).
     pub records: [Vec<u8>; MAX_XFB_BUFFERS],
 }
 
 impl Emission {
-    /// The emission according to captured records. Each record is a separate vertex, because it is not known which records
-    /// are of the same vertex.
+    /// Makes the emission that corresponds to captured records. Each record becomes a vertex of its
+    /// own, because it is not known which records belong to the same vertex.
     pub fn listed(
         vertices_per_primitive: u32,
         primitives: u32,
@@ -41,7 +44,7 @@ impl Emission {
         }
     }
 
-    /// The primitives of an instance.
+    /// Returns the primitives of an instance.
     pub fn sequence(&self) -> Sequence<'_> {
         Sequence::Emitted {
             vertices_per_primitive: self.vertices_per_primitive,
@@ -50,7 +53,7 @@ impl Emission {
         }
     }
 
-    /// Primitives of all instances.
+    /// Returns the number of primitives of all instances.
     pub fn primitive_count(&self) -> u64 {
         self.sequence().primitive_count().saturating_mul(self.instance_count.into())
     }

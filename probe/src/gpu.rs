@@ -1,6 +1,6 @@
-//! A headless device for the probe, tests, examples and benchmarks. It owns what the runtime leaves to the application:
-//! instance, device, queue, command buffer and memory. Every submission is waited for, so the device is idle between
-//! calls.
+//! A headless device for the probe, tests, examples and benchmarks. It owns the Vulkan objects that
+//! the runtime leaves to the application: instance, device, queue, command buffer and memory. Every
+//! submission is waited for, so the device is idle between calls.
 
 mod allocator;
 mod buffers;
@@ -50,12 +50,12 @@ use self::allocator::OwnAllocator;
 use self::instance::Instance;
 use self::pace::Pace;
 
-/// The default maximum time of a submission; see [`Gpu::set_timeout`]. Devices that are CPUs have no maximum, because the
-/// time there depends on what else runs.
+/// The default time limit of a submission; see [`Gpu::set_timeout`]. Devices that are CPUs have no
+/// limit, because their speed depends on what else runs on the machine.
 pub const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The devices of this machine, or of the driver in the options. The options also select the profile and the validation
-/// layer.
+/// Lists the devices of this machine, or of the driver that the options name. The options also
+/// select the profile and the validation layer.
 ///
 /// # Errors
 /// [`GpuError::NoLoader`], [`GpuError::Driver`], [`GpuError::NoDriver`], [`GpuError::NoDevice`],
@@ -65,18 +65,19 @@ pub fn devices(options: &OpenOptions) -> Result<Vec<DeviceInfo>, GpuError> {
     Ok(instance.devices(options.profile)?.into_iter().map(|(_, info)| info).collect())
 }
 
-/// Whether the device still works.
+/// What may be done with the device, after submissions that may have failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// It is idle.
+    /// The device works, and no submission is running.
     Idle,
-    /// It is lost. All objects may be destroyed.
+    /// The device is lost. Its objects may be destroyed, but not used.
     Lost,
-    /// A submission timed out and may still run. No object that it may use is destroyed: they are leaked.
+    /// A submission timed out and may still run. Objects that it may use are leaked, because they
+    /// must not be destroyed.
     Hung,
 }
 
-/// A device with a queue, a command buffer and memory.
+/// A device with a queue, a command buffer and memory, for one submission at a time.
 pub struct Gpu {
     context: Context,
     device_index: usize,
@@ -105,7 +106,7 @@ pub struct Gpu {
     omitted: Option<Step>,
     injected: Option<InjectedFault>,
     state: State,
-    /// The last field, because it is destroyed last.
+    /// Fields are dropped in order, and the instance must be destroyed last.
     instance: Instance,
 }
 
@@ -120,10 +121,10 @@ impl Gpu {
         let devices = instance.devices(options.profile)?;
         let device_count = devices.len();
         let (physical_device, info) = options::select(devices, options.device.as_ref())?;
-        // SAFETY: the device is of the instance.
+        // SAFETY: the physical device belongs to the instance.
         let robustness = unsafe { Robustness::query(&instance, physical_device, &info, options) };
         let draw_features = match options.profile {
-            // SAFETY: the device is of the instance.
+            // SAFETY: the physical device belongs to the instance.
             Profile::Full => unsafe { DrawFeatures::query(&instance.raw, physical_device, &info) },
             Profile::Bifrost => DrawFeatures::default(),
         };
@@ -138,7 +139,7 @@ impl Gpu {
             let limits = &mut caps.limits;
             limits.max_workgroup_invocations = limits.max_workgroup_invocations.min(most);
         }
-        // SAFETY: the device is of the instance.
+        // SAFETY: the physical device belongs to the instance.
         let families =
             unsafe { instance.raw.get_physical_device_queue_family_properties(physical_device) };
         let wanted = vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE;
@@ -156,13 +157,13 @@ impl Gpu {
         }
         let required =
             required_features(&caps, &backends).map_err(|e| GpuError::NoBackend(vec![e]))?;
-        // SAFETY: the device is of the instance.
+        // SAFETY: the physical device belongs to the instance.
         let geometry_point_size = options.geometry_point_size
             && options.profile == Profile::Full
             && unsafe { instance.raw.get_physical_device_features(physical_device) }
                 .shader_tessellation_and_geometry_point_size
                 == vk::TRUE;
-        // Features that shaders under test may use, and that no backend needs.
+        // Features that shaders under test may use, although no backend needs them.
         let features = match options.profile {
             Profile::Full => vk::PhysicalDeviceFeatures::default()
                 .robust_buffer_access(options.robustness)
@@ -192,7 +193,8 @@ impl Gpu {
             .with_create_info(create, &extensions, |create, extensions| {
                 let names: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
                 let create = create.enabled_extension_names(&names).enabled_features(&features);
-                // SAFETY: the structures are valid, and everything that is enabled is there.
+                // SAFETY: the structures are valid, and the device has the extensions and features
+                // that they enable.
                 unsafe {
                     required.with_create_info(create, |info| {
                         instance.raw.create_device(physical_device, info, None)
@@ -200,7 +202,7 @@ impl Gpu {
                 }
             })
             .map_err(vulkan_error("vkCreateDevice"))?;
-        // SAFETY: the device was created so.
+        // SAFETY: the device was created with what `required` says.
         let context = match unsafe { Context::new(&instance.raw, &device, caps, required) } {
             Ok(mut context) => {
                 if options.profile == Profile::Bifrost {
@@ -210,19 +212,21 @@ impl Gpu {
                 context
             }
             Err(error) => {
-                // SAFETY: nothing was made of the device.
+                // SAFETY: no object of the device has been created.
                 unsafe { device.destroy_device(None) };
                 return Err(error.into());
             }
         };
-        // Drivers for CPUs have no timeout of their own.
+        // Drivers for CPUs do not end long submissions, and their speed depends on what else runs,
+        // so there are no limits.
         let (timeout, submission_limit) = match context.capabilities().device_type {
             vk::PhysicalDeviceType::CPU => (Duration::MAX, Duration::MAX),
             _ => (TIMEOUT, SUBMISSION_LIMIT),
         };
-        // SAFETY: the family has a queue.
+        // SAFETY: the device was created with one queue of this family.
         let queue = unsafe { device.get_device_queue(queue_family, 0) };
-        // From here on, dropping the Gpu cleans up. Null handles may be destroyed.
+        // From here on, dropping the `Gpu` cleans up after an error. Destroying null handles is
+        // allowed.
         let mut gpu = Self {
             context,
             device_index: info.index,
@@ -264,7 +268,8 @@ impl Gpu {
 
     fn create_objects(&mut self) -> Result<(), GpuError> {
         let device = self.context.device().clone();
-        // SAFETY: they are of each other, and live until the device is dropped.
+        // SAFETY: instance, physical device and context belong together, and live until the device
+        // is dropped.
         let allocator = unsafe {
             let (instance, memory) = (&self.instance.raw, self.host_memory);
             OwnAllocator::new(instance, self.physical_device, &self.context, memory)
@@ -275,7 +280,7 @@ impl Gpu {
             [vk::SubpassDescription::default()
                 .pipeline_bind_point(vk::PipelineBindPoint::GRAPHICS)];
         let pass = vk::RenderPassCreateInfo::default().subpasses(&subpasses);
-        // SAFETY: the device is live; nothing has a precondition beyond that.
+        // SAFETY: the device is live, and the structures are valid.
         unsafe {
             self.command_pool = device
                 .create_command_pool(&pool, None)
@@ -309,42 +314,43 @@ impl Gpu {
         Ok(())
     }
 
-    /// The context, for recording captures.
+    /// The runtime's context, with which captures are recorded.
     pub const fn context(&self) -> &Context {
         &self.context
     }
 
-    /// [`overrides::set_max_workgroups_per_axis`]
+    /// Calls [`overrides::set_max_workgroups_per_axis`] for this device.
     pub fn set_max_workgroups_per_axis(&mut self, workgroups: u32) {
         overrides::set_max_workgroups_per_axis(&mut self.context, workgroups);
     }
 
-    /// [`overrides::set_max_shared_workgroups`]
+    /// Calls [`overrides::set_max_shared_workgroups`] for this device.
     pub fn set_max_shared_workgroups(&mut self, workgroups: u32) {
         overrides::set_max_shared_workgroups(&mut self.context, workgroups);
     }
 
-    /// [`overrides::set_max_entries`]
+    /// Calls [`overrides::set_max_entries`] for this device.
     pub fn set_max_entries(&mut self, entries: u64) {
         overrides::set_max_entries(&mut self.context, entries);
     }
 
-    /// [`overrides::omit_barrier`]
+    /// Calls [`overrides::omit_barrier`] for this device.
     ///
     /// # Safety
-    /// As there.
+    /// That of [`overrides::omit_barrier`].
     #[doc(hidden)]
     pub unsafe fn omit_barrier(&mut self, barrier: Option<Barrier>) {
         // SAFETY: the caller's contract.
         unsafe { overrides::omit_barrier(&mut self.context, barrier) };
     }
 
-    /// The capabilities of the device, restricted to the profile.
+    /// The capabilities of the device, as far as the profile allows them.
     pub fn capabilities(&self) -> &Capabilities {
         self.context.capabilities()
     }
 
-    /// The target for lowering compute shaders; the default target for the other backends, which ignore it.
+    /// Returns the device properties for which shaders are lowered for the compute backend. Other
+    /// backends ignore the target, and get the default one.
     ///
     /// # Errors
     /// Those of [`Context::compute_target`].
@@ -363,7 +369,7 @@ impl Gpu {
         self.context.enabled().backends()
     }
 
-    /// The index of the device in the loader's order.
+    /// The index of the device in the order in which the loader lists devices.
     pub const fn device_index(&self) -> usize {
         self.device_index
     }
@@ -373,23 +379,23 @@ impl Gpu {
         self.device_count
     }
 
-    /// [`DeviceInfo::conformance_version`]
+    /// The conformance version that the driver states: [`DeviceInfo::conformance_version`].
     pub fn conformance_version(&self) -> Option<String> {
         self.conformance_version.clone()
     }
 
-    /// The profile that it was opened with.
+    /// The profile that the device was opened with.
     pub const fn profile(&self) -> Profile {
         self.profile
     }
 
-    /// The optional draw features that are enabled.
+    /// The optional features for draws that are enabled.
     pub const fn draw_features(&self) -> DrawFeatures {
         self.draw_features
     }
 
-    /// Whether geometry shaders may write `PointSize` on the native backend:
-    /// [`OpenOptions::geometry_point_size`], where the device has it.
+    /// Whether the native backend can capture geometry shaders that write `PointSize`:
+    /// [`OpenOptions::geometry_point_size`] was set, and the device has the feature.
     pub const fn has_geometry_point_size(&self) -> bool {
         self.geometry_point_size
     }
@@ -399,52 +405,53 @@ impl Gpu {
         &self.instance.raw
     }
 
-    /// The physical device, to ask what the runtime does not need to know.
+    /// The physical device, for queries that the runtime does not make.
     pub const fn physical_device(&self) -> vk::PhysicalDevice {
         self.physical_device
     }
 
-    /// A render pass of one subpass without attachments.
+    /// A render pass that has one subpass and no attachments.
     pub const fn render_pass(&self) -> vk::RenderPass {
         self.render_pass
     }
 
-    /// A framebuffer of one pixel for it.
+    /// A framebuffer of one pixel for [`render_pass`](Self::render_pass).
     pub const fn framebuffer(&self) -> vk::Framebuffer {
         self.framebuffer
     }
 
-    /// Skips a step of [`capture`](Self::capture), for tests which prove that a missing step is detected. `None` skips no
-    /// step.
+    /// Makes [`capture`](Self::capture) skip a step, for tests that prove that a missing step is
+    /// detected. `None` skips no step.
     #[doc(hidden)]
     pub const fn omit_step(&mut self, step: Option<Step>) {
         self.omitted = step;
     }
 
-    /// The messages of the validation layer since the last call.
+    /// Returns the messages that the validation layer sent since the last call.
     pub fn take_messages(&self) -> Vec<Message> {
         self.instance.messages.take()
     }
 
-    /// Destroys the device, and returns the messages of the validation layer since the last
-    /// [`take_messages`](Self::take_messages). They include those about objects that were not destroyed.
+    /// Destroys the device. Returns the messages that the validation layer sent since the last
+    /// [`take_messages`](Self::take_messages), including those about objects that were not
+    /// destroyed.
     pub fn close(self) -> Vec<Message> {
         let messages = Arc::clone(&self.instance.messages);
         drop(self);
         messages.take()
     }
 
-    /// The queue and the index of its family, which supports graphics and compute.
+    /// The queue, and the index of its family. The family supports graphics and compute.
     pub const fn queue(&self) -> (vk::Queue, u32) {
         (self.queue, self.queue_family)
     }
 
-    /// The kernels. They are destroyed together with the device.
+    /// The runtime's kernels, which this device destroys when it is dropped.
     pub fn kernels(&self) -> Kernels {
         self.kernels.clone()
     }
 
-    /// Enters a render pass instance of [`render_pass`](Self::render_pass).
+    /// Begins a render pass instance of [`render_pass`](Self::render_pass).
     ///
     /// # Safety
     /// `cmd` is being recorded, outside of a render pass instance.
@@ -454,7 +461,8 @@ impl Gpu {
     }
 }
 
-/// Enters a render pass instance that covers one pixel. [`Gpu::begin_render_pass`] does it with the device's own.
+/// Begins a render pass instance that covers one pixel. [`Gpu::begin_render_pass`] calls this with
+/// its own objects.
 ///
 /// # Safety
 /// `cmd` is being recorded, outside of a render pass instance; the handles are of the device.
@@ -483,13 +491,13 @@ impl Drop for Gpu {
             return;
         }
         let device = self.context.device();
-        // SAFETY: every submission was waited for, and a lost device may be destroyed. The objects
-        // are destroyed before what they were made of.
+        // SAFETY: every submission was waited for, or the device is lost, so its objects may be
+        // destroyed. Objects are destroyed before those that they were created from.
         unsafe {
             if self.state == State::Idle {
                 let _ = device.device_wait_idle();
             }
-            // Other copies of the kernels cannot be used without the device.
+            // Copies of the kernels that callers have cannot be used any more.
             self.kernels.clone().destroy(&self.context);
             device.destroy_framebuffer(self.framebuffer, None);
             device.destroy_render_pass(self.render_pass, None);

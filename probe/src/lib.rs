@@ -1,12 +1,16 @@
-//! The winding probe: captures draws of every topology, compares every byte with the model on the
-//! CPU in [`vkxfb::topology`], and names differences in terms that an engineer can use.
+//! The winding probe captures draws of every topology, compares every byte with the model on the
+//! CPU in [`vkxfb::topology`], and names the differences in words that help an engineer.
 //!
-//! These modules need no device: [`shaders`] has shaders whose records are formulas, [`subject`]
-//! any shader under test, [`contents`] what its descriptors hold, [`emission`] what a geometry shader emits, [`plan`] what
-//! is run, [`trial`] what is tried before. [`diagnose`] turns bytes into a verdict,
-//! [`self_test`] proves that the verdict can be negative, [`report`] collects the verdicts of a
-//! run, [`compare`] sets it beside that of another run, and [`picture`], [`html`] and `table` show them. These use a device: [`gpu`] is a headless
-//! device, which tests and examples use too, and [`run`] runs a plan on it.
+//! Most modules need no device. [`shaders`] has vertex and geometry shaders whose records are given
+//! by formulas, and [`emission`] what a geometry shader emits. [`subject`] describes any shader
+//! under test, and [`contents`] the contents of its descriptors. [`plan`] lists what is captured,
+//! and [`trial`] what is tried before that. [`diagnose`] turns captured bytes into a verdict, and
+//! [`self_test`] shows that it finds every fault. [`report`] collects the verdicts of a run,
+//! [`compare`] compares the reports of two runs, and [`picture`], [`html`] and `table` show
+//! reports.
+//!
+//! Two modules use a device: [`gpu`] opens a headless device, which tests and examples use too, and
+//! [`run`] runs a plan on it.
 
 pub mod compare;
 pub mod contents;

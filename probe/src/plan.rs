@@ -1,4 +1,5 @@
-//! The plan of a probe: all combinations of backends, shaders, provoking vertices and topologies, and the draws of each.
+//! The plan of a probe: the combinations of backends, shaders, provoking vertices and topologies
+//! that it captures, and the draws of each combination.
 
 #![forbid(unsafe_code)]
 
@@ -14,57 +15,61 @@ use super::shaders::{ProbeGeometry, ProbeShader};
 use super::subject::{Subject, SubjectError};
 use super::trial::Rate;
 
-/// Vertex counts up to 13 cover every way in which a primitive can be incomplete, and two odd and
-/// two even primitives of every strip. 1000 needs several workgroups.
+/// The vertex counts of the full plan. Those up to 13 contain every way in which the last primitive
+/// can be incomplete, and two odd and two even primitives of every strip. 1000 vertices need
+/// several workgroups.
 const VERTEX_COUNTS: [u32; 15] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 1000];
-/// The vertex counts of a quick run, and of the probe's geometry shaders. With three instances 70 need several workgroups.
+/// The vertex counts of a quick run, and of draws with the probe's geometry shaders. With three
+/// instances, 70 vertices need several workgroups.
 const QUICK_VERTEX_COUNTS: [u32; 7] = [0, 3, 7, 8, 9, 12, 70];
-/// More than one, and odd.
+/// The instance counts: one, and an odd number of several instances.
 const INSTANCE_COUNTS: [u32; 2] = [1, 3];
 
 /// The topologies of the large draws, which exceed the workgroup limit.
 const LARGE_TOPOLOGIES: [PrimitiveTopology; 2] =
     [PrimitiveTopology::TriangleList, PrimitiveTopology::TriangleStrip];
 
-/// The maximum size in bytes of the records and captures of one batch. The large draws need most of
-/// it. Several copies are in memory at a time: [`batch_bytes_within`].
+/// The maximum size in bytes of the records and captures of one batch. The large draws need almost
+/// as much. Several copies of a batch are in memory at a time: see [`batch_bytes_within`].
 pub const MAX_BATCH_BYTES: u64 = 1 << 30;
 
-/// The number of copies of a batch in memory: initial contents, capture buffers, readback memory and expected records, on
-/// the host and on the device. It was measured and rounded up.
+/// The number of copies of a batch that are in memory at a time, on the host and on the device:
+/// initial contents, capture buffers, readback memory and expected records. It was measured and
+/// rounded up.
 const COPIES: u64 = 5;
 
-/// The maximum size of a batch that fits into this much memory with all its copies. At most [`MAX_BATCH_BYTES`].
+/// Returns the maximum size in bytes of a batch that fits into `memory` bytes with all its copies.
+/// It is at most [`MAX_BATCH_BYTES`].
 pub const fn batch_bytes_within(memory: u64) -> u64 {
     let bytes = memory / COPIES;
     if bytes < MAX_BATCH_BYTES { bytes } else { MAX_BATCH_BYTES }
 }
 
-/// Draws that would need too much memory, or whose size overflows.
+/// The draws of a batch would need too much memory, or their size overflows.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "draws of {vertex_count} vertices x {instance_count} with topology {topology} and shader {shader} take \
      {bytes} bytes, of which several copies are in memory: the limit is {limit}"
 )]
 pub struct BatchTooLarge {
-    /// Name of the shader.
+    /// The name of the shader.
     pub shader: String,
-    /// Topology of the draws.
+    /// The topology of the draws.
     pub topology: PrimitiveTopology,
     /// The maximum number of vertices of an instance.
     pub vertex_count: u32,
     /// The maximum number of instances.
     pub instance_count: u32,
-    /// The bytes that they need; saturates at `u64::MAX`.
+    /// The size in bytes of the batch; saturates at `u64::MAX`.
     pub bytes: u64,
-    /// The bytes that a batch may take.
+    /// The maximum size in bytes of a batch.
     pub limit: u64,
 }
 
-/// What to run.
+/// What a probe run captures: all combinations of these fields, as far as they can be combined.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// The backend that captures.
+    /// The backends that capture.
     pub backends: Vec<Backend>,
     /// The shaders.
     pub subjects: Vec<Subject>,
@@ -72,37 +77,40 @@ pub struct Plan {
     pub provoking: Vec<ProvokingVertex>,
     /// The topologies.
     pub topologies: Vec<PrimitiveTopology>,
-    /// Vertices of an instance.
+    /// The numbers of vertices of an instance.
     pub vertex_counts: Vec<u32>,
-    /// Vertices of an instance, for draws with one of the probe's own geometry shaders.
+    /// The numbers of vertices of an instance, for draws with one of the probe's own geometry
+    /// shaders.
     pub geometry_vertex_counts: Vec<u32>,
-    /// Instances of a draw.
+    /// The numbers of instances of a draw.
     pub instance_counts: Vec<u32>,
-    /// The number of vertices of the large draws, which only the first shader captures.
+    /// The number of vertices of the large draws, which exceed the workgroup limit. Only the first
+    /// shader captures them. `None` for no large draws.
     pub large: Option<u32>,
-    /// The backends whose large draws are left out because they take too long.
+    /// The backends for which the large draws are left out because they take too long.
     pub slow: Vec<Backend>,
-    /// Bytes of the largest capture buffer of the compute backend:
+    /// The maximum size in bytes of a capture buffer of the compute backend:
     /// [`Context::max_capture_buffer`](vkxfb::runtime::Context::max_capture_buffer). Large draws
-    /// that take more are left out.
+    /// that need a larger buffer are left out.
     pub max_capture_buffer: u64,
-    /// The maximum size of a batch in bytes: [`batch_bytes_within`]. The draws are divided into batches. Large draws that
-    /// exceed the size are left out.
+    /// The maximum size of a batch in bytes: [`batch_bytes_within`]. The draws are divided into
+    /// batches of at most this size. Large draws that exceed it are left out.
     pub max_batch_bytes: u64,
     /// Whether the run stops after the first case that is wrong or could not run.
     pub fail_fast: bool,
 }
 
-/// Draws of a group that are submitted together.
+/// Draws that are submitted together. All belong to one group of cases.
 #[derive(Debug, Clone)]
 pub struct Batch<'a> {
-    /// The group.
+    /// What the draws have in common.
     pub group: CaseGroup<'a>,
-    /// Vertex and instance counts.
+    /// The numbers of vertices and of instances of each draw.
     pub draws: Vec<(u32, u32)>,
 }
 
-/// The cases of a backend, a shader, a provoking vertex and a topology.
+/// The cases with the same backend, shader, provoking vertex and topology. A case is a draw that is
+/// captured with one pipeline.
 #[derive(Debug, Clone, Copy)]
 pub struct CaseGroup<'a> {
     /// The backend that captures.
@@ -113,17 +121,18 @@ pub struct CaseGroup<'a> {
     pub provoking: ProvokingVertex,
     /// The topology.
     pub topology: PrimitiveTopology,
-    /// [`Plan::max_batch_bytes`]
+    /// The maximum size of a batch in bytes: [`Plan::max_batch_bytes`].
     pub max_batch_bytes: u64,
 }
 
 impl CaseGroup<'_> {
-    /// The row of the table that its cases count for.
+    /// The row of the report's table for the cases of this group.
     pub const fn row(&self) -> Row {
         Row { stage: self.subject.captured_stage(), topology: self.topology }
     }
 
-    /// The case of a draw: vertices of an instance, and instances.
+    /// Returns the case of a draw. Its parameters are the numbers of vertices and instances of the
+    /// draw, and whether the topology is folded into the pipeline.
     pub fn case(&self, (vertex_count, instance_count): (u32, u32), specialized: bool) -> Case {
         Case {
             shader: self.subject.name.clone(),
@@ -137,13 +146,13 @@ impl CaseGroup<'_> {
         }
     }
 
-    /// The primitives of an instance with this many vertices.
+    /// Returns the primitives that are assembled from an instance with this many vertices.
     pub const fn assembled(&self, vertex_count: u32) -> Sequence<'static> {
         let (topology, provoking) = (self.topology, self.provoking);
         Sequence::Assembled { topology, provoking, vertex_count }
     }
 
-    /// Checks that a batch fits into memory, before anything is allocated for it.
+    /// Checks that the size of a batch is within the limit, before any memory is allocated for it.
     ///
     /// # Errors
     /// [`BatchTooLarge`]
@@ -158,20 +167,20 @@ impl CaseGroup<'_> {
         Err(BatchTooLarge { shader, topology, vertex_count, instance_count, bytes, limit })
     }
 
-    /// Bytes of the records and captures of a batch; saturates at `u64::MAX`.
+    /// Returns the size in bytes of the records and captures of a batch; saturates at `u64::MAX`.
     fn bytes(&self, batch: &[(u32, u32)]) -> u64 {
         let max = |f: fn(&(u32, u32)) -> u32| batch.iter().map(f).max().unwrap_or(0);
         let (vertex_count, instance_count) = (max(|b| b.0), max(|b| b.1));
         let strides: u64 = self.subject.layout.buffers().map(|(_, stride)| u64::from(stride)).sum();
         let inputs: u64 =
             self.subject.vertex_input.bindings.iter().map(|b| u64::from(b.stride)).sum();
-        // Empty draws count as well, because devices and drivers iterate over their instances.
+        // Instances without vertices count as well, because devices and drivers iterate over them.
         let vertices = |vertices: u32, instances: u32| {
             u64::from(vertices.max(1)).saturating_mul(u64::from(instances.max(1)))
         };
         let per_primitive = u64::from(self.subject.vertices_per_primitive(self.topology));
-        // The probe's own shaders emit each vertex to one stream. For others, the reference capture has room for all vertices
-        // in each stream.
+        // The probe's own shaders emit each vertex to only one stream. Other shaders may emit all
+        // vertices to each stream, and the reference capture has room for that.
         let captured_strides = match self.subject.has_formulas() && self.subject.stream_count() > 1
         {
             true => self.subject.layout.strides.iter().flatten().max().map_or(0, |s| u64::from(*s)),
@@ -188,7 +197,8 @@ impl CaseGroup<'_> {
         captures.fold(records, u64::saturating_add)
     }
 
-    /// Splits draws, in order, into batches that fit into memory. A draw that does not fit is a separate batch.
+    /// Splits draws, in order, into batches that are within the limit. A draw that exceeds it
+    /// becomes a batch of its own.
     fn split(&self, draws: Vec<(u32, u32)>) -> Vec<Vec<(u32, u32)>> {
         let mut batches: Vec<Vec<(u32, u32)>> = Vec::new();
         for draw in draws {
@@ -208,11 +218,11 @@ impl CaseGroup<'_> {
 }
 
 impl Plan {
-    /// The full plan: all topologies, both conventions, the probe's own shaders, and draws that
-    /// exceed `max_workgroups`.
+    /// Makes the full plan: all topologies, both provoking vertices, the probe's own shaders, and
+    /// large draws that exceed `max_workgroups`.
     ///
     /// # Errors
-    /// Only for a defect of this crate.
+    /// Only if one of the probe's own shaders is invalid, which would be a defect of this crate.
     pub fn full(backends: &[Backend], max_workgroups: u32) -> Result<Self, SubjectError> {
         let vertex = ProbeShader::all().into_iter().map(Subject::built_in);
         let geometry = ProbeGeometry::all().into_iter().map(|shader| {
@@ -236,8 +246,9 @@ impl Plan {
         })
     }
 
-    /// Leaves out cases that take long. Of the probe's geometry shaders one remains for each kind of input primitives
-    /// and number of vertex streams: a pipeline with one takes ten times as long to create as one without.
+    /// Leaves out cases that take long. Of the probe's geometry shaders, keeps one for each kind of
+    /// input primitive and number of vertex streams, because creating a pipeline with a geometry
+    /// shader takes ten times as long as creating one without.
     pub fn quick(&mut self) {
         let mut taken = Vec::new();
         self.subjects.retain(|subject| match &subject.geometry {
@@ -253,8 +264,8 @@ impl Plan {
         self.large = None;
     }
 
-    /// Leaves out the large draws of backends that take longer than `limit` for one of them. They cannot be split. Returns
-    /// whether any draw is left out.
+    /// Leaves out the large draws of backends that, at the measured rates, would take longer than
+    /// `limit` for one such draw. A draw cannot be split. Returns whether any draw is left out.
     pub fn leave_out_slow(&mut self, rates: &[Rate], limit: Duration) -> bool {
         let Some(large) = self.large else { return false };
         let is_slow =
@@ -264,7 +275,8 @@ impl Plan {
         self.all_batches().len() < unlimited.all_batches().len()
     }
 
-    /// Vertices of the large draws, if some of them are left out because they do not fit the memory.
+    /// Returns the number of vertices of the large draws, if some of these draws are left out
+    /// because they need too much memory.
     pub fn large_left_out(&self) -> Option<u32> {
         let unlimited = Self { max_batch_bytes: MAX_BATCH_BYTES, ..self.clone() };
         let count = |plan: &Self| {
@@ -275,17 +287,17 @@ impl Plan {
         self.large.filter(|_| count(self) < count(&unlimited))
     }
 
-    /// Checks every batch before the run starts.
+    /// Checks that all batches are within the limit, before the run starts.
     ///
     /// # Errors
-    /// [`BatchTooLarge`] for the first batch that is.
+    /// [`BatchTooLarge`] for the first batch that exceeds the limit.
     pub fn check(&self) -> Result<(), BatchTooLarge> {
         self.groups().try_for_each(|group| {
             self.batches(&group).iter().try_for_each(|batch| group.check(batch))
         })
     }
 
-    /// The groups, in the order in which they run.
+    /// Iterates over the groups of cases, in the order in which they run.
     pub fn groups(&self) -> impl Iterator<Item = CaseGroup<'_>> {
         self.backends.iter().flat_map(move |backend| {
             self.subjects.iter().flat_map(move |subject| {
@@ -306,7 +318,7 @@ impl Plan {
         })
     }
 
-    /// The batches of all groups, in the order in which they run.
+    /// Returns the batches of all groups, in the order in which they run.
     pub fn all_batches(&self) -> Vec<Batch<'_>> {
         let of_group = |group: CaseGroup<'_>| self.batches(&group);
         let groups = self.groups().map(|group| (group, of_group(group)));
@@ -316,7 +328,8 @@ impl Plan {
         batches.collect()
     }
 
-    /// Vertex and instance counts of a group's draws, in batches that are submitted together.
+    /// Returns the draws of a group, in batches that are submitted together. A draw is given as its
+    /// numbers of vertices and instances.
     pub fn batches(&self, group: &CaseGroup<'_>) -> Vec<Vec<(u32, u32)>> {
         let is_own_geometry = group.subject.geometry.is_some() && group.subject.has_formulas();
         let counts =
@@ -369,7 +382,7 @@ mod tests {
         }
     }
 
-    /// Nothing but large draws is left out where there is little memory.
+    /// With little memory, only large draws are left out.
     #[test]
     fn batches_fit_the_memory() {
         let draws = |plan: &Plan| -> Vec<(u32, u32)> {

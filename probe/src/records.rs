@@ -1,11 +1,12 @@
-//! Compares the records that two backends capture from one shader.
+//! Compares the records that two backends captured from the same shader.
 //!
-//! A vertex shader and the compute shader made from it must produce equal bits for integers and
-//! copies. Other floating-point results must agree within the precision of the [SPIR-V
+//! The original vertex shader and the compute shader that replaces it must produce the same bits
+//! for integers and copied values. Other floating-point results must agree within the precision of
+//! the [SPIR-V
 //! environment](https://docs.vulkan.org/spec/latest/appendices/spirvenv.html#spirvenv-precision-operation).
-//! A probe does not know what a shader computes, so it allows floats to differ by a fixed distance.
-//! Outputs that the shader does not write are undefined if the driver captures them, and 0
-//! otherwise ([`Lowered::unwritten`](vkxfb::lower::Lowered::unwritten)).
+//! The probe does not know what a shader from a file computes, so it allows floats to differ by a
+//! fixed distance. Outputs that the shader does not write are undefined if the driver captures
+//! them, and 0 on the other backends ([`Lowered::unwritten`](vkxfb::lower::Lowered::unwritten)).
 
 #![forbid(unsafe_code)]
 
@@ -15,39 +16,42 @@ use vkxfb::vertex_input::NumericClass;
 
 use super::subject::Subject;
 
-/// The maximum distance of the floats of two backends, in units in the last place. The table of the
-/// environment allows up to 16 for a single operation, and shaders combine operations.
+/// The maximum distance between the floats of two backends, in units in the last place. The
+/// precision table of the environment allows up to 16 for a single operation, and shaders combine
+/// operations.
 const MAX_ULP: u64 = 256;
 
-/// Records that differ by more than precision.
+/// A difference between the records of two backends that neither precision nor undefined values
+/// explain.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RecordsDiffer {
-    /// A component of an output has another value.
+    /// A component of an output has different values.
     #[error(
         "the captured vertices differ: output {output} of record {record} is {found:#x}, not {expected:#x}"
     )]
     Component {
-        /// Name or id of the output.
+        /// The name or id of the output.
         output: String,
-        /// Number of the record.
+        /// The number of the record, from 0.
         record: usize,
-        /// Capture buffer.
+        /// The capture buffer.
         buffer: u32,
         /// The offset of the component, in bytes from the first record.
         byte_offset: u64,
-        /// The component that was captured.
+        /// The value that this backend captured, as bits.
         found: u64,
-        /// The component that the other backend captured.
+        /// The value that the other backend captured, as bits.
         expected: u64,
     },
-    /// The number of records differs: the geometry shader emitted another number of vertices.
+    /// The numbers of records differ, because the geometry shader emitted different numbers of
+    /// vertices.
     #[error("{found} vertices are captured, not {expected}")]
     Count {
-        /// Capture buffer.
+        /// The capture buffer.
         buffer: u32,
-        /// The size in bytes of the records that both backends have.
+        /// The end of the records that both backends captured, in bytes from the first record.
         byte_offset: u64,
-        /// The number of records.
+        /// The number of records that this backend captured.
         found: usize,
         /// The number of records that the other backend captured.
         expected: usize,
@@ -55,7 +59,8 @@ pub enum RecordsDiffer {
 }
 
 impl RecordsDiffer {
-    /// The place of the difference: the capture buffer, and the offset in bytes from the first record.
+    /// Returns where the difference is: the capture buffer, and the offset in bytes from its first
+    /// record.
     pub const fn place(&self) -> (u32, u64) {
         match self {
             Self::Component { buffer, byte_offset, .. }
@@ -64,30 +69,30 @@ impl RecordsDiffer {
     }
 }
 
-/// The records of a shader, as a backend captured them.
+/// The records of a shader that a backend captured.
 #[derive(Debug, Clone, Copy)]
 pub struct Records<'a> {
-    /// The backend.
+    /// The backend that captured them.
     pub backend: Backend,
-    /// The records of each capture buffer.
+    /// The records, for each capture buffer.
     pub buffers: &'a [Vec<u8>; MAX_XFB_BUFFERS],
 }
 
-/// Differences between the records of two backends that are not the fault of a backend.
+/// The differences between the records of two backends that may be correct.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Differences {
-    /// The number of floats that differ in precision.
+    /// The number of floats that differ by no more than the allowed distance.
     pub imprecise: u64,
-    /// The largest of these differences, in units in the last place.
+    /// The largest distance between two such floats, in units in the last place.
     pub largest_ulp: u64,
-    /// The number of components that differ and may be undefined.
+    /// The number of components that differ because at least one of them is undefined.
     pub undefined: u64,
-    /// The name or id of the output with the first such component.
+    /// The name or id of the first output with an undefined component that differs.
     pub first_undefined: Option<String>,
 }
 
 impl Differences {
-    /// Describes the differences. Each text completes a sentence that begins with the names of the
+    /// Describes the differences. Each text completes a sentence whose subject is the names of both
     /// backends.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
@@ -107,7 +112,7 @@ impl Differences {
     }
 }
 
-/// Compares records of a shader.
+/// Compares the records that two backends captured from the same shader.
 ///
 /// # Errors
 /// [`RecordsDiffer`]
@@ -152,8 +157,8 @@ pub fn compare(
                     NumericClass::Float => ulp_distance(output.bits, found_number, expected_number),
                     NumericClass::Uint | NumericClass::Sint => None,
                 };
-                // These backends store 0 for outputs that are not written, so any other value was
-                // written.
+                // The vertex and compute backends store 0 for unwritten outputs, so a value other
+                // than 0 from them was written, and is not undefined.
                 let is_undefined = may_be_undefined
                     && match (found.backend, expected.backend) {
                         (Backend::Native, Backend::Native) => true,
@@ -187,7 +192,8 @@ pub fn compare(
     Ok(differences)
 }
 
-/// The component at an offset in bytes of a record; 0 past its end.
+/// Returns the bits of the component at an offset in bytes of a record; 0 past the end of the
+/// record.
 fn number(record: &[u8], at: usize, size: usize) -> u64 {
     let mut bytes = [0; 8];
     if let Some(component) = record.get(at..at + size) {
@@ -196,8 +202,8 @@ fn number(record: &[u8], at: usize, size: usize) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// The distance of two floats of 32 or 64 bits, in representable values. `None` if only one is a
-/// number.
+/// Returns how many representable values lie between two floats of 32 or 64 bits. 0 if both are
+/// NaN, `None` if only one is.
 fn ulp_distance(bits: u32, a: u64, b: u64) -> Option<u64> {
     let is_nan = |value: u64| match bits {
         64 => f64::from_bits(value).is_nan(),
@@ -208,7 +214,7 @@ fn ulp_distance(bits: u32, a: u64, b: u64) -> Option<u64> {
         (false, false) => {}
         _ => return None,
     }
-    // Maps floats to integers in the same order.
+    // Maps the bits of floats to integers that are ordered like the floats.
     let sign = 1u64 << (bits - 1);
     let ordered = |value: u64| match value & sign {
         0 => i128::from(value),

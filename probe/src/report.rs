@@ -1,9 +1,9 @@
-//! The result of a probe run, for people, scripts and bug trackers.
+//! The result of a probe run, for users, scripts and bug trackers.
 //!
-//! A runner makes a [`ProbeReport`], calls [`ProbeReport::record`] once per case, and passes the
-//! report to the code that shows it. Results are collected by backend and row, in a [`Cell`],
-//! and mismatches in full up to [`MAX_FAILURES`]. All files are written by [`write_atomically`]:
-//! completely or not at all.
+//! A runner creates a [`ProbeReport`], calls [`ProbeReport::record`] for each case, and passes the
+//! report to the code that shows it. Each [`Cell`] has the results of one row of the table on one
+//! backend. Up to [`MAX_FAILURES`] wrong cases are kept with all details. [`write_atomically`]
+//! writes all files, completely or not at all.
 
 #![forbid(unsafe_code)]
 
@@ -47,27 +47,29 @@ pub use results::{CaseResult, Results};
 pub use row::{CapturedStage, Row};
 pub use support::BackendSupport;
 
-/// Version of the JSON. Raised if the meaning of a field changes or a field is removed.
+/// The version of the JSON format. It is raised if the meaning of a field changes or a field is
+/// removed.
 pub const SCHEMA: u32 = 1;
 
-/// Version of vkxfb.
+/// The version of vkxfb that made the report.
 pub const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The maximum number of mismatches that are kept in full; the rest is only counted.
+/// The maximum number of wrong cases that are kept with all details. More are only counted.
 pub const MAX_FAILURES: usize = 64;
 
 /// The device under test, as Vulkan reports it.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct DeviceInfo {
-    /// Index in the order of the loader, as `--device` takes it, if there are several devices.
+    /// The index in the loader's order, as `--device` takes it. `None` if there is only one device.
     pub index: Option<usize>,
     /// `VkPhysicalDeviceProperties::deviceName`.
     pub name: String,
-    /// `VkPhysicalDeviceDriverProperties`: name and info.
+    /// The name and info in `VkPhysicalDeviceDriverProperties`.
     pub driver: String,
     /// `VkPhysicalDeviceProperties::driverVersion`, in the vendor's format.
     pub driver_version: String,
-    /// `VkPhysicalDeviceDriverProperties::conformanceVersion`, dotted, if the driver states one.
+    /// `VkPhysicalDeviceDriverProperties::conformanceVersion`, dotted. `None` if the driver states
+    /// none.
     pub conformance_version: Option<String>,
     /// `VkPhysicalDeviceProperties::apiVersion`, dotted.
     pub api_version: String,
@@ -75,9 +77,9 @@ pub struct DeviceInfo {
     pub vendor_id: u32,
     /// `VkPhysicalDeviceProperties::deviceID`.
     pub device_id: u32,
-    /// The support for each backend.
+    /// Whether each backend works on the device, and if not, why.
     pub backends: Vec<BackendSupport>,
-    /// Limits and features that affect captures, by their Vulkan names.
+    /// Limits and features that affect captures, by their names in Vulkan.
     pub limits: BTreeMap<String, String>,
 }
 
@@ -89,13 +91,13 @@ pub struct Failure {
     pub backend: Backend,
     /// The case.
     pub case: Case,
-    /// What is wrong with it.
+    /// How the captured bytes differ from the expected ones.
     pub mismatch: Mismatch,
-    /// The command that repeats it.
+    /// A command that runs this case again.
     pub command: String,
 }
 
-/// A case that lost the device, crashed the process, or did not finish.
+/// A case in which the device was lost, the process crashed, or the device did not finish.
 #[derive(Debug, Clone, Serialize)]
 pub struct LostCase {
     /// The backend that captured.
@@ -105,11 +107,11 @@ pub struct LostCase {
     pub case: Case,
     /// What happened.
     pub how: String,
-    /// The command that repeats it.
+    /// A command that runs this case again.
     pub command: String,
 }
 
-/// The captured primitives of a draw, right or wrong, for a picture.
+/// The captured primitives of a draw, right or wrong, from which a picture can be drawn.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Trace {
     /// The backend that captured.
@@ -117,43 +119,44 @@ pub struct Trace {
     pub backend: Backend,
     /// The case.
     pub case: Case,
-    /// The vertex stream, if the case has several.
+    /// The vertex stream. `None` if the shader emits to only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<u32>,
-    /// The primitives of its first instance.
+    /// The primitives of the first instance of the draw.
     pub primitives: Vec<PrimitiveDiff>,
 }
 
-/// The cases of one row of the table on one backend.
+/// The results of all cases in one row of the table on one backend.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Cell {
     /// The backend that captured.
     #[serde(with = "names::backend")]
     pub backend: Backend,
-    /// Topology of the cases.
+    /// The topology of the cases.
     #[serde(with = "names::topology")]
     pub topology: PrimitiveTopology,
-    /// The stage that is captured.
+    /// The stage whose outputs are captured.
     #[serde(default)]
     pub stage: CapturedStage,
-    /// The number of cases that ran, with any result.
+    /// The number of cases that ran, whatever their results are.
     pub run: u32,
-    /// The number of right cases, including legally rotated ones.
+    /// The number of right cases. It includes those counted in `rotated`.
     pub passed: u32,
-    /// The number of cases with legally rotated triangles that are right otherwise.
+    /// The number of cases in which triangles are rotated where the specification allows that, and
+    /// everything else is right.
     pub rotated: u32,
     /// The number of cases that could not be captured.
     pub errors: u32,
-    /// The first of these errors.
+    /// The first of these errors. `None` if there are none.
     pub first_error: Option<String>,
-    /// Why cases were left out: the first reason.
+    /// The first reason for leaving out a case. `None` if none was left out.
     pub skipped: Option<String>,
-    /// The first wrong case.
+    /// The first wrong case. `None` if there is none.
     pub first_failure: Option<Failure>,
 }
 
 impl Cell {
-    /// The row of the table.
+    /// The row of the table that this cell belongs to.
     pub const fn row(&self) -> Row {
         Row { stage: self.stage, topology: self.topology }
     }
@@ -164,21 +167,22 @@ impl Cell {
     }
 }
 
-/// The outcome of a run, which is the exit status of `vkxfb probe`.
+/// The outcome of a run. Its value is the exit status of `vkxfb probe`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// Everything that ran is right.
+    /// All cases that ran are right, and nothing else is wrong.
     AllRight = 0,
     /// At least one case or [trial](crate::trial) is wrong.
     Mismatches = 1,
-    /// Nothing is wrong, but nothing ran, some case could not be captured, some trial could not be made, or the
-    /// validation layer reported something.
+    /// Nothing is wrong, but no case ran, some case or [trial](crate::trial) could not run, or the
+    /// validation layer sent messages.
     CouldNotRun = 2,
 }
 
 impl Outcome {
-    /// The outcome of two runs together. A mismatch is worse than a case that could not run.
+    /// The outcome of two runs together: the worse one. Mismatches are worse than cases that could
+    /// not run.
     pub const fn worse(self, other: Self) -> Self {
         match (self, other) {
             (Self::Mismatches, _) | (_, Self::Mismatches) => Self::Mismatches,
@@ -200,43 +204,44 @@ pub struct ProbeReport {
     pub device: DeviceInfo,
     /// When the run started, such as `2026-01-31 17:05 UTC`.
     pub date: String,
-    /// The machine that it is in.
+    /// The machine on which the run took place.
     pub host: HostInfo,
-    /// The command line of the run, empty if it was no command.
+    /// The command line of the run. Empty if the run was not started by a command.
     pub command: String,
-    /// Name of the device profile of the run, empty for none.
+    /// The name of the device profile of the run. Empty if there was none.
     pub profile: String,
     /// The resource plan, if an option selected one; otherwise empty.
     pub resources: String,
-    /// Other options of the command that concern the shader.
+    /// Other options of the command that affect how shaders are captured.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
-    /// The trials, which run before the cases.
+    /// The results of the trials, which run before the cases.
     pub trials: Vec<TrialReport>,
-    /// Results by backend and row, in the order in which they were first recorded.
+    /// The results, by backend and row of the table, in the order in which they were first
+    /// recorded.
     pub cells: Vec<Cell>,
-    /// The result of each case, by pipeline, in the order in which they were first recorded.
+    /// The result of each case, by pipeline, in the order in which pipelines were first recorded.
     pub results: Vec<Results>,
-    /// The first [`MAX_FAILURES`] wrong cases.
+    /// The first [`MAX_FAILURES`] wrong cases, with all details.
     pub mismatches: Vec<Failure>,
     /// The number of all wrong cases.
     pub mismatch_count: u32,
-    /// A small capture of each topology on each backend, for pictures.
+    /// A capture of a small draw for each topology and backend, for pictures.
     pub traces: Vec<Trace>,
-    /// Other remarks, each once: for example that backends differ in precision.
+    /// Other remarks, without repetitions: for example that backends differ in precision.
     pub notes: Vec<String>,
-    /// The messages of the validation layer, each once.
+    /// The messages of the validation layer, without repetitions.
     pub validation: Vec<String>,
-    /// The cases that lost the device, crashed the process, or did not finish.
+    /// The cases in which the device was lost, the process crashed, or the device did not finish.
     pub losses: Vec<LostCase>,
-    /// The time of the longest submission in seconds, measured by the host.
+    /// How long the longest submission took, in seconds, measured by the host.
     pub longest_submission_s: f64,
-    /// Seconds that the run took.
+    /// How long the run took, in seconds.
     pub elapsed_s: f64,
 }
 
 impl ProbeReport {
-    /// An empty report, before the run.
+    /// Makes an empty report, before the run.
     pub fn new(device: DeviceInfo, profile: impl Into<String>) -> Self {
         Self {
             device,
@@ -260,13 +265,14 @@ impl ProbeReport {
         }
     }
 
-    /// The results of a row on a backend, if there are any.
+    /// Returns the results of a row on a backend, if there are any.
     pub fn cell(&self, backend: Backend, row: impl Into<Row>) -> Option<&Cell> {
         let row = row.into();
         self.cells.iter().find(|cell| cell.backend == backend && cell.row() == row)
     }
 
-    /// The rows of the table: those that have results; before there are any, those of vertex shaders.
+    /// Returns the rows of the table: those with results. If there are no results yet, returns
+    /// those of vertex shaders.
     pub fn rows(&self) -> impl Iterator<Item = Row> {
         let has_row = |row: &Row| match self.cells.is_empty() {
             true => row.stage == CapturedStage::Vertex,
@@ -297,7 +303,7 @@ impl ProbeReport {
     }
 
     fn add_result(&mut self, backend: Backend, case: &Case, result: CaseResult) {
-        // Consecutive cases mostly have the same pipeline.
+        // The search begins at the end, because consecutive cases mostly have the same pipeline.
         let index = self.results.iter().rposition(|r| r.has(backend, case)).unwrap_or_else(|| {
             self.results.push(Results::of(backend, case));
             self.results.len() - 1
@@ -305,7 +311,7 @@ impl ProbeReport {
         self.results[index].add(case, result);
     }
 
-    /// Records the verdict on a case.
+    /// Adds the verdict on a case.
     pub fn record(&mut self, backend: Backend, case: &Case, verdict: Verdict) {
         if !matches!(verdict, Verdict::Mismatch(_)) {
             self.add_result(backend, case, CaseResult::Right);
@@ -333,8 +339,8 @@ impl ProbeReport {
         }
     }
 
-    /// Records that the records of a case differ from those of another backend. The command that
-    /// repeats it runs all backends.
+    /// Adds a case whose records differ from those of another backend. To repeat it, all backends
+    /// have to run.
     pub fn record_disagreement(&mut self, backend: Backend, case: &Case, mismatch: Mismatch) {
         let command = self.command(case, None);
         self.record_failure(Failure { backend, case: case.clone(), mismatch, command });
@@ -364,8 +370,8 @@ impl ProbeReport {
         }
     }
 
-    /// Records that a case could not be captured, for example because a pipeline was refused or the
-    /// device was lost.
+    /// Adds a case that could not be captured, for example because the driver rejected a pipeline
+    /// or the device was lost.
     pub fn record_error(&mut self, backend: Backend, case: &Case, error: impl Into<String>) {
         self.add_result(backend, case, CaseResult::NotRun);
         let cell = self.cell_mut(backend, case.row());
@@ -374,20 +380,22 @@ impl ProbeReport {
         cell.first_error.get_or_insert_with(|| error.into());
     }
 
-    /// Records that a case lost the device, crashed the process, or did not finish.
+    /// Adds a case in which the device was lost, the process crashed, or the device did not finish.
     pub fn record_loss(&mut self, backend: Backend, case: &Case, how: impl Into<String>) {
         let (how, command) = (how.into(), self.command(case, Some(backend)));
         self.record_error(backend, case, how.as_str());
         self.losses.push(LostCase { backend, case: case.clone(), how, command });
     }
 
-    /// Records that cases of a row are left out on a backend, and why.
+    /// Adds the reason why cases of a row are left out on a backend.
     pub fn skip(&mut self, backend: Backend, row: impl Into<Row>, reason: impl Into<String>) {
         self.cell_mut(backend, row.into()).skipped.get_or_insert_with(|| reason.into());
     }
 
-    /// Whether a capture of that case, and of that vertex stream if it has several, is wanted for a picture: that of the
-    /// first case of its row on a backend that fits a picture, see [`super::picture::vertex_count`].
+    /// Whether a picture needs the capture of this case and, if it has several vertex streams, of
+    /// this stream: the report then has no capture yet of another case in the same row on this
+    /// backend, nor of this stream. The case must have the [vertex count for
+    /// pictures](super::picture::vertex_count).
     pub fn wants_trace(&self, backend: Backend, case: &Case, stream: Option<u32>) -> bool {
         let is_alike = |t: &Trace| {
             (t.backend, t.case.row()) == (backend, case.row())
@@ -397,8 +405,8 @@ impl ProbeReport {
             && !self.traces.iter().any(is_alike)
     }
 
-    /// Keeps the result of [`super::diagnose::trace`] for the first instance of a case, if it is
-    /// wanted.
+    /// Keeps the primitives of the first instance of a case, from [`super::diagnose::trace`], if a
+    /// picture needs them.
     pub fn trace(
         &mut self,
         backend: Backend,
@@ -411,19 +419,19 @@ impl ProbeReport {
         }
     }
 
-    /// Adds a remark that is not a fault.
+    /// Adds a remark about something that is not a fault.
     pub fn note(&mut self, note: String) {
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
     }
 
-    /// The first trial with one of these results.
+    /// Returns the first trial with one of these results.
     pub(crate) fn first_trial(&self, results: &[TrialResult]) -> Option<&TrialReport> {
         self.trials.iter().find(|tried| results.contains(&tried.result))
     }
 
-    /// The known facts about the device, the machine and the run, with their names.
+    /// Returns what is known about the device, the machine and the run, as pairs of name and value.
     pub(crate) fn facts(&self) -> Vec<(&'static str, String)> {
         let device = &self.device;
         let ids = format!("{:#06x}:{:#06x}", device.vendor_id, device.device_id);
@@ -473,12 +481,12 @@ impl ProbeReport {
     }
 }
 
-/// Reports as one self-contained HTML file; see [`super::html`].
+/// Renders the reports as one self-contained HTML file; see [`super::html`].
 pub fn to_html(reports: &[ProbeReport]) -> String {
     super::html::render(reports)
 }
 
-/// The outcome of all runs together; without a run, [`Outcome::CouldNotRun`].
+/// The outcome of all runs together; [`Outcome::CouldNotRun`] if there is no run.
 pub fn outcome(reports: &[ProbeReport]) -> Outcome {
     let outcomes = reports.iter().map(ProbeReport::outcome);
     outcomes.reduce(Outcome::worse).unwrap_or(Outcome::CouldNotRun)

@@ -1,11 +1,13 @@
 //! Runs a plan on a device.
 //!
-//! Each case is captured into memory that is filled with [`super::sentinel`], with guards around it. The result is compared
-//! with the records that the model on the CPU expects. For the probe's own shaders the records are formulas, so all backends
-//! are compared with the same records. The records of a shader from a file are not known in advance. Each backend first
-//! captures them as a list of points (or of lines, if the shader must not be drawn as points), and they are compared with
-//! those of the first backend. For a geometry shader from a file, the list contains the primitives of the draw, and an
-//! index buffer selects their vertices.
+//! Memory for each capture is filled with [sentinels](super::sentinel), with guard regions before
+//! and after it. The result is compared with the records that the model on the CPU expects. The
+//! records of the probe's own shaders are given by formulas, so all backends are compared with the
+//! same records. The records of a shader from a file are not known in advance. Therefore each
+//! backend first captures them once: the shader is drawn as a list of points (or of lines, if it
+//! must not be drawn as points), and the records are compared with those of the first backend. For
+//! a geometry shader from a file, that list contains the primitives of the draw, and an index
+//! buffer selects their vertices.
 
 mod alone;
 mod case;
@@ -41,17 +43,18 @@ use super::subject::SubjectError;
 /// The progress of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress<'a> {
-    /// The number of batches that are done.
+    /// The number of batches that have run.
     pub done: usize,
-    /// The number of all batches.
+    /// The number of batches in the plan.
     pub total: usize,
-    /// The group whose batch runs now.
+    /// The group of the batch that runs now.
     pub group: CaseGroup<'a>,
 }
 
 /// Runs a plan, and records the results in `report`.
 ///
-/// A case that cannot be captured is recorded, too. Only the loss of the device ends the run early; the report says so.
+/// A case that cannot be captured is recorded, too. The run ends early only if the device is lost,
+/// which the report says.
 pub fn run(
     gpu: &mut Gpu,
     plan: &Plan,
@@ -70,18 +73,20 @@ pub fn run(
     }
 }
 
-/// A device that was lost, or did not finish.
+/// The loss of the device during a run, or a submission that did not finish.
 #[derive(Debug, Clone)]
 pub struct Loss {
-    /// The batch in which it happened, and the first case of it that was not captured.
+    /// The batch in which it happened, and the first case of that batch that was not captured.
     pub at: Position,
     /// What happened.
     pub how: String,
-    /// The pipelines of the batch that captured no draw: for each, whether the topology is folded into it.
+    /// The pipelines of the batch that had not yet captured all draws, by whether the topology is
+    /// folded into the pipeline.
     forms: VecDeque<bool>,
 }
 
-/// As [`run`], but if the device is lost, the cases of the current batch that were not captured are not recorded.
+/// Like [`run`], but if the device is lost, does not record those cases of the current batch that
+/// were not captured. Returns the loss, if there was one.
 pub fn run_until_loss(
     gpu: &mut Gpu,
     plan: &Plan,
@@ -135,8 +140,8 @@ fn note_made_up(plan: &Plan, report: &mut ProbeReport) {
     }
 }
 
-/// The shaders of a wrong case, as the driver got them, with the stage of each: first the one that captures. `target` is
-/// what a compute shader was lowered for.
+/// Returns the shaders of a wrong case in the form that the driver got, with the name of the stage
+/// of each. The shader that captures is first. `target` is what a compute shader is lowered for.
 ///
 /// # Errors
 /// [`SubjectError`] if the shaders cannot be lowered.
@@ -173,10 +178,11 @@ enum BatchError {
     Gpu(#[from] GpuError),
     #[error(transparent)]
     Diagnose(#[from] DiagnoseError),
-    /// A step of the capture of the reference records did nothing.
+    /// While reference records were captured, a step of the submission had no effect, or the
+    /// counters were wrong.
     #[error("{0}")]
     MissingStep(Box<Mismatch>),
-    /// The backends captured different records.
+    /// The backends captured different reference records.
     #[error("{differ} (compared with {first})")]
     Records { differ: RecordsDiffer, first: Backend },
 }
@@ -186,7 +192,7 @@ impl BatchError {
         matches!(self, Self::Gpu(GpuError::DeviceLost { .. } | GpuError::Timeout(_)))
     }
 
-    /// Records a case that could not be captured because of this error.
+    /// Adds a case to the report that could not be captured because of this error.
     fn record(&self, backend: Backend, case: &Case, report: &mut ProbeReport) {
         match self {
             Self::Records { differ, .. } => {
@@ -208,21 +214,22 @@ impl BatchError {
             Self::MissingStep(mismatch) => {
                 report.record(backend, case, Verdict::Mismatch(mismatch.clone()));
             }
-            // The outermost message may be only the name of a file.
+            // The causes are included, because the outermost message may be only the name of a
+            // file.
             _ => report.record_error(backend, case, error_chain(self)),
         }
     }
 }
 
-/// An error and its sources, in one line.
+/// Joins the messages of an error and its sources in one line.
 fn error_chain(error: &dyn std::error::Error) -> String {
     let sources = std::iter::successors(error.source(), |error| error.source());
     sources.fold(error.to_string(), |text, source| format!("{text}: {source}"))
 }
 
-/// The pipelines of a group: for each, whether the topology is folded into it by specialisation constants. Applications use
-/// both kinds, so both are probed. For the probe's own geometry shaders only pipelines for all topologies are created, which
-/// takes less time.
+/// Returns the pipelines to probe for a group: for each, whether the topology is folded into it by
+/// specialization constants. Applications create both kinds, so both are probed. For the probe's
+/// own geometry shaders, only the kind for all topologies is created, to save time.
 fn forms(group: &CaseGroup<'_>) -> VecDeque<bool> {
     match group.backend {
         Backend::Native => [false].into(),
@@ -231,14 +238,15 @@ fn forms(group: &CaseGroup<'_>) -> VecDeque<bool> {
     }
 }
 
-/// What is kept from one batch to the next.
+/// Data that later batches use again.
 #[derive(Default)]
 struct Shared {
     references: References,
     cache: PipelineCache,
 }
 
-/// Captures a batch with the group's pipelines, and records the verdicts. Removes from `forms` the pipelines that are done.
+/// Captures the draws of a batch with each pipeline of the group, and records the verdicts. Removes
+/// each pipeline from `forms` when it is done.
 fn run_batch(
     gpu: &mut Gpu,
     group: &CaseGroup<'_>,
@@ -267,7 +275,7 @@ fn run_batch(
     result
 }
 
-/// The same, with the descriptor sets of the shader.
+/// Continues [`run_batch`], with the descriptor sets of the shader bound.
 fn run_bound(
     gpu: &mut Gpu,
     group: &CaseGroup<'_>,
@@ -292,7 +300,7 @@ fn run_bound(
     Ok(())
 }
 
-/// Prepares a batch: lowers the shader, and finds out what the draws should write.
+/// Lowers the shader for a batch, and determines the records that the draws should write.
 fn prepare<'a>(
     gpu: &mut Gpu,
     group: &CaseGroup<'_>,

@@ -1,9 +1,10 @@
-//! Tests the probe: injects every fault into a right capture, and checks that it is named
-//! correctly.
+//! Tests the probe itself: puts every kind of fault into a correct capture, and checks that the
+//! diagnosis names it.
 //!
-//! The captures are synthetic: three instances in two buffers with gaps, a position that is not 0,
-//! and room for one more primitive. So the test says nothing about a device, but it shows whether
-//! [`diagnose`] finds every fault, and can be believed if it finds none.
+//! The captures are synthetic: they have three instances in two buffers with gaps, an offset in the
+//! buffer that is not 0, and room for one more primitive. So this test does not say anything about
+//! a device. It shows whether [`diagnose`] finds every fault, and can therefore be trusted when it
+//! finds none.
 
 #![forbid(unsafe_code)]
 
@@ -19,20 +20,21 @@ pub(super) use synthetic::Source;
 use synthetic::Synthetic;
 use vkxfb::topology::ProvokingVertex;
 
-/// One fault that was injected into one capture, and the verdict.
+/// The result of putting one fault into one capture.
 #[derive(Debug, Clone, Serialize)]
 pub struct Check {
-    /// Topology of the capture; for a geometry shader, `emitted` and the topology of its strips.
+    /// The topology of the capture. For a geometry shader, `emitted` and the topology of its
+    /// strips.
     pub topology: String,
-    /// Provoking vertex of the capture.
+    /// The provoking vertex of the capture.
     pub provoking: String,
-    /// What was changed.
+    /// A text that says how the capture was changed.
     pub injected: &'static str,
-    /// The fault that must be reported; `None` if the change is not a fault.
+    /// The fault that must be reported. `None` if the change is not a fault.
     pub fault: Option<Fault>,
     /// The verdict as text.
     pub verdict: String,
-    /// Whether the verdict is that fault and no other, at the right primitive.
+    /// Whether the verdict names that fault and no other, at the right primitive.
     pub passed: bool,
 }
 
@@ -43,14 +45,14 @@ impl fmt::Display for Check {
     }
 }
 
-/// A way to change a capture.
+/// A way of changing a capture, and the expected fault.
 struct Injection {
     name: &'static str,
     fault: Option<Fault>,
-    /// The minimum number of vertices of a primitive for which it makes sense.
+    /// Applies only to captures whose primitives have at least this many vertices.
     vertices: u32,
     apply: fn(&mut Synthetic),
-    /// Whether the first differing primitive is the injected one.
+    /// Whether the change is in a primitive that the verdict must name as the first wrong one.
     at_primitive: bool,
 }
 
@@ -67,7 +69,7 @@ const fn elsewhere(name: &'static str, fault: Fault, apply: fn(&mut Synthetic)) 
     Injection { name, fault: Some(fault), vertices: 1, apply, at_primitive: false }
 }
 
-/// Every fault, some of them in several ways. The first two changes are not faults.
+/// The changes: every kind of fault, some in several ways. The first two changes are not faults.
 const INJECTIONS: &[Injection] = &[
     Injection { name: "nothing", fault: None, vertices: 1, apply: |_| {}, at_primitive: false },
     Injection {
@@ -189,15 +191,16 @@ const INJECTIONS: &[Injection] = &[
     }),
 ];
 
-/// The function under test: [`diagnose`], or a replacement that must not pass.
+/// The function under test: [`diagnose`], or a replacement with which the self-test must fail.
 type Diagnosis = fn(&Expectation<'_>, &[CapturedBuffer<'_>]) -> Result<Verdict, String>;
 
-/// Injects every fault into a capture of every topology in both conventions, and of what geometry shaders emit.
+/// Puts every fault into a capture of each topology with each provoking vertex, and into captures
+/// of geometry shaders.
 pub fn run() -> Vec<Check> {
     run_with(|e, c| diagnose(e, c).map_err(|error| error.to_string()))
 }
 
-/// Whether every fault was named.
+/// Whether all checks passed.
 pub fn passed(checks: &[Check]) -> bool {
     !checks.is_empty() && checks.iter().all(|c| c.passed)
 }
@@ -250,14 +253,15 @@ fn check(source: Source, injection: &Injection, diagnosis: Diagnosis) -> Check {
     }
 }
 
-/// The trace of a right capture.
+/// Returns the primitives of a correct capture, as [`diagnose::trace`](super::diagnose::trace)
+/// does.
 #[cfg(test)]
 pub(super) fn sample_trace(source: impl Into<Source>) -> Vec<super::diagnose::PrimitiveDiff> {
     let capture = Synthetic::new(source.into());
     super::diagnose::trace(&capture.expectation(), &capture.captured(), 0, 0, 64).unwrap()
 }
 
-/// The verdict on each injection into a capture, as samples for pictures.
+/// Returns the verdict on each change of a capture, as samples for pictures.
 #[cfg(test)]
 pub(super) fn samples(source: impl Into<Source>) -> Vec<(&'static str, Verdict)> {
     let source = source.into();

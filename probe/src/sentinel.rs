@@ -1,32 +1,33 @@
-//! The bytes with which an allocation is filled before a capture, so that bytes that were not
-//! written are recognised.
+//! The bytes with which an allocation is filled before a capture. Bytes that still have these
+//! values were not written.
 //!
-//! A constant fill would hide a store of that constant, a copy from one place to another, and a
-//! clear. So every dword is a hash of its buffer and its offset. Captured data equals the sentinel
-//! at its place only with a probability of 2^-32, and a sentinel that was copied elsewhere is
-//! recognised.
+//! With a constant fill, a store of that constant, a copy from another place in the allocation, or
+//! a clear could go unnoticed. So every dword is a hash of its buffer and its offset. Captured data
+//! equals the sentinel at its place only with a probability of 2^-32, and a sentinel that was
+//! copied to another place is recognized.
 //!
-//! Sentinels are copied to the capture buffers, and after the capture these are copied to the
-//! readback memory. Before each copy its destination is filled with one of the constants of
-//! [`Fill`]. A constant that is still there afterwards shows which step did nothing.
+//! Sentinels are copied to the capture buffers, and after the capture the buffers are copied to the
+//! readback memory. Before each copy, its destination is filled with one of the constants of
+//! [`Fill`]. If such a constant is still in the result, it shows which step did nothing.
 
 #![forbid(unsafe_code)]
 
 /// The sentinel of the dword that starts `dword * 4` bytes into the allocation of a capture buffer.
 pub const fn dword(buffer: u32, dword: u64) -> u32 {
-    // The finaliser of SplitMix64. The offset avoids its fixed point for (0, 0).
+    // The hash is the finalizer of SplitMix64. The addition avoids its fixed point at 0, which (0,
+    // 0) would give.
     let mut x = (dword ^ ((buffer as u64) << 56)).wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     (x ^ (x >> 31)) as u32
 }
 
-/// The sentinel of one byte, `offset` bytes into the allocation.
+/// The sentinel of the byte that is `offset` bytes into the allocation.
 pub const fn byte(buffer: u32, offset: u64) -> u8 {
     dword(buffer, offset / 4).to_le_bytes()[(offset % 4) as usize]
 }
 
-/// Fills an allocation from its first byte.
+/// Fills an allocation with sentinels.
 pub fn fill(buffer: u32, allocation: &mut [u8]) {
     for (index, chunk) in (0u64..).zip(allocation.chunks_mut(4)) {
         let bytes = dword(buffer, index).to_le_bytes();
@@ -34,20 +35,20 @@ pub fn fill(buffer: u32, allocation: &mut [u8]) {
     }
 }
 
-/// The constant dwords with which memory is filled before a copy to it. If a step does nothing, the
-/// constant remains.
+/// The constant dwords with which memory is filled before it is copied to. If the copy does
+/// nothing, the constant remains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fill {
-    /// The readback memory, by the host before the submission.
+    /// The host fills the readback memory before the submission.
     BeforeSubmission,
-    /// The capture buffers, by the device before the sentinels are copied to them.
+    /// The device fills the capture buffers before the sentinels are copied to them.
     BeforeCopyIn,
-    /// The readback memory, by the device before the capture is copied to it.
+    /// The device fills the readback memory before the capture is copied to it.
     BeforeCopyBack,
 }
 
 impl Fill {
-    /// The dword.
+    /// The constant.
     pub const fn dword(self) -> u32 {
         match self {
             Self::BeforeSubmission => 0x8f1b_bcdc,
@@ -56,7 +57,7 @@ impl Fill {
         }
     }
 
-    /// Fills bytes, which start at the first byte of a dword.
+    /// Fills `bytes`, whose first byte is the first of a dword, with the constant.
     pub fn fill(self, bytes: &mut [u8]) {
         let dword = self.dword().to_le_bytes();
         for chunk in bytes.chunks_mut(dword.len()) {
@@ -64,8 +65,8 @@ impl Fill {
         }
     }
 
-    /// Whether `bytes` are not empty and contain only the fill. They start `offset` bytes into
-    /// filled memory.
+    /// Whether `bytes` are not empty and contain only the constant. They start `offset` bytes into
+    /// the memory that was filled.
     pub fn covers(self, offset: u64, bytes: &[u8]) -> bool {
         let dword = self.dword().to_le_bytes();
         let is_filled = |(at, byte): (u64, &u8)| *byte == dword[(at % 4) as usize];
@@ -73,8 +74,8 @@ impl Fill {
     }
 }
 
-/// The first byte that is not its sentinel, in bytes from the start of the allocation. `bytes`
-/// starts `offset` bytes into the allocation.
+/// Returns the offset in the allocation of the first byte that is not its sentinel. `bytes` starts
+/// `offset` bytes into the allocation.
 pub fn first_touched(buffer: u32, offset: u64, bytes: &[u8]) -> Option<u64> {
     let head = bytes.len().min(((4 - offset % 4) % 4) as usize);
     let (head, rest) = bytes.split_at(head);

@@ -1,13 +1,14 @@
-//! The probe's shaders, and formulas for what they write: vertex shaders, and [geometry shaders](ProbeGeometry) behind
-//! one of them.
+//! The probe's own shaders, and formulas for the records that they write: vertex shaders, and
+//! [geometry shaders](ProbeGeometry) that follow one of these.
 //!
 //! A record (the bytes of one vertex in one capture buffer) depends only on `VertexIndex`,
-//! `InstanceIndex` and the vertex buffers, whose contents are formulas, too. So each record can be
-//! computed independently ([`ProbeShader::record`]), and most records identify their vertex and
-//! instance ([`ProbeShader::origin`]), which shows what a driver wrote instead of the right vertex.
-//! All operations are exact on every device, so records are compared byte by byte.
+//! `InstanceIndex` and the vertex buffers, whose contents are given by formulas, too. So each
+//! record can be computed independently ([`ProbeShader::record`]). Most records identify their
+//! vertex and instance ([`ProbeShader::origin`]), so the diagnosis can say what a driver wrote
+//! instead of the right vertex. All operations are exact on every device, so records are compared
+//! byte by byte.
 //!
-//! Everywhere here, `vertex` and `instance` are the values of the built-ins in the shader, so they
+//! In these modules, `vertex` and `instance` are the values of the built-ins in the shader, which
 //! include `firstVertex` and `firstInstance`. All offsets and strides are in bytes.
 
 #![forbid(unsafe_code)]
@@ -20,17 +21,18 @@ use std::fmt;
 
 use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
 
-/// A vertex shader whose captured outputs are known in advance.
+/// A vertex shader whose records are given by formulas.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProbeShader {
-    /// Name of its files in `shaders/probe/`, without the extension.
+    /// The name of its files in `shaders/probe/`, without extension.
     pub name: &'static str,
-    /// SPIR-V 1.0 for Vulkan 1.0 with transform feedback decorations; the entry point is `main`.
+    /// The module: SPIR-V 1.0 for Vulkan 1.0 with transform feedback decorations. Its entry point
+    /// is `main`.
     pub spirv: &'static [u8],
-    /// The attributes that it reads, and the bindings that [`fill_binding`](Self::fill_binding)
-    /// fills.
+    /// The attributes that the shader reads, and their bindings, whose contents are made by
+    /// [`fill_binding`](Self::fill_binding).
     pub vertex_input: VertexInput,
-    /// What it captures, indexed by the number of the buffer.
+    /// The layout of each capture buffer, by its number.
     pub buffers: &'static [ProbeBuffer],
     formulas: Formulas,
 }
@@ -38,7 +40,7 @@ pub struct ProbeShader {
 /// One capture buffer of a [`ProbeShader`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProbeBuffer {
-    /// Bytes of a record, gaps included.
+    /// The stride: the size of a record, including gaps.
     pub stride: u32,
     /// The captured outputs, sorted by offset. The bytes between them are gaps.
     pub fields: &'static [ProbeField],
@@ -47,11 +49,11 @@ pub struct ProbeBuffer {
 /// A captured output of a [`ProbeShader`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProbeField {
-    /// The name in the shader.
+    /// The name of the output in the shader.
     pub name: &'static str,
-    /// Bytes from the start of the record.
+    /// The offset in the record.
     pub offset: u32,
-    /// Bytes captured.
+    /// The size.
     pub size: u32,
 }
 
@@ -62,7 +64,7 @@ enum Formulas {
     Attributes,
 }
 
-/// The last word of a record of `identify`: `"XFB\0"`.
+/// The last dword of a record of `identify`: `"XFB\0"`.
 const IDENTIFY_MARK: u32 = 0x0042_4658;
 
 const fn field(name: &'static str, offset: u32, size: u32) -> ProbeField {
@@ -91,17 +93,18 @@ const ATTRIBUTES_BUFFERS: &[ProbeBuffer] = &[ProbeBuffer {
 }];
 
 impl ProbeShader {
-    /// Every probe shader.
+    /// Returns all vertex shaders of the probe.
     pub fn all() -> [Self; 3] {
         [Self::identify(), Self::two_buffers(), Self::attributes()]
     }
 
-    /// The probe shader of that name.
+    /// Returns the shader with that name, if there is one.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::all().into_iter().find(|s| s.name == name)
     }
 
-    /// No attributes, one buffer without gaps: each record is the identity of its vertex.
+    /// A shader without attributes, with one buffer without gaps: each record identifies its vertex
+    /// and instance.
     pub fn identify() -> Self {
         Self {
             name: "identify",
@@ -112,7 +115,7 @@ impl ProbeShader {
         }
     }
 
-    /// No attributes, two buffers with gaps, `gl_Position` captured.
+    /// A shader without attributes, with two buffers with gaps, which also captures `gl_Position`.
     pub fn two_buffers() -> Self {
         Self {
             name: "two_buffers",
@@ -123,9 +126,9 @@ impl ProbeShader {
         }
     }
 
-    /// Five attributes of three bindings, with both input rates. The binding numbers are not
-    /// consecutive, the attributes are not in the order of their locations, and elements contain
-    /// bytes that no attribute reads.
+    /// A shader with five attributes from three bindings, with both input rates. The binding
+    /// numbers are not consecutive, the attributes are not in the order of their locations, and
+    /// elements contain bytes that no attribute reads.
     pub fn attributes() -> Self {
         let attribute = |location, binding, format, offset| VertexAttribute {
             location,
@@ -156,13 +159,13 @@ impl ProbeShader {
         }
     }
 
-    /// The module as words.
+    /// Returns the module as words.
     pub fn words(&self) -> Vec<u32> {
         let (words, _) = self.spirv.as_chunks();
         words.iter().map(|w| u32::from_le_bytes(*w)).collect()
     }
 
-    /// The size in bytes of a record in `buffer`, or `None` if nothing is captured to it.
+    /// Returns the stride of a capture buffer, or `None` if the shader does not capture to it.
     pub fn stride(&self, buffer: usize) -> Option<u32> {
         Some(self.buffers.get(buffer)?.stride)
     }
@@ -198,19 +201,20 @@ impl ProbeShader {
                 put(record, 48, [a.position[2].to_bits(), a.position[3].to_bits()]);
                 put(record, 56, [serial.cast_unsigned()]);
             }
-            _ => {} // Nothing is captured there.
+            _ => {} // The shader does not capture to this buffer.
         }
     }
 
-    /// Returns the vertex of a record, as (instance, vertex), or `None` if the record is not that
-    /// of a vertex. Ignores gaps.
+    /// Returns the instance and vertex that a record identifies, in this order. `None` if no vertex
+    /// has this record. Ignores gaps.
     pub fn origin(&self, buffer: usize, record: &[u8]) -> Option<(u32, u32)> {
         let stride = self.stride(buffer)? as usize;
         let record = record.get(..stride)?;
         let (instance, vertex) = match (self.formulas, buffer) {
             (Formulas::Identify, _) => (word(record, 4)?, word(record, 0)?),
             (Formulas::TwoBuffers, 0) => {
-                // A cast from float saturates, so any bits give a candidate, which is then checked.
+                // Casts from float saturate, so any bits give a candidate. Below, the candidate's
+                // own record is compared.
                 let half = |offset| Some(f32::from_bits(word(record, offset)?) as u16);
                 let whole = |low, high| Some(u32::from(half(low)?) | u32::from(half(high)?) << 16);
                 (whole(8, 12)?, whole(0, 4)?)
@@ -234,7 +238,7 @@ impl ProbeShader {
             return;
         };
         for (element, bytes) in (first..=u32::MAX).zip(bytes.chunks_exact_mut(stride)) {
-            // Only `attributes` has any bindings.
+            // Of the probe's shaders, only `attributes` has bindings.
             match binding {
                 0 => {
                     let (position, key) = (position_of(element), key_of(element));
@@ -270,7 +274,7 @@ impl fmt::Display for ProbeShader {
     }
 }
 
-/// The attributes that the shader `attributes` reads for one vertex.
+/// The attribute values that the shader `attributes` reads for one vertex.
 struct Attributes {
     position: [f32; 4],
     key: [u32; 2],
@@ -291,32 +295,32 @@ impl Attributes {
     }
 }
 
-// Because of the salts, the attributes of one element differ, and element 0 differs from zeroed
-// memory.
+// With these salts, the attributes of one element differ from each other, and those of element 0
+// differ from zeroed memory.
 const KEY_SALT: u32 = 0x4b45_5931;
 const OFFSET_SALT: u32 = 0x4f46_4653;
 const POSITION_SALT: u32 = 0x504f_5331;
 const WEIGHT_SALT: u32 = 0x5745_4947;
 const SERIAL_SALT: u32 = 0x5345_5249;
 
-/// Four integers from -8192 to 8191.
+/// Returns four integers from -8192 to 8191.
 fn position_of(vertex: u32) -> [f32; 4] {
     let (a, b) = (mix32(vertex ^ POSITION_SALT), mix32(vertex ^ !POSITION_SALT));
     [a, a >> 16, b, b >> 16].map(small_float)
 }
 
-/// The vertex, and a hash of it.
+/// Returns the vertex, and a hash of it.
 fn key_of(vertex: u32) -> [u32; 2] {
     [vertex ^ KEY_SALT, mix32(vertex ^ KEY_SALT)]
 }
 
-/// The instance, and hashes of it.
+/// Returns the instance, and hashes of it.
 fn offset_of(instance: u32) -> [i32; 3] {
     let hash = mix32(instance ^ OFFSET_SALT);
     [instance ^ OFFSET_SALT, hash, hash.rotate_left(11)].map(u32::cast_signed)
 }
 
-/// An integer from -8192 to 8191.
+/// Returns an integer from -8192 to 8191.
 fn weight_of(vertex: u32) -> f32 {
     small_float(mix32(vertex ^ WEIGHT_SALT))
 }
@@ -325,22 +329,23 @@ fn serial_of(vertex: u32) -> i32 {
     mix32(vertex ^ SERIAL_SALT).cast_signed()
 }
 
-/// The low 14 bits as an integer from -8192 to 8191: sums of a few of them are exact.
+/// Returns the low 14 bits as an integer from -8192 to 8191. Sums of a few such integers are exact.
 fn small_float(bits: u32) -> f32 {
     ((bits & 0x3fff) as f32) - 8192.0
 }
 
-/// Bits of the float that equals an integer of at most 24 bits.
+/// Returns the bits of the float that equals an integer of at most 24 bits.
 fn exact_float(integer: u32) -> u32 {
     (integer as f32).to_bits()
 }
 
-/// `tag` in the shaders.
+/// The function `tag` of the shaders: a hash of instance and vertex.
 fn tag(instance: u32, vertex: u32) -> u32 {
     mix32(vertex ^ mix32(instance.wrapping_add(0x9e37_79b9)))
 }
 
-/// `mix32` in the shaders: a bijection in which each output bit depends on all input bits.
+/// The function `mix32` of the shaders: a bijection in which each output bit depends on all input
+/// bits.
 fn mix32(mut x: u32) -> u32 {
     x = (x ^ (x >> 16)).wrapping_mul(0x7feb_352d);
     x = (x ^ (x >> 15)).wrapping_mul(0x846c_a68b);

@@ -1,4 +1,5 @@
-//! The shaders that a probe captures: the probe's own, whose records are formulas, or shaders from files.
+//! The shaders that a probe captures: the probe's own, whose expected records are given by
+//! formulas, or shaders from files.
 
 #![forbid(unsafe_code)]
 
@@ -24,13 +25,13 @@ use crate::emission::Emission;
 use crate::report::{CapturedStage, Case};
 use crate::shaders::{ProbeGeometry, ProbeShader};
 
-/// A shader that cannot be probed.
+/// Why a shader cannot be probed.
 #[derive(Debug, thiserror::Error)]
 pub enum SubjectError {
     /// The file cannot be read.
     #[error("cannot read {file}")]
     Read {
-        /// The file.
+        /// The path of the file.
         file: String,
         /// The error of the file system.
         source: std::io::Error,
@@ -38,53 +39,56 @@ pub enum SubjectError {
     /// The file is not SPIR-V.
     #[error("{file}")]
     Parse {
-        /// The file.
+        /// The path of the file.
         file: String,
-        /// What is wrong with it.
+        /// What is wrong with the module.
         source: ParseError,
     },
-    /// The shader captures nothing that can be captured.
+    /// The shader cannot be lowered, or has nothing to capture.
     #[error("{name}")]
     Lower {
-        /// The shader.
+        /// The name of the shader.
         name: String,
-        /// Why.
+        /// Why the shader cannot be lowered.
         source: LowerError,
     },
-    /// There are no contents for what the shader reads.
+    /// No contents can be made for the buffers and push constants that the shader reads.
     #[error("{name}")]
     Contents {
-        /// The shader.
+        /// The name of the shader.
         name: String,
-        /// Why.
+        /// Why contents cannot be made.
         source: ContentsError,
     },
-    /// The shader writes memory, so a second capture could read something else.
+    /// The shader stores to memory, so a second capture could read other values than the first.
     #[error("{name}: the shader stores to memory, so that no two captures of it would be alike")]
     SideEffects {
-        /// The shader.
+        /// The name of the shader.
         name: String,
     },
 }
 
-/// What is probed: a vertex shader, or a geometry shader with the vertex shader before it.
+/// What is probed: a vertex shader, or a geometry shader with the vertex shader that precedes it.
 #[derive(Debug, Clone)]
 pub struct Subject {
-    /// Name of the probe's vertex shader, or the path of the file.
+    /// The name of the probe's vertex shader, or the path of the file.
     pub name: String,
-    /// The geometry shader after it. If there is one, its outputs are captured.
+    /// The geometry shader. If there is one, its outputs are captured instead of those of the
+    /// vertex shader.
     pub geometry: Option<SubjectGeometry>,
-    /// The only provoking vertex that a plan uses; `None` for both.
+    /// The provoking vertex to which plans are limited; `None` for both.
     pub provoking: Option<ProvokingVertex>,
-    /// What it captures.
+    /// The layout of the captured outputs.
     pub layout: Layout,
-    /// What it reads.
+    /// The vertex input that the vertex shader reads.
     pub vertex_input: VertexInput,
-    /// Indices in the layout of the outputs that it does not write on every path: [`Lowered::unwritten`].
+    /// Indices in the layout of the outputs that the shader does not write on every path:
+    /// [`Lowered::unwritten`].
     pub unwritten: Vec<usize>,
-    /// Whether it may use other undefined values: [`Lowered::reads_undefined`].
+    /// Whether the shader may read undefined values other than unwritten outputs:
+    /// [`Lowered::reads_undefined`].
     pub reads_undefined: bool,
-    /// The contents of its descriptors and push constants.
+    /// The contents of the descriptors and push constants.
     pub contents: Contents,
     vertex: GivenShader,
     list: Option<CaptureList>,
@@ -95,26 +99,27 @@ pub struct Subject {
 /// The geometry shader of a [`Subject`].
 #[derive(Debug, Clone)]
 pub struct SubjectGeometry {
-    /// Name of the probe's shader, or the path of the file.
+    /// The name of the probe's shader, or the path of the file.
     pub name: String,
-    /// What it declares.
+    /// What the shader declares about its primitives and streams.
     pub declared: LoweredGeometry,
-    /// Whether it has the capability `GeometryPointSize`, for which a device needs a feature.
+    /// Whether the shader has the capability `GeometryPointSize`, for which a device needs the
+    /// feature `shaderTessellationAndGeometryPointSize`.
     pub has_point_size: bool,
     stage: GivenShader,
     formulas: Option<ProbeGeometry>,
 }
 
-/// `firstVertex` of a probe's draws. It is not 0, to find drivers that ignore it.
+/// `firstVertex` of the probe's draws. It is not 0, so that drivers that ignore it are found.
 pub const FIRST_VERTEX: u32 = 5;
-/// `firstInstance` of a probe's draws, likewise.
+/// `firstInstance` of the probe's draws. It is not 0 for the same reason.
 pub const FIRST_INSTANCE: u32 = 2;
 
 impl Subject {
-    /// One of the probe's own shaders.
+    /// Makes a subject from one of the probe's own vertex shaders.
     ///
     /// # Errors
-    /// Only for a defect of this crate.
+    /// Only if the shader is invalid, which would be a defect of this crate.
     pub fn built_in(shader: ProbeShader) -> Result<Self, SubjectError> {
         let words = shader.words();
         let given = Given::default();
@@ -122,10 +127,10 @@ impl Subject {
         Ok(Self { vertex_input: shader.vertex_input.clone(), formulas: Some(shader), ..subject })
     }
 
-    /// One of the probe's own geometry shaders, with its vertex shader.
+    /// Makes a subject from one of the probe's own geometry shaders, with its vertex shader.
     ///
     /// # Errors
-    /// Only for a defect of this crate.
+    /// Only if a shader is invalid, which would be a defect of this crate.
     pub fn built_in_geometry(geometry: ProbeGeometry) -> Result<Self, SubjectError> {
         let vertex = ProbeGeometry::vertex_shader();
         let (words, own) = (vertex.words(), geometry.words());
@@ -140,7 +145,8 @@ impl Subject {
         Ok(subject)
     }
 
-    /// A SPIR-V file with capture decorations, as [`from_words`](Self::from_words).
+    /// Makes a subject from a SPIR-V file with transform feedback decorations, like
+    /// [`from_words`](Self::from_words).
     ///
     /// # Errors
     /// [`SubjectError`]
@@ -153,8 +159,8 @@ impl Subject {
         Self::from_words(&name, words)
     }
 
-    /// A SPIR-V module with capture decorations, called `name`, without contents for its descriptors: see
-    /// [`from_shader`](Self::from_shader).
+    /// Makes a subject from a SPIR-V module with transform feedback decorations, named `name`. The
+    /// contents of its descriptors are made up: see [`from_shader`](Self::from_shader).
     ///
     /// # Errors
     /// [`SubjectError`]
@@ -162,8 +168,9 @@ impl Subject {
         Self::from_shader(name, &Shader::new(&words), &Given::default())
     }
 
-    /// A vertex shader, called `name`, which is also the argument of `vkxfb probe --shader`. Attributes, and descriptors and
-    /// push constants without contents in `given`, get made-up [contents](Contents::made_up).
+    /// Makes a subject from a vertex shader. `name` is also the argument of `vkxfb probe --shader`.
+    /// Attributes, and buffers and push constants for which `given` has no contents, get made-up
+    /// [contents](Contents::made_up).
     ///
     /// # Errors
     /// [`SubjectError`]
@@ -175,8 +182,8 @@ impl Subject {
         Self::from_stages(name, shader, None, given)
     }
 
-    /// The same with a geometry shader and its name, whose outputs are captured: see `vkxfb probe --shader FILE --geometry
-    /// FILE`.
+    /// Like [`from_shader`](Self::from_shader), with a geometry shader and its name. If there is
+    /// one, its outputs are captured: see `vkxfb probe --shader FILE --geometry FILE`.
     ///
     /// # Errors
     /// [`SubjectError`]
@@ -193,7 +200,7 @@ impl Subject {
         let mut options = native::Options::new();
         options.vertex_shader = before;
         let lowered = native::lower_with(captured, &options).map_err(lower)?;
-        // Capturing nothing is valid, but there would be nothing to compare.
+        // To capture nothing is valid in Vulkan, but there would be nothing to compare.
         if lowered.layout.outputs.is_empty() {
             return Err(lower(CaptureError::NothingCaptured.into()));
         }
@@ -207,7 +214,8 @@ impl Subject {
         }
         let writes_point_size = writes_point_size(vertex.words)
             .map_err(|source| SubjectError::Parse { file: name.to_owned(), source })?;
-        // Only the compute backend finds the unwritten outputs of a geometry shader.
+        // Only lowering for the compute backend finds the outputs that a geometry shader does not
+        // write.
         let by_compute = before.and_then(|before| {
             let options = compute::Options::new(&vertex_input).vertex_shader(before);
             compute::lower(captured, &options).ok()
@@ -241,7 +249,7 @@ impl Subject {
         })
     }
 
-    /// Lowers the shaders for a backend. `target` is only for the compute backend.
+    /// Lowers the shaders for a backend. Only the compute backend uses `target`.
     ///
     /// # Errors
     /// [`SubjectError::Lower`]
@@ -273,13 +281,13 @@ impl Subject {
         .map_err(|source| SubjectError::Lower { name: self.captured_name().to_owned(), source })
     }
 
-    /// Whether a case is of this subject.
+    /// Whether a case captures the shaders of this subject.
     pub fn is_of(&self, case: &Case) -> bool {
         let geometry = self.geometry.as_ref().map(|geometry| &geometry.name);
         self.name == case.shader && geometry == case.geometry.as_ref()
     }
 
-    /// The stage that is captured, as the table of results tells them apart.
+    /// The captured stage, as the rows of the report's table distinguish it.
     pub const fn captured_stage(&self) -> CapturedStage {
         match &self.geometry {
             None => CapturedStage::Vertex,
@@ -288,7 +296,8 @@ impl Subject {
         }
     }
 
-    /// The vertex streams up to the last one that is emitted to: 1 without a geometry shader.
+    /// The number of vertex streams up to the last one to which the shader emits; 1 without a
+    /// geometry shader.
     pub const fn stream_count(&self) -> u32 {
         match &self.geometry {
             Some(SubjectGeometry { declared, .. }) => (declared.streams | 1).ilog2() + 1,
@@ -296,9 +305,9 @@ impl Subject {
         }
     }
 
-    /// The stream whose buffers are too small for what a draw emits to it, if the shader emits to several: the other
-    /// streams have to be captured as if it had room. It depends on the draw which one it is, and for some draws all
-    /// buffers are large enough.
+    /// Returns the vertex stream whose buffers are made too small for a draw. The other streams
+    /// have to be captured as if those buffers had room. Which stream it is depends on the draw;
+    /// `None` for some draws, and always if the shader emits to only one stream.
     pub fn overflowing_stream(&self, vertices: u32, instances: u32) -> Option<u32> {
         let count = self.stream_count();
         let stream = vertices.wrapping_add(instances) % (count + 1);
@@ -310,63 +319,69 @@ impl Subject {
         self.geometry.as_ref().map_or(&self.name, |geometry| &geometry.name)
     }
 
-    /// Whether it can be drawn with a topology: a geometry shader takes only one kind of primitives.
+    /// Whether the subject can be drawn with a topology: a geometry shader takes only one kind of
+    /// input primitive.
     pub fn takes(&self, topology: PrimitiveTopology) -> bool {
         let geometry = self.geometry.as_ref();
         geometry.is_none_or(|geometry| geometry.declared.input.takes(topology))
     }
 
-    /// Vertices of a captured primitive: 1, 2 or 3.
+    /// The number of vertices of a captured primitive: 1, 2 or 3.
     pub fn vertices_per_primitive(&self, topology: PrimitiveTopology) -> u32 {
         let of_draw = topology.vertices_per_primitive();
         self.geometry.as_ref().map_or(of_draw, |geometry| geometry.declared.output_vertices)
     }
 
-    /// The maximum number of primitives that are captured for an instance with this many vertices; saturates.
+    /// The maximum number of primitives that are captured for an instance with this many vertices;
+    /// saturates at `u64::MAX`.
     pub fn most_primitives(&self, topology: PrimitiveTopology, vertices: u32) -> u64 {
         let drawn = topology.primitive_count(vertices);
         let Some(SubjectGeometry { declared, .. }) = &self.geometry else { return drawn };
-        // The number is largest if all vertices are in one strip.
+        // A geometry shader emits the most primitives if all its vertices are in one strip.
         let strip = declared.max_vertices.saturating_sub(declared.output_vertices - 1);
         drawn.saturating_mul(u64::from(declared.invocations) * u64::from(strip))
     }
 
-    /// Whether the records are known: whether it is one of the probe's own shaders.
+    /// Whether the records are given by formulas, because the subject is one of the probe's own
+    /// shaders.
     pub const fn has_formulas(&self) -> bool {
         self.formulas.is_some()
     }
 
-    /// Indices in the layout of outputs with undefined values on a backend.
+    /// Indices in the layout of the outputs that are undefined on a backend where the shader does
+    /// not write them.
     pub fn undefined(&self, backend: Backend) -> &[usize] {
         match backend {
             Backend::Native => &self.unwritten,
-            // Unwritten outputs are 0 on these backends.
+            // These backends capture 0 for outputs that the shader does not write.
             Backend::Vertex | Backend::Compute => &[],
         }
     }
 
-    /// Whether it may be used in a graphics pipeline that draws points.
+    /// Whether the subject may be drawn as points in a graphics pipeline.
     pub const fn may_take_points(&self) -> bool {
         self.geometry.is_some() || self.writes_point_size
     }
 
-    /// The records of `vertices` from [`FIRST_VERTEX`] on in `instances` from [`FIRST_INSTANCE`] on, as
-    /// [`Expectation::records`](super::diagnose::Expectation::records) takes them, or `None` for a
-    /// shader from a file.
+    /// Returns the records of the vertices and instances of a draw that begins at [`FIRST_VERTEX`]
+    /// and [`FIRST_INSTANCE`], in the form of
+    /// [`Expectation::records`](super::diagnose::Expectation::records). `None` for a shader from a
+    /// file.
     pub fn records(&self, buffer: usize, vertices: u32, instances: u32) -> Option<Vec<u8>> {
         let shader = self.formulas.as_ref()?;
         let stride = self.layout.strides.get(buffer).copied().flatten()? as usize;
         let mut records = vec![0; stride * vertices as usize * instances as usize];
         let all = (0..instances).flat_map(|i| (0..vertices).map(move |v| (i, v)));
-        // Zipped with the records, so that no time is spent on instances without vertices.
+        // The records are the first iterator, so that no time is spent on instances without
+        // vertices.
         for (record, (instance, vertex)) in records.chunks_exact_mut(stride).zip(all) {
             shader.record(buffer, FIRST_INSTANCE + instance, FIRST_VERTEX + vertex, record);
         }
         Some(records)
     }
 
-    /// What one of the probe's own geometry shaders emits to each vertex stream for a draw from [`FIRST_VERTEX`] and
-    /// [`FIRST_INSTANCE`] on; `None` for any other shader.
+    /// Returns what one of the probe's own geometry shaders emits to each vertex stream in a draw
+    /// that begins at [`FIRST_VERTEX`] and [`FIRST_INSTANCE`]. `None` for any other shader.
     pub fn emission(
         &self,
         topology: PrimitiveTopology,
@@ -378,8 +393,8 @@ impl Subject {
         Some(formulas.emission(topology, provoking, vertices, instances))
     }
 
-    /// The contents of a vertex buffer for a draw of this many vertices and instances from [`FIRST_VERTEX`] and
-    /// [`FIRST_INSTANCE`] on.
+    /// Returns the contents of a vertex buffer for a draw with this many vertices and instances
+    /// that begins at [`FIRST_VERTEX`] and [`FIRST_INSTANCE`].
     pub fn vertex_buffer(&self, binding: &VertexBinding, vertices: u32, instances: u32) -> Vec<u8> {
         let elements = match binding.input_rate {
             InputRate::Vertex => FIRST_VERTEX + vertices,
@@ -401,7 +416,8 @@ impl Subject {
     }
 }
 
-/// Made-up attribute values, different for each element: floats from -2 to 2, or small integers.
+/// Makes up attribute values, which differ for each element: floats from -2 to 2, or small
+/// integers.
 fn made_up(binding: &VertexBinding, elements: u32, class: NumericClass) -> Vec<u8> {
     let dwords = binding.stride / 4 * elements;
     (0..dwords)

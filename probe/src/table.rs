@@ -1,8 +1,8 @@
-//! The report as text for a terminal: the results of each topology on each backend, then the first
-//! mismatch of each cell that has one.
+//! Shows a report as text for a terminal: a table with the results of each topology on each
+//! backend, and then the first mismatch of each cell of the table that has one.
 //!
 //! No line is wider than [`WIDTH`] columns, except for long names. Reasons are listed once below
-//! the table, with numbers that the cells refer to.
+//! the table, and cells refer to them by number.
 
 #![forbid(unsafe_code)]
 
@@ -24,20 +24,21 @@ use super::trial::TrialResult;
 /// The width of the text, in columns.
 pub const WIDTH: usize = 100;
 
-/// The number of primitives around the first wrong one that are listed.
+/// The number of primitives that are listed around the first wrong one.
 const LISTED: usize = 6;
 
-/// Rules above the table, below it, and below its head.
+/// The table has horizontal rules at its top and bottom, and below its header.
 const RULES: TableStyle =
     TableStyle::new().top_border(RULE).header_separator(RULE).bottom_border(RULE);
 const RULE: LineStyle = LineStyle::none().fill('─').junction('─');
 
-/// The report as text, with a line break at the end; with ANSI colours if `colour` says so.
+/// Renders the report as text that ends in a line break. Uses ANSI colours if `colour` is true.
 pub fn render(report: &ProbeReport, colour: bool) -> String {
     render_head(report, colour) + &render_results(report, colour)
 }
 
-/// The first part of [`render`], which is known before the cases run: the device and the trials.
+/// Renders the first part of [`render`], which is known before the cases run: the device and the
+/// trials.
 pub fn render_head(report: &ProbeReport, colour: bool) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
@@ -45,7 +46,7 @@ pub fn render_head(report: &ProbeReport, colour: bool) -> String {
     text
 }
 
-/// The second part of [`render`], after [`render_head`].
+/// Renders the second part of [`render`], which follows [`render_head`].
 pub fn render_results(report: &ProbeReport, colour: bool) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
@@ -53,7 +54,7 @@ pub fn render_results(report: &ProbeReport, colour: bool) -> String {
     text
 }
 
-/// Colours, or none.
+/// Adds ANSI colours to text, if `colour` is true.
 struct Paint {
     colour: bool,
 }
@@ -108,7 +109,7 @@ fn write_head(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::Res
     Ok(())
 }
 
-/// Writes a fact of the head, in several lines if it is too long.
+/// Writes a name and its value in the head, in several lines if the value is too long.
 fn write_fact(
     out: &mut String,
     name: &str,
@@ -132,7 +133,7 @@ fn write_results(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::
         let results = Backend::ALL.map(|backend| cell(report.cell(backend, row), &mut footnotes));
         table.add_row(std::iter::once(TableCell::new(row)).chain(results));
     }
-    // Names of rows stay whole, and wide cells are broken into lines.
+    // The names of rows are not broken into lines; other cells may be.
     if let Some(names) = table.column_mut(0) {
         names.set_constraint(ColumnConstraint::ContentWidth);
     }
@@ -216,7 +217,8 @@ fn write_failure(out: &mut String, failure: &Failure, paint: &Paint) -> fmt::Res
     write_wrapped(out, &mismatch.to_string(), "  ", |line| line.to_owned())?;
 
     let first = mismatch.first.as_ref().map(|f| f.primitive);
-    // The first wrong primitive is always listed.
+    // The list begins at most two primitives before the first wrong one, so that one is always in
+    // it.
     let from = mismatch.excerpt.iter().position(|d| Some(d.primitive) == first).unwrap_or(0);
     let listed = mismatch.excerpt.iter().skip(from.saturating_sub(2)).take(LISTED);
     let rows: Vec<_> = listed.map(|d| (d, d.expected_text(), d.captured_text(), d.fault)).collect();
@@ -235,7 +237,7 @@ fn write_failure(out: &mut String, failure: &Failure, paint: &Paint) -> fmt::Res
     write_command(out, command)
 }
 
-/// Writes a command within [`WIDTH`], so that it can be pasted into a shell.
+/// Writes a command in lines of at most [`WIDTH`] columns, so that it can be pasted into a shell.
 fn write_command(out: &mut String, command: &str) -> fmt::Result {
     write!(out, "  $")?;
     let mut column = 3;
@@ -274,8 +276,8 @@ fn write_summary(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::
     writeln!(out, "\n{summary} ({run} cases in {:.1} s)", report.elapsed_s)
 }
 
-/// Writes words within [`WIDTH`]: the first line after `lead`, the others indented by the same
-/// width.
+/// Writes words in lines of at most [`WIDTH`] columns. The first line begins with `lead`, and the
+/// others are indented by the width of `lead`.
 fn write_wrapped(
     out: &mut String,
     text: &str,
@@ -303,8 +305,8 @@ fn write_wrapped(
     Ok(())
 }
 
-/// Replaces control characters, because names come from drivers and modules, and are written to a
-/// terminal.
+/// Replaces control characters, because text comes from drivers and modules, and must not control
+/// the terminal.
 pub fn printable(text: &str) -> String {
     text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
 }

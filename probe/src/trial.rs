@@ -1,5 +1,6 @@
-//! Trials: properties that devices do not report, and that are tried before the cases run. Do indirect dispatches work, can
-//! vertex shaders store, are counters right, and how fast are captures?
+//! Trials: properties that devices do not report, and that are tried before the cases run. Do
+//! indirect dispatches work, can vertex shaders store, are counters correct, and how fast are
+//! captures?
 
 #![forbid(unsafe_code)]
 
@@ -11,17 +12,19 @@ use vkxfb::lower::Backend;
 
 use crate::report::names;
 
-/// Something that is tried.
+/// A property of the device that is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trial {
-    /// Whether `vkCmdDispatchIndirect` runs as many workgroups as the device has written.
+    /// Whether `vkCmdDispatchIndirect` runs as many workgroups as the device has written into the
+    /// arguments.
     IndirectDispatch,
-    /// Whether a vertex shader that stores runs for every vertex of a draw, and not more often than primitives use it.
+    /// Whether a vertex shader that stores to memory runs for every vertex of a draw, and for no
+    /// vertex more often than primitives use it.
     VertexStores,
-    /// Whether captures are right if none, some or all of the buffers have counters.
+    /// Whether captures are correct if none, some, or all of the buffers have counters.
     Counters,
-    /// How long captures take.
+    /// How many vertices are captured per second.
     Speed,
 }
 
@@ -30,7 +33,7 @@ impl Trial {
     pub const ALL: [Self; 4] =
         [Self::IndirectDispatch, Self::VertexStores, Self::Counters, Self::Speed];
 
-    /// Its name, as in JSON.
+    /// The name of the trial in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::IndirectDispatch => "indirect-dispatch",
@@ -40,7 +43,7 @@ impl Trial {
         }
     }
 
-    /// Its name in a sentence.
+    /// The name of the trial in a sentence.
     pub const fn title(self) -> &'static str {
         match self {
             Self::IndirectDispatch => "indirect dispatch",
@@ -70,51 +73,53 @@ impl FromStr for Trial {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrialResult {
-    /// It works.
+    /// What was tried works on this device.
     Works,
-    /// It does not work, and captures do not use it.
+    /// What was tried does not work, but captures do not use it.
     DoneWithout,
-    /// It does not work, but captures need it.
+    /// What was tried does not work, so captures may be wrong.
     Wrong,
-    /// The device, or the profile, does not have it.
+    /// The device or the profile lacks what would be tried.
     Absent,
-    /// It could not be tried.
+    /// The trial could not be run, for example because a command failed.
     NotRun,
-    /// The device was lost with it, or the process ended, or it did not end.
+    /// During the trial the device was lost, or the process crashed or did not finish.
     Lost,
 }
 
-/// The speed of captures.
+/// How fast a backend captures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rate {
     /// The backend that captured.
     #[serde(with = "names::backend")]
     pub backend: Backend,
-    /// Vertices of a triangle strip per second. Each of them is captured for three triangles.
+    /// The number of vertices of a triangle strip that are captured per second. Each vertex is
+    /// captured in three triangles.
     pub vertices_per_second: f64,
 }
 
 /// A trial with its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialReport {
-    /// What was tried.
+    /// The property that was tried.
     pub trial: Trial,
     /// The result.
     pub result: TrialResult,
     /// A description of the result.
     pub text: String,
-    /// The measured speeds.
+    /// The measured speeds. Empty except for [`Trial::Speed`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rates: Vec<Rate>,
 }
 
 impl TrialReport {
-    /// A trial with this result.
+    /// Makes the report of a trial without measured speeds.
     pub fn new(trial: Trial, result: TrialResult, text: impl Into<String>) -> Self {
         Self { trial, result, text: text.into(), rates: Vec::new() }
     }
 
-    /// The description, with the result where the description does not say it.
+    /// Returns the description. For results that the description does not mention, begins with the
+    /// result.
     pub fn described(&self) -> String {
         let lead = match self.result {
             TrialResult::NotRun => "could not be tried: ",

@@ -1,4 +1,4 @@
-//! Which numbers are which inputs of a shader, and their bytes.
+//! Determines which values each input of the shader reads, and makes the vertex buffers from them.
 
 mod choice;
 mod encode;
@@ -18,36 +18,37 @@ use self::inputs::{Input, inputs};
 use super::mesh::{Mesh, Values, canonical};
 use super::missing::Missing;
 
-/// Vertex buffers, and what reads them.
+/// The vertex buffers, and the vertex input that reads them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct VertexData {
     pub(super) input: VertexInput,
-    /// By binding.
+    /// The contents of the vertex buffer of each binding.
     pub(super) buffers: Vec<Vec<u8>>,
-    /// Whether anything is read by vertex, and by instance.
+    /// Whether an attribute is read per vertex.
     pub(super) reads_vertices: bool,
     pub(super) reads_instances: bool,
 }
 
-/// The files that have columns.
+/// The files with columns that inputs can read.
 #[derive(Clone, Copy)]
 pub(super) struct Files<'a> {
-    /// By vertex.
+    /// The file with a row for each vertex (`--mesh`).
     pub(super) mesh: Option<&'a Mesh>,
-    /// By instance.
+    /// The file with a row for each instance (`--per-instance`).
     pub(super) instances: Option<&'a Mesh>,
 }
 
-/// Numbers for an input.
+/// The values for an input.
 struct Filled<'a> {
-    /// What messages call them.
+    /// Where the values are from, for messages.
     name: String,
     parts: Vec<Cow<'a, Values>>,
     elements: u32,
     rate: Rate,
 }
 
-/// When an input goes on to the next element.
+/// When an input goes on to the next element: for each vertex, for each instance, or never because
+/// all have one value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rate {
     Vertex,
@@ -56,7 +57,7 @@ enum Rate {
 }
 
 impl Files<'_> {
-    /// What columns there are, for messages: a line for each file.
+    /// Lists the columns of each file in a line, for messages. `None` without files.
     fn list(&self) -> Option<String> {
         let line = |file: &Mesh| format!("{} has: {}", file.name, file.list());
         let files = [self.mesh, self.instances].into_iter().flatten();
@@ -65,7 +66,8 @@ impl Files<'_> {
     }
 }
 
-/// The vertex buffers for a shader. What it reads and nobody gives is noted as missing.
+/// Makes the vertex buffers for a shader. Inputs that the shader uses and for which there are no
+/// values are added to `missing`.
 pub(super) fn vertex_data(
     shader: &Shader<'_>,
     files: Files<'_>,
@@ -84,7 +86,8 @@ pub(super) fn vertex_data(
             missing.remark(files.list());
             continue;
         }
-        // What the shader declares and does not use is read all the same, by a graphics pipeline.
+        // Inputs that the shader declares and does not use need a buffer, too, because a graphics
+        // pipeline reads them.
         let format = format_of(input, filled.as_ref(), choice)?;
         let bytes = match &filled {
             Some(filled) => {
@@ -110,7 +113,8 @@ pub(super) fn vertex_data(
     Ok(data)
 }
 
-/// Checks that each choice is of an input, and that no two are of one.
+/// Checks that each choice names an input of the shader, and that no two choices name the same
+/// input.
 fn check(inputs: &[Input], chosen: &[&Choice]) -> Result<()> {
     for (at, choice) in chosen.iter().enumerate() {
         let which = &choice.input;
@@ -128,7 +132,7 @@ fn check(inputs: &[Input], chosen: &[&Choice]) -> Result<()> {
     Ok(())
 }
 
-/// What would give an input its numbers, in words.
+/// Says how the user can provide values for an input.
 fn absence(input: &Input, files: Files<'_>) -> String {
     let label = input.label();
     let location = input.read.location.to_string();
@@ -145,7 +149,8 @@ fn absence(input: &Input, files: Files<'_>) -> String {
     format!("{label}: {}", ways.join(", or "))
 }
 
-/// The numbers for an input: those that were chosen, or a column of its name.
+/// Finds the values for an input: those that `choice` selects, otherwise a column with the input's
+/// name. `None` if there is no such column.
 fn find<'a>(
     input: &Input,
     files: Files<'a>,
@@ -183,7 +188,8 @@ fn find<'a>(
     }))
 }
 
-/// The column that a name asks for: its own, that of its last part, or that of what it is for.
+/// Finds the column for an input's name: one with the same name; otherwise one with the part of the
+/// name after the last dot; otherwise one whose [canonical] name is the same.
 fn by_name<'a>(wanted: &str, files: Files<'a>) -> Option<Filled<'a>> {
     let last = wanted.rsplit('.').next().unwrap_or(wanted);
     column_of(files, |name| name.eq_ignore_ascii_case(wanted))
@@ -191,7 +197,8 @@ fn by_name<'a>(wanted: &str, files: Files<'a>) -> Option<Filled<'a>> {
         .or_else(|| column_of(files, |name| canonical(name) == canonical(wanted)))
 }
 
-/// The first column of that name, of the mesh or else of what each instance has.
+/// Finds the first column with a name. The mesh is searched first, and then the file with a row for
+/// each instance.
 fn column_of<'a>(files: Files<'a>, is_wanted: impl Fn(&str) -> bool) -> Option<Filled<'a>> {
     let rates = [(files.mesh, Rate::Vertex), (files.instances, Rate::Instance)];
     rates.into_iter().find_map(|(file, rate)| {
@@ -203,7 +210,7 @@ fn column_of<'a>(files: Files<'a>, is_wanted: impl Fn(&str) -> bool) -> Option<F
     })
 }
 
-/// What the numbers are made into.
+/// Returns the vertex format into which the values are encoded.
 fn format_of(
     input: &Input,
     filled: Option<&Filled<'_>>,
@@ -221,7 +228,7 @@ fn format_of(
         return Ok(format);
     }
     let found = filled.map_or(components, |filled| filled.parts.len() as u32);
-    // Those of 64 bits have no values that fill them up.
+    // Missing components of 64-bit formats have no default values.
     if bits == 64 && found < components {
         let name = filled.map_or("", |filled| &filled.name);
         bail!("{} reads {components} components of 64 bits, and {name} has {found}", input.label());

@@ -1,10 +1,10 @@
-//! What was captured, beside what the driver captures.
+//! Compares what was captured with what the driver captures.
 
 use super::device::Taken;
 use super::plan::Plan;
 use super::records::Number;
 
-/// What of a capture the driver has otherwise, in words.
+/// Describes the first difference between the capture and the driver's. `None` if they are equal.
 pub(super) fn difference(
     plan: &Plan,
     taken: &Taken,
@@ -19,7 +19,7 @@ pub(super) fn difference(
     let theirs = plan.records(native, per_primitive);
     let differs = |vertex: usize| {
         plan.columns.iter().find_map(|column| {
-            // Numbers that are none differ in their bits, too.
+            // The bits are compared, so that NaN equals the same NaN.
             (ours.bytes(vertex, column) != theirs.bytes(vertex, column)).then_some((vertex, column))
         })
     };

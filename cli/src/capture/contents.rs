@@ -1,4 +1,4 @@
-//! What the descriptors and push constants of the shaders hold.
+//! The contents of the descriptors and push constants of the shaders.
 
 use anyhow::Result;
 use vkxfb_probe::contents::Missing::Refuse;
@@ -9,7 +9,8 @@ use super::missing::Missing;
 use crate::Stages;
 use crate::supplied::{self, Supplied};
 
-/// What descriptors and push constants hold. What nobody gives is noted as missing.
+/// Returns the contents of descriptors and push constants. Those that the user did not supply are
+/// added to `missing`.
 pub(super) fn of(
     supplied: &Supplied,
     stages: &Stages<'_>,

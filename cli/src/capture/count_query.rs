@@ -1,4 +1,5 @@
-//! A query for what a geometry shader emits, which only the device knows.
+//! A query that counts the primitives that a geometry shader emits. Only the device knows their
+//! number.
 
 use std::time::Duration;
 
@@ -8,20 +9,21 @@ use vkxfb::lower::Backend;
 use vkxfb::runtime::{Context, QueryKind, QueryPool, Recorder, RuntimeError};
 use vkxfb_probe::gpu::Gpu;
 
-/// A query of `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT` for a vertex stream, or what takes its place.
+/// A query of type `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT` for a vertex stream, or vkxfb's
+/// replacement for it.
 pub(super) struct CountQuery {
     pool: Pool,
     stream: u32,
 }
 
 enum Pool {
-    /// The library's, by compute.
+    /// A query pool of vkxfb. Captures on the compute backend add their counts to its query.
     Own(QueryPool),
-    /// The driver's, of its own captures.
+    /// A query pool of the driver, for captures on the native backend.
     Driver(vk::QueryPool, ext::transform_feedback::Device),
 }
 
-/// Long enough for a submission that was waited for.
+/// How long to wait for the result. The submission has already finished.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl CountQuery {
@@ -38,7 +40,7 @@ impl CountQuery {
         let info = vk::QueryPoolCreateInfo::default()
             .query_type(vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT)
             .query_count(1);
-        // SAFETY: the device is live, and has such queries.
+        // SAFETY: the device is live, and supports queries of this type.
         let pool = unsafe { gpu.context().device().create_query_pool(&info, None) };
         let pool = pool.context("vkCreateQueryPool")?;
         let device = gpu.context().device();
@@ -46,6 +48,8 @@ impl CountQuery {
         Ok(Self { pool: Pool::Driver(pool, functions), stream })
     }
 
+    /// Resets a query of the driver. A query of vkxfb needs no reset before its only use.
+    ///
     /// # Safety
     /// `cmd` is being recorded, outside of a render pass.
     pub(super) unsafe fn reset(&self, context: &Context, cmd: vk::CommandBuffer) {
@@ -55,6 +59,8 @@ impl CountQuery {
         }
     }
 
+    /// Begins the query.
+    ///
     /// # Safety
     /// `cmd` is being recorded, with the recorder and after [`reset`](Self::reset).
     pub(super) unsafe fn begin(
@@ -75,6 +81,8 @@ impl CountQuery {
         }
     }
 
+    /// Ends the query.
+    ///
     /// # Safety
     /// As [`begin`](Self::begin), which was called.
     pub(super) unsafe fn end(
@@ -95,15 +103,16 @@ impl CountQuery {
         }
     }
 
-    /// Primitives that were emitted, after a submission with the query was waited for.
+    /// Returns the number of primitives that were emitted. The submission with the query must have
+    /// finished.
     pub(super) fn needed(&self, gpu: &Gpu) -> Result<u64> {
         let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
-        // Primitives written and needed.
+        // The results are the primitives written and the primitives needed.
         let mut values = [0u64; 2];
         match &self.pool {
             Pool::Own(pool) => {
                 let bytes = bytemuck::bytes_of_mut(&mut values);
-                // SAFETY: the query has ended.
+                // SAFETY: the submission in which the query ended has finished.
                 unsafe { pool.results(0, 1, bytes, 16, flags, PATIENCE) }?;
             }
             Pool::Driver(pool, _) => {

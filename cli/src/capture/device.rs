@@ -1,5 +1,5 @@
-//! The capture itself: buffers, a pipeline, a command buffer and a recorder, as a program has them that embeds the
-//! library.
+//! Makes the capture: creates buffers and a pipeline, and records commands, as a program does that
+//! embeds the library.
 
 use anyhow::{Context as _, Result, bail};
 use ash::vk;
@@ -21,29 +21,29 @@ use super::count_query::CountQuery;
 use super::drawn::Drawn;
 use crate::Stages;
 
-/// Bytes of a counter.
+/// The size in bytes of a counter.
 const COUNTER: u64 = 4;
 
-/// What is captured, and of what.
+/// What is captured, from which draw.
 pub(super) struct Job<'a> {
     pub(super) stages: &'a Stages<'a>,
-    /// What the geometry shader declares, if one is captured.
+    /// The declarations of the geometry shader. `None` if a vertex shader is captured.
     pub(super) geometry: Option<LoweredGeometry>,
     pub(super) vertex_data: &'a VertexData,
     pub(super) contents: &'a Contents,
     pub(super) drawn: &'a Drawn,
     pub(super) topology: PrimitiveTopology,
     pub(super) provoking: ProvokingVertex,
-    /// What is captured.
+    /// The layout of the captured outputs.
     pub(super) layout: &'a Layout,
-    /// The vertex stream that is shown.
+    /// The vertex stream whose records are shown.
     pub(super) stream: u32,
-    /// Bytes of each capture buffer; otherwise there is room for everything.
+    /// The size in bytes of each capture buffer. `None` to make room for everything.
     pub(super) buffer_size: Option<u64>,
 }
 
 impl Job<'_> {
-    /// The topology of the captured primitives, as a draw of them would have it: a geometry shader has its own.
+    /// The topology of a draw that has the captured primitives. A geometry shader determines it.
     pub(super) fn captured_topology(&self) -> PrimitiveTopology {
         match self.geometry {
             None => self.topology,
@@ -53,8 +53,9 @@ impl Job<'_> {
         }
     }
 
-    /// Primitives that there is room for at first: without a geometry shader, all. What that emits is not known
-    /// before; it is as many as it may emit, unless these are very many.
+    /// The number of primitives for which there is room at first: without a geometry shader, all.
+    /// How many primitives a geometry shader emits is not known in advance, so there is room for as
+    /// many as it may emit, up to [`MOST_EXPECTED`] or the number drawn.
     fn expected_primitives(&self) -> u64 {
         let drawn = self.drawn.primitives(self.topology);
         let Some(LoweredGeometry { invocations, max_vertices, .. }) = self.geometry else {
@@ -65,19 +66,19 @@ impl Job<'_> {
     }
 }
 
-/// Primitives of a geometry shader that there is room for in a first capture, if it may emit more.
+/// The maximum number of primitives of a geometry shader for which the first capture has room.
 const MOST_EXPECTED: u64 = 1 << 20;
 
-/// What came of it.
+/// The result of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Taken {
-    /// By capture buffer, what was written of the stream.
+    /// The bytes that were written for the shown stream, by capture buffer.
     pub(super) buffers: [Vec<u8>; MAX_XFB_BUFFERS],
     pub(super) primitives_written: u64,
     pub(super) primitives_needed: u64,
 }
 
-/// Buffers that live as long as the capture, and are destroyed whatever comes of it.
+/// Objects that live as long as the capture, and are destroyed even if it fails.
 #[derive(Default)]
 struct Made {
     buffers: Vec<Buffer>,
@@ -87,18 +88,19 @@ struct Made {
     query: Option<CountQuery>,
 }
 
-/// Captures on one backend, which was [checked](check).
+/// Captures on one backend. The job must have passed [`check`].
 pub(super) fn take(gpu: &mut Gpu, backend: Backend, job: &Job<'_>) -> Result<Taken> {
     let room = job.expected_primitives();
     let taken = take_once(gpu, backend, job, room)?;
-    // What a geometry shader emits was counted, so the second time it finds room.
+    // All primitives that a geometry shader emitted were counted. If not all had room, the second
+    // capture has it.
     match job.buffer_size.is_none() && taken.primitives_written < taken.primitives_needed {
         true => take_once(gpu, backend, job, taken.primitives_needed),
         false => Ok(taken),
     }
 }
 
-/// Captures once, with room for so many primitives.
+/// Captures once, with room for `room` primitives.
 fn take_once(gpu: &mut Gpu, backend: Backend, job: &Job<'_>, room: u64) -> Result<Taken> {
     let mut made = Made::default();
     let taken = take_with(gpu, backend, job, room, &mut made);
@@ -111,7 +113,7 @@ fn take_once(gpu: &mut Gpu, backend: Backend, job: &Job<'_>, room: u64) -> Resul
     taken
 }
 
-/// What Vulkan leaves undefined, and the library to its callers.
+/// Checks what the library leaves to its callers, and what would be undefined in Vulkan.
 pub(super) fn check(gpu: &Gpu, backend: Backend, job: &Job<'_>) -> Result<()> {
     gpu.capabilities().availability(backend)?;
     if !gpu.backends().contains(&backend) {
@@ -219,8 +221,8 @@ fn make_pipeline(gpu: &mut Gpu, lowered: &Lowered, job: &Job<'_>, made: &mut Mad
         .primitive_restart(indices.is_some())
         .set_layouts(made.contents.set_layouts())
         .render_pass(gpu.render_pass());
-    // SAFETY: the device is live, and everything of the description is its; the set layouts have what the shader uses,
-    // and the vertex formats were looked for.
+    // SAFETY: the device is live, and all handles in `desc` belong to it. The set layouts contain
+    // what the shader uses, and `check` made sure that the device supports the vertex formats.
     let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }?;
     let streams = u64::from(pipeline.stream_count());
     let mut arena = ArenaDesc::for_draws(streams, streams).with_pipeline(&pipeline, streams);
@@ -231,7 +233,7 @@ fn make_pipeline(gpu: &mut Gpu, lowered: &Lowered, job: &Job<'_>, made: &mut Mad
     Ok(())
 }
 
-/// Capture buffers, by number, with room for so many vertices.
+/// Creates the capture buffers, with room for `vertices` records each. Returns them by number.
 fn make_targets(
     gpu: &mut Gpu,
     backend: Backend,
@@ -242,7 +244,8 @@ fn make_targets(
     let usage = gpu.context().capture_buffer_usage(backend);
     let mut targets = [None; MAX_XFB_BUFFERS];
     for (number, stride) in job.layout.buffers() {
-        // A buffer has bytes, if only for nothing; its range is of whole dwords.
+        // Vulkan allows no empty buffers, and the range of a capture buffer consists of whole
+        // dwords.
         let all = vertices * u128::from(stride);
         let size = job.buffer_size.or_else(|| u64::try_from(all).ok()).with_context(|| {
             format!("{all} bytes are captured, more than memory has; --buffer-size takes what fits")
@@ -254,7 +257,8 @@ fn make_targets(
     Ok(targets)
 }
 
-/// A counter for each capture buffer, all in one buffer. The vertex backend has none, and knows what it writes.
+/// Creates a counter for each capture buffer, all in one buffer. The vertex backend cannot write
+/// counters, but knows in advance how much it writes.
 fn make_counters(
     gpu: &mut Gpu,
     backend: Backend,
@@ -273,7 +277,7 @@ fn make_counters(
     Ok(counters)
 }
 
-/// What the draw reads through the input assembler.
+/// The buffers that the draw reads: vertex buffers, and the index buffer if there is one.
 struct Inputs {
     vertex_buffers: Vec<VertexBuffer>,
     index_buffer: Option<IndexBuffer>,
@@ -296,7 +300,8 @@ fn make_inputs(gpu: &mut Gpu, backend: Backend, job: &Job<'_>, made: &mut Made) 
     Ok(Inputs { vertex_buffers, index_buffer })
 }
 
-/// A buffer of those bytes, rounded up to whole dwords, which is what shaders read.
+/// Creates a buffer with these bytes, rounded up to whole dwords, because shaders read whole
+/// dwords.
 fn upload(
     gpu: &mut Gpu,
     made: &mut Made,
@@ -305,7 +310,7 @@ fn upload(
 ) -> Result<vk::Buffer> {
     let size = (bytes.len() as u64).max(1).next_multiple_of(COUNTER);
     let mut buffer = gpu.create_buffer(size, usage, MemoryLocation::Upload)?;
-    // SAFETY: the device does not use it yet.
+    // SAFETY: the buffer was not submitted yet, so the device does not use it.
     if let Some(place) = unsafe { buffer.mapped_mut() }.get_mut(..bytes.len()) {
         place.copy_from_slice(bytes);
     }
@@ -314,7 +319,7 @@ fn upload(
     Ok(raw)
 }
 
-/// Submits the draw between begin and end, and waits for it.
+/// Submits the capture with its draw, and waits for it.
 fn submit(
     gpu: &mut Gpu,
     backend: Backend,
@@ -327,7 +332,7 @@ fn submit(
     let Made { contents, arena: Some(arena), pipeline: Some(pipeline), query, .. } = made else {
         bail!("no pipeline");
     };
-    // What is bound behind the last buffer that is captured to would be refused.
+    // Buffers after the last one that is captured to must not be bound.
     let used = targets.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
     let desc =
         CaptureDesc::new(pipeline).buffers(&targets[..used]).vertex_buffers(&inputs.vertex_buffers);
@@ -337,8 +342,9 @@ fn submit(
     let is_graphics = backend != Backend::Compute;
     let recorded = gpu.submit(|context, cmd| {
         let mut capture = Capture::new(context, &kernels);
-        // SAFETY: the command buffer is outside of a render pass, and in one where graphics are drawn; everything that
-        // is bound is of this device, outlives the submission, and holds all that the draw reads.
+        // SAFETY: the command buffer is outside of a render pass, except that graphics draws are
+        // inside of one. Everything that is bound belongs to this device, outlives the submission,
+        // and contains all data that the draw reads.
         unsafe {
             if let Some(query) = query {
                 query.reset(context, cmd);
@@ -347,7 +353,8 @@ fn submit(
                 begin_render_pass(context, cmd, render_pass, framebuffer);
             }
             let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
-            // What begins ends, whatever comes between.
+            // If the draw fails, the query and the capture are still ended; the first error is
+            // returned after that.
             let counted = query.as_ref().map_or(Ok(()), |query| query.begin(cmd, &mut recorder));
             let drawn = draw(&mut recorder, job, contents.sets(), inputs.index_buffer.as_ref());
             let counted = counted.and_then(|()| {
@@ -365,7 +372,7 @@ fn submit(
     Ok(recorded)
 }
 
-/// Draws between begin and end.
+/// Records the draw. The capture must be begun.
 ///
 /// # Safety
 /// As [`Recorder::draw`] and [`Recorder::draw_indexed`].

@@ -1,4 +1,4 @@
-//! What is drawn: vertices, or indices of them.
+//! The draw whose vertices are captured, and its indices.
 
 use std::path::{Path, PathBuf};
 
@@ -10,56 +10,58 @@ use super::attributes::{Files, VertexData};
 use super::mesh::{Mesh, Pose};
 use super::missing::Missing;
 
-/// The draw, and where its vertices come from.
+/// The options that describe the draw.
 #[derive(Debug, clap::Args)]
 pub(super) struct DrawArguments {
-    /// How vertices make primitives, as Vulkan names them
+    /// The primitive topology, as Vulkan names it
     #[arg(long, default_value = "triangle-list")]
     pub(super) topology: PrimitiveTopology,
-    /// Take vertex attributes, and indices of triangles, from this file: .ply, .obj, .gltf, .glb, or .csv with a
-    /// line of names
+    /// Take vertex attributes, and indices of triangles, from this file: .ply, .obj, .gltf, .glb,
+    /// or .csv with column names in the first line
     #[arg(long, value_name = "FILE")]
     pub(super) mesh: Option<PathBuf>,
     #[command(flatten)]
     pub(super) pose: Pose,
-    /// Draw only so many vertices, or indices; without a mesh there are none but these
+    /// Draw only this number of vertices, or of indices. Required without a mesh and --indices
     #[arg(long, value_name = "N")]
     vertices: Option<u32>,
-    /// Instances; by default as many as --per-instance has rows, otherwise one
+    /// Number of instances; by default one for each row of --per-instance, otherwise one
     #[arg(long, value_name = "N")]
     instances: Option<u32>,
-    /// Take attributes that each instance has of its own from this file: a row, or a vertex, is one instance. If
-    /// both files have a column of that name, the mesh's is used
+    /// Take attributes that differ for each instance from this file: each row, or vertex, is for
+    /// one instance. If both files have a column of a name, the mesh's is used
     #[arg(long, value_name = "FILE")]
     pub(super) per_instance: Option<PathBuf>,
-    /// Begin with this vertex
+    /// Number of the first vertex
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "indices")]
     first_vertex: u32,
-    /// Begin with this instance
+    /// Number of the first instance
     #[arg(long, value_name = "N", default_value_t = 0)]
     first_instance: u32,
-    /// Draw by the indices in this file: numbers between spaces, commas or lines
+    /// Draw with the indices in this file: numbers separated by spaces, commas or line breaks
     #[arg(long, value_name = "FILE")]
     indices: Option<PathBuf>,
-    /// Draw the vertices of a mesh one after another, whatever its faces are
+    /// Draw the vertices of a mesh in their order, without the indices of its faces
     #[arg(long, conflicts_with = "indices")]
     no_indices: bool,
-    /// Begin primitives anew at the index 4294967295, for which --indices takes the word restart too
+    /// Restart primitives at the index 4294967295. The file of --indices can then also contain the
+    /// word restart
     #[arg(long, requires = "indices")]
     pub(super) restart: bool,
 }
 
-/// A draw.
+/// The draw that is captured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Drawn {
-    /// Vertices one after another.
+    /// A draw without indices.
     Vertices(Draw),
-    /// By indices.
+    /// An indexed draw. `restart` says whether primitive restart is enabled.
     Indices { indices: Vec<u32>, draw: DrawIndexed, restart: bool },
 }
 
 impl Drawn {
-    /// Primitives that the draw makes, of all instances: those that there has to be room for.
+    /// The number of primitives of all instances for which there has to be room. With primitive
+    /// restart it is an upper bound.
     pub(super) fn primitives(&self, topology: PrimitiveTopology) -> u64 {
         match self {
             Self::Vertices(draw) => {
@@ -77,7 +79,8 @@ impl Drawn {
 }
 
 impl Drawn {
-    /// What a geometry shader may run for, of all instances: with restarts each index may begin a primitive.
+    /// The maximum number of primitives of all instances for which a geometry shader runs. With
+    /// primitive restart each index may begin a primitive.
     pub(super) fn items(&self, topology: PrimitiveTopology) -> u64 {
         match self {
             Self::Indices { draw, restart: true, .. } => {
@@ -92,14 +95,15 @@ impl Drawn {
 const RESTART: u32 = IndexType::Uint32.restart_index();
 
 impl DrawArguments {
-    /// Notes if nothing says how much is drawn.
+    /// Adds to `missing` if no option says how much is drawn.
     pub(super) fn note_missing(&self, missing: &mut Missing) {
         if self.mesh.is_none() && self.vertices.is_none() && self.indices.is_none() {
             missing.add("what is drawn: --vertices N, --mesh FILE or --indices FILE".to_owned());
         }
     }
 
-    /// The draw of what files hold, where there are some, for a shader that reads these vertex attributes.
+    /// Returns the draw, from the options and the sizes of the files. `data` says which files the
+    /// shader reads.
     pub(super) fn drawn(&self, files: Files<'_>, data: &VertexData) -> Result<Drawn> {
         let (mesh, has_attributes) = (files.mesh, data.reads_vertices);
         let rows = files.instances.map(|file| file.vertices.saturating_sub(self.first_instance));
@@ -163,7 +167,8 @@ impl DrawArguments {
     }
 }
 
-/// Numbers between what is none.
+/// Reads the numbers in a text file, which may be separated by anything that is no part of a
+/// number.
 fn read_indices(file: &Path, restart: bool) -> Result<Vec<u32>> {
     let name = file.display();
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;

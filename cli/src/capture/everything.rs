@@ -1,4 +1,4 @@
-//! What is captured of a shader that nobody says it of.
+//! Chooses the captured outputs of a shader that has no transform feedback decorations.
 
 use anyhow::Result;
 use spirv::StorageClass;
@@ -8,8 +8,9 @@ use vkxfb::internal::spirv::declarations::Declarations;
 use vkxfb::internal::spirv::entry_point::EntryPoint;
 use vkxfb::lower::Shader;
 
-/// The position, and all outputs with locations, of one vertex stream, if the shader has no decorations that say what is
-/// captured. Other built-ins are declared by shaders that do not write them.
+/// Returns a list of the position and all outputs with locations of one vertex stream. `None` if
+/// the shader has decorations that say what is captured, or has no such outputs. Other built-ins
+/// are not in the list, because shaders often declare them without writing them.
 pub(super) fn list(shader: &Shader<'_>, stream: Option<u32>) -> Result<Option<CaptureList>> {
     let module = shader.module()?;
     let entry = shader.find(&module)?;
@@ -49,12 +50,13 @@ fn is_position(output: &InterfaceVariable) -> bool {
     output.built_in_name().as_deref() == Some("Position")
 }
 
-/// What a list calls it: not by its name, which another may have, where it has a place.
+/// Returns the name of an output in a capture list: the selector of its location or built-in, if it
+/// has one, because its own name may not be unique.
 fn name(output: &InterfaceVariable) -> Option<String> {
     output.selector.clone().or_else(|| output.name.clone())
 }
 
-/// The vertex stream of an output; `None` where it cannot be captured.
+/// Returns the vertex stream of an output. `None` if the output cannot be captured.
 fn stream_of(
     declarations: &Declarations,
     entry: &EntryPoint,

@@ -1,4 +1,4 @@
-//! Meshes from files: numbers by vertex, in named columns, and triangles.
+//! Reads meshes from files: columns of numbers with a value for each vertex, and triangles.
 
 mod csv;
 mod gltf;
@@ -15,46 +15,47 @@ use glam::DMat4;
 pub(super) use self::gltf::Pose;
 pub(super) use self::names::canonical;
 
-/// Numbers of vertices, and how they are joined.
+/// The columns and triangles of a mesh.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Mesh {
-    /// The path of its file.
+    /// The path of the file.
     pub(super) name: String,
-    /// The numbers, in as many vectors of the same length as a vertex has.
+    /// The columns of single numbers.
     pub(super) scalars: Vec<Scalar>,
-    /// Scalars that belong together.
+    /// The columns of vectors and scalars that inputs can read, made from `scalars`.
     pub(super) columns: Vec<Column>,
-    /// Vertices.
+    /// The number of vertices.
     pub(super) vertices: u32,
-    /// Triangles, three vertices each, where the file has faces.
+    /// The triangles, as three vertices each. `None` if the file has no faces.
     pub(super) triangles: Option<Vec<u32>>,
-    /// From vertices to where the joints of its skins take them, where the file has some.
+    /// The joint matrices of all skins, which transform vertices from the space of the file to that
+    /// of the scene. `None` if the file has no skins.
     pub(super) joints: Option<Vec<DMat4>>,
 }
 
-/// A number of each vertex.
+/// A number for each vertex.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Scalar {
-    /// As the file names it.
+    /// The name in the file.
     pub(super) name: String,
-    /// By vertex.
+    /// The value for each vertex.
     pub(super) values: Values,
 }
 
-/// Numbers as a file has them.
+/// Numbers of the type that the file has.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Values {
-    /// Integers, of which so many stand for 1 where a float is read, as in colours of bytes.
+    /// Integers. If a float is read, the integer `one` becomes 1.0: 255 for colours of bytes.
     Int { values: Vec<i128>, one: u32 },
     /// Floats.
     Float(Vec<f64>),
 }
 
-/// A scalar, or a vector of up to four.
+/// A column that is a scalar, or a vector of up to four components.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Column {
     pub(super) name: String,
-    /// Indices of its scalars.
+    /// The indices of its components in [`Mesh::scalars`].
     pub(super) parts: Vec<usize>,
 }
 
@@ -66,7 +67,7 @@ impl Values {
         }
     }
 
-    /// The number, where it is an integer.
+    /// Returns the number of a vertex, if it is an integer.
     pub(super) fn int(&self, vertex: usize) -> Option<i128> {
         match self {
             Self::Int { values, .. } => values.get(vertex).copied(),
@@ -78,7 +79,8 @@ impl Values {
 }
 
 impl Mesh {
-    /// Reads a file, by its extension; of glTF, as it is in a pose.
+    /// Reads a file, whose type is that of its extension. `pose` says at which time of its
+    /// animation a glTF file is read.
     pub(super) fn read(file: &Path, pose: &Pose) -> Result<Self> {
         let name = file.display().to_string();
         let bytes = std::fs::read(file).with_context(|| format!("cannot read {name}"))?;
@@ -99,7 +101,7 @@ impl Mesh {
         mesh.with_context(|| format!("cannot read the mesh {name}"))
     }
 
-    /// The column of that name: a group, or one scalar.
+    /// Returns the first column with a name: a vector, or otherwise a single scalar.
     pub(super) fn column(&self, is_wanted: impl Fn(&str) -> bool) -> Option<Column> {
         let group = self.columns.iter().find(|column| is_wanted(&column.name)).cloned();
         group.or_else(|| {
@@ -108,7 +110,7 @@ impl Mesh {
         })
     }
 
-    /// What columns there are, for messages.
+    /// Lists the columns, for messages.
     pub(super) fn list(&self) -> String {
         let one = |column: &Column| {
             let parts: Vec<_> = column.parts.iter().map(|p| &*self.scalars[*p].name).collect();
@@ -122,7 +124,7 @@ impl Mesh {
     }
 }
 
-/// What a file holds.
+/// The contents of a file, before its scalars are combined into columns.
 #[derive(Debug, Default)]
 struct Parsed {
     scalars: Vec<Scalar>,
@@ -132,7 +134,7 @@ struct Parsed {
 }
 
 impl Parsed {
-    /// Puts scalars together, and looks whether all vertices of triangles are there.
+    /// Combines scalars into columns, and checks that the triangles have only vertices that exist.
     fn finish(self, name: &str) -> Result<Mesh> {
         let Self { scalars, vertices, triangles, joints } = self;
         let Ok(vertices) = u32::try_from(vertices) else {
@@ -147,7 +149,7 @@ impl Parsed {
     }
 }
 
-/// Adds a face, as a fan of triangles.
+/// Adds the triangles of a face, as a fan.
 fn add_face(triangles: &mut Vec<u32>, face: &[u32]) {
     let [hub, rest @ ..] = face else { return };
     triangles.extend(rest.windows(2).flat_map(|edge| [*hub, edge[0], edge[1]]));

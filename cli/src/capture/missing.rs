@@ -1,30 +1,30 @@
-//! What a capture lacks, all in one message.
+//! Collects everything that the user has to supply for a capture, so that one message can list it.
 
 use std::fmt::{self, Display, Formatter};
 
 use anyhow::Result;
 
-/// What nobody gave.
+/// What the user did not supply.
 #[derive(Debug, Default)]
 pub(super) struct Missing {
-    /// Each with what would give it.
+    /// The missing things, each with how to supply it.
     items: Vec<String>,
-    /// What helps to choose.
+    /// Lines that help to choose, such as the columns of a file.
     remarks: Vec<String>,
 }
 
 impl Missing {
-    /// Notes what is missing, and what would give it.
+    /// Adds something that is missing, with how to supply it.
     pub(super) fn add(&mut self, item: String) {
         self.items.push(item);
     }
 
-    /// Adds a line below all that is missing, once.
+    /// Adds a line below the list, unless it is already there.
     pub(super) fn remark(&mut self, line: Option<String>) {
         self.remarks.extend(line.filter(|line| !self.remarks.contains(line)));
     }
 
-    /// An error where anything is missing.
+    /// Fails if anything is missing.
     pub(super) fn check(self) -> Result<()> {
         match self.items.is_empty() {
             true => Ok(()),

@@ -1,4 +1,4 @@
-//! What was captured as a table, CSV, JSON, PLY and glTF.
+//! Formats what was captured as a table, CSV, JSON, PLY or glTF.
 
 mod gltf;
 mod ply;
@@ -17,20 +17,20 @@ use super::records::{Column, Number, Records, place};
 /// How captured vertices are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
-    /// For people.
+    /// A table for reading
     Table,
-    /// A line of names, then a line a vertex.
+    /// Column names in the first line, then a line for each vertex
     Csv,
-    /// With the device, the types and the counts.
+    /// Also contains the device, the types and the counts
     Json,
-    /// A mesh, as text.
+    /// A mesh, as text
     Ply,
-    /// A mesh, as binary glTF, for a file.
+    /// A mesh, as binary glTF, which has to be written to a file
     Glb,
 }
 
 impl Format {
-    /// The format that a file's extension asks for; text for people has .txt, or none.
+    /// Returns the format of a file's extension. It is a table for .txt, or without an extension.
     pub(super) fn of(file: &Path) -> Result<Self> {
         let extension = file.extension().map(|extension| extension.to_string_lossy());
         match extension.as_deref() {
@@ -44,7 +44,7 @@ impl Format {
         }
     }
 
-    /// Checks that it has numbers of these columns.
+    /// Checks that the format can represent the numbers of these columns.
     pub(super) fn check(self, columns: &[Column]) -> Result<()> {
         match self {
             Self::Table | Self::Csv | Self::Json => Ok(()),
@@ -57,26 +57,26 @@ impl Format {
     }
 }
 
-/// A capture, to be shown.
+/// The capture to be shown.
 pub(super) struct Shown<'a> {
     pub(super) device: &'a str,
     pub(super) backend: &'static str,
     pub(super) topology: PrimitiveTopology,
     pub(super) primitives_written: u64,
     pub(super) primitives_needed: u64,
-    /// The vertex stream, and others that were captured.
+    /// The vertex stream that is shown.
     pub(super) stream: u32,
     pub(super) others: &'a [u32],
     pub(super) records: &'a Records<'a>,
 }
 
-/// Rules above, below, and under the head.
+/// The table has rules at its top and bottom, and below its header.
 const RULES: TableStyle =
     TableStyle::new().top_border(RULE).header_separator(RULE).bottom_border(RULE);
 const RULE: LineStyle = LineStyle::none().fill('─').junction('─');
 
 impl Shown<'_> {
-    /// The bytes in a format; text has a line break at the end.
+    /// Returns the capture in a format. Text ends with a line break.
     pub(super) fn render(&self, format: Format) -> Result<Vec<u8>> {
         Ok(match format {
             Format::Table => self.table().into_bytes(),
@@ -91,14 +91,14 @@ impl Shown<'_> {
         })
     }
 
-    /// What was captured in a sentence.
+    /// Summarizes the capture in a sentence.
     pub(super) fn summary(&self) -> String {
         let Self { topology, backend, device, primitives_written, primitives_needed, .. } = self;
         let vertices = self.records.vertices;
         let lost = match primitives_needed.checked_sub(*primitives_written) {
             Some(0) => String::new(),
             Some(lost) => format!(", {lost} did not fit"),
-            // A driver may count wrong.
+            // A faulty driver may count fewer primitives than it wrote.
             None => format!(", the query counted {primitives_needed}"),
         };
         let vertex = if vertices == 1 { "vertex" } else { "vertices" };
@@ -164,23 +164,23 @@ struct Json<'a> {
     topology: String,
     vertices_per_primitive: usize,
     primitives_written: u64,
-    /// Those that there would have been room for in buffers that are large enough.
+    /// The number of primitives that would have been written if the buffers were large enough.
     primitives_needed: u64,
-    /// The vertex stream.
+    /// The vertex stream that is shown.
     stream: u32,
     columns: Vec<JsonColumn<'a>>,
-    /// By captured vertex.
+    /// The record of each captured vertex.
     records: Vec<JsonRecord<'a>>,
 }
 
 #[derive(Serialize)]
 struct JsonColumn<'a> {
     name: String,
-    /// As GLSL writes it.
+    /// The type in GLSL.
     #[serde(rename = "type")]
     ty: &'a str,
     buffer: u32,
-    /// Bytes from the start of the record.
+    /// The offset in bytes from the start of the record.
     offset: u32,
 }
 
@@ -190,7 +190,7 @@ struct JsonRecord<'a> {
     outputs: Outputs<'a>,
 }
 
-/// The numbers of a vertex by the name of the output, in its order.
+/// The values of a vertex, by the names of the outputs, in their order.
 struct Outputs<'a> {
     records: &'a Records<'a>,
     vertex: usize,
@@ -224,7 +224,7 @@ impl<'a> Json<'a> {
     }
 }
 
-/// A scalar is a number, a vector a list.
+/// A scalar becomes a number, and a vector becomes a list.
 impl Serialize for Outputs<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let columns = self.records.columns;

@@ -1,4 +1,5 @@
-//! Pictures of what was captured: shaded by the device as PNG, and as edges in SVG.
+//! Draws pictures of what was captured: PNG pictures, which the device renders, and SVG pictures of
+//! the edges.
 
 mod colours;
 mod render;
@@ -18,22 +19,22 @@ use self::view::{Size, View};
 use super::output::Shown;
 use super::records::{Column, place, position};
 
-/// Primitives of which edges are told apart, in SVG.
+/// The maximum number of primitives in an SVG picture. With more, edges could not be distinguished.
 const MOST_EDGES: u64 = 10_000;
 
-/// The picture, and how it looks.
+/// The options for the picture.
 #[derive(Debug, clap::Args)]
 pub(super) struct PictureArguments {
-    /// Draw the captured primitives: a .png is shaded by the device and has what is nearer before what is farther away,
+    /// Draw the captured primitives: a .png is shaded by the device with hidden surfaces removed,
     /// an .svg has the edges, and for few primitives the order of their vertices
     #[arg(long, value_name = "FILE")]
     pub(super) picture: Option<PathBuf>,
-    /// Pixels of a .png; 1024x1024 by default
+    /// Size of a .png in pixels; 1024x1024 by default
     #[arg(long, value_name = "WIDTHxHEIGHT", requires = "picture")]
     size: Option<Size>,
-    /// From where the picture looks: shader is what the shader's own Position has on the screen, clipped to that; front,
-    /// back, left, right, top, bottom, corner, or two angles in degrees look at all of it from outside. By default
-    /// shader where Position is captured, otherwise corner
+    /// Viewpoint of the picture: shader shows the captured Position as it is on the screen, clipped
+    /// to that; front, back, left, right, top, bottom, corner, or two angles in degrees show
+    /// everything from outside. By default shader if Position is captured, otherwise corner
     #[arg(
         long,
         value_name = "VIEW|AZIMUTH,ELEVATION",
@@ -41,13 +42,14 @@ pub(super) struct PictureArguments {
         allow_hyphen_values = true
     )]
     view: Option<View>,
-    /// The output, or component, that colours a .png: colours as they are, other numbers by their range. By default one
-    /// that is named as a colour; otherwise blue goes counter-clockwise, green clockwise
+    /// The output, or component, that colours a .png: colours as they are, other numbers scaled by
+    /// their range. By default an output that is named as a colour; otherwise counter-clockwise
+    /// triangles are blue, and clockwise ones green
     #[arg(long, visible_alias = "color", value_name = "OUTPUT", requires = "picture")]
     colour: Option<String>,
 }
 
-/// A picture of certain columns.
+/// A picture to be drawn, with the columns that it uses.
 pub(super) struct Picture<'a> {
     pub(super) file: &'a Path,
     kind: Kind,
@@ -75,7 +77,7 @@ impl Kind {
 }
 
 impl PictureArguments {
-    /// Checks what needs no shader.
+    /// Checks the options as far as that is possible without a shader.
     pub(super) fn check(&self) -> Result<()> {
         let Some(file) = &self.picture else { return Ok(()) };
         match Kind::of(file) {
@@ -87,7 +89,7 @@ impl PictureArguments {
         }
     }
 
-    /// The picture, if one is asked for, of these columns.
+    /// Returns the picture of these columns, if the user wants one.
     pub(super) fn of<'a>(&'a self, columns: &'a [Column]) -> Result<Option<Picture<'a>>> {
         let Some(file) = self.picture.as_deref() else { return Ok(None) };
         let kind = Kind::of(file).context("no picture")?;
@@ -117,7 +119,7 @@ impl PictureArguments {
 }
 
 impl Picture<'_> {
-    /// Draws it: the bytes of its file.
+    /// Draws the picture, and returns the bytes of its file.
     pub(super) fn render(&self, gpu: &mut Gpu, shown: &Shown<'_>, title: &str) -> Result<Vec<u8>> {
         let file = self.file;
         match self.kind {
@@ -147,7 +149,7 @@ impl Picture<'_> {
     }
 }
 
-/// Pixels of red, green, blue and alpha, as a file.
+/// Encodes pixels as PNG. They are given as red, green, blue and alpha.
 fn encode(pixels: &[u8], size: Size) -> Result<Vec<u8>> {
     let rgb: Vec<u8> = pixels.chunks_exact(4).flat_map(|pixel| pixel[..3].to_vec()).collect();
     let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! What is going to be captured, as far as the shader tells.
+//! What will be captured, as far as the shader determines it.
 
 use anyhow::{Result, bail};
 use spirv::StorageClass;
@@ -10,19 +10,20 @@ use vkxfb::lower::Shader;
 use super::device::Taken;
 use super::records::{Column, Records, columns};
 
-/// The layout of the records, and what is shown of it.
+/// The layout of the records, and which of their columns are shown.
 pub(super) struct Plan {
     pub(super) layout: Layout,
-    /// The vertex stream that is shown.
+    /// The vertex stream whose records are shown.
     pub(super) stream: u32,
-    /// Streams that are captured beside it.
+    /// Other streams, which are captured as well.
     pub(super) other_streams: Vec<u32>,
-    /// Of the stream.
+    /// The columns of the shown stream.
     pub(super) columns: Vec<Column>,
 }
 
 impl Plan {
-    /// The plan of a shader; of several streams the one that is asked for, or the first.
+    /// Makes the plan for a shader. It shows the given stream, or otherwise the first one that is
+    /// captured.
     pub(super) fn of(shader: &Shader<'_>, stream: Option<u32>) -> Result<Self> {
         let module = shader.module()?;
         let entry = shader.find(&module)?;
@@ -40,7 +41,8 @@ impl Plan {
         Ok(Self { layout, stream: shown, other_streams, columns })
     }
 
-    /// What was captured of the stream, of primitives with so many vertices.
+    /// The records captured of `stream`, read from `taken`; each primitive has `per_primitive`
+    /// vertices.
     pub(super) fn records<'a>(&'a self, taken: &'a Taken, per_primitive: u32) -> Records<'a> {
         Records::of(taken, &self.layout, &self.columns, per_primitive)
     }

@@ -1,19 +1,19 @@
-//! How far a capture is, which may take long.
+//! Shows the progress of a capture, because a capture may take long.
 
 use indicatif::ProgressBar;
 
-/// The steps of a capture, where a person looks on.
+/// A progress bar with the steps of a capture. It is shown only on a terminal.
 pub(super) struct Steps(ProgressBar);
 
 impl Steps {
-    /// The steps, to which drawing may belong.
+    /// Makes the progress bar. `draws` says whether drawing a picture is one of the steps.
     pub(super) fn new(draws: bool) -> Self {
         let bar = crate::progress_bar();
         bar.set_length(3 + u64::from(draws));
         Self(bar)
     }
 
-    /// Goes on to the next step.
+    /// Finishes the current step, and begins the next one.
     pub(super) fn begin(&self, step: &'static str) {
         if !self.0.message().is_empty() {
             self.0.inc(1);
@@ -21,14 +21,14 @@ impl Steps {
         self.0.set_message(step);
     }
 
-    /// Leaves nothing of it to be seen.
+    /// Removes the progress bar.
     pub(super) fn end(&self) {
         self.0.finish_and_clear();
     }
 }
 
 impl Drop for Steps {
-    /// Nothing of it is left above an error.
+    /// Removes the progress bar, so that nothing is left of it above an error message.
     fn drop(&mut self) {
         self.end();
     }

@@ -1,4 +1,4 @@
-//! The numbers of what was captured.
+//! Decodes the numbers of the captured records.
 
 use serde::{Serialize, Serializer};
 use vkxfb::capture::{CapturedOutput, Layout};
@@ -8,45 +8,46 @@ use vkxfb::spirv::NumericClass;
 use super::device::Taken;
 use super::mesh::canonical;
 
-/// A captured output: a scalar, a vector, or a column of a matrix.
+/// A captured output as a column of a table: a scalar, a vector, or a column of a matrix.
 #[derive(Debug, Clone)]
 pub(super) struct Column {
-    /// The output's name, or what names it by its place.
+    /// The name of the output, or the selector of its location or built-in.
     pub(super) name: String,
-    /// As GLSL writes it.
+    /// The type in GLSL.
     pub(super) ty: String,
-    /// Whether it is the built-in of that name.
+    /// Whether the output is the built-in `Position`.
     pub(super) is_position: bool,
-    /// A letter for each component, nothing for a scalar.
+    /// The letter of each component; empty for a scalar.
     pub(super) letters: Vec<char>,
     output: CapturedOutput,
 }
 
-/// What was captured, vertex by vertex.
+/// The captured records, one for each vertex.
 pub(super) struct Records<'a> {
     pub(super) columns: &'a [Column],
-    /// Vertices that were written.
+    /// The number of captured vertices.
     pub(super) vertices: usize,
     taken: &'a Taken,
     layout: &'a Layout,
 }
 
-/// A number of a record.
+/// A component of a record, with its type.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Number {
-    /// Of 16 bits too.
+    /// A float of 32 bits, or one of 16 bits, converted.
     Float(f32),
     Double(f64),
     Int(i64),
     Uint(u64),
 }
 
-/// The columns of a layout, whose shader has these outputs.
+/// Returns the columns of a layout. `variables` are the outputs of the shader.
 pub(super) fn columns(layout: &Layout, variables: &[InterfaceVariable]) -> Vec<Column> {
     layout.outputs.iter().map(|output| Column::of(output, variables)).collect()
 }
 
-/// The column that is a position: the built-in, otherwise the first vector of three or four floats.
+/// Returns the column that is a position: the built-in, otherwise the first vector of at least
+/// three floats.
 pub(super) fn position(columns: &[Column]) -> Option<&Column> {
     let is_place = |column: &&Column| {
         column.output.class == NumericClass::Float && column.output.components >= 3
@@ -55,8 +56,8 @@ pub(super) fn position(columns: &[Column]) -> Option<&Column> {
     built_in.or_else(|| columns.iter().find(is_place))
 }
 
-/// The column that is a place outside of a screen: one that is named as a position, otherwise a
-/// [position](position()).
+/// Returns the column that is a position in space: one that is named as a position and is not the
+/// built-in, otherwise that of [`position`](position()).
 pub(super) fn place(columns: &[Column]) -> Option<&Column> {
     let is_named = |column: &&Column| {
         column.output.class == NumericClass::Float
@@ -68,7 +69,8 @@ pub(super) fn place(columns: &[Column]) -> Option<&Column> {
 }
 
 impl<'a> Records<'a> {
-    /// What was captured with this layout, which has these columns, of primitives with so many vertices.
+    /// Makes the records from the bytes that were captured. Each primitive has
+    /// `vertices_per_primitive` vertices.
     pub(super) fn of(
         taken: &'a Taken,
         layout: &'a Layout,
@@ -79,7 +81,7 @@ impl<'a> Records<'a> {
         Self { columns, vertices, taken, layout }
     }
 
-    /// The bytes of a column in the record of a vertex.
+    /// Returns the bytes of a column in the record of a vertex.
     pub(super) fn bytes(&self, vertex: usize, column: &Column) -> &'a [u8] {
         let output = &column.output;
         let buffer = output.buffer as usize;
@@ -89,7 +91,7 @@ impl<'a> Records<'a> {
         bytes.unwrap_or_default()
     }
 
-    /// The components of a column in the record of a vertex.
+    /// Returns the components of a column in the record of a vertex.
     pub(super) fn numbers(&self, vertex: usize, column: &Column) -> Vec<Number> {
         let output = &column.output;
         let bytes = self.bytes(vertex, column);
@@ -97,7 +99,7 @@ impl<'a> Records<'a> {
         components.map(|bytes| Number::of(bytes, output.class)).collect()
     }
 
-    /// The components of a position; the fourth is 1 where there is none.
+    /// Returns the components of a position. The fourth is 1 if the column has only three.
     pub(super) fn place(&self, vertex: usize, column: &Column) -> [f64; 4] {
         let mut place = [0.0, 0.0, 0.0, 1.0];
         let numbers = self.numbers(vertex, column).into_iter().map(Number::to_f64);
@@ -112,14 +114,15 @@ impl Column {
             .iter()
             .find(|v| v.variable == output.variable && output.path.starts_with(&v.path));
         let rest = own.map_or(&[][..], |own| &output.path[own.path.len()..]);
-        // Components that are captured one by one keep their letters.
+        // If single components of a vector are captured, each keeps its letter.
         let component = match (own, rest) {
             (Some(own), [component]) if is_vector(&own.ty) => Some(*component),
             _ => None,
         };
         let name = match (own, component) {
             (Some(own), Some(_)) => own.name.clone().or_else(|| own.selector.clone()),
-            // Without a name the way from what has a place.
+            // An output without a name is named by the selector of its variable, and the indices
+            // from there.
             (Some(own), None) => output.name.clone().or_else(|| {
                 let indices = rest.iter().map(|index| format!("[{index}]"));
                 Some(own.selector.clone()? + &indices.collect::<String>())
@@ -143,7 +146,7 @@ impl Column {
         }
     }
 
-    /// The names of the components.
+    /// Returns the name of each component.
     pub(super) fn names(&self) -> Vec<String> {
         match &self.letters[..] {
             [] => vec![self.name.clone()],
@@ -151,28 +154,28 @@ impl Column {
         }
     }
 
-    /// Bits of a component.
+    /// The number of bits of a component.
     pub(super) const fn bits(&self) -> u32 {
         self.output.bits
     }
 
-    /// What the components are.
+    /// The numeric class of the components.
     pub(super) const fn class(&self) -> NumericClass {
         self.output.class
     }
 
-    /// Capture buffer, and bytes from the start of the record.
+    /// The capture buffer, and the offset in bytes from the start of the record.
     pub(super) const fn place(&self) -> (u32, u32) {
         (self.output.buffer, self.output.offset)
     }
 }
 
-/// Whether GLSL's name of a type is a vector's.
+/// Whether a type in GLSL is a vector.
 fn is_vector(ty: &str) -> bool {
     ty.contains("vec") && !ty.contains(['[', ' '])
 }
 
-/// As GLSL writes it.
+/// Returns the type of an output in GLSL.
 fn type_name(output: &CapturedOutput) -> String {
     let (scalar, prefix) = match (output.class, output.bits) {
         (NumericClass::Float, 16) => ("float16_t", "f16"),
@@ -208,7 +211,7 @@ impl Number {
         }
     }
 
-    /// Its bits, to tell numbers apart that are written alike.
+    /// Returns the bits of the number, to distinguish numbers that are written in the same way.
     pub(super) fn bits(&self) -> String {
         match self {
             Self::Float(value) => format!("{:#010x}", value.to_bits()),
@@ -218,7 +221,7 @@ impl Number {
         }
     }
 
-    /// The number as a float, for pictures.
+    /// Converts the number to a float, for pictures.
     pub(super) fn to_f64(self) -> f64 {
         match self {
             Self::Float(value) => value.into(),
@@ -229,7 +232,7 @@ impl Number {
     }
 }
 
-/// With as few digits as tell it from its neighbours.
+/// Writes as few digits as distinguish the number from its neighbours.
 impl std::fmt::Display for Number {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -241,7 +244,7 @@ impl std::fmt::Display for Number {
     }
 }
 
-/// What JSON has no number for is a string: "NaN", "inf", "-inf".
+/// Numbers that JSON cannot represent become strings: "NaN", "inf", "-inf".
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {

@@ -1,4 +1,4 @@
-//! The text output of `vkxfb inspect`.
+//! Formats the output of `vkxfb inspect` as text.
 
 use std::fmt::Write;
 
@@ -8,7 +8,8 @@ use comfy_table::{Table, TableStyle};
 use super::{BufferRow, Inspection, InterfaceRow, PushConstantRow};
 use crate::Primitives;
 
-/// Renders the tables; with `gl` those of OpenGL instead of those of Vulkan.
+/// Renders the tables. With `gl`, the captured outputs are shown as OpenGL lists them, otherwise as
+/// Vulkan does.
 pub(super) fn render(inspection: &Inspection, gl: bool) -> Result<String> {
     let mut text = String::new();
     write!(text, "{} shader '{}'", inspection.stage, inspection.entry_point)?;
@@ -85,7 +86,7 @@ fn push_constants(rows: &[PushConstantRow]) -> Table {
     all
 }
 
-/// The outputs, by the place and the name that `--varyings` accepts.
+/// Makes a table of the outputs, with the selector and the name that `--varyings` accepts for each.
 fn outputs(rows: &[InterfaceRow]) -> Table {
     let mut all = table(&["output", "type", "name"]);
     for row in rows {
@@ -98,7 +99,7 @@ fn outputs(rows: &[InterfaceRow]) -> Table {
     all
 }
 
-/// Writes the place of each captured value.
+/// Writes a table with the buffer and offset of each captured value.
 fn write_captured(text: &mut String, inspection: &Inspection) -> Result<()> {
     let mut captured = table(&["buffer", "byte", "type", "name"]);
     for row in &inspection.varyings {
@@ -109,7 +110,8 @@ fn write_captured(text: &mut String, inspection: &Inspection) -> Result<()> {
     write_buffers(text, inspection)
 }
 
-/// Writes the views of `nir_gather_xfb_info` and of OpenGL's program interface.
+/// Writes the captured outputs as `nir_gather_xfb_info` lists them, and the varyings of OpenGL's
+/// program interface.
 fn write_gl(text: &mut String, inspection: &Inspection) -> Result<()> {
     let mut outputs = table(&["location", "buffer", "components", "dword", "name"]);
     for row in &inspection.outputs {

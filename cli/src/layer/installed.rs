@@ -1,4 +1,4 @@
-//! Finds the manifests of the layer that the loader finds.
+//! Finds the manifests from which the loader would load the layer.
 
 use std::env;
 use std::path::PathBuf;
@@ -7,25 +7,28 @@ use serde::Serialize;
 
 use super::manifest::{Kind, Manifest};
 
-/// A manifest that the loader finds.
+/// A manifest of the layer that the loader finds.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Installed {
     pub(crate) manifest: PathBuf,
-    /// Whether the layer is implicit: the loader loads it without being asked by the program.
+    /// Whether the layer is implicit, which means that the loader can load it for programs that do
+    /// not ask for it.
     pub(crate) implicit: bool,
     pub(crate) library: Option<PathBuf>,
-    /// Whether the library is missing at the path in the manifest. False if the manifest has only a
-    /// name, which the dynamic linker looks up.
+    /// Whether the path of the library in the manifest does not exist. False if the manifest has
+    /// only a name, which the dynamic linker looks up.
     pub(crate) library_missing: bool,
 }
 
-/// Returns the directory of the user's data: `$XDG_DATA_HOME`, otherwise `~/.local/share`.
+/// Returns the directory for the user's data files: `$XDG_DATA_HOME`, otherwise `~/.local/share`.
+/// `None` if neither is an absolute path.
 pub(super) fn data_home() -> Option<PathBuf> {
     let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     absolute("XDG_DATA_HOME").or_else(|| Some(absolute("HOME")?.join(".local/share")))
 }
 
-/// Returns the directories below which a loader looks for manifests, in its order:
+/// Returns the directories in which a loader looks for directories of manifests, in its order, as
+/// described in
 /// [LoaderLayerInterface.md](https://github.com/KhronosGroup/Vulkan-Loader/blob/main/docs/LoaderLayerInterface.md).
 fn roots() -> Vec<PathBuf> {
     let listed = |name: &str, otherwise: &str| {
@@ -46,7 +49,7 @@ fn roots() -> Vec<PathBuf> {
 /// Returns the manifests of the layer, in the order in which the loader finds them.
 pub(crate) fn installed() -> Vec<Installed> {
     let mut directories = Vec::new();
-    // Directories in these variables contain manifests directly, of explicit layers.
+    // The directories in these variables directly contain manifests of explicit layers.
     let named = |name: &str| env::var_os(name).filter(|list| !list.is_empty());
     let only = named("VK_LAYER_PATH");
     for list in [&only, &named("VK_ADD_LAYER_PATH")].into_iter().flatten() {

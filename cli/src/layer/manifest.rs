@@ -1,15 +1,16 @@
-//! The layer's manifest: `manifest.json`, with the path of the library, and the variables of an
-//! implicit layer.
+//! The manifest of the layer, from which the loader learns its library. It is made from
+//! `manifest.json`, with the path of the library and, for an implicit layer, the environment
+//! variables that control it.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
 
-/// The layer's name.
+/// The name of the layer.
 pub(crate) const NAME: &str = "VK_LAYER_VKXFB_transform_feedback";
 
-/// Name of the manifest's file.
+/// The file name of an installed manifest.
 pub(super) const FILE_NAME: &str = "VkLayer_vkxfb_transform_feedback.json";
 
 /// The environment variable that enables an implicit layer on request, if it is set to 1.
@@ -18,22 +19,24 @@ pub(super) const ENABLE: &str = "ENABLE_VKXFB_TRANSFORM_FEEDBACK";
 /// The environment variable that disables an implicit layer, if it is set to 1.
 pub(super) const DISABLE: &str = "DISABLE_VKXFB_TRANSFORM_FEEDBACK";
 
-/// The template of the manifest. Tests of the layer compare it with the layer.
+/// The manifest without library path and variables. Tests of the layer compare it with what the
+/// layer reports.
 const TEMPLATE: &str = include_str!("manifest.json");
 
-/// Which programs get the layer.
+/// For which programs the loader loads the layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Programs that ask for it.
+    /// For programs that ask for it (an explicit layer).
     Explicit,
-    /// Programs that are run with [`ENABLE`].
+    /// For programs that run with the variable [`ENABLE`] (an implicit layer).
     OnRequest,
-    /// Every program.
+    /// For every program that does not run with [`DISABLE`] (an implicit layer).
     Always,
 }
 
 impl Kind {
-    /// The directories in which the loader looks for layers, below one of its roots.
+    /// The names of the directories with manifests of explicit and of implicit layers. They are in
+    /// the directories in which the loader looks.
     pub(super) const DIRECTORIES: [&str; 2] = ["explicit_layer.d", "implicit_layer.d"];
 
     pub(super) const fn directory(self) -> &'static str {
@@ -70,17 +73,18 @@ impl Manifest {
         Ok(Self(manifest))
     }
 
-    /// Reads the manifest in a file; `None` if it is that of another layer.
+    /// Reads a manifest file. Returns `None` if the manifest is that of another layer.
     pub(crate) fn read(file: &Path) -> std::io::Result<Option<Self>> {
         let bytes = std::fs::read(file)?;
         let manifest: Option<Value> = serde_json::from_slice(&bytes).ok();
         Ok(manifest.filter(|manifest| manifest["layer"]["name"] == NAME).map(Self))
     }
 
-    /// Returns the path of the library in the manifest, which was read from `file`.
+    /// Returns the path of the library in the manifest, which was read from `file`. `None` if there
+    /// is none.
     pub(crate) fn library(&self, file: &Path) -> Option<PathBuf> {
         let library = Path::new(self.0["layer"]["library_path"].as_str()?);
-        // The dynamic linker looks up a name without a directory.
+        // A name without a directory is looked up by the dynamic linker, so it stays as it is.
         let is_name = library.components().count() == 1;
         let directory = file.parent().filter(|_| !is_name);
         Some(directory.map_or(library.to_owned(), |directory| directory.join(library)))
@@ -96,17 +100,17 @@ pub(super) fn library_name() -> String {
     format!("{}vkxfb_layer{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX)
 }
 
-/// Directories for libraries, beside `bin`. The last is Debian's.
+/// The directories for libraries, relative to the parent of `bin`. The last is Debian's.
 fn library_directories() -> [String; 4] {
     let debian = format!("lib/{}-linux-gnu", std::env::consts::ARCH);
     ["lib".to_owned(), "lib/vkxfb".to_owned(), "lib64".to_owned(), debian]
 }
 
-/// Finds the library near the command: in the same directory, where cargo builds both, or in one of
-/// the [`library_directories`] beside `bin`.
+/// Finds the library of the layer near the command: in the same directory, where cargo builds both,
+/// or in one of the [`library_directories`].
 pub(super) fn find_library(command: &Path) -> Result<PathBuf> {
     let name = library_name();
-    // Follows links, because a link to the command is not near the library.
+    // If the command was run through a link, the library is near the target of the link.
     let command = command.canonicalize().unwrap_or_else(|_| command.to_owned());
     let mut places = Vec::new();
     if let Some(directory) = command.parent() {
@@ -167,7 +171,8 @@ mod tests {
     fn the_library_is_beside_the_command_or_in_lib() {
         let root = tempfile::tempdir().unwrap();
         let bin = root.path().join("bin");
-        // From the last that is looked at to the first.
+        // The directories are filled in reverse order, so that each new library is found before the
+        // others.
         let mut directories = library_directories().map(|lib| root.path().join(lib)).to_vec();
         directories.reverse();
         directories.push(bin.clone());

@@ -1,4 +1,5 @@
-//! `vkxfb layer`: the manifest of the Vulkan layer, by which the loader finds it.
+//! `vkxfb layer`: prints, installs and removes the manifest of the Vulkan layer, by which the
+//! loader finds the layer.
 
 mod installed;
 mod manifest;
@@ -14,7 +15,7 @@ pub(super) use self::installed::{Installed, installed};
 use self::manifest::{FILE_NAME, Kind};
 pub(super) use self::manifest::{Manifest, NAME};
 
-/// Arguments of `vkxfb layer`.
+/// The arguments of `vkxfb layer`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -47,9 +48,9 @@ Exit status: 0, or 2 if it cannot be done.";
 enum Command {
     /// Print the manifest.
     Manifest(ManifestArguments),
-    /// Write the manifest to where the loader looks.
+    /// Write the manifest to the directory where the loader looks for it.
     Install(InstallArguments),
-    /// Remove what install wrote.
+    /// Remove the manifest that install wrote.
     Uninstall(UninstallArguments),
 }
 
@@ -67,7 +68,7 @@ struct ManifestArguments {
 struct InstallArguments {
     #[command(flatten)]
     kind: KindArguments,
-    /// For this user, in $XDG_DATA_HOME or ~/.local/share; otherwise for the machine, in /etc
+    /// Install for this user, in $XDG_DATA_HOME or ~/.local/share; otherwise for all users, in /etc
     #[arg(long)]
     user: bool,
     /// The layer's library; by default it is searched for near this command
@@ -77,7 +78,7 @@ struct InstallArguments {
 
 #[derive(Debug, clap::Args)]
 struct UninstallArguments {
-    /// For this user; otherwise for the machine
+    /// Uninstall what was installed for this user; otherwise for all users
     #[arg(long)]
     user: bool,
 }
@@ -99,9 +100,9 @@ struct KindArguments {
 /// When the loader loads an implicit layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum When {
-    /// If ENABLE_VKXFB_TRANSFORM_FEEDBACK=1 is set.
+    /// If ENABLE_VKXFB_TRANSFORM_FEEDBACK=1 is set
     OnRequest,
-    /// For every program.
+    /// For every program
     Always,
 }
 
@@ -127,7 +128,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     Ok(0)
 }
 
-/// Returns the directory below which the loader looks for manifests.
+/// Returns the directory in which the loader looks for directories of manifests.
 fn root(user: bool) -> Result<PathBuf> {
     if cfg!(not(unix)) {
         bail!("the loader of this system does not look for manifests in directories");
@@ -139,7 +140,7 @@ fn root(user: bool) -> Result<PathBuf> {
     Ok(home.join("vulkan"))
 }
 
-/// Writes the manifest. Returns the text for the user.
+/// Writes the manifest. Returns the message for the user.
 fn install(arguments: &InstallArguments) -> Result<String> {
     let library = match &arguments.library {
         Some(library) => library
@@ -155,7 +156,7 @@ fn install(arguments: &InstallArguments) -> Result<String> {
     let root = root(arguments.user)?;
     let directory = root.join(kind.directory());
     let file = directory.join(FILE_NAME);
-    // A file of another layer is not overwritten.
+    // If the file exists, it may only be overwritten if it is a manifest of this layer.
     if file.exists() {
         check_ours(&file)?;
     }
@@ -165,7 +166,7 @@ fn install(arguments: &InstallArguments) -> Result<String> {
         .with_context(|| cannot(&format!("write {}", file.display()), arguments.user))?;
 
     let mut said = format!("wrote {}\n", file.display());
-    // With both manifests, the loader would find the layer twice.
+    // If both manifests, explicit and implicit, existed, the loader would find the layer twice.
     let other = root.join(kind.other_directory()).join(FILE_NAME);
     if other.exists() {
         remove(&other, arguments.user)?;
@@ -185,7 +186,7 @@ fn install(arguments: &InstallArguments) -> Result<String> {
     Ok(said)
 }
 
-/// Removes what [`install`] wrote. Returns the text for the user.
+/// Removes the manifest that [`install`] wrote. Returns the message for the user.
 fn uninstall(arguments: &UninstallArguments) -> Result<String> {
     let root = root(arguments.user)?;
     let files = Kind::DIRECTORIES.map(|directory| root.join(directory).join(FILE_NAME));
@@ -210,7 +211,8 @@ fn remove(file: &Path, user: bool) -> Result<()> {
     std::fs::remove_file(file).with_context(|| cannot(&format!("remove {}", file.display()), user))
 }
 
-/// Whether `vkxfb layer install` may have written it.
+/// Checks that a file may be overwritten or removed, because it is a manifest of this layer or does
+/// not exist.
 fn check_ours(file: &Path) -> Result<()> {
     match Manifest::read(file) {
         Ok(Some(_)) => Ok(()),

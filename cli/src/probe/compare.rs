@@ -1,18 +1,18 @@
-//! `vkxfb probe compare`
+//! `vkxfb probe compare`: compares the reports of two probe runs.
 
 use std::path::PathBuf;
 
 use anyhow::Result;
 use vkxfb_probe::compare::{Comparison, Recorded};
 
-/// Arguments of `vkxfb probe compare`.
+/// The arguments of `vkxfb probe compare`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// The output of --report or --json of the first probe
+    /// The file that the first probe wrote with --report or --json
     #[arg(value_name = "A")]
     before: PathBuf,
-    /// The output of the second probe
+    /// The file that the second probe wrote
     #[arg(value_name = "B")]
     after: PathBuf,
     /// Print JSON

@@ -1,5 +1,6 @@
-//! Runs the trials and the cases of a probe in child processes, one at a time. If one loses the device or crashes the
-//! process, this is recorded, and another child process continues with the next one.
+//! Runs the trials and cases of a probe in child processes, one at a time. If a case loses the
+//! device or crashes its process, that is recorded, and another child process continues with the
+//! next case.
 
 use std::fmt;
 use std::io::{BufRead, BufReader, Write};
@@ -16,22 +17,22 @@ use vkxfb_probe::report::{LostCase, ProbeReport};
 use vkxfb_probe::run::{Event, Loss, Position, Progress, numbered_cases, run_alone, run_trial};
 use vkxfb_probe::trial::{Trial, TrialReport, TrialResult};
 
-/// After this many losses in one batch, its other cases are left out.
+/// After this many losses in one batch, the remaining cases of the batch are left out.
 const MAX_LOSSES_OF_BATCH: usize = 3;
 
-/// After this many losses, all other cases are left out.
+/// After this many losses in total, all remaining cases are left out.
 const MAX_LOSSES: usize = 64;
 
-/// The time that a child process may take in addition to the time of a submission: for its start, and for work on the
-/// host.
+/// How long a child process may take in addition to the time limit of a submission: to start, and
+/// for work on the host.
 const HOST_TIME: Duration = Duration::from_secs(10);
 
 /// The task of a child process.
 #[derive(Debug, Clone)]
 pub(super) struct Task {
-    /// Index of the device.
+    /// The index of the device.
     pub device: usize,
-    /// [`Plan::slow`]
+    /// The backends whose large draws are left out: [`Plan::slow`].
     pub slow: Vec<Backend>,
     kind: TaskKind,
 }
@@ -78,7 +79,7 @@ impl fmt::Display for Task {
     }
 }
 
-/// Runs the task in the child process, and writes events to standard output.
+/// Runs a task in the child process. The events are written to standard output, as lines of JSON.
 pub(super) fn work(task: &Task, mut gpu: Gpu, plan: &Plan, report: &mut ProbeReport) -> Result<()> {
     let mut out = std::io::stdout();
     let mut tell = |event: Event| {
@@ -103,17 +104,18 @@ pub(super) fn work(task: &Task, mut gpu: Gpu, plan: &Plan, report: &mut ProbeRep
 
 /// How a child process ended.
 enum ChildEnd {
-    /// It finished, or stopped after the first failure as it should.
+    /// It completed its task, or stopped after the first failure because of `--fail-fast`.
     Done,
-    /// The device was lost, the process crashed, or it did not answer. `at` is the case that was running, if any.
+    /// The device was lost, the process crashed, or it sent no events for too long. `at` is the
+    /// position of the case that was running, if there was one.
     Lost { at: Option<Position>, how: String },
 }
 
-/// A probe whose cases run in child processes.
+/// A probe of one device whose cases run in child processes.
 pub(super) struct Isolated<'a> {
     pub plan: &'a Plan,
     pub device: usize,
-    /// The maximum time of a submission.
+    /// The time limit of a submission.
     pub timeout: Duration,
 }
 
@@ -122,7 +124,7 @@ impl Isolated<'_> {
         Task { device: self.device, slow: self.plan.slow.clone(), kind }
     }
 
-    /// Runs the trials that are not yet in the report.
+    /// Runs the trials that the report does not contain yet.
     pub(super) fn run_trials(&self, report: &mut ProbeReport) -> Result<()> {
         for trial in Trial::ALL {
             if report.trials.iter().any(|tried| tried.trial == trial) {
@@ -184,7 +186,8 @@ impl Isolated<'_> {
         Ok(())
     }
 
-    /// Continues after the loss of the device, with the cases of the batch in which it was lost.
+    /// Continues the run after the device was lost in this process, beginning with the batch in
+    /// which that happened.
     pub(super) fn run_from_loss(
         &self,
         loss: &Loss,
@@ -206,7 +209,7 @@ impl Isolated<'_> {
         Ok(())
     }
 
-    /// Runs a task in a child process.
+    /// Runs a task in a child process, and adds its results to the report.
     fn run_child(
         &self,
         task: &Task,
@@ -256,7 +259,8 @@ impl Isolated<'_> {
     }
 }
 
-/// Records a loss. Returns the next position in the same batch, if there is one.
+/// Adds a loss at a position to the report. Returns the next position in the same batch, if there
+/// is one.
 fn record(
     at: Position,
     batch: &Batch<'_>,
@@ -268,7 +272,7 @@ fn record(
         report.record_loss(backend, cases.get(index)?, how);
         return (at.case < cases.len()).then_some(Position { case: at.case + 1, ..at });
     }
-    // The device was lost while preparing the batch, so no case of it can run.
+    // The device was lost while the batch was prepared, so no case of the batch can run.
     let (first, others) = cases.split_first()?;
     report.record_loss(backend, first, how);
     for case in others {
@@ -283,14 +287,14 @@ fn leave_out(batches: &[Batch<'_>], why: &str, report: &mut ProbeReport) {
     }
 }
 
-/// A child process, which is killed when this is dropped.
+/// A running child process. It is killed when this value is dropped.
 struct ChildProcess {
     process: Child,
     lines: Receiver<String>,
 }
 
 impl ChildProcess {
-    /// Starts this program once more, with the same arguments.
+    /// Starts this program again, with the same arguments and the task.
     fn start(task: &Task) -> Result<Self> {
         let program = std::env::current_exe().context("cannot find this program's file")?;
         let mut process = Command::new(program)
@@ -305,7 +309,7 @@ impl ChildProcess {
         let (sender, lines) = channel();
         std::thread::spawn(move || {
             let lines = out.into_iter().flat_map(|out| BufReader::new(out).lines());
-            // Stop at a line that cannot be read, or if the receiver was dropped.
+            // Stops at a line that cannot be read, and if the receiver was dropped.
             for line in lines.map_while(std::io::Result::ok) {
                 if sender.send(line).is_err() {
                     break;
@@ -318,7 +322,7 @@ impl ChildProcess {
 
 impl Drop for ChildProcess {
     fn drop(&mut self) {
-        // It may have exited already.
+        // This fails if the process has exited already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

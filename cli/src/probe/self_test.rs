@@ -1,4 +1,4 @@
-//! `vkxfb probe --self-test`
+//! `vkxfb probe --self-test`: tests the diagnosis of the probe.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use owo_colors::OwoColorize;
 use vkxfb_probe::report::Outcome;
 use vkxfb_probe::self_test;
 
-/// Checks that every kind of fault is recognised.
+/// Checks that the diagnosis recognizes every kind of fault.
 pub(super) fn run(json: bool) -> Result<u8> {
     let checks = self_test::run();
     let passed = self_test::passed(&checks);

@@ -1,4 +1,4 @@
-//! The members of a shader's block, and where their numbers lie.
+//! Finds the members of a shader's block by their paths, and where their numbers are in memory.
 
 use anyhow::{Context, Result, bail};
 use glam::DMat4;
@@ -8,36 +8,38 @@ use vkxfb::internal::spirv::declarations::{Declarations, Type};
 
 use super::value::{Literal, Value};
 
-/// Numbers of a value that are looked at: those of 16 MiB of floats. More come from a file.
+/// The maximum number of numbers in a value from the command line: 16 MiB of floats. More have to
+/// be supplied by a file.
 const MAX_NUMBERS: usize = 1 << 22;
 
-/// A block, of one of the shaders that have it.
+/// A block as one of the shaders declares it.
 pub(super) struct Block<'a> {
     pub(super) declarations: &'a Declarations,
     pub(super) ty: Id,
-    /// Whether the source is HLSL, whose compilers make each matrix the transposed one of SPIR-V: its rows are columns,
-    /// and `mul(matrix, vector)` is `OpVectorTimesMatrix`.
+    /// Whether the source language is HLSL. Compilers of HLSL transpose every matrix for SPIR-V:
+    /// its rows become columns, and `mul(matrix, vector)` becomes `OpVectorTimesMatrix`.
     pub(super) is_hlsl: bool,
 }
 
-/// A number in memory.
+/// The place and type of a number in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Number {
-    /// Bytes from the start of the block.
+    /// The offset in bytes from the start of the block.
     pub(super) offset: usize,
-    /// Its bytes.
+    /// The size in bytes.
     pub(super) size: usize,
     kind: Kind,
-    /// Where it is in its matrix, if it is of one.
+    /// The place in its matrix. `None` if the number is not in a matrix.
     place: Option<Place>,
 }
 
-/// A column and a row of SPIR-V's matrix.
+/// The place of a number in a matrix of SPIR-V.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place {
     column: usize,
     row: usize,
-    /// Whether they are the row and the column of the matrix that the source means.
+    /// Whether the matrix in the source is the transpose of the one in SPIR-V, so that `column` is
+    /// its row and `row` its column.
     is_transposed: bool,
 }
 
@@ -46,7 +48,7 @@ impl Place {
         self.column == 0 && self.row == 0
     }
 
-    /// What of a matrix is there.
+    /// Returns the number at this place. `matrix` is as the source declares it.
     fn of(&self, matrix: &DMat4) -> Literal {
         Literal::Float(match self.is_transposed {
             true => matrix.row(self.column)[self.row],
@@ -61,7 +63,7 @@ enum Kind {
     Int { signed: bool },
 }
 
-/// A value in a block, with what its place says of the matrices in it.
+/// A value in a block, with the decorations of its member that say how matrices are stored.
 #[derive(Clone, Copy)]
 struct Part {
     ty: Id,
@@ -70,15 +72,15 @@ struct Part {
     is_row_major: bool,
 }
 
-/// A step from a value to a part of it.
+/// A step of a path from a value to a part of it: a member of a structure, or an element.
 enum Step<'a> {
     Member(&'a str),
     Element(u32),
 }
 
 impl Block<'_> {
-    /// The numbers of what a path leads to: `tint`, `lights[2].place`, or `*` for all. Of an array without a length these are
-    /// so many elements.
+    /// Returns the numbers of the value at a path: `tint`, `lights[2].place`, or `*` for the whole
+    /// block. Of a runtime array, includes `elements` elements.
     pub(super) fn numbers(&self, path: &str, elements: u32) -> Result<Vec<Number>> {
         let mut part = self.root()?;
         let mut numbers = None;
@@ -101,7 +103,7 @@ impl Block<'_> {
                 {
                     part = self.element(part, *element, index)?;
                 }
-                // A column or a component.
+                // The index selects a column of a matrix, or a component of a vector.
                 (Step::Element(index), Some(Type::Matrix { .. } | Type::Vector { .. })) => {
                     let all = match numbers.take() {
                         Some(all) => all,
@@ -118,7 +120,8 @@ impl Block<'_> {
         }
     }
 
-    /// The whole of it. What a compiler has put into a structure of its own, as naga does, is taken out.
+    /// Returns the whole block. Some compilers, such as naga, wrap a block in another structure;
+    /// the inner one is returned.
     fn root(&self) -> Result<Part> {
         let mut part = Part { ty: self.ty, offset: 0, matrix_stride: 16, is_row_major: false };
         while let Some(Type::Struct { members }) = self.declarations.ty(part.ty)
@@ -131,7 +134,7 @@ impl Block<'_> {
         Ok(part)
     }
 
-    /// The names of its members, and the type of each.
+    /// Returns the name and type of each member.
     pub(super) fn members(&self) -> Result<Vec<(String, String)>> {
         let root = self.root()?;
         let Some(Type::Struct { members }) = self.declarations.ty(root.ty) else {
@@ -143,13 +146,13 @@ impl Block<'_> {
         Ok((0..).zip(members).map(member).collect())
     }
 
-    /// The numbers of a member; of an array without a length those of one element.
+    /// Returns the numbers of a member. Of a runtime array, includes only one element.
     pub(super) fn member_numbers(&self, name: &str) -> Result<Vec<Number>> {
         let member = self.member(self.root()?, name)?;
         self.all(member, 1)
     }
 
-    /// What members there are, for messages.
+    /// Lists the members, for messages.
     pub(super) fn list(&self) -> String {
         match self.members() {
             Ok(members) => {
@@ -160,7 +163,7 @@ impl Block<'_> {
         }
     }
 
-    /// Its name, or its number where the module has no names.
+    /// Returns the name of a member, or its index if the module has no names.
     fn member_name(&self, ty: Id, index: u32) -> String {
         let name = self.declarations.member_name(ty, index);
         name.map_or_else(|| index.to_string(), str::to_owned)
@@ -194,7 +197,7 @@ impl Block<'_> {
         Ok(Part { ty: element, offset, ..part })
     }
 
-    /// The numbers of a value, in their order.
+    /// Returns the numbers of a value, in the order of its members and elements.
     fn all(&self, part: Part, elements: u32) -> Result<Vec<Number>> {
         let mut numbers = Vec::new();
         self.collect(part, elements, &mut numbers)?;
@@ -263,7 +266,8 @@ impl Block<'_> {
     }
 }
 
-/// The column of a matrix, or the component of a vector or of a column.
+/// Returns the numbers of a column of a matrix, or the number of a component of a vector. For HLSL
+/// the column of SPIR-V is a row.
 fn element_of(all: Vec<Number>, index: u32, path: &str) -> Result<Vec<Number>> {
     let index = index as usize;
     let is_matrix = all.iter().any(|number| number.place.is_some());
@@ -281,7 +285,7 @@ fn element_of(all: Vec<Number>, index: u32, path: &str) -> Result<Vec<Number>> {
     Ok(chosen)
 }
 
-/// The steps of a path.
+/// Splits a path into its steps.
 fn steps(path: &str) -> Result<Vec<Step<'_>>> {
     if path == "*" {
         return Ok(Vec::new());
@@ -308,7 +312,7 @@ fn steps(path: &str) -> Result<Vec<Step<'_>>> {
 }
 
 impl Value {
-    /// Writes a value to its numbers, for which the bytes have room.
+    /// Writes a value to the places of its numbers. `bytes` must be large enough.
     pub(super) fn write(&self, numbers: &[Number], bytes: &mut [u8]) -> Result<()> {
         let place =
             |number: &Number| number.place.context("it is no matrix, which the value is one of");
@@ -386,7 +390,8 @@ mod tests {
     use super::*;
     use crate::supplied::{Modules, bytes_of, parse_push};
 
-    /// What DXC makes of `struct { float4x4 view; float4x4 bones[5000]; uint64_t id; }`.
+    /// A module as DXC makes it from `struct { float4x4 view; float4x4 bones[5000]; uint64_t id;
+    /// }`.
     fn module(language: spirv::SourceLanguage) -> Module {
         let mut words = vec![spirv::MAGIC_NUMBER, 0x0001_0300, 0, 20, 0];
         let mut push = |op: Op, operands: &[u32]| {
@@ -426,7 +431,7 @@ mod tests {
         Module::parse(&words).unwrap()
     }
 
-    /// The bytes, and what is missing.
+    /// Returns the bytes for values of members, and which members are missing.
     fn given(language: spirv::SourceLanguage, members: &[&str]) -> Result<(Vec<u8>, Vec<String>)> {
         let modules = Modules(vec![crate::supplied::Declared::of(&module(language))]);
         let contents: Vec<_> =
@@ -445,7 +450,8 @@ mod tests {
             let floats = bytes[..64].as_chunks::<4>().0.iter();
             floats.map(|bytes| f32::from_le_bytes(*bytes)).collect::<Vec<_>>()
         };
-        // Memory has what is called row major in SPIR-V, and column major in HLSL, which is its default.
+        // The default in HLSL is column major; SPIR-V calls the same memory layout row major,
+        // because its matrix is the transpose.
         let (one, zero) = (1.0, 0.0);
         let columns = [
             one, zero, zero, zero, zero, one, zero, zero, zero, zero, one, zero, 10., 20., 30., one,
@@ -455,7 +461,7 @@ mod tests {
         ];
         assert_eq!(of(spirv::SourceLanguage::HLSL), columns);
         assert_eq!(of(spirv::SourceLanguage::GLSL), rows);
-        // A row of HLSL is the column of SPIR-V.
+        // A row of HLSL is a column of SPIR-V.
         let (bytes, _) = given(spirv::SourceLanguage::HLSL, &["view[1]=1,2,3,4"]).unwrap();
         assert_eq!(bytes[20..24], 2f32.to_le_bytes());
     }

@@ -1,4 +1,5 @@
-//! Values on the command line: numbers, and matrices that have names.
+//! Parses the values of members on the command line: numbers, and matrices that are given by
+//! functions.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
@@ -7,21 +8,22 @@ use anyhow::{Context, Result};
 use glam::dcamera::rh;
 use glam::{DMat4, DVec3};
 
-/// A value of a member.
+/// The value of a member.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Value {
-    /// In the order in which they lie in memory; one is for each number of the member.
+    /// The numbers of the member, in the order in which they are in memory. A single number is for
+    /// all numbers of the member.
     Numbers(Vec<Literal>),
-    /// Of a matrix with fewer columns or rows, the first ones.
+    /// A matrix. If the member has fewer columns or rows, only the first ones are used.
     Matrix(DMat4),
-    /// Those of a mesh's joints.
+    /// The joint matrices of the mesh's skins, for an array of matrices.
     Skin,
-    /// One for each matrix of an array; identities behind the last one.
+    /// A matrix for each element of an array. Further elements become identity matrices.
     Matrices(Vec<DMat4>),
 }
 
 impl Value {
-    /// The value, with what a mesh has.
+    /// Returns the value with [`Value::Skin`] replaced by the joint matrices of the mesh.
     pub(super) fn with(&self, joints: Option<&[DMat4]>) -> Result<Self> {
         match self {
             Self::Skin => {
@@ -32,7 +34,7 @@ impl Value {
         }
     }
 
-    /// Elements of an array without a length that it is for.
+    /// The number of elements of a runtime array for which the value is.
     pub(super) fn elements(&self) -> u32 {
         match self {
             Self::Matrices(matrices) => matrices.len() as u32,
@@ -41,7 +43,7 @@ impl Value {
     }
 }
 
-/// What there is, for messages.
+/// The syntax of values, for messages.
 const KNOWN: &str = "numbers with commas between them, or one or a product (*) of identity, \
     perspective(fovy,aspect,near,far), orthographic(left,right,bottom,top,near,far), \
     look_at(x,y,z, of-x,of-y,of-z), translate(x,y,z), rotate(degrees, x,y,z), scale(x,y,z), \
@@ -66,7 +68,8 @@ impl FromStr for Value {
     }
 }
 
-/// A number as it is written: a float may be no exact integer.
+/// A number as it is written. Integers are kept separately, because floats cannot represent all of
+/// them exactly.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Literal {
     Int(i128),
@@ -81,7 +84,7 @@ impl Literal {
         }
     }
 
-    /// The number, where it is an integer.
+    /// Returns the number, if it is an integer.
     pub(super) fn to_int(self) -> Option<i128> {
         match self {
             Self::Int(value) => Some(value),
@@ -99,7 +102,7 @@ impl Display for Literal {
     }
 }
 
-/// Numbers with commas between them. Integers may be hexadecimal.
+/// Parses numbers that are separated by commas. Integers may be hexadecimal.
 pub(crate) fn literals(text: &str) -> Result<Vec<Literal>, String> {
     let literal = |word: &str| {
         let word = word.trim();
@@ -108,7 +111,7 @@ pub(crate) fn literals(text: &str) -> Result<Vec<Literal>, String> {
             None => word.parse(),
         };
         match int {
-            // As a float it is -0.
+            // `-0` becomes a float, because an integer cannot represent it.
             Ok(0) if word.starts_with('-') => Ok(Literal::Float(-0.0)),
             Ok(int) => Ok(Literal::Int(int)),
             Err(_) => {
@@ -119,7 +122,7 @@ pub(crate) fn literals(text: &str) -> Result<Vec<Literal>, String> {
     text.split(',').map(literal).collect()
 }
 
-/// One of the matrices with names.
+/// Parses a matrix that is given by a function, such as `translate(1,0,0)`.
 fn matrix(text: &str) -> Result<DMat4, String> {
     let unknown = || format!("'{text}': a value is {KNOWN}");
     let (name, arguments) = match text.split_once('(') {
@@ -151,7 +154,8 @@ fn matrix(text: &str) -> Result<DMat4, String> {
         ("look_at", [_, _, _, _, _, _]) => {
             let (eye, centre) = (vector(0), vector(3));
             let way = (centre - eye).normalize_or_zero();
-            // Straight up or down there is no way up, which is to the back then.
+            // If the view is straight up or down, the y axis cannot be upwards in the picture. The
+            // negative z axis is used instead.
             let up = if way.cross(DVec3::Y).length() < 1e-9 { DVec3::NEG_Z } else { DVec3::Y };
             if way == DVec3::ZERO {
                 return refuse("it looks at where it is");
@@ -195,7 +199,8 @@ mod tests {
     #[test]
     fn matrices_do_what_they_are_named_for() {
         let near = |a: DVec3, b: DVec3| assert!((a - b).length() < 1e-12, "{a} {b}");
-        // Vulkan's depths are 0 and 1 at the ends, y points downwards, and the field of view is the height.
+        // In Vulkan the depths at the ends are 0 and 1, and y points downwards. The field of view
+        // is vertical.
         let lens = matrix_of("perspective(90, 2, 1, 3)");
         near(lens.project_point3(DVec3::new(2.0, 1.0, -1.0)), DVec3::new(1.0, -1.0, 0.0));
         near(lens.project_point3(DVec3::new(0.0, 0.0, -3.0)), DVec3::new(0.0, 0.0, 1.0));
@@ -203,7 +208,7 @@ mod tests {
         near(eye.transform_point3(DVec3::new(1.0, 2.0, 0.0)), DVec3::new(1.0, 2.0, -5.0));
         let down = matrix_of("look_at(0,5,0, 0,0,0)");
         near(down.transform_point3(DVec3::new(0.0, 0.0, -1.0)), DVec3::new(0.0, 1.0, -5.0));
-        // The last factor is first.
+        // The last factor is applied first.
         let moved = matrix_of("translate(1,0,0) * rotate(90, 0,0,1)*scale(2)");
         near(moved.transform_point3(DVec3::X), DVec3::new(1.0, 2.0, 0.0));
         let flat = matrix_of("orthographic(-2,2,-1,1,0,4)");

@@ -13,7 +13,8 @@ fn partial() -> Capabilities {
     capabilities
 }
 
-/// `VkPhysicalDeviceToolProperties` has 256 bytes for the text, and the command `vkxfb` shows it.
+/// The text of each activity fits into the 256 bytes that `VkPhysicalDeviceToolProperties` has for
+/// it, and into one line, because the command `vkxfb` shows it in one.
 #[test]
 fn every_activity_is_told_in_a_line() {
     let mut incapable = capabilities();
@@ -43,7 +44,7 @@ fn it_is_active_where_it_is_missing_and_can_be() {
     assert!(matches!(of(&capabilities, false), Activity::Active(Cause::Missing, _)));
     assert!(matches!(of(&capabilities, true), Activity::Active(Cause::Forced(_), _)));
 
-    // Without addresses, captures use descriptors.
+    // Without device addresses, captures use descriptors.
     capabilities.buffer_device_address = None;
     let Activity::Active(_, support) = of(&capabilities, false) else { panic!("dormant") };
     assert!(support.required.uses_descriptors());
@@ -61,7 +62,8 @@ fn it_is_active_where_it_is_missing_and_can_be() {
     assert!(matches!(dormant, Activity::Dormant(Reason::DriverHasIt(_))));
 }
 
-/// A partial extension of a driver is reported, and replaced if the user wants that.
+/// A driver's partial extension is mentioned in the text, and replaced if the setting
+/// `replace_partial` says so.
 #[test]
 fn a_partial_extension_is_told_of_and_replaced_on_request() {
     type Part = fn(&mut TransformFeedbackSupport) -> &mut bool;

@@ -2,7 +2,8 @@ use vkxfb::runtime::{AddressSource, Limits, TransformFeedbackSupport};
 
 use super::*;
 
-/// A device of Vulkan 1.3 that has addresses, and no transform feedback.
+/// The capabilities of a device of Vulkan 1.3 that has buffer device addresses and no transform
+/// feedback.
 pub(crate) fn capabilities() -> Capabilities {
     let mut limits = Limits::default();
     limits.max_workgroups = [65535; 3];
@@ -43,7 +44,7 @@ pub(crate) fn capabilities() -> Capabilities {
     capabilities
 }
 
-/// Transform feedback of a driver.
+/// The transform feedback that a driver reports.
 pub(crate) fn driver_support() -> TransformFeedbackSupport {
     let mut support = TransformFeedbackSupport::default();
     support.geometry_streams = true;
@@ -60,7 +61,7 @@ pub(crate) fn driver_support() -> TransformFeedbackSupport {
     support
 }
 
-/// The specification requires these minimum values.
+/// The properties are at least the minimum values that the specification requires.
 #[test]
 fn properties_are_at_least_what_is_required() {
     for (addresses, size) in [(Some(AddressSource::Core), MAX_BUFFER_SIZE), (None, 1 << 27)] {

@@ -1,5 +1,5 @@
-//! The state that the layer keeps for a command buffer: whether its current pass is withheld, and
-//! the withheld commands.
+//! The state that the layer keeps for a command buffer: its captures, whether its current pass is
+//! withheld, and the withheld commands.
 
 use std::sync::Arc;
 
@@ -10,50 +10,52 @@ use crate::emulation::captures::{Captures, Hoisted};
 use crate::guard::guard;
 use crate::withheld::{Commands, Functions, OutOfMemory, Templates, WithheldCommands};
 
-/// The state of a command buffer that is being recorded.
+/// The layer's state of a command buffer.
 pub(crate) struct Recorded {
-    /// Where commands go that captures need not observe; draws may be among them.
+    /// Where commands that captures need not observe are recorded. While no capture is active,
+    /// draws are such commands, too.
     destination: Destination,
     functions: Arc<Functions>,
     /// The commands of the withheld pass. Empty outside of such a pass.
     withheld: WithheldCommands,
     /// Whether a pass is being recorded.
     is_inside: bool,
-    /// Whether that pass is withheld until it ends.
+    /// Whether the pass that is being recorded is withheld until it ends.
     is_withheld: bool,
     is_secondary: bool,
     /// Whether this is a secondary command buffer that is executed inside a pass
     /// (`VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT`).
     continues: bool,
-    /// Present if transform feedback is emulated.
+    /// The captures. `None` if transform feedback is not emulated.
     captures: Option<Box<Captures>>,
-    /// Why recording failed. Later commands are dropped, and `vkEndCommandBuffer` returns the
-    /// error.
+    /// The error with which recording has failed, or `None`. After a failure the commands of passes
+    /// are dropped, and `vkEndCommandBuffer` returns the error.
     failed: Option<vk::Result>,
 }
 
-/// Where commands go that captures need not observe.
+/// Where commands that captures need not observe are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Destination {
-    /// To the driver.
+    /// They go to the driver.
     Driver,
-    /// To the withheld commands of the pass.
+    /// They are added to the withheld commands of the pass.
     Withheld,
-    /// Decided for each command, because draws are captured or counted.
+    /// That is decided for each command, because draws are captured or counted.
     Unsettled,
 }
 
-/// Where an unobserved command goes. The value can be copied, so it cannot borrow the command
-/// buffer's state mutably, as [withholding](Recorded::record) a command requires.
+/// Where an unobserved command is recorded, for the fast path of hooks. To be `Copy`, it does not
+/// borrow the withheld commands mutably, as [withholding](Recorded::record) a command requires.
 #[derive(Clone, Copy)]
 pub(crate) enum UnobservedRoute<'a> {
-    /// To the driver's function.
+    /// The hook calls the driver's function.
     Driver(&'a Functions),
-    /// To the withheld commands.
+    /// The hook adds the command to the withheld ones.
     Withheld,
 }
 
-/// The state that the command buffers of a device share.
+/// What all command buffers of a device share: the functions, the update templates, and the
+/// emulation, which is `None` if transform feedback is not emulated.
 pub(crate) type Of<'a> = (&'a Arc<Functions>, &'a Arc<Templates>, Option<&'a Arc<Emulation>>);
 
 impl Recorded {
@@ -71,7 +73,7 @@ impl Recorded {
         }
     }
 
-    /// Recording begins, as [`reset`](super::reset) says.
+    /// Begins recording, as [`reset`](super::reset) says.
     ///
     /// # Safety
     /// The structure is valid, for a secondary command buffer with its inheritance info.
@@ -95,7 +97,7 @@ impl Recorded {
         self.forget();
     }
 
-    /// Recording ends.
+    /// Ends recording.
     ///
     /// # Safety
     /// The command buffer is being recorded.
@@ -116,22 +118,22 @@ impl Recorded {
         }
     }
 
-    /// A command could not be recorded.
+    /// Marks recording as failed, because a command could not be recorded.
     pub(super) const fn fail(&mut self, error: vk::Result) {
         self.failed = Some(error);
     }
 
-    /// Why recording failed, if it did.
+    /// Returns the error with which recording has failed, if any.
     pub(super) const fn failure(&self) -> Option<vk::Result> {
         self.failed
     }
 
-    /// What a secondary command buffer captures.
+    /// Returns the hoisted work of a secondary command buffer.
     pub(super) fn hoisted(&self) -> Vec<Hoisted> {
         self.captures.as_ref().map(|captures| captures.hoisted()).unwrap_or_default()
     }
 
-    /// Changes state that captures use.
+    /// Changes the state that captures use.
     #[inline]
     pub(super) fn track(&mut self, change: impl FnOnce(&mut Captures)) {
         if let Some(captures) = &mut self.captures {
@@ -139,7 +141,7 @@ impl Recorded {
         }
     }
 
-    /// Returns the destination of a command.
+    /// Returns where the next command is recorded.
     #[inline]
     pub(super) fn commands(&mut self) -> Commands<'_> {
         match self.is_withheld {
@@ -148,8 +150,8 @@ impl Recorded {
         }
     }
 
-    /// Returns where a command goes that captures need not observe. `None` while a capture is being
-    /// recorded.
+    /// Returns where a command that captures need not observe is recorded. `None` while draws are
+    /// captured or counted.
     #[inline]
     pub(super) fn unobserved_route(&self) -> Option<UnobservedRoute<'_>> {
         match self.destination {
@@ -160,18 +162,19 @@ impl Recorded {
     }
 }
 
-/// Recording. `command` either withholds a command or calls the driver, as its argument says.
+/// Methods that record commands. Each calls `command` with the destination: `command` adds to the
+/// withheld commands, or calls a function of the driver.
 impl Recorded {
-    /// A pass begins. If its captures must be recorded before it, its commands are withheld from
-    /// here on.
+    /// Begins a pass. If captures must be recorded before the pass, the commands of the pass are
+    /// withheld from now on.
     pub(crate) fn begin_pass(
         &mut self,
         handle: vk::CommandBuffer,
         command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
     ) {
         self.is_inside = true;
-        // After a failure no pass goes to the driver, because it might resume a pass that is
-        // missing.
+        // After a failure no pass is given to the driver, because it might resume one that the
+        // driver did not get.
         self.is_withheld = self.failed.is_some()
             || self.captures.as_ref().is_none_or(|captures| captures.withhold());
         self.update_destination();
@@ -188,19 +191,22 @@ impl Recorded {
         match self.is_withheld {
             true => {
                 self.withhold(command);
-                // After so many commands, try to stop withholding the pass.
+                // The pass is long: try to stop withholding it, so that it does not use more
+                // memory.
                 if self.withheld.is_long() && self.destination == Destination::Withheld {
                     // SAFETY: the command buffer is being recorded, and the driver has not seen the
                     // pass, because it is withheld.
                     unsafe { self.settle(handle) };
                 }
             }
-            // Calling the driver needs no memory and does not fail.
+            // The command goes directly to the driver. Only withholding it could run out of memory,
+            // so there is no error.
             false => _ = command(Commands::Functions(&self.functions)),
         }
     }
 
-    /// A pass ends. If it was withheld, it is recorded now, unless it is only suspended.
+    /// Ends a pass. If it was withheld, the driver gets its commands now, unless the pass is only
+    /// suspended.
     ///
     /// # Safety
     /// As [`replay`](Self::replay).
@@ -221,7 +227,7 @@ impl Recorded {
         }
     }
 
-    /// Records the commands that were withheld.
+    /// Gives the withheld commands to the driver.
     ///
     /// # Safety
     /// The command buffer is being recorded, and no command of the pass has been recorded by the
@@ -235,7 +241,8 @@ impl Recorded {
         self.forget();
     }
 
-    /// Sends the withheld pass to the driver, with its captures after it, if that is possible.
+    /// Tries to [settle](Captures::settle) the withheld pass. If that is possible, the driver gets
+    /// the commands that were withheld so far, and all later ones directly.
     ///
     /// # Safety
     /// As [`replay`](Self::replay).
@@ -256,8 +263,8 @@ impl Recorded {
         }
     }
 
-    /// Records commands before the withheld pass. Does nothing if no pass is withheld or recording
-    /// has failed.
+    /// Calls `commands`, which records commands before the withheld pass. Does nothing if no pass
+    /// is withheld or recording has failed.
     pub(crate) fn before_pass(&mut self, commands: impl FnOnce(&mut Self)) {
         if self.is_withheld && self.failed.is_none() {
             self.is_withheld = false;
@@ -266,7 +273,8 @@ impl Recorded {
         }
     }
 
-    /// The guard of all recorded commands. If `command` panics, recording has failed.
+    /// Calls `command` in a [guard](crate::guard). If `command` panics, recording fails with
+    /// `failure`, and the result is `None`.
     #[inline]
     pub(super) fn guarded<R>(
         &mut self,
@@ -280,8 +288,8 @@ impl Recorded {
         done
     }
 
-    /// Calls `command` with the captures, if transform feedback is emulated. If they fail,
-    /// `vkEndCommandBuffer` returns the error.
+    /// Calls `command` with the captures, if transform feedback is emulated. If the captures have
+    /// failed, recording has failed, too.
     #[inline]
     pub(crate) fn capture<R>(&mut self, command: impl FnOnce(&mut Captures) -> R) -> Option<R> {
         let captures = self.captures.as_mut()?;
@@ -292,12 +300,13 @@ impl Recorded {
         Some(result)
     }
 
-    /// Whether the next command is recorded inside a pass.
+    /// Whether the next command is inside of a pass.
     pub(crate) const fn is_inside(&self) -> bool {
         self.is_inside || self.continues
     }
 
-    /// Withholds a command.
+    /// Adds a command to the withheld ones, unless recording has failed. If there is no memory,
+    /// recording fails.
     fn withhold(&mut self, command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>) {
         if self.failed.is_none() && command(Commands::Withheld(&mut self.withheld)).is_err() {
             self.failed = Some(OutOfMemory::RESULT);
@@ -310,7 +319,7 @@ impl Recorded {
         self.update_destination();
     }
 
-    /// A pass or a capture began or ended.
+    /// Updates the destination of commands, because a pass, a capture or a query began or ended.
     pub(crate) fn update_destination(&mut self) {
         let captures = self.captures.as_ref().is_some_and(|captures| captures.is_active());
         self.destination = match (captures, self.is_withheld) {

@@ -1,10 +1,11 @@
-//! The state of the command buffers of all devices, by handle.
+//! The state of the command buffers of all devices, found by handle.
 //!
-//! Every recorded command begins with a lookup here. The lookup takes no lock, and uses no
-//! thread-local storage, which in a shared library costs a function call. It first looks at the last
-//! slot found for the hash of the handle. Another thread may free that command buffer at the same
-//! time, so the memory of a [`Slot`] is never freed: the next allocated command buffer reuses the
-//! slot, which contains the handle of its command buffer.
+//! The hook of every recorded command begins with a lookup here. The lookup takes no lock, and uses
+//! no thread-local storage, because access to that costs a function call in a shared library. It
+//! first looks at the slot that was last found for the hash of the handle. Another thread may free
+//! the command buffer of that slot at the same time. So the memory of a [`Slot`] is never freed,
+//! but reused for the next command buffer that is allocated, and each slot contains the handle that
+//! it is for.
 
 use std::cell::UnsafeCell;
 use std::collections::HashMap;
@@ -18,11 +19,11 @@ use ash::vk::Handle;
 use super::recorded::Recorded;
 use crate::withheld::Functions;
 
-/// Holds the state of a command buffer.
+/// Memory for the state of one command buffer.
 struct Slot {
     /// The handle of the command buffer, or 0 while the slot is free.
     handle: AtomicU64,
-    /// Present unless the slot is free.
+    /// The state. `None` while the slot is free.
     recorded: UnsafeCell<Option<Recorded>>,
 }
 
@@ -32,10 +33,10 @@ impl Slot {
     }
 }
 
-// SAFETY: the value in the cell is replaced only while the lock of all slots is held. Otherwise it
-// is accessed by commands of that command buffer, which the application must synchronize, and by
-// command buffers that execute it after it was recorded. Those only read what it captures, which is
-// `Sync`. Whatever moves between threads this way is `Send`.
+// SAFETY: the value in the cell is replaced only while the lock of all slots is held. Otherwise,
+// commands of that command buffer access it, which the application must synchronize, and command
+// buffers that execute it after it was recorded. The latter only read its hoisted captures, which
+// are `Sync`. The values that are moved between threads in this way are `Send`.
 unsafe impl Sync for Slot {}
 
 const _: () = {
@@ -45,7 +46,7 @@ const _: () = {
     can_be_shared::<crate::emulation::captures::Hoisted>();
 };
 
-/// The device and the pool that a command buffer belongs to.
+/// A command buffer's device, pool and slot.
 struct Owned {
     /// The functions of the device. Their address identifies the device.
     device: Arc<Functions>,
@@ -61,25 +62,26 @@ struct All {
 
 static ALL: LazyLock<RwLock<All>> = LazyLock::new(RwLock::default);
 
-/// The number of bits of a hash.
+/// The number of bits of the hash of a handle.
 const HASH_BITS: u32 = 9;
 
-/// For each hash, the slot that was found last; initially a slot that is always free. The
-/// neighbouring element (index ^ 1) has the slot that was found before, so that two threads that
-/// alternately record into command buffers of the same hash both find theirs.
+/// For each hash, the slot that was found last; initially `NONE`, which is always free. The slot
+/// that was found before that is in the neighbouring element (index ^ 1). So two threads that
+/// alternately record into command buffers with the same hash both find their slots.
 static RECENT: [AtomicPtr<Slot>; 1 << HASH_BITS] =
     [const { AtomicPtr::new(std::ptr::from_ref(&NONE).cast_mut()) }; 1 << HASH_BITS];
 
 static NONE: Slot = Slot::free();
 
-/// Returns the state of a command buffer; null if it was not allocated through the layer.
+/// Returns a pointer to the state of a command buffer, or null if the command buffer was not
+/// allocated through the layer.
 #[inline]
 pub(super) fn find(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
     let found = find_recent(handle);
     if found.is_null() { search(handle) } else { found }
 }
 
-/// Like [`find`], but also null unless this command buffer was the last one found for its hash.
+/// Like [`find`], but returns null unless this command buffer was the last one found for its hash.
 #[inline]
 pub(super) fn find_recent(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
     of_handle(&RECENT[hash(handle)], handle)
@@ -88,7 +90,7 @@ pub(super) fn find_recent(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
 /// Returns the state of a command buffer, if `recent` points to it.
 #[inline]
 fn of_handle(recent: &AtomicPtr<Slot>, handle: vk::CommandBuffer) -> *mut Option<Recorded> {
-    // SAFETY: it points to a slot, and slots are never freed.
+    // SAFETY: the pointer is to a slot, and the memory of slots is never freed.
     let slot = unsafe { &*recent.load(Ordering::Acquire) };
     match slot.handle.load(Ordering::Relaxed) == handle.as_raw() {
         true => slot.recorded.get(),
@@ -96,14 +98,14 @@ fn of_handle(recent: &AtomicPtr<Slot>, handle: vk::CommandBuffer) -> *mut Option
     }
 }
 
-/// Handles are addresses with equal low bits. After the multiplication the high bits depend on all
-/// bits.
+/// Hashes a handle. Handles are addresses, whose low bits are equal. The multiplication makes the
+/// high bits depend on all bits.
 #[inline]
 fn hash(handle: vk::CommandBuffer) -> usize {
     (handle.as_raw().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - HASH_BITS)) as usize
 }
 
-/// Looks up a command buffer that was not the last one found for its hash.
+/// Looks up a command buffer that is not in the element of [`RECENT`] for its hash.
 #[cold]
 fn search(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
     let (recent, before) = (&RECENT[hash(handle)], &RECENT[hash(handle) ^ 1]);
@@ -118,7 +120,7 @@ fn search(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
     found.slot.recorded.get()
 }
 
-/// Command buffers were allocated.
+/// Adds the state of command buffers that were allocated.
 pub(super) fn insert(
     device: &Arc<Functions>,
     pool: vk::CommandPool,
@@ -126,12 +128,12 @@ pub(super) fn insert(
     new: impl Fn() -> Recorded,
 ) {
     change(|all| {
-        // A driver may reuse the handle of a command buffer whose destruction the layer did not
-        // see.
+        // If the layer did not see the destruction of a command buffer, the driver may have reused
+        // its handle.
         let before = handles.iter().filter_map(|handle| all.take(*handle)).collect();
         for handle in handles {
             let slot = all.free.pop().unwrap_or_else(|| Box::leak(Box::new(Slot::free())));
-            // SAFETY: no other thread uses a slot that was free, and the lock is held.
+            // SAFETY: the lock is held, and no other thread uses a slot that was free.
             unsafe { *slot.recorded.get() = Some(new()) };
             slot.handle.store(handle.as_raw(), Ordering::Release);
             all.by_handle.insert(*handle, Owned { device: Arc::clone(device), pool, slot });
@@ -140,12 +142,12 @@ pub(super) fn insert(
     });
 }
 
-/// Command buffers are about to be freed.
+/// Removes the state of command buffers that are about to be freed.
 pub(super) fn remove(handles: &[vk::CommandBuffer]) {
     change(|all| handles.iter().filter_map(|handle| all.take(*handle)).collect());
 }
 
-/// The command buffers of a device, or of one of its pools, are about to be destroyed.
+/// Removes the state of all command buffers of a device, or of one of its pools.
 pub(super) fn remove_all_of(device: &Arc<Functions>, pool: Option<vk::CommandPool>) {
     change(|all| {
         let handles: Vec<_> = all.of(device, pool).map(|(handle, _)| *handle).collect();
@@ -153,7 +155,8 @@ pub(super) fn remove_all_of(device: &Arc<Functions>, pool: Option<vk::CommandPoo
     });
 }
 
-/// Changes the table. Removed values are dropped after the lock is released.
+/// Changes the table by `which`, which returns the states that it removed. They are dropped after
+/// the lock is released.
 fn change(which: impl FnOnce(&mut All) -> Vec<Recorded>) {
     let mut all = ALL.write().unwrap_or_else(PoisonError::into_inner);
     let removed = which(&mut all);
@@ -164,7 +167,7 @@ fn change(which: impl FnOnce(&mut All) -> Vec<Recorded>) {
 /// Calls `f` with the state of each command buffer of a pool.
 ///
 /// # Safety
-/// The application synchronizes access to all of them.
+/// The application synchronizes access to all of these command buffers.
 pub(super) unsafe fn for_each_of(
     device: &Arc<Functions>,
     pool: vk::CommandPool,
@@ -172,7 +175,8 @@ pub(super) unsafe fn for_each_of(
 ) {
     let all = ALL.read().unwrap_or_else(PoisonError::into_inner);
     let slots: Vec<_> = all.of(device, Some(pool)).map(|(_, found)| found.slot).collect();
-    // `f` may take long, and other threads may allocate meanwhile.
+    // The lock is released first, because `f` may take long, and other threads may allocate command
+    // buffers meanwhile.
     drop(all);
     for slot in slots {
         // SAFETY: the caller's contract.
@@ -193,13 +197,13 @@ impl All {
         })
     }
 
-    /// Frees the slot of a command buffer. Returns what it contained.
+    /// Frees the slot of a command buffer, and returns its state.
     fn take(&mut self, handle: vk::CommandBuffer) -> Option<Recorded> {
         let Owned { slot, .. } = self.by_handle.remove(&handle)?;
         slot.handle.store(0, Ordering::Release);
         self.free.push(slot);
-        // SAFETY: no thread may record into a command buffer that is being freed, and the lock is
-        // held.
+        // SAFETY: the lock is held, and no other thread may record into a command buffer that is
+        // being freed.
         unsafe { (*slot.recorded.get()).take() }
     }
 }

@@ -1,5 +1,5 @@
-//! The captures of a command buffer. They are collected while a pass is recorded, and played before
-//! or after the pass.
+//! The captures of a command buffer. They are collected while a pass is recorded, and their
+//! commands are recorded before or after the pass.
 
 mod active_queries;
 pub(super) mod binds;
@@ -22,62 +22,71 @@ use super::descriptor_pools::DescriptorPools;
 use super::pipelines::PipelineError;
 use super::state::State;
 
-/// The initial size of an arena.
+/// The initial size of the arena of a command buffer: 16 KiB for upload, 16 KiB for scratch, and 8
+/// descriptor sets.
 const ARENA: ArenaDesc = ArenaDesc::new(16 << 10, 16 << 10).descriptor_sets(8);
 
 /// Work that is recorded outside of a pass, in the order in which it was collected in the pass.
 #[derive(Clone)]
 pub(crate) enum Hoisted {
     Capture(Arc<Mutex<Box<Capture>>>),
-    /// Ends queries that were counted before. Always the last item, so that all queries end together.
+    /// Ends queries that no active capture counts. Always the last element of the list, so that all
+    /// these queries end together.
     Ends(Arc<Mutex<Box<Capture>>>),
     /// Computes the arguments of a `vkCmdDrawIndirectByteCountEXT`.
     Commands(ByteCountDraw, DrawCommands),
 }
 
-/// What the layer passes on in place of a command.
+/// What the layer records in place of a command of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Forward {
-    /// The command itself.
+    /// The layer records the same command.
     Yes,
-    /// Nothing.
+    /// The layer records no command.
     No,
-    /// A `vkCmdDrawIndirect` with one draw.
+    /// The layer records a `vkCmdDrawIndirect` with one draw, whose arguments are at this offset in
+    /// this buffer.
     DrawIndirect(vk::Buffer, u64),
-    /// A `vkCmdBeginQuery`, because the driver may not have the indexed command.
+    /// The layer records a `vkCmdBeginQuery`, in place of a `vkCmdBeginQueryIndexedEXT` that the
+    /// driver may not have.
     BeginQuery(vk::QueryPool, u32, vk::QueryControlFlags),
-    /// A `vkCmdEndQuery`, for the same reason.
+    /// The layer records a `vkCmdEndQuery`, in place of a `vkCmdEndQueryIndexedEXT` that the driver
+    /// may not have.
     EndQuery(vk::QueryPool, u32),
 }
 
-/// The state that the layer keeps for a command buffer that may have captures.
+/// What the layer keeps for a command buffer in which transform feedback may be captured.
 pub(crate) struct Captures {
     emulation: Arc<Emulation>,
     pub(crate) state: State,
     active: Option<Active>,
     /// The layer's queries that are active.
     queries: Vec<ActiveQuery>,
-    /// The number of active queries of the driver. They count draws even with rasterizer discard.
+    /// The number of active queries that the driver implements. Such queries may count draws even
+    /// if rasterization is discarded.
     pub(super) other_queries: u32,
     hoisted: Vec<Hoisted>,
-    /// The memory that captures of the command buffer accessed since the last barrier between them.
+    /// The memory that captures of this command buffer accessed since the last barrier that the
+    /// layer recorded between captures.
     order: CaptureOrder,
     /// Empty captures, for reuse. They are boxed because they are large, and would otherwise be
     /// copied back and forth.
     #[expect(clippy::vec_box, reason = "the boxes themselves are reused")]
     spare: Vec<Box<Capture>>,
     arena: Option<Arena>,
-    /// Descriptor pools for sets from which captures read pushed descriptors.
+    /// Descriptor pools of the sets into which the layer writes pushed descriptors for captures.
     descriptor_pools: DescriptorPools,
     commands: Vec<Buffer>,
     command_count: u64,
-    /// The pass that is being recorded.
+    /// The pass that is being recorded. `None` outside of passes.
     pass: Option<Pass>,
-    /// Whether the whole command buffer is part of a pass.
+    /// Whether the command buffer is a secondary one with `RENDER_PASS_CONTINUE`: all its commands
+    /// are inside of a pass.
     continues: bool,
-    /// The error of recording, if it failed.
+    /// The error with which recording has failed. `None` if it has not failed.
     failed: Option<vk::Result>,
-    /// The variant for the current pipeline and vertex input.
+    /// The variant for the current pipeline and vertex input. `None` if that pipeline does not
+    /// capture.
     variant: Option<vkxfb::runtime::Pipeline>,
 }
 
@@ -107,9 +116,9 @@ impl Captures {
         &self.emulation
     }
 
-    /// Recording begins. The device has finished executing what was recorded before.
+    /// Prepares for a new recording. The device has finished executing the previous one.
     ///
-    /// `is_counted`: whether a secondary command buffer inherits an active query of the driver.
+    /// `is_counted` says whether a secondary command buffer inherits an active query of the driver.
     pub(crate) fn reset(&mut self, continues: bool, is_counted: bool) {
         self.state = State::default();
         self.queries.clear();
@@ -133,7 +142,8 @@ impl Captures {
         self.command_count = 0;
     }
 
-    /// Frees the memory that is kept for the next recording. The device no longer uses it.
+    /// Frees the memory that was kept for the next recording. The device no longer uses that
+    /// memory.
     pub(crate) fn release(&mut self) {
         self.spare = Vec::new();
         let (arena, commands) = (self.arena.take(), std::mem::take(&mut self.commands));
@@ -167,7 +177,8 @@ impl Captures {
         }
     }
 
-    /// Recording fails because something cannot be captured. `vkEndCommandBuffer` returns the error.
+    /// Makes recording fail because something cannot be captured. `vkEndCommandBuffer` returns the
+    /// error.
     fn refuse(&mut self, what: &str, error: impl Into<PipelineError>) {
         let error = error.into();
         tracing::error!("{what}: {error}");
@@ -180,9 +191,9 @@ impl Captures {
         });
     }
 
-    /// Whether a command has a pipeline layout. Without one recording fails: only
-    /// `VK_EXT_device_generated_commands`, which is hidden, allows a null layout, with a structure in
-    /// the chain instead.
+    /// Whether a command has a pipeline layout. If not, recording fails. Vulkan allows a null
+    /// layout, with a structure in the chain instead, only with `VK_EXT_device_generated_commands`,
+    /// which the layer hides.
     pub(crate) fn has_layout(&mut self, what: &str, layout: vk::PipelineLayout) -> bool {
         let has_it = layout != vk::PipelineLayout::null();
         if !has_it {
@@ -191,7 +202,7 @@ impl Captures {
         has_it
     }
 
-    /// The error of recording, if it failed.
+    /// Returns the error with which recording has failed, if any.
     pub(crate) const fn failed(&self) -> Option<vk::Result> {
         self.failed
     }
@@ -200,7 +211,8 @@ impl Captures {
         self.continues || self.pass.is_some()
     }
 
-    /// Calls `call` with the arena, which is created first if necessary, and can grow.
+    /// Calls `call` with the arena of the command buffer, which can grow. Creates the arena first
+    /// if there is none.
     ///
     /// # Errors
     /// A failed allocation, or the error of `call`.
@@ -223,8 +235,8 @@ impl Captures {
         }
     }
 
-    /// Adds hoisted work, before the ends of queries. That order is right because an ended query
-    /// cannot begin again without a reset, which is not possible in a pass.
+    /// Adds hoisted work, before the ends of queries. Queries may end after that work because an
+    /// ended query cannot begin again without a reset, which is not possible in a pass.
     fn push(&mut self, hoisted: Hoisted) {
         let ends = self.hoisted.pop_if(|last| matches!(last, Hoisted::Ends(_)));
         self.hoisted.push(hoisted);

@@ -1,4 +1,5 @@
-//! Descriptor sets that belong to a command buffer, from which captures read pushed descriptors.
+//! Descriptor sets that the layer allocates for a command buffer, and from which captures read
+//! pushed descriptors.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -13,17 +14,18 @@ use super::layouts::SetLayout;
 const FEWEST: u32 = 4;
 const MOST: u32 = 256;
 
-/// A pool of sets of one layout.
+/// A descriptor pool from which only sets of one layout are allocated.
 struct Pool {
     raw: vk::DescriptorPool,
     /// Identifies the layout by its address, which is not reused while this reference exists.
     layout: Weak<SetLayout>,
-    /// The number of sets that the pool has room for, and the number that were allocated.
+    /// The number of sets that the pool has room for.
     capacity: u32,
     allocated: u32,
 }
 
-/// The pools of a command buffer. Pools are added when needed, and reset with the command buffer.
+/// The descriptor pools of a command buffer. A pool is added when the others are full. All pools
+/// are reset when the command buffer is reset.
 #[derive(Default)]
 pub(super) struct DescriptorPools(Vec<Pool>);
 
@@ -58,7 +60,7 @@ impl DescriptorPools {
         let info = vk::DescriptorSetAllocateInfo::default()
             .descriptor_pool(pool.raw)
             .set_layouts(&layouts);
-        // SAFETY: the caller's contract; the pool has room for another set.
+        // SAFETY: the caller's contract; the pool has room for one more set.
         let sets = unsafe { device.allocate_descriptor_sets(&info) };
         let sets = sets.map_err(|result| failed("vkAllocateDescriptorSets", result))?;
         pool.allocated += 1;
@@ -102,6 +104,8 @@ impl DescriptorPools {
 }
 
 impl Pool {
+    /// Creates a pool with room for `capacity` sets of a layout.
+    ///
     /// # Safety
     /// As [`DescriptorPools::allocate`].
     unsafe fn new(

@@ -1,4 +1,5 @@
-//! Creation of graphics pipelines: the create info that the driver gets, and the data that the layer keeps.
+//! Creation of graphics pipelines: the create info that the layer passes to the driver, and the
+//! data that it keeps for each pipeline.
 
 use std::sync::Arc;
 
@@ -14,16 +15,16 @@ use super::pipelines::{
 use crate::chain::copy::Chain;
 use crate::chain::{all_of, slice};
 
-/// Which vertex stream is rasterized.
+/// The structure that selects the vertex stream to rasterize.
 type Stream<'a> = vk::PipelineRasterizationStateStreamCreateInfoEXT<'a>;
 
-/// The changed parts of a pipeline's create info for the driver. The create info points into them.
+/// Memory for the parts of a pipeline's create info that the layer changes for the driver. The
+/// create info points to them.
 #[derive(Default)]
 pub(super) struct Below {
-    /// Replaces the create info's own chain.
+    /// The changed `pNext` chain of the create info. `None` if that chain is unchanged.
     pub(super) chain: Option<Chain>,
-    /// Stages with a `VkShaderModuleCreateInfo` in the chain, with the changed chains and the words
-    /// without transform feedback.
+    /// A copy of the stages, some of which the layer changed. Empty if all are unchanged.
     stages: Vec<vk::PipelineShaderStageCreateInfo<'static>>,
     modules: Vec<(Chain, Vec<u32>)>,
     rasterization: Option<(Box<vk::PipelineRasterizationStateCreateInfo<'static>>, Chain)>,
@@ -31,7 +32,7 @@ pub(super) struct Below {
 }
 
 impl Below {
-    /// The stages, some of which are changed.
+    /// Returns the stages, to be changed. The first call copies them.
     ///
     /// # Safety
     /// The structure is valid.
@@ -47,7 +48,7 @@ impl Below {
     }
 }
 
-/// A module for the driver that emits to one vertex stream.
+/// Creates a module for the driver that emits to only one of the vertex streams.
 ///
 /// # Safety
 /// The device is live.
@@ -63,8 +64,8 @@ unsafe fn module_of_stream(
     made.map_err(|result| RuntimeError::Vulkan { call: "vkCreateShaderModule", result })
 }
 
-/// Removes everything from a pipeline that belongs to the extension. `temporary` gets the modules that the driver needs
-/// until the pipeline is created.
+/// Changes a pipeline's create info to one without `VK_EXT_transform_feedback`. Adds the modules
+/// that the driver needs until the pipeline is created to `temporary`.
 ///
 /// # Errors
 /// A module cannot be created.
@@ -87,7 +88,8 @@ pub(super) unsafe fn translated(
             let is_geometry = stage.stage == vk::ShaderStageFlags::GEOMETRY;
             let stream = if is_geometry { rasterized } else { 0 };
             if stage.module != vk::ShaderModule::null() {
-                // The driver's module emits only to stream 0.
+                // The driver's own module already emits only to stream 0. For another stream the
+                // layer makes a module from the application's words.
                 let known = emulation.objects().shader_modules.get(stage.module);
                 let Some(known) = known.filter(|_| stream != 0) else { continue };
                 let made = module_of_stream(emulation, &known.words, stream)?;
@@ -139,14 +141,15 @@ pub(super) unsafe fn translated(
     }
 }
 
-/// The data that the layer keeps for a pipeline.
+/// The data that the layer keeps for a pipeline: none, the parts of a library, or a pipeline that
+/// captures.
 pub(super) enum Own {
     Nothing,
     Library(Parts),
     Pipeline(Arc<Pipeline>),
 }
 
-/// Finds out which data the layer must keep for a pipeline.
+/// Returns the data that the layer has to keep for the graphics pipeline that `info` describes.
 ///
 /// # Errors
 /// The pipeline captures, in a way that is not supported.
@@ -180,20 +183,24 @@ pub(super) unsafe fn capturing(
             }
         }
         // With a mesh shader the vertex input state is ignored, and its pointer may have any value.
-        // The shader may be that of a library, while the vertex input is the pipeline's own.
+        // So it is read only if there is a shader that captures, or if this is a library: then a
+        // pipeline that links it may add the shader.
         if has.contains(Has::VERTEX_INPUT_INTERFACE) && (parts.shader.is_some() || is_library) {
             parts.input = Some(Arc::new(InputPart::new(info)));
         }
         if is_library {
             return Ok(Own::Library(parts));
         }
-        // If the program does not want to compile now, the variant is created for the first captured draw.
+        // If the program forbids compilation during creation, the variant is created at the first
+        // captured draw.
         let compiles = !flags_of(info).contains(FAIL_ON_COMPILE);
         let stages = parts.shader.as_ref().and_then(|shader| shader.stages());
         let is_counted = stages.is_some_and(|stages| !stages.captures);
         let made = Pipeline::new(emulation.context(), &parts, layout());
         let made = match made {
-            // Nothing of the pipeline is captured, so the program can do without it.
+            // The shader has no transform feedback: its variant would only count primitives of
+            // other streams. So a failure is logged, and the pipeline is created without that
+            // count.
             Err(error) if is_counted => {
                 tracing::warn!(
                     "what a pipeline emits to other streams than 0 is not counted: {error}"
@@ -205,7 +212,8 @@ pub(super) unsafe fn capturing(
         match made {
             Some(pipeline) if pipeline.prepare(cache, compiles)? => {
                 let effects = pipeline.repeated_effects()?;
-                // Other side effects happen only in the draw, if nothing is stored.
+                // If the variant only counts, the only side effects that it repeats are atomics
+                // whose results the shader uses.
                 if pipeline.captures() || effects.atomic_results {
                     objects.repeat_effects(effects, pipeline.entry_point());
                 }
@@ -236,8 +244,8 @@ pub(super) unsafe fn flags_of(
     chained.map_or(own, |chained| chained.flags)
 }
 
-/// Returns the parts that a pipeline defines itself, the libraries that it links, and whether it is
-/// a library.
+/// Returns the parts of a graphics pipeline that this create info defines itself, the libraries
+/// that it links, and whether it creates a library.
 ///
 /// # Safety
 /// The structure is valid for `vkCreateGraphicsPipelines`.
@@ -250,7 +258,8 @@ unsafe fn kind<'a>(info: &vk::GraphicsPipelineCreateInfo<'a>) -> (Has, &'a [vk::
         let is_library = flags_of(info).contains(vk::PipelineCreateFlags2KHR::LIBRARY);
         let has = match library {
             Some(library) => library.flags,
-            // If a pipeline links libraries, all of its parts come from them.
+            // Without `VkGraphicsPipelineLibraryCreateInfoEXT`, a pipeline that links libraries
+            // takes all its parts from them, and any other pipeline defines all parts itself.
             None if libraries.is_empty() && !is_library => Has::from_raw(u32::MAX),
             None => Has::empty(),
         };
@@ -265,12 +274,14 @@ fn stage_of<'a>(
     stages.iter().find(|found| found.stage == stage)
 }
 
-/// Returns the stages that a capture runs: the vertex shader, and the geometry shader if there is one. `None` if the
-/// last stage before rasterization has neither transform feedback nor several vertex streams.
+/// Returns the stages that a capture runs: the vertex shader, and the geometry shader if there is
+/// one. `None` if the last stage before rasterization has neither transform feedback nor several
+/// vertex streams.
 ///
 /// # Errors
-/// [`PipelineError::Stage`] with tessellation, [`PipelineError::Module`], [`PipelineError::EntryPoint`], values of
-/// specialisation constants that are outside of their data.
+/// [`PipelineError::Stage`] with tessellation, [`PipelineError::Module`],
+/// [`PipelineError::EntryPoint`], or an error if the value of a specialization constant lies
+/// outside of `pData`.
 ///
 /// # Safety
 /// The structures are valid for `vkCreateGraphicsPipelines`.
@@ -291,7 +302,8 @@ unsafe fn captured_stages(
             return Ok(None);
         }
         if tessellation.is_some() {
-            // Primitives that it emits to streams other than 0 are not counted yet.
+            // Primitives that the tessellation evaluation shader makes for streams other than 0 are
+            // not counted yet.
             return match module.captures {
                 true => Err(PipelineError::Stage("tessellation evaluation")),
                 false => Ok(None),
@@ -313,7 +325,8 @@ unsafe fn captured_stages(
     }
 }
 
-/// Returns the application's module of a stage, if the layer keeps it.
+/// Returns the layer's copy of the module of a stage, with the application's words. `None` if the
+/// layer keeps none, because captures do not need that module.
 ///
 /// # Safety
 /// The structure is valid for `vkCreateGraphicsPipelines`.

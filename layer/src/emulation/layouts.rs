@@ -1,4 +1,4 @@
-//! Layouts of descriptor sets and of pipelines.
+//! The layer's copies of descriptor set layouts and pipeline layouts.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,17 +9,18 @@ use crate::chain::slice;
 
 /// A descriptor set layout as the application defined it.
 ///
-/// The application may destroy its layout as soon as it has created a pipeline layout with it, but
-/// variants are created later. The layer therefore creates its own, identically defined layout,
-/// with which the application's descriptor sets are compatible. For push descriptors, the layer's
-/// layout is for allocated sets: captures read pushed descriptors from those.
+/// Variants may be created when the application has already destroyed the layout: it may do that
+/// once it has created a pipeline layout. The layer therefore creates an identically defined
+/// layout, with which the application's descriptor sets are compatible. If the application's layout
+/// is for push descriptors, the layer's is for allocated sets instead, because captures read pushed
+/// descriptors from allocated sets.
 pub(crate) struct SetLayout {
     pub(crate) raw: vk::DescriptorSetLayout,
     /// The number of descriptors with a dynamic offset.
     pub(crate) dynamic_count: u32,
     /// The bindings, sorted by number.
     pub(crate) bindings: Box<[Binding]>,
-    /// The flags of [`raw`](Self::raw).
+    /// The flags that [`raw`](Self::raw) was created with.
     pub(crate) flags: vk::DescriptorSetLayoutCreateFlags,
     pub(crate) device: ash::Device,
 }
@@ -41,7 +42,7 @@ impl SetLayout {
         Self { raw, dynamic_count: 0, bindings: Box::default(), flags, device }
     }
 
-    /// A layout that was created with that structure.
+    /// Describes `raw`, which was created with `info`.
     ///
     /// # Safety
     /// The structure is valid.
@@ -59,7 +60,7 @@ impl SetLayout {
                 number: binding.binding,
                 ty: binding.descriptor_type,
                 count: binding.descriptor_count,
-                // For other types the pointer is ignored.
+                // The pointer has no meaning for other descriptor types.
                 has_immutable_samplers: !binding.p_immutable_samplers.is_null()
                     && [Type::SAMPLER, Type::COMBINED_IMAGE_SAMPLER]
                         .contains(&binding.descriptor_type),
@@ -82,13 +83,13 @@ impl fmt::Debug for SetLayout {
 
 impl Drop for SetLayout {
     fn drop(&mut self) {
-        // SAFETY: the layout was created without callbacks. Pipelines that were created with it do
-        // not need it any more.
+        // SAFETY: the layout was created without allocation callbacks. Pipelines that were created
+        // with it do not need it any more.
         unsafe { self.device.destroy_descriptor_set_layout(self.raw, None) };
     }
 }
 
-/// A pipeline layout.
+/// The set layouts of a pipeline layout.
 pub(crate) struct PipelineLayout {
     /// The layout of each set. A set that a pipeline library leaves to other libraries has the
     /// empty layout.

@@ -1,4 +1,5 @@
-//! The memory of captures: of all arenas, queries and draw commands of a device.
+//! The allocator for the memory that captures use on a device: arenas, queries and arguments of
+//! draws.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,14 +8,18 @@ use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 use gpu_allocator::{AllocationError, AllocationSizes};
 use vkxfb::runtime::{Allocation, AllocationRequest, MemoryAllocator, RuntimeError};
 
-/// The size in bytes of a block. A capture takes some kilobytes, so a device has few blocks.
+/// The size in bytes of a memory block. A capture takes some kilobytes, so a device needs few
+/// blocks.
 const BLOCK: u64 = 4 << 20;
 
-/// The allocator of a device, shared by everything that has memory from it.
+/// The memory allocator of a device, shared by everything that has memory from it. The option
+/// inside is `None` after [`close`](Self::close).
 #[derive(Clone)]
 pub(super) struct Memory(Arc<Mutex<Option<Allocator>>>);
 
 impl Memory {
+    /// Creates the allocator of a device.
+    ///
     /// # Errors
     /// The error of the allocator.
     ///
@@ -47,15 +52,15 @@ impl Memory {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Frees all blocks: the device is about to be destroyed.
+    /// Frees all blocks, because the device is about to be destroyed.
     pub(super) fn close(&self) {
         drop(self.lock().take());
     }
 }
 
-/// Locks the allocator for each allocation, not while a whole capture is recorded with a growing
-/// arena.
-// SAFETY: the memory comes from the allocator, which fulfils the contract.
+/// Locks the allocator for each allocation, instead of for as long as a capture is recorded with an
+/// arena that may grow.
+// SAFETY: the memory comes from `Allocator`, which meets the requirements of the trait.
 unsafe impl MemoryAllocator for Memory {
     unsafe fn allocate(
         &mut self,

@@ -1,4 +1,4 @@
-//! The state that the layer keeps for an application's objects, by handle.
+//! The data that the layer keeps for each object of an application, found by the object's handle.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ use super::layouts::{PipelineLayout, SetLayout};
 use super::pipelines::{Parts, Pipeline};
 use super::queries::Queries;
 
-/// Objects of a kind, from their creation to their destruction.
+/// The data of all live objects of one type.
 pub(crate) struct Table<K, V>(RwLock<HashMap<K, V>>);
 
 impl<K, V> Default for Table<K, V> {
@@ -26,8 +26,8 @@ impl<K, V> Default for Table<K, V> {
 }
 
 impl<K: Eq + Hash, V: Clone> Table<K, V> {
-    /// Adds an object. Returns the previous value of the handle, if the layer did not see that object's destruction.
-    /// The caller drops it after the lock is released.
+    /// Adds an object. If the layer did not see the destruction of an earlier object with the same
+    /// handle, returns the data of that object. The caller drops it after the lock is released.
     pub(crate) fn insert(&self, handle: K, value: V) -> Option<V> {
         self.0.write().unwrap_or_else(PoisonError::into_inner).insert(handle, value)
     }
@@ -46,57 +46,58 @@ impl<K: Eq + Hash, V: Clone> Table<K, V> {
     }
 }
 
-/// The objects of a device.
+/// The data of all objects of a device that captures need.
 #[derive(Default)]
 pub(crate) struct Objects {
     pub(crate) buffers: Table<vk::Buffer, Buffer>,
-    /// The number of buffers with indirect usage.
+    /// The number of buffers with the usage `INDIRECT_BUFFER`.
     indirect_buffers: AtomicUsize,
-    /// Whether a pipeline exists, or existed, that captures, rasterizes, and stores to memory.
+    /// Whether a pipeline was ever created that captures, rasterizes, and stores to memory.
     side_effects: AtomicBool,
     pub(crate) set_layouts: Table<vk::DescriptorSetLayout, Arc<SetLayout>>,
     pub(crate) pipeline_layouts: Table<vk::PipelineLayout, Arc<PipelineLayout>>,
-    /// Modules with transform feedback, and modules with vertex or geometry shaders.
+    /// Shader modules with transform feedback, a vertex shader or a geometry shader. Other modules
+    /// are not kept.
     pub(crate) shader_modules: Table<vk::ShaderModule, ShaderModule>,
     /// Libraries of graphics pipelines.
     pub(super) libraries: Table<vk::Pipeline, Parts>,
     /// Graphics pipelines that capture.
     pub(super) pipelines: Table<vk::Pipeline, Arc<Pipeline>>,
-    /// Query pools that the layer emulates.
+    /// The query pools with queries that the layer emulates.
     pub(crate) queries: Table<vk::QueryPool, Arc<Queries>>,
 }
 
-/// A buffer.
+/// What the layer keeps of a buffer of the application.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Buffer {
-    /// In bytes.
+    /// The size in bytes.
     pub(crate) size: u64,
-    /// Whether it has indirect usage.
+    /// Whether the buffer was created with `VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT`.
     pub(crate) is_indirect: bool,
 }
 
-/// A shader module.
+/// What the layer keeps of a shader module of the application.
 #[derive(Debug, Clone)]
 pub(crate) struct ShaderModule {
-    /// The words as the application gave them.
+    /// The words as the application passed them to `vkCreateShaderModule`.
     pub(crate) words: Arc<[u32]>,
-    /// Whether it has transform feedback.
+    /// Whether the module has transform feedback.
     pub(crate) captures: bool,
-    /// Whether it may emit to several vertex streams.
+    /// Whether the module has a geometry shader that may emit to several vertex streams.
     pub(crate) has_streams: bool,
 }
 
-/// A module for a driver without transform feedback.
+/// The code of a shader module, rewritten for a driver without transform feedback.
 pub(crate) struct Stripped {
-    /// The words, if they differ from the application's.
+    /// The words that the driver gets. `None` if these are the application's words, unchanged.
     pub(crate) words: Option<Vec<u32>>,
     captures: bool,
     has_streams: bool,
 }
 
 impl Stripped {
-    /// Removes transform feedback from a module, and all vertex streams except one, which is rasterized. An invalid
-    /// module is passed to the driver unchanged.
+    /// Removes transform feedback from a module, and all vertex streams except `stream`, which is
+    /// rasterized. An invalid module is passed to the driver unchanged.
     pub(crate) fn of(words: &[u32], stream: u32) -> Self {
         let without_xfb = strip_xfb(words).unwrap_or(Cow::Borrowed(words));
         let captures = matches!(without_xfb, Cow::Owned(_));
@@ -110,14 +111,15 @@ impl Stripped {
         Self { words, captures, has_streams }
     }
 
-    /// The module, with the application's words.
+    /// Returns what the layer keeps of the module, whose original code is `words`.
     pub(crate) fn module(&self, words: &[u32]) -> ShaderModule {
         let Self { captures, has_streams, .. } = *self;
         ShaderModule { words: words.into(), captures, has_streams }
     }
 }
 
-/// Whether a module has a shader of one of these stages. Its instructions are not checked.
+/// Returns whether a module has an entry point of one of these stages. The instructions are not
+/// validated.
 pub(crate) fn has_shader(words: &[u32], stages: &[ExecutionModel]) -> bool {
     let mut rest = words.get(5..).unwrap_or_default();
     while let Some((head, operands)) = rest.split_first()
@@ -133,18 +135,19 @@ pub(crate) fn has_shader(words: &[u32], stages: &[ExecutionModel]) -> bool {
     false
 }
 
-/// The key in `set_layouts` for sets that are unknown or not used.
+/// The key in `set_layouts` of an empty layout, which stands for sets that are unknown or not used.
 const EMPTY: vk::DescriptorSetLayout = vk::DescriptorSetLayout::null();
 
 impl Objects {
-    /// `empty` is the layout for sets that are unknown or not used.
+    /// Creates empty tables. `empty` is the layout that stands for sets that are unknown or not
+    /// used.
     pub(crate) fn new(empty: Arc<SetLayout>) -> Self {
         let this = Self::default();
         _ = this.set_layouts.insert(EMPTY, empty);
         this
     }
 
-    /// A buffer was created.
+    /// Adds a buffer that was created.
     pub(crate) fn buffer_created(&self, handle: vk::Buffer, buffer: Buffer) {
         if buffer.is_indirect {
             self.indirect_buffers.fetch_add(1, Ordering::Relaxed);
@@ -152,12 +155,12 @@ impl Objects {
         self.forget_indirect(self.buffers.insert(handle, buffer));
     }
 
-    /// A buffer is about to be destroyed.
+    /// Removes a buffer that is about to be destroyed.
     pub(crate) fn buffer_destroyed(&self, handle: vk::Buffer) {
         self.forget_indirect(self.buffers.remove(handle));
     }
 
-    /// A pipeline is about to be destroyed.
+    /// Removes a pipeline that is about to be destroyed.
     pub(crate) fn pipeline_destroyed(&self, handle: vk::Pipeline) {
         _ = self.pipelines.remove(handle);
         _ = self.libraries.remove(handle);
@@ -169,7 +172,8 @@ impl Objects {
         }
     }
 
-    /// A pipeline was created that captures and rasterizes, and whose shader with this entry point has these effects.
+    /// Takes note of a pipeline that captures and rasterizes: its draws run the shader of
+    /// `entry_point` twice, and so repeat the given effects. Logs warnings about them.
     pub(crate) fn repeat_effects(&self, effects: Effects, entry_point: &str) {
         if effects.side_effects && !self.side_effects.swap(true, Ordering::Relaxed) {
             tracing::warn!(
@@ -186,15 +190,17 @@ impl Objects {
         }
     }
 
-    /// Whether a draw may take its vertex count [from a
-    /// buffer](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectByteCountEXT.html). Its
-    /// arguments are computed before its pass, like captures.
+    /// Returns whether any buffer exists that has indirect usage. Only then may a draw take its
+    /// vertex count [from a
+    /// buffer](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectByteCountEXT.html),
+    /// for which the layer computes the arguments before the draw's render pass.
     pub(crate) fn has_indirect_buffers(&self) -> bool {
         self.indirect_buffers.load(Ordering::Relaxed) != 0
     }
 
-    /// Whether a vertex shader that stores to memory may run both for a capture and for the draw itself. The capture
-    /// must then come first, so that it sees the memory before the draw's stores.
+    /// Whether a vertex shader that stores to memory may run both for a capture and for the draw
+    /// itself. The capture must then come first, so that it sees the memory before the draw's
+    /// stores.
     pub(crate) fn repeats_side_effects(&self) -> bool {
         self.side_effects.load(Ordering::Relaxed)
     }

@@ -1,5 +1,5 @@
-//! `vkCreateGraphicsPipelines`, which creates several pipelines at once. If the layer rejects some
-//! of them, the driver creates [the
+//! `vkCreateGraphicsPipelines`, which creates several pipelines in one call. If the layer rejects
+//! some of them, [the driver still creates the
 //! others](https://docs.vulkan.org/spec/latest/chapters/pipelines.html#pipelines-multiple).
 
 use ash::vk;
@@ -54,7 +54,8 @@ impl Emulation {
             pipelines,
         );
         for module in temporary {
-            // SAFETY: the layer made it for these pipelines.
+            // SAFETY: the layer created the module only for these pipelines, which now exist or
+            // have failed.
             unsafe { self.context().device().destroy_shader_module(module, None) };
         }
         // A positive result means that some pipelines were not created, which is not an error.
@@ -62,22 +63,23 @@ impl Emulation {
     }
 }
 
-/// The pipelines of a call that the driver creates.
+/// Those pipelines of a `vkCreateGraphicsPipelines` call that the driver is to create.
 #[derive(Default)]
 struct Batch {
     /// The create infos for the driver.
     infos: Vec<Info>,
-    /// The memory that these create infos point to.
+    /// The memory of the parts of `infos` that the layer changed.
     below: Vec<Below>,
-    /// The numbers of the pipelines in the program's array, in ascending order.
+    /// For each element of `infos`, its index in the program's array. The indices are in ascending
+    /// order.
     numbers: Vec<usize>,
     own: Vec<Own>,
-    /// Modules that the driver needs until the pipelines are created.
+    /// Shader modules of the layer that the driver needs until the pipelines are created.
     temporary: Vec<vk::ShaderModule>,
 }
 
 impl Batch {
-    /// Adds the pipeline with a number in the program's array.
+    /// Adds the pipeline with index `number` in the program's array.
     ///
     /// # Errors
     /// The pipeline is rejected.
@@ -105,8 +107,9 @@ impl Batch {
         Ok(())
     }
 
-    /// Creates the pipelines by `create`, which gets their number, their create infos, and room for
-    /// the handles. If some are not created, the others can still be used.
+    /// Creates the pipelines by `create`, which gets the number of pipelines, their create infos,
+    /// and memory for the handles. If the driver does not create some, the layer still keeps the
+    /// data of the others.
     fn create(
         self,
         create: impl FnOnce(u32, *const Info, *mut vk::Pipeline) -> vk::Result,
@@ -132,14 +135,14 @@ impl Batch {
     }
 }
 
-/// Adapts a
-/// [derivative](https://docs.vulkan.org/spec/latest/chapters/pipelines.html#pipelines-pipeline-derivatives)
-/// so that it names its base by the index that the base has for the driver. `numbers` has the
+/// Changes the base of a [derivative
+/// pipeline](https://docs.vulkan.org/spec/latest/chapters/pipelines.html#pipelines-pipeline-derivatives)
+/// from its index in the program's array to its index in the driver's array. `numbers` has the
 /// program's indices of the pipelines that the driver creates. If the base is not among them, the
-/// pipeline loses its base, which only affects its creation time.
+/// pipeline loses its base, which only affects how long its creation takes.
 ///
 /// # Errors
-/// The flags had to be changed, but are behind a structure of unknown type.
+/// The flags have to be changed, but come after a structure of unknown type in the chain.
 ///
 /// # Safety
 /// The structure is valid for `vkCreateGraphicsPipelines`.

@@ -1,5 +1,5 @@
-//! Graphics pipelines that capture: the parts of them that captures need, and their variants, which are compute
-//! pipelines.
+//! Graphics pipelines that capture: those of their parts that captures need, and their variants,
+//! which are compute pipelines.
 
 use std::collections::BTreeSet;
 use std::ffi::CStr;
@@ -46,7 +46,7 @@ pub(super) enum PipelineError {
          indirect usage was created, or was suspended in another command buffer"
     )]
     LateByteCount,
-    /// A structure in the chain has to be changed.
+    /// A structure in the chain has to be changed, but the chain cannot be copied up to it.
     #[error(transparent)]
     Chain(crate::error::Error),
     #[error(transparent)]
@@ -56,7 +56,8 @@ pub(super) enum PipelineError {
 }
 
 impl PipelineError {
-    /// Returns the result for the application: out of memory, or a result for what cannot be captured.
+    /// Returns the result for the application: that of a Vulkan command that failed, otherwise
+    /// `ERROR_UNKNOWN`.
     pub(super) fn result(&self) -> vk::Result {
         let result = match self {
             Self::Runtime(error) | Self::Variant(VariantError::Runtime(error)) => error.vk_result(),
@@ -66,7 +67,7 @@ impl PipelineError {
     }
 }
 
-/// Which state is dynamic: set by commands instead of the pipeline.
+/// Whether state is dynamic, which means that commands set it instead of the pipeline.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Dynamic {
     pub(super) vertex_input: bool,
@@ -80,7 +81,7 @@ pub(super) struct Dynamic {
 /// The vertex input state and input assembly state of a graphics pipeline or library.
 #[derive(Debug, Clone)]
 pub(super) struct InputPart {
-    /// The vertex input, or the reason why it cannot be captured.
+    /// The vertex input, or the reason why captures cannot read vertices with it.
     vertex_input: Result<VertexInput, String>,
     topology: vk::PrimitiveTopology,
     restart: bool,
@@ -96,14 +97,14 @@ pub(super) struct StagePart {
     specialization: Vec<(u32, Vec<u8>)>,
 }
 
-/// The stages that a capture runs.
+/// The shader stages that a capture runs, with what they capture.
 #[derive(Clone)]
 pub(super) struct CapturedStages {
     /// The last stage before rasterization: a vertex or a geometry shader.
     pub(super) captured: StagePart,
-    /// The vertex shader before a geometry shader.
+    /// The vertex shader, if `captured` is a geometry shader; otherwise `None`.
     pub(super) vertex: Option<StagePart>,
-    /// Whether the last stage has transform feedback. If not, its draws are only counted.
+    /// Whether the last stage has transform feedback. If not, its primitives are only counted.
     pub(super) captures: bool,
     /// Whether the last stage may emit to several vertex streams.
     pub(super) has_streams: bool,
@@ -112,7 +113,7 @@ pub(super) struct CapturedStages {
 /// The pre-rasterization shader state of a graphics pipeline or library.
 #[derive(Clone)]
 pub(super) struct ShaderPart {
-    /// `None` if nothing is captured or counted.
+    /// The stages that a capture runs. `None` if nothing is captured or counted.
     stages: Option<CapturedStages>,
     layout: Option<Arc<PipelineLayout>>,
     provoking_vertex: ProvokingVertex,
@@ -120,7 +121,8 @@ pub(super) struct ShaderPart {
     dynamic: Dynamic,
 }
 
-/// The parts of a pipeline: its own, and those of its libraries.
+/// The parts of a graphics pipeline that captures need: those that the pipeline defines itself, and
+/// those from its libraries. A part is `None` if neither defines it.
 #[derive(Clone, Default)]
 pub(super) struct Parts {
     pub(super) input: Option<Arc<InputPart>>,
@@ -128,7 +130,7 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// Takes over the parts of a library that are missing here.
+    /// Takes the parts that are still missing from a library.
     pub(super) fn link(&mut self, library: &Self) {
         self.input = self.input.take().or_else(|| library.input.clone());
         self.shader = self.shader.take().or_else(|| library.shader.clone());
@@ -136,8 +138,10 @@ impl Parts {
 }
 
 impl InputPart {
+    /// Copies the vertex input state and input assembly state from a create info.
+    ///
     /// # Safety
-    /// The structure is valid for `vkCreateGraphicsPipelines`, and contains this part.
+    /// The create info is valid for `vkCreateGraphicsPipelines`, and contains this state.
     pub(super) unsafe fn new(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Self {
         // SAFETY: the caller's contract.
         unsafe {
@@ -161,8 +165,12 @@ impl InputPart {
 }
 
 impl StagePart {
+    /// Copies what captures need of a shader stage: the entry point and the values of
+    /// specialization constants.
+    ///
     /// # Errors
-    /// The name of the entry point is not UTF-8; values of specialisation constants are outside of their data.
+    /// The name of the entry point is not UTF-8, or values of specialization constants lie outside
+    /// of their data.
     ///
     /// # Safety
     /// As [`InputPart::new`]; the words are those of the stage.
@@ -205,11 +213,13 @@ impl StagePart {
 }
 
 impl ShaderPart {
-    /// The stages that a capture runs; `None` if nothing is captured or counted.
+    /// Returns the stages that a capture runs. `None` if nothing is captured or counted.
     pub(super) const fn stages(&self) -> Option<&CapturedStages> {
         self.stages.as_ref()
     }
 
+    /// Copies what captures need of the pre-rasterization state from a create info.
+    ///
     /// # Safety
     /// As [`InputPart::new`].
     pub(super) unsafe fn new(
@@ -235,7 +245,7 @@ impl ShaderPart {
     }
 }
 
-/// A graphics pipeline that captures.
+/// A graphics pipeline that captures, or whose primitives are counted.
 pub(super) struct Pipeline {
     stages: CapturedStages,
     shader: Arc<ShaderPart>,
@@ -246,14 +256,14 @@ pub(super) struct Pipeline {
     restart: bool,
     pub(super) discard: bool,
     variants: Variants,
-    /// The variant for the pipeline's own vertex input.
+    /// The variant for the vertex input that the pipeline defines itself, once it has been created.
     static_variant: OnceLock<vkxfb::runtime::Pipeline>,
     ctx: Context,
 }
 
 impl Pipeline {
-    /// Collects the parts that a capture needs. Returns `None` if the pipeline does not capture. `layout` is the
-    /// layout of the whole pipeline, if it has one.
+    /// Collects the parts that a capture needs. Returns `None` if nothing is captured or counted.
+    /// `layout` is the layout of the whole pipeline, if the pipeline has one.
     ///
     /// # Errors
     /// The pipeline cannot be captured by compute.
@@ -286,21 +296,23 @@ impl Pipeline {
         }))
     }
 
-    /// Creates the variant in advance, so that recording need not wait for a compiler. If the vertex input is
-    /// dynamic, or `compiles` is false because the creation of the pipeline must not wait for a compiler either,
-    /// it only checks that the shader can be captured. Returns whether the shader captures.
+    /// Creates the variant in advance, so that recording need not wait for a compiler. If the
+    /// vertex input is dynamic, or if `compiles` is false because creating the pipeline must not
+    /// wait for a compiler either, only checks whether the shader can be captured. Returns whether
+    /// it captures or counts.
     ///
     /// # Errors
     /// As [`variant`](Self::variant).
     ///
     /// # Safety
-    /// As there.
+    /// As [`variant`](Self::variant).
     pub(super) unsafe fn prepare(
         &self,
         cache: vk::PipelineCache,
         compiles: bool,
     ) -> Result<bool, PipelineError> {
-        // Few programs count primitives of other streams.
+        // Variants that only count are created when they are needed, because few programs count
+        // primitives of streams other than 0.
         if !self.captures() {
             return Ok(true);
         }
@@ -309,7 +321,7 @@ impl Pipeline {
             true => unsafe {
                 self.static_variant(cache).and_then(|made| self.compile(&made, cache))
             },
-            // The layout of captures does not depend on vertex input.
+            // The layout of captured outputs does not depend on the vertex input.
             false => self.layout_of_captures(),
         };
         match prepared {
@@ -321,13 +333,13 @@ impl Pipeline {
         }
     }
 
-    /// Returns the variant for the pipeline's own vertex input.
+    /// Returns the variant for the vertex input that the pipeline defines itself.
     ///
     /// # Errors
     /// As [`variant`](Self::variant).
     ///
     /// # Safety
-    /// As there.
+    /// As [`variant`](Self::variant).
     pub(super) unsafe fn static_variant(
         &self,
         cache: vk::PipelineCache,
@@ -340,15 +352,16 @@ impl Pipeline {
         Ok(self.static_variant.get_or_init(|| made).clone())
     }
 
-    /// Compiles the Vulkan pipelines that the first draw probably needs: programs restart primitives only in
-    /// indexed draws; and if restart can be enabled at any time, most draws are without it. Pipelines for other
-    /// draws are compiled when they are recorded.
+    /// Compiles the Vulkan pipelines of the variant that the first draw probably needs. Programs
+    /// restart primitives only in indexed draws, and most draws do not restart primitives even if
+    /// the pipeline lets the program enable that dynamically. Pipelines for other draws are
+    /// compiled when those draws are recorded.
     ///
     /// # Errors
     /// As [`variant`](Self::variant).
     ///
     /// # Safety
-    /// As there.
+    /// As [`variant`](Self::variant).
     unsafe fn compile(
         &self,
         made: &vkxfb::runtime::Pipeline,
@@ -366,14 +379,14 @@ impl Pipeline {
         prepared.map_err(|error| PipelineError::Variant(error.into()))
     }
 
-    /// Checks the layout of the outputs that the shader captures.
+    /// Checks that the outputs that the shader captures have a valid layout.
     fn layout_of_captures(&self) -> Result<(), PipelineError> {
         let constants = self.stages.captured.constants();
         let shader = self.stages.captured.shader(&constants);
         shader.layout().map(|_| ()).map_err(|error| PipelineError::Variant(error.into()))
     }
 
-    /// Whether the pipeline captures; otherwise it only counts.
+    /// Whether the pipeline has transform feedback. If not, its primitives are only counted.
     pub(super) const fn captures(&self) -> bool {
         self.stages.captures
     }
@@ -383,13 +396,14 @@ impl Pipeline {
         self.stages.has_streams
     }
 
-    /// The entry point of the shader.
+    /// Returns the name of the entry point of the last stage before rasterization.
     pub(super) fn entry_point(&self) -> &str {
         &self.stages.captured.entry_point
     }
 
-    /// The side effects of the shaders, if captured draws run them more than once: also in the driver, or twice
-    /// for a geometry shader.
+    /// Returns the side effects of the shaders that happen repeatedly in a captured draw: in the
+    /// capture and in the driver's draw, or, before a geometry shader, for each primitive that uses
+    /// a vertex. Empty if a vertex shader runs only in the capture.
     ///
     /// # Errors
     /// The error of lowering, for an invalid module.
@@ -408,7 +422,7 @@ impl Pipeline {
         Ok(effects)
     }
 
-    /// Returns the variant for a vertex input state, and creates it if necessary.
+    /// Returns the variant for a vertex input, and creates that variant if necessary.
     ///
     /// # Errors
     /// The error of lowering, or of a Vulkan command.
@@ -445,11 +459,14 @@ impl Pipeline {
 impl Drop for Pipeline {
     fn drop(&mut self) {
         // SAFETY: Vulkan requires that no submission uses the application's pipeline when it is
-        // destroyed. Command buffers that recorded with it have a reference of their own.
+        // destroyed. Command buffers in which draws were captured with the variants have their own
+        // references to these.
         unsafe { std::mem::take(&mut self.variants).destroy(&self.ctx) };
     }
 }
 
+/// Returns which of the state that captures need is dynamic in a pipeline.
+///
 /// # Safety
 /// As [`Pipeline::new`].
 unsafe fn dynamic_of(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Dynamic {

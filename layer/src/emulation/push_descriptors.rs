@@ -1,12 +1,12 @@
-//! Push descriptors. Their values are kept for captured draws, and to push them again after
-//! captures.
+//! Push descriptors. The layer keeps their values, so that captured draws can read them, and so
+//! that it can push them again after captures have disturbed them.
 //!
 //! [The
 //! specification](https://docs.vulkan.org/spec/latest/chapters/descriptorsets.html#descriptorsets-push-descriptors)
-//! lets a program update the descriptors of a set one by one. They stay valid until another set is
-//! bound at that number, or descriptors are pushed with another set layout. A capture reads them
-//! from a descriptor set that is allocated and written for it, because the layout of a variant has
-//! no push descriptors.
+//! lets a program push the descriptors of a set one by one. They stay valid until another set is
+//! bound at that set number, or descriptors are pushed to it with another set layout. The layouts
+//! of variants have no push descriptors. So the layer allocates a descriptor set, writes the pushed
+//! values into it, and lets the capture read that set.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -21,7 +21,7 @@ use super::layouts::{Binding, SetLayout};
 use crate::chain::{all_of, slice};
 use crate::withheld::Template;
 
-/// The value of a descriptor.
+/// The value of a descriptor, of one of the kinds in [`Kind`].
 #[derive(Debug, Clone, Copy)]
 enum Value {
     Buffer(vk::DescriptorBufferInfo),
@@ -46,16 +46,16 @@ impl Pushed {
     }
 }
 
-/// How the value of a descriptor type is stored.
+/// How the value of a descriptor of a type is given in Vulkan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Buffer,
     Image,
     TexelBuffer,
     AccelerationStructure,
-    /// Cannot be pushed, or cannot be read by a shader that captures: inline uniform blocks
-    /// (VUID-VkDescriptorSetLayoutCreateInfo-flags-02208) and acceleration structures of
-    /// `VK_NV_ray_tracing`.
+    /// A type that cannot be pushed, such as an inline uniform block
+    /// (VUID-VkDescriptorSetLayoutCreateInfo-flags-02208), or that a shader that captures cannot
+    /// read, such as an acceleration structure of `VK_NV_ray_tracing`.
     Other,
 }
 
@@ -80,10 +80,11 @@ impl Kind {
         }
     }
 
-    /// Reads a value from the data of a template, at any alignment.
+    /// Reads a value of this kind from the data of an update template. The data need not be
+    /// aligned.
     ///
     /// # Safety
-    /// The pointer is to a value of this kind.
+    /// `data` points to a value of this kind.
     unsafe fn read(self, data: *const c_void) -> Option<Value> {
         // SAFETY: the caller's contract.
         unsafe {
@@ -106,9 +107,10 @@ impl Kind {
     }
 }
 
-/// Iterates over descriptors from one on, in the order in which [consecutive binding
-/// updates](https://docs.vulkan.org/spec/latest/chapters/descriptorsets.html#descriptorsets-updates-consecutive)
-/// write them: the last element of a binding is followed by the first of the next binding.
+/// Iterates over (binding, array element), beginning at the given one, in the order of [consecutive
+/// binding
+/// updates](https://docs.vulkan.org/spec/latest/chapters/descriptorsets.html#descriptorsets-updates-consecutive):
+/// the last element of a binding is followed by the first element of the next binding.
 fn places(bindings: &[Binding], binding: u32, element: u32) -> impl Iterator<Item = (u32, u32)> {
     let first = bindings.partition_point(|known| known.number < binding);
     bindings[first..]
@@ -117,7 +119,7 @@ fn places(bindings: &[Binding], binding: u32, element: u32) -> impl Iterator<Ite
         .skip(element as usize)
 }
 
-/// Returns the descriptors that a `VkWriteDescriptorSet` pushes.
+/// Returns the descriptors that a `VkWriteDescriptorSet` of `vkCmdPushDescriptorSet` pushes.
 ///
 /// # Safety
 /// The structure is valid for `vkCmdPushDescriptorSet`.
@@ -126,7 +128,7 @@ pub(super) unsafe fn of_write(
     bindings: &[Binding],
 ) -> Vec<Pushed> {
     let count = write.descriptor_count;
-    // SAFETY: the caller's contract; the descriptor type says which of the arrays is valid.
+    // SAFETY: the caller's contract; only the array that belongs to the descriptor type is read.
     let values: Vec<Value> = unsafe {
         match Kind::of(write.descriptor_type) {
             Kind::Buffer => {
@@ -157,7 +159,7 @@ pub(super) unsafe fn of_write(
         .collect()
 }
 
-/// Returns the descriptors that a template pushes.
+/// Returns the descriptors that are pushed by an update template from `data`.
 ///
 /// # Safety
 /// The data is valid for the template.
@@ -180,22 +182,22 @@ pub(super) unsafe fn of_template(
     pushed
 }
 
-/// A set whose descriptors were pushed.
+/// The pushed descriptors of one set number.
 #[derive(Debug, Clone)]
 pub(super) struct PushedSet {
     /// The pipeline layout of the last push.
     pub(super) layout: vk::PipelineLayout,
     set_layout: Arc<SetLayout>,
-    /// Sorted by [`Pushed::place`].
+    /// The descriptors, sorted by [`Pushed::place`].
     descriptors: Vec<Pushed>,
-    /// The sequence number of the last push, from the same sequence as for bound sets.
+    /// The sequence number of the last push. Binds and pushes of sets are numbered in one sequence.
     pub(super) order: u32,
-    /// The set from which captures read the descriptors. Null if descriptors were pushed after it
-    /// was written.
+    /// The allocated set from which captures read the descriptors. Null if none was written since
+    /// the last push.
     pub(super) written: vk::DescriptorSet,
 }
 
-/// The pushed sets of a bind point, by number.
+/// The pushed sets of a bind point, by set number.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PushedSets(BTreeMap<u32, PushedSet>);
 
@@ -212,8 +214,8 @@ impl PushedSets {
         self.0.keys().copied()
     }
 
-    /// Pushes descriptors into a set. Descriptors that were pushed with another set layout become
-    /// undefined.
+    /// Pushes descriptors into the set of a number. If the set layout is not the one of the last
+    /// push, all descriptors that were pushed before become undefined.
     pub(super) fn push(
         &mut self,
         number: u32,
@@ -244,8 +246,9 @@ impl PushedSets {
         }
     }
 
-    /// Writes the pushed descriptors of a set into a descriptor set that captures can read. Does
-    /// nothing if none were pushed, or if they are written already.
+    /// Writes the pushed descriptors of a set number into an allocated descriptor set, which
+    /// captures can read. Does nothing if no descriptors were pushed, or if they have been written
+    /// since the last push.
     ///
     /// # Errors
     /// A failed Vulkan command.
@@ -262,7 +265,7 @@ impl PushedSets {
         if set.written != vk::DescriptorSet::null() {
             return Ok(());
         }
-        // SAFETY: the caller's contract; the set is new.
+        // SAFETY: the caller's contract; the set was just allocated, so nothing uses it.
         unsafe {
             set.written = pools.allocate(device, &set.set_layout)?;
             // Immutable samplers must not be written
@@ -283,7 +286,7 @@ impl PushedSets {
     }
 }
 
-/// The values of descriptors of one type, in arrays that a write can point to.
+/// The values of descriptors of one type, in arrays to which a `VkWriteDescriptorSet` can point.
 #[derive(Default)]
 struct Values {
     buffers: Vec<vk::DescriptorBufferInfo>,
@@ -307,9 +310,10 @@ impl Values {
     }
 }
 
-/// Calls `call` with the structures that write descriptors into a set, or that push them if the set
-/// is null. `descriptors` is sorted by place. The elements of an array are written by one
-/// structure, because lavapipe 22.3 begins each pushed write at element 0.
+/// Calls `call` with structures that write the descriptors into a set. If the set is null, the
+/// structures are to push the descriptors. `descriptors` is sorted by [`Pushed::place`].
+/// Consecutive elements of an array are written by one structure, because lavapipe 22.3 begins each
+/// pushed write at element 0.
 fn with_writes<R>(
     descriptors: &[Pushed],
     set: vk::DescriptorSet,
@@ -344,7 +348,7 @@ fn with_writes<R>(
 }
 
 impl PushedSet {
-    /// Pushes all descriptors of the set again.
+    /// Pushes all descriptors of the set again, after captures have disturbed them.
     ///
     /// # Safety
     /// The command buffer is being recorded, and the pushed descriptors are valid there.

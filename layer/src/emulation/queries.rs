@@ -1,9 +1,10 @@
-//! Query pools whose queries the layer emulates: all queries of type `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`;
-//! and of type `VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT` those of vertex streams other than 0, which the driver does
-//! not have.
+//! Query pools whose queries the layer emulates: all queries of type
+//! `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`, and those of type
+//! `VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT` that count a vertex stream other than 0, because a
+//! driver without transform feedback has no such queries.
 //!
-//! The handle is that of a pool of the driver, of a query type that the driver supports, so it is unique among the
-//! driver's handles.
+//! The program's handle is that of a query pool that the layer created in the driver, with a query
+//! type that the driver supports. So the handle is unique among the driver's handles.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,20 +13,23 @@ use vkxfb::runtime::{Context, QueryKind, QueryPool, RuntimeError};
 
 use super::memory::Memory;
 
-/// The queries of a handle.
+/// The layer's queries of one query pool.
 pub(crate) struct Queries {
-    /// `None` only while it is dropped.
+    /// The layer's query pool. `None` only while this value is dropped.
     pool: Option<QueryPool>,
-    /// For a pool that the driver shares: which queries were the layer's when they were last begun in a command
-    /// buffer.
+    /// For a pool of type `VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT`, whose queries the driver
+    /// implements, too: for each query, whether it was the layer's when it was last begun while
+    /// recording. `None` if all queries of the pool are the layer's.
     shared: Option<Box<[AtomicBool]>>,
     ctx: Context,
     memory: Memory,
 }
 
 impl Queries {
+    /// Creates the layer's queries for a pool.
+    ///
     /// # Errors
-    /// A failed command or allocation.
+    /// A Vulkan command or an allocation fails.
     ///
     /// # Safety
     /// The device is live.
@@ -47,7 +51,7 @@ impl Queries {
         self.pool.as_ref()
     }
 
-    /// A query begins for a vertex stream. Returns whether it is the layer's.
+    /// Notes that a query begins for a vertex stream. Returns whether the layer emulates the query.
     pub(super) fn begins(&self, query: u32, stream: u32) -> bool {
         let own = self.shared.as_ref().and_then(|shared| shared.get(query as usize));
         own.is_none_or(|own| {
@@ -56,19 +60,20 @@ impl Queries {
         })
     }
 
-    /// Whether a query is the layer's.
+    /// Whether the layer emulates a query.
     pub(super) fn has(&self, query: u32) -> bool {
         let own = self.shared.as_ref().and_then(|shared| shared.get(query as usize));
         own.is_none_or(|own| own.load(Ordering::Relaxed))
     }
 
-    /// Whether the driver has some of the queries.
+    /// Whether the driver implements some of the queries of the pool.
     pub(crate) const fn is_shared(&self) -> bool {
         self.shared.is_some()
     }
 
-    /// Splits a range of queries into runs: for each run the first query, the number of queries, and whether they are
-    /// the layer's.
+    /// Splits a range of queries into runs of queries that are all the layer's or all the driver's.
+    /// Returns for each run the first query, the number of queries, and whether they are the
+    /// layer's.
     pub(crate) fn runs(&self, first: u32, count: u32) -> Vec<(u32, u32, bool)> {
         let mut runs: Vec<(u32, u32, bool)> = Vec::new();
         if self.shared.is_none() {
@@ -94,7 +99,8 @@ impl Drop for Queries {
     }
 }
 
-/// Returns the kind of the layer's queries of a query type. `None` for types that only the driver has.
+/// Returns the kind of the queries by which the layer emulates a query type. `None` if it emulates
+/// no queries of the type.
 pub(crate) const fn kind_of(ty: vk::QueryType) -> Option<QueryKind> {
     match ty {
         vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT => Some(QueryKind::TransformFeedbackStream),

@@ -1,4 +1,5 @@
-//! The bound state of a command buffer, for captured draws, and to restore it after captures.
+//! The state that a program has bound or set in a command buffer. Captured draws read it, and
+//! captures restore what they disturb.
 
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use super::push_descriptors::{Pushed, PushedSet, PushedSets};
 /// The number of capture buffers.
 pub(crate) const BUFFERS: usize = vkxfb::capture::MAX_XFB_BUFFERS;
 
-/// Which state has changed since the last captured draw, or since the begin of the capture.
+/// Which state has changed since the last captured draw, or since the capture began.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Changed {
     pub(super) vertex_input: bool,
@@ -37,35 +38,35 @@ impl Changed {
     };
 }
 
-/// A bound descriptor set.
+/// A descriptor set that is bound in a command buffer.
 #[derive(Debug, Clone, Default)]
 pub(super) struct BoundSet {
-    /// The pipeline layout that it was bound with.
+    /// The pipeline layout that the set was bound with.
     layout: vk::PipelineLayout,
     pub(super) set: vk::DescriptorSet,
     pub(super) dynamic_offsets: Vec<u32>,
-    /// The sequence number of the bind: a set may disturb sets that were bound before it.
+    /// The sequence number of the bind. A set may disturb only sets that were bound before it.
     order: u32,
 }
 
-/// A vertex buffer binding. Nothing is looked up when it is bound, because most draws are not
-/// captured.
+/// A vertex buffer binding. Binding only stores the arguments, and the buffer is looked up at a
+/// captured draw, because most draws are not captured.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct BoundVertexBuffer {
     pub(super) buffer: vk::Buffer,
     pub(super) offset: u64,
-    /// In bytes, or `VK_WHOLE_SIZE`.
+    /// The size in bytes, or `VK_WHOLE_SIZE`.
     pub(super) size: u64,
-    /// The dynamic stride, if it was set.
+    /// The stride in bytes that a command set dynamically. `None` if none did.
     pub(super) stride: Option<u32>,
 }
 
-/// The index buffer. It is also not looked up when it is bound.
+/// The index buffer. As for vertex buffers, binding only stores the arguments.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BoundIndexBuffer {
     pub(super) buffer: vk::Buffer,
     pub(super) offset: u64,
-    /// In bytes, or `VK_WHOLE_SIZE`.
+    /// The size in bytes, or `VK_WHOLE_SIZE`.
     pub(super) size: u64,
     pub(super) index_type: IndexType,
 }
@@ -79,40 +80,43 @@ struct Push {
     bytes: Vec<u8>,
 }
 
-/// The state that captures disturb, and that is restored afterwards.
+/// The state that captures disturb. The layer restores it after captures.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Disturbed {
     pub(super) compute_pipeline: vk::Pipeline,
-    /// The sets of the compute bind point, by number.
+    /// The descriptor sets bound at the compute bind point, by set number.
     sets: Vec<Option<BoundSet>>,
     /// The pushed sets of the compute bind point.
     pushed_sets: PushedSets,
-    /// Push constants of all stages.
+    /// The push constants of all stages, as pushes that have not been overwritten completely, in
+    /// order.
     pushes: Vec<Push>,
 }
 
-/// The state that captures disturb, now and at the beginning of the pass that is being recorded:
-/// captures are recorded before the pass, so the state that the pass sets is not in effect there.
+/// The state that captures disturb, as it is now, and as it was at the beginning of the pass that
+/// is being recorded. Captures are recorded outside of the pass, and have to restore what is in
+/// effect there.
 #[derive(Debug, Default)]
 pub(super) struct Tracked {
     now: Disturbed,
-    /// The state at the beginning of the pass, if it has changed since.
+    /// The state at the beginning of the pass. `None` if nothing has changed it since then.
     before: Option<Disturbed>,
     is_inside: bool,
 }
 
 impl Tracked {
-    /// A pass begins.
+    /// Notes that a pass begins.
     pub(super) fn begin_pass(&mut self) {
         (self.is_inside, self.before) = (true, None);
     }
 
-    /// A pass ends.
+    /// Notes that a pass has ended, or that its captures will be recorded after it.
     pub(super) fn end_pass(&mut self) {
         (self.is_inside, self.before) = (false, None);
     }
 
-    /// Returns the state, which is about to be changed.
+    /// Returns the current state, to be changed. In a pass, the first call copies the state at its
+    /// beginning.
     #[inline]
     pub(super) fn change(&mut self) -> &mut Disturbed {
         if self.is_inside && self.before.is_none() {
@@ -121,36 +125,39 @@ impl Tracked {
         &mut self.now
     }
 
-    /// Returns the push constants of the stages that captures run.
+    /// Returns the bytes of the push constants that the stages of a capture read.
     pub(super) fn captured_constants(&self) -> Vec<u8> {
         self.now.captured_constants()
     }
 
-    /// Returns the state that is in effect where captures are recorded.
+    /// Returns the state that captures of the pass must restore: that of the beginning of the pass,
+    /// or the current state outside of passes.
     pub(super) fn before(&self) -> &Disturbed {
         self.before.as_ref().unwrap_or(&self.now)
     }
 }
 
-/// The state of a command buffer.
+/// The bound objects and dynamic state of a command buffer, from which captures are recorded.
 pub(crate) struct State {
-    /// The pipeline of the graphics bind point.
+    /// The pipeline that is bound to `VK_PIPELINE_BIND_POINT_GRAPHICS`. Null if none is bound.
     pub(super) bound_pipeline: vk::Pipeline,
-    /// That pipeline, if it captures. It is only looked up while transform feedback is active.
+    /// The bound pipeline's data, if it captures. It is looked up only while transform feedback or
+    /// a query is active.
     pub(super) pipeline: Option<Arc<Pipeline>>,
-    /// The sets of the graphics bind point, by number.
+    /// The descriptor sets bound at the graphics bind point, by set number.
     pub(super) sets: Vec<Option<BoundSet>>,
     /// The pushed sets of the graphics bind point.
     pub(super) pushed_sets: PushedSets,
     pub(super) disturbed: Tracked,
-    /// The number of sets that were bound or pushed so far: the last sequence number.
+    /// The sequence number of the last bind or push of a set: the number of binds and pushes so
+    /// far.
     bound_sets: u32,
-    /// The vertex buffers, by binding.
+    /// The vertex buffers, by binding number.
     pub(super) vertex_buffers: Vec<BoundVertexBuffer>,
     pub(super) index_buffer: Option<BoundIndexBuffer>,
     pub(super) capture_buffers: [Option<CaptureBuffer>; BUFFERS],
     pub(super) conditional_rendering: Option<ConditionalRendering>,
-    /// The dynamic vertex input, or the reason why it cannot be captured.
+    /// The dynamic vertex input, or the reason why captures cannot read vertices with it.
     pub(super) vertex_input: Result<VertexInput, String>,
     pub(crate) topology: vk::PrimitiveTopology,
     pub(crate) restart: bool,
@@ -183,7 +190,7 @@ impl Default for State {
 }
 
 impl State {
-    /// Secondary command buffers were executed. After that most of the state is undefined.
+    /// Forgets the state that is undefined after secondary command buffers were executed.
     pub(super) fn forget(&mut self) {
         *self.disturbed.change() = Disturbed::default();
         *self = Self {
@@ -194,7 +201,7 @@ impl State {
         };
     }
 
-    /// Sets are bound. `dynamic_counts` has the number of dynamic offsets of each set.
+    /// Notes that sets are bound. `dynamic_counts` has the number of dynamic offsets of each set.
     pub(super) fn bind_sets(
         &mut self,
         bind_point: vk::PipelineBindPoint,
@@ -231,7 +238,7 @@ impl State {
         }
     }
 
-    /// Descriptors of a set are pushed.
+    /// Notes that descriptors of a set are pushed.
     pub(super) fn push_descriptors(
         &mut self,
         bind_point: vk::PipelineBindPoint,
@@ -251,7 +258,8 @@ impl State {
             }
             _ => return,
         };
-        // Descriptors that were pushed before a set was bound at the same number are undefined.
+        // Descriptors that were pushed to a number become undefined when a set is bound at that
+        // number.
         if pushed.over(number, bound).is_none() {
             pushed.remove(number);
         }
@@ -259,13 +267,13 @@ impl State {
         pushed.push(number, layout, set_layout, self.bound_sets, descriptors);
     }
 
-    /// Conditional rendering begins, or ends.
+    /// Notes that conditional rendering begins, or ends if `condition` is `None`.
     pub(crate) fn set_condition(&mut self, condition: Option<ConditionalRendering>) {
         self.conditional_rendering = condition;
         self.changed.conditional_rendering = true;
     }
 
-    /// Push constants are updated.
+    /// Notes that push constants are updated.
     pub(crate) fn push(
         &mut self,
         layout: vk::PipelineLayout,
@@ -277,7 +285,7 @@ impl State {
         self.disturbed.change().push(layout, stages, offset, bytes);
     }
 
-    /// Returns a vertex buffer binding, which is added if necessary.
+    /// Returns a vertex buffer binding, which is added if there was none of that number.
     pub(super) fn vertex_buffer(&mut self, binding: u32) -> &mut BoundVertexBuffer {
         let binding = binding as usize;
         if binding >= self.vertex_buffers.len() {
@@ -288,8 +296,9 @@ impl State {
 }
 
 impl Disturbed {
-    /// Returns the push constants of the stages that captures run. A byte that both stages read has a single
-    /// value, because a push to it names both.
+    /// Returns the bytes of the push constants that vertex and geometry shaders read. A byte that
+    /// both stages read has a single value, because a push to a byte must name all stages that read
+    /// it.
     fn captured_constants(&self) -> Vec<u8> {
         const STAGES: vk::ShaderStageFlags = vk::ShaderStageFlags::from_raw(
             vk::ShaderStageFlags::VERTEX.as_raw() | vk::ShaderStageFlags::GEOMETRY.as_raw(),
@@ -312,8 +321,9 @@ impl Disturbed {
         offset: u32,
         bytes: &[u8],
     ) {
-        // Most programs push the same ranges again and again, so a range is changed in place. If a later push
-        // overlaps it, pushes must stay in order instead.
+        // Most programs push the same ranges again and again, so the bytes of an earlier push of
+        // the same range are replaced. If a later push overlaps that range, the order of pushes
+        // matters, and this push is added at the end instead.
         let end = offset as usize + bytes.len();
         for push in self.pushes.iter_mut().rev() {
             let push_end = push.offset as usize + push.bytes.len();
@@ -328,7 +338,7 @@ impl Disturbed {
                 break;
             }
         }
-        // A push that is overwritten completely need not be restored.
+        // Pushes that this push overwrites completely need not be restored.
         self.pushes.retain(|push| {
             let covered = offset <= push.offset
                 && push.offset as usize + push.bytes.len() <= end
@@ -340,7 +350,8 @@ impl Disturbed {
 }
 
 impl PushedSets {
-    /// Returns the pushed set at a number, unless a set of `bound` was bound there later.
+    /// Returns the pushed set of a number. `None` if a set of `bound` was bound at that number
+    /// after the last push.
     pub(super) fn over(&self, number: u32, bound: &[Option<BoundSet>]) -> Option<&PushedSet> {
         let bound = bound.get(number as usize).and_then(Option::as_ref);
         self.get(number).filter(|pushed| bound.is_none_or(|bound| bound.order < pushed.order))
@@ -348,7 +359,7 @@ impl PushedSets {
 }
 
 impl Disturbed {
-    /// Binds everything again.
+    /// Binds and pushes everything again.
     ///
     /// # Safety
     /// The command buffer is being recorded, outside of a render pass, and everything that is bound
@@ -372,7 +383,8 @@ impl Disturbed {
                     sets.push((pushed.order, number, Restored::Pushed(pushed)));
                 }
             }
-            // Sets of the same layout do not disturb each other if lower numbers are bound first.
+            // If all sets have the same pipeline layout they do not disturb each other, and can be
+            // bound in the order of their numbers. Otherwise the original order is kept.
             let layout = sets.first().map(|(.., first)| first.layout());
             match sets.iter().all(|(.., set)| Some(set.layout()) == layout) {
                 true => sets.sort_unstable_by_key(|(order, number, _)| (*number, *order)),
@@ -395,7 +407,7 @@ impl Disturbed {
     }
 }
 
-/// A set that is bound or pushed again.
+/// A set that is restored after captures.
 enum Restored<'a> {
     Bound(&'a BoundSet),
     Pushed(&'a PushedSet),

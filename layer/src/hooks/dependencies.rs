@@ -30,7 +30,8 @@ hooks! {
     b"vkQueueSubmit2" | b"vkQueueSubmit2KHR" => queue_submit2 as PFN_vkQueueSubmit2,
 }
 
-/// Returns where a barrier is recorded.
+/// Returns whether a barrier that is recorded now is inside of a pass, which decides how its stages
+/// are translated.
 fn pass_scope(recorded: &Recorded) -> RenderPassScope {
     match recorded.is_inside() {
         true => RenderPassScope::Inside,
@@ -38,17 +39,17 @@ fn pass_scope(recorded: &Recorded) -> RenderPassScope {
     }
 }
 
-/// Events are set and reset outside of passes, but may be waited for inside of a pass. A wait must
-/// have the same masks as the commands that set its events, and may contain all stages even inside
-/// of a pass. Masks of events are therefore always translated in the same way.
+/// Returns how the stages of events are translated: always as outside of passes. Events are set and
+/// reset outside of passes, but may be waited for inside of a pass. A wait must have the same masks
+/// as the commands that set its events, and may contain all stages even inside of a pass.
 fn event_scope() -> RenderPassScope {
     RenderPassScope::Outside { also_compute: Kind::Event.is_translated() }
 }
 
-/// Records a wait for events. If a pass is withheld, the wait is also recorded before the pass,
-/// where its captures are. Waiting twice does no harm, because an event stays set, and barriers in
-/// a pass do not change image layouts. Waits of secondary command buffers inside of a pass are not
-/// repeated.
+/// Records a wait for events. If the pass is withheld, the wait is recorded twice: before the pass,
+/// because the captures are recorded there, and in the pass. Waiting twice does no harm, because an
+/// event stays set, and barriers in a pass do not change image layouts. Waits that secondary
+/// command buffers contain inside of a pass are not repeated.
 fn wait(recorded: &mut Recorded, command: impl Fn(&mut Recorded)) {
     recorded.before_pass(&command);
     command(recorded);
@@ -164,7 +165,7 @@ unsafe extern "system" fn wait_events2(
         with_arguments(command_buffer, |recorded, arena| {
             let infos = slice(infos.cast::<vk::DependencyInfo<'static>>(), event_count);
             let infos = arena.map(infos, |info| {
-                // The scope is that of waits outside of passes, where no barrier is dropped.
+                // With the scope of events no barrier is dropped, so the result is never `None`.
                 barriers::dependency_info(info, event_scope(), arena).unwrap_or(*info)
             });
             wait(recorded, |recorded| {

@@ -1,4 +1,5 @@
-//! What the hooks for commands of devices share: how they are found, and their guard.
+//! Code that the hooks for commands of devices share: the macro that finds a hook by name, and the
+//! guard of hooks that record nothing.
 
 use ash::vk;
 
@@ -7,15 +8,17 @@ use crate::emulation::Emulation;
 use crate::guard::guard;
 use crate::recording::Recording;
 
-/// The result of a command of a device that panics, or whose device is unknown.
+/// What a command returns if the hook panics, or if the layer does not know the device.
 pub(super) const FAILED: vk::Result = vk::Result::ERROR_UNKNOWN;
 
 /// Calls `command` with the layer's data of a device on which passes may be withheld. This is the
-/// guard of all hooks of devices that record nothing (those that record have one in
-/// `command_buffers`). `command` returns `None` if the device lacks what the command needs.
+/// guard of all hooks of devices that record nothing; the guards of hooks that record are in
+/// `command_buffers`. `command` returns `None` if the device lacks a command that it needs. In that
+/// case, and if `command` panics, returns `otherwise`.
 ///
 /// # Safety
-/// The handle is that of a live object, as the loader passes it to layers.
+/// The handle is that of the device or of another live dispatchable object of it, as the loader
+/// passes it to layers.
 pub(super) unsafe fn with_device<H: vk::Handle, R: Copy>(
     name: &'static str,
     otherwise: R,
@@ -33,7 +36,8 @@ pub(super) unsafe fn with_device<H: vk::Handle, R: Copy>(
     })
 }
 
-/// Calls `command` with the emulation of a device.
+/// Calls `command` with the emulation of a device, like [`with_device`]. Returns `otherwise` if
+/// transform feedback is not emulated.
 ///
 /// # Safety
 /// As [`with_device`].
@@ -49,11 +53,13 @@ pub(super) unsafe fn emulated<R: Copy>(
     }
 }
 
-/// Casts a function to an untyped pointer. The type of the command, if it is given, is checked.
+/// Casts a function to an untyped function pointer. With `as type`, checks that the function has
+/// that type.
 macro_rules! untyped {
     ($function:path as $ty:ty) => {{
         let function: $ty = $function;
-        // SAFETY: the caller casts the pointer back to the type of the command.
+        // SAFETY: all function pointers have the same size, and the caller casts the pointer back
+        // to the type of the command.
         unsafe { std::mem::transmute::<$ty, unsafe extern "system" fn()>(function) }
     }};
     ($function:path) => {
@@ -64,7 +70,8 @@ macro_rules! untyped {
     };
 }
 
-/// The hooks for commands of a device, by all names of the commands.
+/// Generates the function `hook` from rows `"name" | "alias" => function as type`, one for each
+/// command.
 macro_rules! hooks {
     ($($($name:literal)|+ => $function:ident $(as $ty:ident)?,)*) => {
         /// Returns the hook for a command.

@@ -1,4 +1,4 @@
-//! Queries about external buffers, which a program makes for a physical device.
+//! Hooks for queries about external buffers, which a program makes for a physical device.
 
 use ash::vk;
 
@@ -8,8 +8,8 @@ use crate::translate::{Arena, Usages};
 
 type Ask = vk::PFN_vkGetPhysicalDeviceExternalBufferProperties;
 
-/// Queries the next in the chain about a buffer with the usage that the layer would create it with,
-/// if it gives transform feedback.
+/// Queries the next in the chain about a buffer. Where the layer is active, the query is for the
+/// usage with which the layer would create that buffer.
 ///
 /// # Safety
 /// The device is live, and so are the structures.

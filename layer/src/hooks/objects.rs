@@ -40,8 +40,9 @@ hooks! {
         buffer_requirements as PFN_vkGetDeviceBufferMemoryRequirements,
 }
 
-/// A command that creates an object from a translated structure: the name of the hook, the name of the command, how its
-/// create info is translated, and the function to call with the new object.
+/// Defines hooks for commands that create an object from a translated structure. A row has the name
+/// of the hook, the name of the command, the types of create info and object, and how the create
+/// info is translated.
 macro_rules! creates {
     ($($function:ident $name:literal $info:ident $made:ident
         |$device:ident, $translation:ident, $given:ident, $arena:ident| $translated:expr;)*) => {$(
@@ -111,8 +112,8 @@ unsafe extern "system" fn destroy_render_pass(
     unsafe {
         with_device("vkDestroyRenderPass", (), device, |data| {
             let (translation, next) = (data.translation.as_ref()?, data.next.destroy_render_pass?);
-            // Before the render pass is destroyed: after that another thread may create one with
-            // the same handle.
+            // Remove the data before the render pass is destroyed: after that another thread may
+            // create one with the same handle.
             translation.render_passes.destroyed(render_pass);
             next(device, render_pass, allocator);
             Some(())
@@ -247,7 +248,7 @@ unsafe extern "system" fn create_shader_module(
         emulated("vkCreateShaderModule", FAILED, device, |emulation| {
             let next = emulation.context().device().fp_v1_0().create_shader_module;
             let words = std::slice::from_raw_parts((*info).p_code, (*info).code_size / 4);
-            // Most pipelines rasterize stream 0.
+            // Most pipelines rasterize stream 0, so the driver's module emits only to that stream.
             let stripped = Stripped::of(words, 0);
             let mut below = *info;
             if let Some(stripped) = &stripped.words {
@@ -255,8 +256,9 @@ unsafe extern "system" fn create_shader_module(
                 below.code_size = size_of_val(&stripped[..]);
             }
             let result = next(device, &raw const below, allocator, module);
-            // A vertex shader may come before a geometry shader that captures. Of a geometry shader, another stream
-            // than 0 may be rasterized.
+            // The application's words are kept also if they need no change: a vertex shader may
+            // precede a geometry shader that captures, and a pipeline may rasterize another stream
+            // of a geometry shader than 0.
             let kept = [ExecutionModel::Vertex, ExecutionModel::Geometry];
             let is_used = stripped.words.is_some() || has_shader(words, &kept);
             if result == vk::Result::SUCCESS && is_used {
@@ -268,8 +270,8 @@ unsafe extern "system" fn create_shader_module(
     }
 }
 
-/// A command that destroys an object. The layer removes its data first, because another thread may create an object
-/// with the same handle as soon as it is destroyed.
+/// Defines hooks for commands that destroy an object. They remove the layer's data first, because
+/// another thread may create an object with the same handle as soon as the object is destroyed.
 macro_rules! destroys {
     ($($function:ident $name:literal $ty:ident $table:ident;)*) => {$(
         unsafe extern "system" fn $function(
@@ -333,7 +335,8 @@ unsafe extern "system" fn create_query_pool(
     unsafe {
         emulated("vkCreateQueryPool", FAILED, device, |emulation| {
             let next = emulation.context().device().fp_v1_0().create_query_pool;
-            // Without geometry shaders there is only stream 0, for which the driver counts primitives.
+            // Without geometry shaders there is only stream 0, whose generated primitives the
+            // driver counts.
             let counts = |kind: &QueryKind| {
                 *kind != QueryKind::PrimitivesGenerated
                     || emulation.context().capabilities().geometry_shader

@@ -1,4 +1,5 @@
-//! Hooks for the commands that make up captures: draws, and commands that set state for them.
+//! Hooks for the commands that captures must observe: draws, and the commands that set state for
+//! them.
 
 use std::ffi::c_void;
 
@@ -18,7 +19,8 @@ use crate::emulation::state::BUFFERS;
 use crate::translate::CaptureBarriers;
 use crate::withheld::{Commands, OutOfMemory};
 
-/// The layer's decision about what to pass on for a command.
+/// The result of a closure that observes a command, converted to what the layer records in place of
+/// the command.
 trait Outcome {
     fn forward(self) -> Forward;
 }
@@ -35,8 +37,8 @@ impl Outcome for Forward {
     }
 }
 
-/// Hooks for commands that are observed only while transform feedback is active. At other times
-/// they are recorded like unobserved commands.
+/// For commands that are observed only `while_active`, which means while draws are captured or
+/// counted: at other times records the command like an unobserved one, and returns.
 macro_rules! unless_active {
     (always $($rest:tt)*) => {};
     (while_active $name:ident ($command_buffer:ident, $($parameter:ident: $ty:ty),*)) => {
@@ -70,7 +72,7 @@ macro_rules! observed {
         |$captures:ident, $cmd:ident| $body:expr;)*) => {$(
         #[allow(clippy::too_many_arguments, reason = "as the command has them")]
         unsafe extern "system" fn $name(command_buffer: vk::CommandBuffer, $($parameter: $ty),*) {
-            // A separate function, for the same reason.
+            // Not inlined, so that the direct path to the driver need not save registers.
             #[inline(never)]
             unsafe extern "system" fn observed(
                 command_buffer: vk::CommandBuffer,
@@ -103,7 +105,8 @@ macro_rules! observed {
     )*};
 }
 
-/// Hooks for commands that only change state that captures use. They are passed on unchanged.
+/// Defines hooks for commands that only change state that captures use. The commands themselves are
+/// recorded unchanged.
 macro_rules! tracked {
     ($($name:ident ($($parameter:ident: $ty:ty),* $(,)?) |$captures:ident| $body:expr;)*) => {$(
         #[allow(clippy::too_many_arguments, reason = "as the command has them")]
@@ -128,7 +131,7 @@ macro_rules! tracked {
     )*};
 }
 
-/// Records the replacement of a command.
+/// Records what a command is replaced with.
 ///
 /// # Safety
 /// The contract of the command.
@@ -136,7 +139,8 @@ unsafe fn instead(recorded: &mut Recorded, cmd: vk::CommandBuffer, other: Forwar
     // SAFETY: the caller's contract.
     unsafe {
         match other {
-            // The command may have begun or ended a capture.
+            // The command may have begun or ended a capture, which changes the destination of later
+            // commands.
             Forward::Yes | Forward::No => recorded.update_destination(),
             Forward::DrawIndirect(buffer, offset) => {
                 let stride = size_of::<vk::DrawIndirectCommand>() as u32;
@@ -422,7 +426,8 @@ observed! {
         flags: vk::QueryControlFlags,
         index: u32,
     ) |c, _cmd| match c.query_begins(pool, query, index) {
-        // Programs may use the indexed command for all queries, but the driver may not have it.
+        // Programs may use the indexed command for any query type, but the driver may only have
+        // `vkCmdBeginQuery`.
         Forward::Yes if index == 0 => Forward::BeginQuery(pool, query, flags),
         forward => forward,
     };
@@ -453,8 +458,8 @@ observed! {
 macro_rules! ending {
     ($($name:ident ($($parameter:ident: $ty:ty),*);)*) => {$(
         unsafe extern "system" fn $name(command_buffer: vk::CommandBuffer, $($parameter: $ty),*) {
-            // SAFETY: Vulkan's contract, which is the caller's; the pass is recorded by the command
-            // itself.
+            // SAFETY: Vulkan's contract, which is the caller's. The captures are recorded before or
+            // after the pass, whose end the command itself records.
             unsafe {
                 observe(
                     command_buffer,
@@ -477,7 +482,7 @@ ending! {
     end_rendering();
 }
 
-/// Returns the barriers around captures that a render pass requires.
+/// Returns the barriers that a render pass requires before and after captures.
 ///
 /// # Safety
 /// The structure is valid, and its render pass belongs to the device of the command buffer.
@@ -498,7 +503,7 @@ unsafe fn capture_barriers(
     }
 }
 
-/// Returns the bind points that stages belong to.
+/// Returns the bind points whose pipelines have one of the stages.
 fn bind_points(stages: vk::ShaderStageFlags) -> impl Iterator<Item = vk::PipelineBindPoint> {
     use vk::{PipelineBindPoint as Point, ShaderStageFlags as Stage};
     let graphics = Stage::ALL_GRAPHICS | Stage::TASK_EXT | Stage::MESH_EXT;
@@ -507,7 +512,7 @@ fn bind_points(stages: vk::ShaderStageFlags) -> impl Iterator<Item = vk::Pipelin
         .filter_map(move |(of_point, point)| stages.intersects(of_point).then_some(point))
 }
 
-/// Returns the counters, indexed by the number of the capture buffer.
+/// Returns the counter buffers of a Begin or End, by the number of the capture buffer.
 fn counters(
     first: u32,
     buffers: &[vk::Buffer],

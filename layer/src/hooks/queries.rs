@@ -1,5 +1,5 @@
-//! Hooks for query commands that are valid only outside of passes, and for query commands of the
-//! host.
+//! Hooks for query commands that are valid only outside of passes, and for query commands that the
+//! host executes.
 
 use std::ffi::c_void;
 use std::time::Duration;
@@ -18,7 +18,7 @@ hooks! {
     b"vkResetQueryPool" | b"vkResetQueryPoolEXT" => host_reset_query_pool as PFN_vkResetQueryPool,
 }
 
-/// How long to wait for queries before asking the driver whether the device is lost.
+/// How long to wait for query results before asking the driver whether the device is lost.
 const WAIT: Duration = Duration::from_millis(100);
 
 unsafe extern "system" fn reset_query_pool(
@@ -105,7 +105,8 @@ unsafe extern "system" fn get_query_pool_results(
     }
 }
 
-/// Gets the results of some of the layer's queries.
+/// Gets the results of a range of queries that the layer emulates. If the flags include `WAIT`,
+/// waits until they are available or the device is lost.
 ///
 /// # Safety
 /// The device is live.
@@ -122,7 +123,8 @@ unsafe fn own_results(
         match unsafe { queries.results(first, count, data, stride, flags, WAIT) } {
             Ok(true) => break vk::Result::SUCCESS,
             Ok(false) => break vk::Result::NOT_READY,
-            // On a lost device no query becomes available.
+            // The wait timed out. On a lost device it would never end, because no query becomes
+            // available.
             Err(RuntimeError::QueryTimeout { .. }) => {
                 // SAFETY: the caller's contract.
                 if unsafe { is_lost(emulation.context().device()) } {
@@ -139,14 +141,14 @@ unsafe fn own_results(
 
 /// Asks the driver whether [the device is
 /// lost](https://docs.vulkan.org/spec/latest/chapters/devsandqueues.html#devsandqueues-lost-device),
-/// through a fence, whose status may be queried at any time. Results of the driver's own pool may
-/// not be queried, because its queries are never reset.
+/// by getting the status of a new fence, which is always allowed. The results of the driver's query
+/// pool cannot be asked for, because the queries in it are never reset.
 ///
 /// # Safety
 /// The device is live.
 unsafe fn is_lost(device: &ash::Device) -> bool {
     let lost = vk::Result::ERROR_DEVICE_LOST;
-    // SAFETY: the caller's contract; nothing uses the fence.
+    // SAFETY: the caller's contract; nothing uses the fence when it is destroyed.
     unsafe {
         match device.create_fence(&vk::FenceCreateInfo::default(), None) {
             Ok(fence) => {
@@ -154,7 +156,7 @@ unsafe fn is_lost(device: &ash::Device) -> bool {
                 device.destroy_fence(fence, None);
                 status == Err(lost)
             }
-            // If there is no memory for a fence now, there may be some later.
+            // If there is no memory for a fence, the device is not known to be lost.
             Err(error) => error == lost,
         }
     }

@@ -1,4 +1,4 @@
-//! Hooks for commands that captures need not observe: they are withheld, or go to the driver.
+//! Hooks for commands that captures need not observe. They are withheld or go to the driver.
 
 use std::ffi::{CStr, c_void};
 
@@ -9,7 +9,8 @@ use crate::withheld::{Commands, commands, commands_by_hand, functions};
 
 macro_rules! hook {
     ($($name:ident $pfn:ident [$($command:literal),*];)*) => {
-        /// Returns the hook for a command that may have to be withheld.
+        /// Returns the hook for a command that can be recorded inside of a pass, and may therefore
+        /// have to be withheld.
         pub(super) fn hook(name: &CStr) -> vk::PFN_vkVoidFunction {
             $(
                 if [$($command),*].contains(&name) {
@@ -26,7 +27,8 @@ macro_rules! hook {
 
 functions!(hook);
 
-/// The path to the driver of a command that neither begins nor ends a pass.
+/// The fast path of hooks: calls the driver directly if that is the destination, and returns. Only
+/// commands that neither begin nor end a pass (`record`) have it.
 macro_rules! to_the_driver {
     (record $name:ident ($command_buffer:ident, $($parameter:ident),*)) => {
         if let Some(UnobservedRoute::Driver(functions)) = unobserved_route($command_buffer)
@@ -75,11 +77,11 @@ macro_rules! unobserved {
             command_buffer: vk::CommandBuffer,
             $($parameter: $of),*
         ) {
-            // A separate function, so that the direct path to the driver need not save registers.
+            // Not inlined, so that the direct path to the driver need not save registers.
             #[inline(never)]
             unsafe extern "system" fn record(command_buffer: vk::CommandBuffer, $($parameter: $of),*) {
-                // SAFETY: the application's arguments are valid, and it synchronizes access to the
-                // command buffer.
+                // SAFETY: Vulkan requires that the application's arguments are valid, and that it
+                // synchronizes access to the command buffer.
                 unsafe {
                     with(command_buffer, |recorded| {
                         recorded.$name(command_buffer, $($parameter),*);

@@ -1,4 +1,5 @@
-//! `VK_EXT_layer_settings`: settings that the program passes when it creates its instance.
+//! Reads settings that the program passes with `VK_EXT_layer_settings` when it creates its
+//! instance.
 
 use std::ffi::{CStr, c_char, c_void};
 
@@ -32,6 +33,9 @@ pub(super) unsafe fn read(chain: *const c_void) -> GivenSettings {
     found
 }
 
+/// Returns the value of a setting. An array, or a value of a type that no setting has, becomes
+/// [`Value::Other`].
+///
 /// # Safety
 /// The values have the number and type that the setting says.
 unsafe fn value(setting: &vk::LayerSettingEXT<'_>) -> Value {
@@ -53,6 +57,8 @@ unsafe fn value(setting: &vk::LayerSettingEXT<'_>) -> Value {
     }
 }
 
+/// Returns the text that a pointer points to. `None` if the pointer is null.
+///
 /// # Safety
 /// The pointer is null or to a null-terminated string that outlives the result.
 unsafe fn text<'a>(pointer: *const c_char) -> Option<&'a CStr> {

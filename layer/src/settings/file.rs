@@ -1,4 +1,4 @@
-//! `vk_layer_settings.txt`: lines `layer.setting = value`, and comments after `#`.
+//! Reads `vk_layer_settings.txt`, which has lines `layer.setting = value`, and comments after `#`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,11 @@ use crate::identity::SETTINGS_NAME;
 
 const FILE_NAME: &str = "vk_layer_settings.txt";
 
-/// A settings file that exists.
+/// The path of a settings file that exists.
 pub(super) struct SettingsFile(pub(super) PathBuf);
 
 impl SettingsFile {
-    /// Finds the first settings file that exists, in the order of [`super`].
+    /// Finds the settings file to read. [`super`] says which files there may be, in which order.
     pub(super) fn find(sources: &Sources<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
         if let Some(named) = sources.variable("VK_LAYER_SETTINGS_PATH").map(PathBuf::from) {
             let file = if named.is_dir() { named.join(FILE_NAME) } else { named.clone() };
@@ -24,12 +24,12 @@ impl SettingsFile {
         let of_user = data_home(|name| sources.variable(name))
             .map(|home| home.join("vulkan/settings.d").join(FILE_NAME));
         let here = sources.working_directory.join(FILE_NAME);
-        // Only regular files: opening a pipe would block the program.
+        // Other files than regular ones are not read: opening a pipe would block the program.
         of_user.into_iter().chain([here]).find(|path| path.is_file()).map(Self)
     }
 
-    /// Reads the lines for this layer. If a setting has several lines, the last one counts, as in
-    /// Khronos's layers.
+    /// Reads the lines for this layer. If several lines have the same setting, the last one counts,
+    /// as in Khronos's layers.
     pub(super) fn read(&self) -> Result<GivenSettings, Problem> {
         let Self(path) = self;
         let bytes = fs::read(path);
@@ -50,7 +50,7 @@ fn parse(text: &str, path: &Path) -> GivenSettings {
             found.push((setting.trim().to_ascii_lowercase(), value, origin));
         }
     }
-    // The caller takes the first value.
+    // Of several values for a setting, the caller uses the first, but in a file the last counts.
     found.reverse();
     found
 }

@@ -1,7 +1,7 @@
 //! The user's settings for the layer.
 //!
-//! The layer looks for a setting in this order, which is the Khronos convention. The first value
-//! that it finds counts:
+//! The layer looks for each setting in these places, which are the Khronos convention. The first
+//! value that it finds counts:
 //!
 //! 1. The environment: `VKXFB_FORCE_ENABLE`, or `VK_VKXFB_TRANSFORM_FEEDBACK_FORCE_ENABLE` as the
 //!    convention spells it. An empty variable does not count.
@@ -28,7 +28,7 @@ use ash::vk;
 use self::file::SettingsFile;
 use crate::identity::SETTINGS_NAME;
 
-/// Every setting, as the manifest lists them.
+/// The names of all settings, in the order of the manifest.
 pub(crate) const NAMES: [&str; 5] =
     [FORCE_ENABLE, LOG, OPTIMIZE_SHADERS, REPLACE_PARTIAL, WITHHOLD_PASSES];
 const FORCE_ENABLE: &str = "force_enable";
@@ -40,18 +40,18 @@ const WITHHOLD_PASSES: &str = "withhold_passes";
 /// The settings of an instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Settings {
-    /// The layer is active even if the driver has the extension.
+    /// Whether the layer is active even if the driver has the extension.
     pub(crate) force_enable: bool,
     /// The filter for the log, in the syntax of `tracing_subscriber`. Only the setting of the first
     /// instance in a process counts, because all instances share the log.
     pub(crate) log: String,
-    /// The shaders of captures are optimized before the driver compiles them.
+    /// Whether the shaders of captures are optimized before the driver compiles them.
     pub(crate) optimize_shaders: bool,
-    /// The layer is active if the driver's extension lacks queries, draws of captured vertices, or
-    /// the streams of geometry shaders.
+    /// Whether the layer is also active if the driver's extension lacks queries, draws of captured
+    /// vertices, or the streams of geometry shaders.
     pub(crate) replace_partial: bool,
-    /// On devices where the layer is active, all passes are withheld and recorded when they end,
-    /// and the driver captures. For tests, and to measure the cost of withholding.
+    /// Whether the layer, where it is active, withholds all passes until they end, and leaves
+    /// captures to the driver. For tests, and to measure what withholding costs.
     pub(crate) withhold_passes: bool,
 }
 
@@ -67,16 +67,16 @@ impl Default for Settings {
     }
 }
 
-/// A problem with a setting. The layer works anyway.
+/// A problem with the settings. It is logged, and the layer works with the other settings.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Problem {
-    /// A value of another type, or one that cannot be read.
+    /// A value has the wrong type, or cannot be parsed.
     #[error("{name} cannot be {value} ({origin}): it takes {expected}")]
     Value { name: &'static str, value: Value, origin: Origin, expected: &'static str },
-    /// A setting with the prefix of the layer that does not exist.
+    /// A setting with the prefix of the layer has an unknown name.
     #[error("no setting {name} ({origin}); there are {}", NAMES.join(", "))]
     Name { name: String, origin: Origin },
-    /// A settings file that exists but cannot be read.
+    /// A settings file exists, but cannot be read.
     #[error("cannot read {}: {error}", path.display())]
     File { path: PathBuf, error: std::io::Error },
     /// `VK_LAYER_SETTINGS_PATH` names a settings file that does not exist.
@@ -84,7 +84,7 @@ pub(crate) enum Problem {
     NoFile(PathBuf),
 }
 
-/// Where a value comes from.
+/// Where a value was found, for messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
     Environment(String),
@@ -102,12 +102,13 @@ impl fmt::Display for Origin {
     }
 }
 
-/// A value before it is parsed as the type of its setting.
+/// The value of a setting as it was found, before it is parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Value {
     Text(String),
     Bool(bool),
-    /// A value of another type, or several values, which only a program can pass.
+    /// A value of another type, or several values. Only a program can pass that, by
+    /// `VK_EXT_layer_settings`.
     Other {
         ty: vk::LayerSettingTypeEXT,
         count: u32,
@@ -124,7 +125,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// A type of settings.
+/// A type that values of settings can be parsed as.
 trait FromValue: Sized {
     const EXPECTED: &'static str;
 
@@ -147,7 +148,7 @@ impl FromValue for bool {
     }
 }
 
-/// A filter of the log.
+/// A valid filter for the log.
 struct Filter(String);
 
 impl FromValue for Filter {
@@ -162,16 +163,17 @@ impl FromValue for Filter {
     }
 }
 
-/// Settings from one source: names, values and origins. The first value that can be parsed counts.
+/// The settings that were found, as names, values and origins. For each name, the first value that
+/// can be parsed counts.
 type GivenSettings = Vec<(String, Value, Origin)>;
 
-/// Where settings are read from.
+/// The places where settings are read from.
 pub(crate) struct Sources<'a> {
-    /// A variable of the environment.
+    /// Returns an environment variable, if it is set.
     environment: &'a dyn Fn(&str) -> Option<OsString>,
-    /// The working directory; empty for the working directory of the process.
+    /// The working directory. Empty if relative paths can be used as they are.
     working_directory: PathBuf,
-    /// The settings that the program passes.
+    /// The settings that the program passes with `VK_EXT_layer_settings`.
     api: GivenSettings,
 }
 
@@ -208,16 +210,16 @@ impl Sources<'_> {
     }
 }
 
-/// Returns the names of the environment variables of a setting. The first, which is shorter, takes
-/// precedence.
+/// Returns the names of the environment variables of a setting. If both are set, the first
+/// (shorter) one counts.
 pub(crate) fn environment_variables(setting: &str) -> [String; 2] {
     let setting = setting.to_uppercase();
     [format!("VKXFB_{setting}"), format!("VK_{}_{setting}", SETTINGS_NAME.to_uppercase())]
 }
 
 impl Settings {
-    /// Reads the settings. Also returns the problems, for the caller to log once the log is
-    /// started.
+    /// Reads the settings. Also returns the problems, because the caller can log them only after it
+    /// has started the log.
     pub(crate) fn read(sources: Sources<'_>) -> (Self, Vec<Problem>) {
         let mut problems = Vec::new();
         let mut found = sources.environment();
@@ -249,7 +251,7 @@ impl Settings {
     }
 }
 
-/// Returns the first value for a name that can be parsed.
+/// Returns the first value of a setting that can be parsed. Adds a problem for each that cannot.
 fn first<T: FromValue>(
     found: &GivenSettings,
     name: &'static str,
@@ -265,7 +267,8 @@ fn first<T: FromValue>(
     })
 }
 
-/// Returns the directory of the user's data: `$XDG_DATA_HOME`, otherwise `~/.local/share`.
+/// Returns the directory for the user's data files: `$XDG_DATA_HOME`, otherwise `~/.local/share`.
+/// `None` if the environment has no absolute path for it.
 fn data_home(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let absolute = |value: OsString| Some(PathBuf::from(value)).filter(|path| path.is_absolute());
     variable("XDG_DATA_HOME").and_then(absolute).or_else(|| {

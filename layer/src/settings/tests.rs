@@ -5,7 +5,8 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// A machine with a home, a working directory and variables.
+/// The environment of a test: directories for the user's home and the working directory, and
+/// environment variables.
 struct Machine {
     root: TempDir,
     variables: BTreeMap<String, OsString>,
@@ -44,7 +45,7 @@ impl Machine {
         (settings, problems.iter().map(ToString::to_string).collect())
     }
 
-    /// Whether `force_enable` is set, without problems.
+    /// Whether `force_enable` is set. Panics if there are problems.
     #[track_caller]
     fn is_forced(&self) -> bool {
         let (settings, problems) = self.read_with(GivenSettings::new());

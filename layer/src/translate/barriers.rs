@@ -1,4 +1,4 @@
-//! Barriers and events.
+//! Translates barriers, and waits for events.
 
 use ash::vk;
 
@@ -6,17 +6,18 @@ use super::masks::{Scope, Side};
 use super::memory::Arena;
 use crate::chain::slice;
 
-/// Where a command is recorded: what the specification calls its render pass scope.
+/// Whether a command is recorded inside or outside of a render pass; Vulkan calls this its render
+/// pass scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RenderPassScope {
-    /// Outside of render passes, where captures are recorded: the stages and accesses of captures
-    /// are added to masks, unless a test omits them.
+    /// Outside of render passes. Captures are recorded there, so the translation adds their stages
+    /// and accesses to masks, unless `also_compute` is false, which tests use to omit them.
     Outside { also_compute: bool },
-    /// Inside of a render pass, where no captures are recorded.
+    /// Inside of a render pass, where the layer records no captures.
     Inside,
 }
 
-/// A dependency with 32-bit masks: the arguments of `vkCmdPipelineBarrier` and `vkCmdWaitEvents`.
+/// A dependency with 32-bit masks, as `vkCmdPipelineBarrier` and `vkCmdWaitEvents` take it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Dependency<'a> {
     pub(crate) src_stages: vk::PipelineStageFlags,
@@ -27,7 +28,7 @@ pub(crate) struct Dependency<'a> {
 }
 
 impl<'a> Dependency<'a> {
-    /// Translates it; `None` if nothing remains.
+    /// Returns the dependency for the driver. `None` if nothing of it remains.
     pub(crate) fn translated(&self, pass_scope: RenderPassScope, arena: &'a Arena) -> Option<Self> {
         let (source, destination) = (self.src_stages, self.dst_stages);
         let of = |stages, access, side| {
@@ -36,15 +37,15 @@ impl<'a> Dependency<'a> {
                 RenderPassScope::Outside { also_compute } => scope.outside(side, also_compute),
                 RenderPassScope::Inside => scope.inside(),
             };
-            // The translation adds only bits of 32-bit masks.
+            // The translation adds only bits that 32-bit masks have.
             let stages = vk::PipelineStageFlags::from_raw(scope.stages.as_raw() as u32);
             (stages, vk::AccessFlags::from_raw(scope.access.as_raw() as u32))
         };
         let src_stages = of(source, vk::AccessFlags::empty(), Side::Source).0;
         let dst_stages = of(destination, vk::AccessFlags::empty(), Side::Destination).0;
-        // A barrier in a pass that only names the stages of captures is dropped, because captures
-        // are not in the pass. An empty mask that the program gave is valid with
-        // `synchronization2`, and stays.
+        // A barrier inside of a pass whose only stage is that of transform feedback is dropped,
+        // because captures are not in the pass. An empty mask from the program is valid with
+        // `synchronization2`, and is kept.
         if is_emptied(source, src_stages) || is_emptied(destination, dst_stages) {
             return None;
         }
@@ -73,7 +74,8 @@ fn is_emptied(before: vk::PipelineStageFlags, after: vk::PipelineStageFlags) -> 
     after.is_empty() && !before.is_empty()
 }
 
-/// A barrier with 64-bit masks of its own.
+/// A barrier structure of `synchronization2` (`VkMemoryBarrier2` and so on), which contains its
+/// stage masks as well as its access masks.
 pub(crate) trait Barrier2: Copy {
     fn scopes(&self) -> (Scope, Scope);
     fn with(self, source: Scope, destination: Scope) -> Self;
@@ -104,7 +106,7 @@ macro_rules! barrier2 {
 
 barrier2! { MemoryBarrier2 BufferMemoryBarrier2 ImageMemoryBarrier2 }
 
-/// Translates a barrier; `None` if nothing remains.
+/// Translates a barrier of `synchronization2`. Returns `None` if nothing of it remains.
 pub(crate) fn barrier2<B: Barrier2>(barrier: &B, pass_scope: RenderPassScope) -> Option<B> {
     let (source, destination) = barrier.scopes();
     let is_emptied =
@@ -122,7 +124,7 @@ pub(crate) fn barrier2<B: Barrier2>(barrier: &B, pass_scope: RenderPassScope) ->
     }
 }
 
-/// The arrays of a dependency.
+/// The arrays of barriers of a `VkDependencyInfo`.
 struct Arrays<'a> {
     memory: &'a [vk::MemoryBarrier2<'static>],
     buffers: &'a [vk::BufferMemoryBarrier2<'static>],
@@ -130,6 +132,8 @@ struct Arrays<'a> {
 }
 
 impl<'a> Arrays<'a> {
+    /// Returns the arrays of barriers that a structure points to.
+    ///
     /// # Safety
     /// The structure is valid.
     unsafe fn new(info: &vk::DependencyInfo<'static>) -> Self {
@@ -148,7 +152,7 @@ impl<'a> Arrays<'a> {
     }
 }
 
-/// Translates a dependency; `None` if it had barriers, and none remains.
+/// Translates a `VkDependencyInfo`. Returns `None` if it had barriers, and none remains.
 ///
 /// # Safety
 /// The structure is valid, and outlives the result.

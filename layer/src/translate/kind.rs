@@ -1,7 +1,7 @@
-//! Where stages and accesses are translated.
+//! Names the places where the layer adds the stages and accesses of captures.
 
-/// The places where stages and accesses of captures are added: arguments of the application, and
-/// barriers of the layer.
+/// A place where the layer adds the stages and accesses of captures: arguments of the application,
+/// or barriers of the layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// `vkCmdPipelineBarrier*`
@@ -12,19 +12,21 @@ pub(crate) enum Kind {
     RenderPass,
     /// `vkQueueSubmit*`
     Submit,
-    /// Before the captures of a pass, for the dependencies of its render pass: `CaptureBarriers::before`.
+    /// The barrier before the captures of a pass, which replaces dependencies of its render pass:
+    /// `CaptureBarriers::before`.
     BeforeCaptures,
-    /// Between captures.
+    /// The barriers between captures.
     BetweenCaptures,
-    /// After the captures of a pass, before commands that wait for them: `CaptureBarriers::after_captures`.
+    /// The barrier after the captures of a pass, for commands in the pass that wait for them:
+    /// `CaptureBarriers::after_captures`.
     AfterCaptures,
-    /// After the pass and its captures: `CaptureBarriers::after_pass`.
+    /// The barrier after both a pass and its captures: `CaptureBarriers::after_pass`.
     AfterPass,
 }
 
 impl Kind {
-    /// Whether the stages and accesses of captures are added: always, except in tests that omit one
-    /// kind at a time. The extension's own bits are always removed.
+    /// Whether the layer adds the stages and accesses of captures here. It always does, except in
+    /// tests that omit one place at a time. The extension's own bits are removed in any case.
     pub(crate) fn is_translated(self) -> bool {
         #[cfg(feature = "test-switches")]
         if let Some(omitted) = crate::test_switches::omitted() {

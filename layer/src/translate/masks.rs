@@ -5,12 +5,12 @@
 //! arguments, predicates, counters, indices and vertices, run the application's vertex shader, and
 //! write capture buffers and counters. So `COMPUTE_SHADER` is added to a mask that contains one of
 //! these stages, and the accesses of shaders are added to a mask that contains accesses of fixed
-//! functions. The other bits of the mask stay, because the draws are still drawn. The extension's
-//! own bits are removed, because the driver does not have them.
+//! functions. The other bits of the mask stay, because the driver still draws these draws. The
+//! extension's own bits are removed, because the driver does not have them.
 //!
-//! The bits of 32-bit masks mean the same in [64-bit
-//! ones](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineStageFlagBits2.html),
-//! and the translation adds no bits that only 64-bit masks have. So it is the same for both.
+//! A bit of a 32-bit mask means the same in a [64-bit
+//! mask](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineStageFlagBits2.html),
+//! and the translation adds only bits that both have. So both are translated in the same way.
 //!
 //! [Stages](https://docs.vulkan.org/spec/latest/chapters/synchronization.html#synchronization-pipeline-stages-types)
 //! are translated bit by bit: the translation of a union is the union of the translations. So
@@ -50,16 +50,16 @@ const fn accesses(all: &[Access]) -> Access {
 
 const TRANSFORM_FEEDBACK: Stage = Stage::TRANSFORM_FEEDBACK_EXT;
 
-/// The accesses of the extension.
+/// The access flags that `VK_EXT_transform_feedback` adds.
 const TRANSFORM_FEEDBACK_ACCESS: Access = accesses(&[
     Access::TRANSFORM_FEEDBACK_WRITE_EXT,
     Access::TRANSFORM_FEEDBACK_COUNTER_READ_EXT,
     Access::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT,
 ]);
 
-/// Stages in a second synchronization scope that include captures. A second scope also includes
-/// logically later stages, so these are all stages up to that of transform feedback. The stage that
-/// reads predicates has no order among them.
+/// The stages that include captures if they are in a second synchronization scope. Such a scope
+/// also includes logically later stages, so these are all stages up to that of transform feedback,
+/// and the stage that reads predicates, which has no place in the logical order.
 const AS_DESTINATION: Stage = stages(&[
     Stage::DRAW_INDIRECT,
     Stage::VERTEX_INPUT,
@@ -75,9 +75,9 @@ const AS_DESTINATION: Stage = stages(&[
     TRANSFORM_FEEDBACK,
 ]);
 
-/// Stages in a first synchronization scope that include captures. A first scope also includes
-/// logically earlier stages, so these are all stages of the graphics pipeline: after waiting for
-/// `COLOR_ATTACHMENT_OUTPUT`, an application may overwrite the vertices.
+/// The stages that include captures if they are in a first synchronization scope. Such a scope also
+/// includes logically earlier stages, so these are all stages of the graphics pipeline: after
+/// waiting for `COLOR_ATTACHMENT_OUTPUT`, for example, an application may overwrite the vertices.
 const AS_SOURCE: Stage = stages(&[
     AS_DESTINATION,
     Stage::FRAGMENT_SHADING_RATE_ATTACHMENT_KHR,
@@ -87,7 +87,7 @@ const AS_SOURCE: Stage = stages(&[
     Stage::COLOR_ATTACHMENT_OUTPUT,
 ]);
 
-/// Accesses of captured draws that become reads by compute shaders.
+/// Accesses of draws that are reads by compute shaders if the draw is captured.
 const READS: Access = accesses(&[
     Access::INDIRECT_COMMAND_READ,
     Access::INDEX_READ,
@@ -97,15 +97,15 @@ const READS: Access = accesses(&[
     Access::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT,
 ]);
 
-/// Accesses of captured draws that become writes by compute shaders.
+/// Accesses of draws that are writes by compute shaders if the draw is captured.
 const WRITES: Access =
     accesses(&[Access::TRANSFORM_FEEDBACK_WRITE_EXT, Access::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT]);
 
-// Each access of the extension is an access of compute shaders.
+// Checks that each access of the extension is among these accesses.
 const _: () =
     assert!(TRANSFORM_FEEDBACK_ACCESS.as_raw() & !(READS.as_raw() | WRITES.as_raw()) == 0);
 
-/// Accesses of compute shaders that need no feature.
+/// The accesses that compute shaders can make without an optional feature.
 const OF_COMPUTE: Access = accesses(&[
     Access::UNIFORM_READ,
     Access::SHADER_READ,
@@ -117,7 +117,7 @@ const OF_COMPUTE: Access = accesses(&[
     Access::MEMORY_WRITE,
 ]);
 
-/// A synchronization scope: stages, and their accesses to memory.
+/// A synchronization scope: stages, and accesses of these stages to memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Scope {
     pub(crate) stages: Stage,
@@ -135,7 +135,7 @@ impl Scope {
 
     /// Translates a scope outside of render passes.
     ///
-    /// `also_compute` is false only in tests, which check that a missing translation is noticed.
+    /// `also_compute` is false only in tests, which check that they notice a missing translation.
     pub(crate) fn outside(self, side: Side, also_compute: bool) -> Self {
         let stages = outside_stages(self.stages, side, also_compute);
         // An access is valid only if one of the stages supports it. In a queue family ownership
@@ -153,11 +153,11 @@ impl Scope {
         Self { stages, access }
     }
 
-    /// Translates a scope inside of a render pass, where there are no captures: they are dispatched
-    /// outside of the pass. Only [stages of
-    /// graphics](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdPipelineBarrier.html)
-    /// are valid there (VUID-vkCmdPipelineBarrier-None-07892), and they stay. The result may be
-    /// empty.
+    /// Translates a scope inside of a render pass. Captures are recorded outside of it, and
+    /// `COMPUTE_SHADER` would be invalid in it, because only [graphics
+    /// stages](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdPipelineBarrier.html)
+    /// are allowed (VUID-vkCmdPipelineBarrier-None-07892). So the extension's bits are only
+    /// removed, and the result may be empty.
     pub(crate) fn inside(self) -> Self {
         Self {
             stages: self.stages & !TRANSFORM_FEEDBACK,
@@ -165,16 +165,17 @@ impl Scope {
         }
     }
 
-    /// Translates the scope of a subpass in a dependency of a render pass, which contains only
-    /// graphics stages
+    /// Translates the scope of a subpass in a subpass dependency, which contains only graphics
+    /// stages
     /// ([VUID-VkRenderPassCreateInfo-pDependencies-00837](https://docs.vulkan.org/refpages/latest/refpages/source/VkRenderPassCreateInfo.html)
     /// and 00838).
     ///
-    /// The extension's stage becomes `VERTEX_SHADER`, which every device with graphics supports. So
-    /// the mask does not become empty, which would need `synchronization2`. The two stages have the
-    /// same logical order relative to others. Neither is a framebuffer-space stage, so the rules
-    /// for such stages hold as before (VUID-VkSubpassDependency-srcSubpass-06809 and 02243).
-    /// Barriers inside of the subpass remain subsets of the declared dependency.
+    /// The stage of transform feedback becomes `VERTEX_SHADER`, which every device with graphics
+    /// supports, because an empty mask would need `synchronization2`. Both stages have the same
+    /// place in the logical order relative to other stages. Neither is a framebuffer-space stage,
+    /// so the rules about such stages are met as before (VUID-VkSubpassDependency-srcSubpass-06809
+    /// and 02243). The masks of barriers inside of the subpass remain subsets of the declared
+    /// dependency's masks.
     pub(crate) fn in_subpass(self) -> Self {
         let captures = self.stages.intersects(TRANSFORM_FEEDBACK);
         let Self { mut stages, access } = self.inside();
@@ -185,27 +186,28 @@ impl Scope {
     }
 
     /// Returns the part of an application's scope that captures perform, as a scope of compute
-    /// shaders. In a subpass dependency, `ALL_COMMANDS` means only graphics, but that includes
-    /// captures.
+    /// shaders. `ALL_COMMANDS` of a subpass dependency means only graphics stages, but captures
+    /// belong to these for the application.
     pub(crate) fn captures(self, side: Side) -> Self {
         let outside = self.outside(side, true);
         if !outside.stages.intersects(Stage::COMPUTE_SHADER | Stage::ALL_COMMANDS) {
             return Self::default();
         }
         let mut access = outside.access & OF_COMPUTE;
-        // With only the compute stage, this access would need a feature.
+        // This access by the compute stage alone would need a feature.
         if outside.access.intersects(Access::ACCELERATION_STRUCTURE_READ_KHR) {
             access |= Access::MEMORY_READ;
         }
-        // Examples are accesses of descriptor buffers and of shader binding tables.
+        // Accesses without a corresponding bit for compute shaders; examples are those of
+        // descriptor buffers and of shader binding tables.
         if outside.access.as_raw() >> 32 & !OF_COMPUTE.as_raw() >> 32 != 0 {
             access |= Access::MEMORY_READ;
         }
         Self { stages: Stage::COMPUTE_SHADER, access }
     }
 
-    /// Converts the scope to 32-bit masks, which are valid with every device. If they cannot
-    /// express the scope exactly, the result includes more.
+    /// Converts the scope to 32-bit masks, which are valid on every device. If they cannot express
+    /// the scope exactly, the result includes additional stages and accesses.
     pub(crate) fn to32(self) -> (vk::PipelineStageFlags, vk::AccessFlags) {
         let Self { mut stages, mut access } = self;
         let mut replace = |what: Stage, by: Stage| {
@@ -214,7 +216,7 @@ impl Scope {
             }
         };
         replace(Stage::INDEX_INPUT | Stage::VERTEX_ATTRIBUTE_INPUT, Stage::VERTEX_INPUT);
-        // PRE_RASTERIZATION_SHADERS includes stages that need features.
+        // `PRE_RASTERIZATION_SHADERS` includes stages that are valid only with a feature.
         replace(Stage::PRE_RASTERIZATION_SHADERS, Stage::ALL_GRAPHICS);
         let transfer = Stage::COPY | Stage::RESOLVE | Stage::BLIT | Stage::CLEAR;
         replace(transfer, Stage::ALL_TRANSFER);
@@ -234,7 +236,7 @@ impl Scope {
     }
 }
 
-/// Translates a mask of stages without accesses, outside of render passes.
+/// Translates a stage mask that has no access mask, outside of render passes.
 pub(crate) fn outside_stages(stages: Stage, side: Side, also_compute: bool) -> Stage {
     let kept = stages & !TRANSFORM_FEEDBACK;
     let involved = match side {
@@ -243,12 +245,12 @@ pub(crate) fn outside_stages(stages: Stage, side: Side, also_compute: bool) -> S
     };
     match stages.intersects(involved) {
         // Vulkan allows queue families with graphics but without compute
-        // (https://docs.vulkan.org/refpages/latest/refpages/source/VkQueueFlagBits.html). Captures
-        // are not possible there, and which family a mask is for is not known, so that case is not
-        // handled.
+        // (https://docs.vulkan.org/refpages/latest/refpages/source/VkQueueFlagBits.html), for which
+        // this stage is invalid. Captures are impossible on them. This case is not handled, because
+        // the queue family of a mask is not known here.
         true if also_compute => kept | Stage::COMPUTE_SHADER,
-        // 32-bit masks must not be empty. With these stages the mask still includes no work: a
-        // first scope of TOP_OF_PIPE and a second scope of BOTTOM_OF_PIPE are empty.
+        // A 32-bit mask must not be empty. `TOP_OF_PIPE` in a first scope, and `BOTTOM_OF_PIPE` in
+        // a second scope, include no work either.
         true if kept.is_empty() => match side {
             Side::Source => Stage::TOP_OF_PIPE,
             Side::Destination => Stage::BOTTOM_OF_PIPE,
@@ -264,14 +266,14 @@ pub(crate) fn outside_stages32(
     also_compute: bool,
 ) -> vk::PipelineStageFlags {
     let wide = Stage::from_raw(stages.as_raw().into());
-    // The translation adds only bits of 32-bit masks.
+    // The translation adds only bits that 32-bit masks have.
     vk::PipelineStageFlags::from_raw(outside_stages(wide, side, also_compute).as_raw() as u32)
 }
 
-/// Translates the stage at which a timestamp or a marker is written: a [single
+/// Translates the stage at which a timestamp or a marker is written. It is a [single
 /// stage](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdWriteTimestamp2.html)
-/// (VUID-vkCmdWriteTimestamp2-stage-03859), to which no other can be added. `COMPUTE_SHADER` is
-/// valid here in render passes, too.
+/// (VUID-vkCmdWriteTimestamp2-stage-03859), so `COMPUTE_SHADER` replaces that of transform
+/// feedback. For these commands it is valid inside of render passes, too.
 pub(crate) fn single(stage: Stage) -> Stage {
     match stage.intersects(TRANSFORM_FEEDBACK) {
         true => stage & !TRANSFORM_FEEDBACK | Stage::COMPUTE_SHADER,

@@ -1,4 +1,4 @@
-//! The memory for translated structures while the next in the chain is called.
+//! Memory for translated structures, which is used only while the next in the chain is called.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -8,24 +8,25 @@ use bumpalo::Bump;
 
 use super::sizes;
 
-/// The result of a command if there is no memory for its translated arguments.
+/// What a command returns if there is no memory for its translated arguments.
 pub(crate) const OUT_OF_MEMORY: vk::Result = vk::Result::ERROR_OUT_OF_HOST_MEMORY;
 
 thread_local! {
-    /// Reused for each call. A call within another call finds none, and creates one.
+    /// The memory that the next call on this thread uses. `None` while a call uses it; a call
+    /// within that call then creates its own.
     static KEPT: Cell<Option<Bump>> = const { Cell::new(None) };
 }
 
-/// Memory that is valid during one call.
+/// Memory for translated arguments, which is valid during one call of the next in the chain.
 ///
-/// Never allocate 0 bytes: in an empty arena, bumpalo (3.20) then writes to a static that all threads
-/// share, without synchronization.
+/// 0 bytes must never be allocated here: in an empty arena, bumpalo (3.20) then writes to a static
+/// that all threads share, without synchronization.
 #[derive(Debug)]
 pub(crate) struct Arena(Bump);
 
 impl Arena {
-    /// Calls `call` with memory that is freed when it returns. Panics if memory runs out; `guard`
-    /// turns that into an error.
+    /// Calls `call` with an arena, whose memory is freed when `call` returns. If memory runs out,
+    /// `call` panics, and the hook's `guard` turns that into an error.
     pub(crate) fn with<R>(call: impl FnOnce(&Self) -> R) -> R {
         // A thread that is ending has already destroyed its thread-local value, but may still make
         // calls.
@@ -37,12 +38,12 @@ impl Arena {
         result
     }
 
-    /// Stores a value, which is never dropped.
+    /// Copies a value into the arena. Its destructor never runs.
     pub(crate) fn keep<T: Copy>(&self, value: T) -> &mut T {
         self.0.alloc(value)
     }
 
-    /// Makes a copy of an array, in which `map` translates each element.
+    /// Copies an array into the arena, with each element translated by `map`.
     pub(crate) fn map<T: Copy>(&self, values: &[T], mut map: impl FnMut(&T) -> T) -> &[T] {
         match values.is_empty() {
             true => &[],
@@ -63,12 +64,12 @@ impl Arena {
         }
     }
 
-    /// Returns a chain in which the structure `old` is replaced by `new`. The structures before it
-    /// are copied; those after it are not.
+    /// Returns a chain in which `new` replaces the structure `old`. The structures before `old` are
+    /// copied, while those after it are shared with the given chain.
     ///
-    /// A structure of an unknown type cannot be copied, because its size is not known, and is left
-    /// out. It belongs to an extension that the layer does not know, and such extensions are
-    /// hidden.
+    /// A structure of an unknown type before `old` is left out: it cannot be copied, because its
+    /// size is not known. It belongs to an extension that the layer does not know. The layer hides
+    /// such extensions, so valid programs have no such structures.
     ///
     /// # Safety
     /// The chain is valid, and contains `old`.
@@ -82,7 +83,7 @@ impl Arena {
         let (mut first, mut last) = (new, std::ptr::null_mut::<vk::BaseOutStructure<'_>>());
         let mut append = |copy: *mut vk::BaseOutStructure<'static>| {
             // SAFETY: only this call uses the copies, and every structure of a chain begins with
-            // these members.
+            // the members of `VkBaseOutStructure`.
             match unsafe { last.as_mut() } {
                 Some(last) => last.p_next = copy,
                 None => first = copy.cast(),
@@ -101,7 +102,8 @@ impl Arena {
                 continue;
             };
             let copy = self.0.alloc_layout(layout);
-            // SAFETY: the structure has that type, and the copy has room for it.
+            // SAFETY: the layout is that of the structure's type, and the copy was allocated with
+            // it.
             unsafe {
                 copy.copy_from_nonoverlapping(structure.cast(), layout.size());
             }
@@ -116,7 +118,8 @@ impl Arena {
 mod tests {
     use super::*;
 
-    /// The thread sanitizer fails this test if threads share memory that is written (`.ci/sanitize`).
+    /// If threads shared memory that is written, the thread sanitizer (`.ci/sanitize`) would make
+    /// this test fail.
     #[test]
     fn empty_arrays_of_threads_share_nothing() {
         std::thread::scope(|scope| {

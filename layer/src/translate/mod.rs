@@ -1,14 +1,15 @@
-//! Translates arguments that an application gives for `VK_EXT_transform_feedback` for a driver that
-//! does not have it, where captures are compute dispatches.
+//! Translates arguments that belong to `VK_EXT_transform_feedback`, for a driver that does not have
+//! the extension, and on which captures are compute dispatches.
 //!
-//! * `kind`: where stages and accesses of captures are added; `masks`: which ones. `barriers`,
-//!   `passes` and `submits` have the structures and commands that contain masks. `passes` also has
-//!   the barriers that must be recorded outside of a render pass for its captures.
-//! * `usages`: buffers, memory and descriptor set layouts.
+//! * `kind` names the places where stages and accesses of captures are added, and `masks` says
+//!   which are added. `barriers`, `passes` and `submits` translate the structures and arguments
+//!   that contain masks. `passes` also computes the barriers that have to be recorded outside of a
+//!   render pass for its captures.
+//! * `usages` translates the create infos of buffers, memory and descriptor set layouts.
 //! * `memory` has the memory for translated structures, and `sizes` the sizes of structures in
 //!   chains. The layer never writes to the application's structures.
 //!
-//! Nothing here calls the driver: `crate::hooks` has the hooks for the commands.
+//! Nothing here calls the driver. The hooks that do are in `crate::hooks`.
 
 pub(crate) mod barriers;
 mod kind;
@@ -25,10 +26,10 @@ pub(crate) use self::passes::CaptureBarriers;
 use self::passes::RenderPasses;
 pub(crate) use self::usages::Usages;
 
-/// The translation's state of a device.
+/// The data of a device that the translation of arguments needs.
 pub(crate) struct Translation {
     pub(crate) usages: Usages,
-    /// The barriers around captures that render passes require.
+    /// The barriers that each render pass requires before and after captures.
     pub(crate) render_passes: RenderPasses,
 }
 

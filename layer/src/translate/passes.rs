@@ -1,12 +1,12 @@
-//! Render passes. The parts of their subpass dependencies that concern captures are moved out of
-//! the pass.
+//! Translates render passes. Where a subpass dependency concerns captures, barriers outside of the
+//! pass replace it.
 //!
 //! Captures are dispatched before the pass that they were recorded in, or after it if nothing in
-//! the pass can be ordered with them. The
-//! [dependencies](https://docs.vulkan.org/refpages/latest/refpages/source/VkSubpassDependency.html)
-//! of the render pass cannot include captures, because a subpass has only graphics stages. Instead,
-//! barriers around the captures include them. This module computes these barriers when the render
-//! pass is created. They are recorded for each pass that has captures:
+//! the pass can be ordered with them. A [subpass
+//! dependency](https://docs.vulkan.org/refpages/latest/refpages/source/VkSubpassDependency.html)
+//! cannot include captures, because a subpass has only graphics stages. Instead, barriers before
+//! and after the captures do. This module computes them when the render pass is created. The layer
+//! records them for each pass that has captures, depending on where the captures are:
 //!
 //! ```text
 //! before; captures; after_captures; vkCmdBeginRenderPass ... vkCmdEndRenderPass; after_pass
@@ -26,7 +26,8 @@ use super::masks::{Scope, Side};
 use super::memory::Arena;
 use crate::chain::{all_of, slice};
 
-/// A global memory barrier, with masks that are valid on every device, outside of render passes.
+/// A global memory barrier that can be recorded outside of render passes, with masks that are valid
+/// on every device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Barrier {
     pub(crate) src_stages: vk::PipelineStageFlags,
@@ -36,7 +37,7 @@ pub(crate) struct Barrier {
 }
 
 impl Barrier {
-    /// Makes a barrier, which is empty if one of the scopes is.
+    /// Makes a barrier from two scopes. It is empty if one of the scopes is.
     pub(crate) fn new(source: Scope, destination: Scope) -> Self {
         if source.stages.is_empty() || destination.stages.is_empty() {
             return Self::default();
@@ -59,7 +60,7 @@ impl Barrier {
         self.dst_access |= other.dst_access;
     }
 
-    /// Records the barrier as one of a kind, if it is not empty.
+    /// Records the barrier, if it is not empty. `kind` is the place for which a test may omit it.
     ///
     /// # Safety
     /// The function belongs to the device of the command buffer, which is being recorded, outside
@@ -96,30 +97,33 @@ impl Barrier {
     }
 }
 
-/// The barriers around captures that the dependencies of a render pass require.
+/// The barriers before and after captures that the dependencies of a render pass require.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct CaptureBarriers {
-    /// Before the first capture: from dependencies of `VK_SUBPASS_EXTERNAL` to a subpass.
+    /// The barrier that is recorded before the first capture. It replaces dependencies from
+    /// `VK_SUBPASS_EXTERNAL` to a subpass.
     pub(crate) before: Barrier,
-    /// After the last capture: from dependencies within the pass, whose draws may read captured
-    /// data.
+    /// The barrier that is recorded after the last capture. It replaces dependencies within the
+    /// pass, whose draws may read captured data.
     pub(crate) after_captures: Barrier,
-    /// After the pass and its captures: from dependencies of a subpass to `VK_SUBPASS_EXTERNAL`.
+    /// The barrier that is recorded after both the pass and its captures. It replaces dependencies
+    /// from a subpass to `VK_SUBPASS_EXTERNAL`.
     pub(crate) after_pass: Barrier,
-    /// Whether a dependency within the pass has captures on both sides. It needs no barrier here,
-    /// because there is always one between captures.
+    /// Whether a dependency within the pass includes captures on both sides. The layer then records
+    /// a barrier before each capture of the pass.
     ///
     /// If it is false, no capture can be ordered after a draw with a vertex shader in the same
     /// pass. So captures neither overwrite what such a draw reads, nor read what shaders of the
     /// draw store.
     pub(crate) captures_wait_for_captures: bool,
-    /// Whether there are dependencies within the pass. Whatever their stages, they may order a draw
-    /// of the pass after a capture, which then has to be recorded before the pass.
+    /// Whether there are dependencies within the pass. They may order a draw of the pass after a
+    /// capture, whatever their stages are, so captures have to be recorded before the pass.
     pub(crate) orders_captures: bool,
 }
 
 impl CaptureBarriers {
-    /// Adds a dependency, with the scopes that the application gave.
+    /// Adds the barriers for a dependency, given as the subpass and the application's scope of both
+    /// sides.
     fn add(&mut self, source: (u32, Scope), destination: (u32, Scope)) {
         let (src, dst) = (external(source.1), external(destination.1));
         let captures = (src.captures(Side::Source), dst.captures(Side::Destination));
@@ -139,9 +143,10 @@ impl CaptureBarriers {
     }
 }
 
-/// In a subpass dependency, `ALL_COMMANDS` [means
+/// Makes the scope of a dependency one of commands outside of render passes. `ALL_COMMANDS` in a
+/// subpass dependency [means
 /// graphics](https://docs.vulkan.org/refpages/latest/refpages/source/VkSubpassDependency.html) and
-/// excludes compute. `ALL_GRAPHICS` is added, which is then translated to include captures.
+/// excludes compute, so `ALL_GRAPHICS` is added, whose translation includes captures.
 fn external(scope: Scope) -> Scope {
     use vk::PipelineStageFlags2 as Stage;
     match scope.stages.intersects(Stage::ALL_COMMANDS) {
@@ -150,7 +155,7 @@ fn external(scope: Scope) -> Scope {
     }
 }
 
-/// Returns source and destination for the driver.
+/// Returns the scopes of a dependency for the driver.
 fn declared(
     (source, src): (u32, Scope),
     (destination, dst): (u32, Scope),
@@ -163,7 +168,8 @@ fn declared(
     (side(source, src, Side::Source), side(destination, dst, Side::Destination))
 }
 
-/// Translates the argument of `vkCreateRenderPass`.
+/// Translates the create info of `vkCreateRenderPass`, and returns the barriers that the render
+/// pass requires for captures.
 ///
 /// # Safety
 /// The structure is valid, and outlives the result.
@@ -184,7 +190,7 @@ pub(crate) unsafe fn render_pass<'a>(
             barriers.add(source, destination);
         }
         let (src, dst) = declared(source, destination, also_compute);
-        // The translation adds only bits of 32-bit masks.
+        // The translation adds only bits that 32-bit masks have.
         vk::SubpassDependency {
             src_stage_mask: vk::PipelineStageFlags::from_raw(src.stages.as_raw() as u32),
             src_access_mask: vk::AccessFlags::from_raw(src.access.as_raw() as u32),
@@ -196,7 +202,8 @@ pub(crate) unsafe fn render_pass<'a>(
     (vk::RenderPassCreateInfo { p_dependencies: translated.as_ptr(), ..*info }, barriers)
 }
 
-/// Translates the argument of `vkCreateRenderPass2`.
+/// Translates the create info of `vkCreateRenderPass2`, and returns the barriers that the render
+/// pass requires for captures.
 ///
 /// # Safety
 /// The structure is valid, and outlives the result.
@@ -237,7 +244,7 @@ pub(crate) unsafe fn render_pass2<'a>(
                     dst_access_mask: dst.access,
                     ..*barrier
                 };
-                // SAFETY: the structure was found in that chain.
+                // SAFETY: `barrier` was found in this chain.
                 unsafe { arena.replaced(dependency.p_next, barrier, new) }
             }
         };
@@ -254,12 +261,12 @@ pub(crate) unsafe fn render_pass2<'a>(
     (vk::RenderPassCreateInfo2 { p_dependencies: translated.as_ptr(), ..*info }, barriers)
 }
 
-/// The render passes of a device that require barriers around captures.
+/// The render passes of a device that require barriers for captures, with these barriers.
 #[derive(Debug, Default)]
 pub(crate) struct RenderPasses(RwLock<HashMap<vk::RenderPass, CaptureBarriers>>);
 
 impl RenderPasses {
-    /// Returns the barriers that a render pass requires.
+    /// Returns the barriers that a render pass requires for captures.
     pub(crate) fn barriers_of(&self, render_pass: vk::RenderPass) -> CaptureBarriers {
         let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
         all.get(&render_pass).copied().unwrap_or_default()
@@ -267,7 +274,7 @@ impl RenderPasses {
 
     pub(crate) fn created(&self, render_pass: vk::RenderPass, barriers: CaptureBarriers) {
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        // The handle may have been that of a destroyed render pass.
+        // An earlier render pass with the same handle may have required barriers.
         match barriers == CaptureBarriers::default() {
             true => all.remove(&render_pass),
             false => all.insert(render_pass, barriers),

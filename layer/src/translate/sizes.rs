@@ -1,4 +1,4 @@
-//! The sizes of structures in chains, by `sType`.
+//! The sizes of the structures that may be in a chain that the layer copies, by `sType`.
 
 use std::alloc::Layout;
 
@@ -6,8 +6,8 @@ use ash::vk;
 
 macro_rules! layouts {
     ($($structure:ident)*) => {
-        /// Returns the layout of a structure that the layer may have to copy; `None` for an unknown
-        /// type.
+        /// Returns the size and alignment of a structure that the layer may have to copy. `None`
+        /// for a type that the layer does not know.
         pub(super) fn layout(s_type: vk::StructureType) -> Option<Layout> {
             $(
                 if s_type == <vk::$structure<'_> as vk::TaggedStructure>::STRUCTURE_TYPE {
@@ -17,7 +17,7 @@ macro_rules! layouts {
             None
         }
 
-        /// The names of the structures in Rust.
+        /// The names of the known structures in ash.
         #[cfg(test)]
         pub(super) const KNOWN: &[&str] = &[$(stringify!($structure)),*];
     };

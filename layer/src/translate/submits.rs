@@ -1,4 +1,4 @@
-//! Semaphore waits and signals of submissions.
+//! Translates the stages of semaphore waits and signals in submissions.
 
 use ash::vk;
 
@@ -6,8 +6,7 @@ use super::masks::{Side, outside_stages, outside_stages32};
 use super::memory::Arena;
 use crate::chain::slice;
 
-/// Translates the arguments of `vkQueueSubmit`: the stages that wait for semaphores. Semaphore
-/// signals have no stages there.
+/// Translates submissions of `vkQueueSubmit`. Only their semaphore waits have stages.
 ///
 /// # Safety
 /// The structures are valid, and outlive the result.
@@ -25,7 +24,7 @@ pub(crate) unsafe fn submits<'a>(
     })
 }
 
-/// Translates the arguments of `vkQueueSubmit2`, where semaphore signals have stages, too.
+/// Translates submissions of `vkQueueSubmit2`, whose semaphore signals have stages, too.
 ///
 /// # Safety
 /// As [`submits`].

@@ -8,26 +8,27 @@ use vkxfb::runtime::RequiredFeatures;
 use super::memory::Arena;
 use crate::chain::{all_of, slice};
 
-/// How captures access buffers.
+/// How captures access the application's buffers, which decides about the usages that the layer
+/// adds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Usages {
-    /// By device addresses. `bufferDeviceAddress` must be enabled then, because all memory gets the
-    /// flag for it.
+    /// Whether captures use device addresses. `bufferDeviceAddress` must be enabled then, because
+    /// the flag for device addresses is added to all memory.
     pub(crate) addresses: bool,
-    /// By storage buffer descriptors.
+    /// Whether captures use storage buffer descriptors.
     pub(crate) descriptors: bool,
-    /// Whether kernels copy results of queries to the application's buffers: any buffer with
-    /// `TRANSFER_DST` usage.
+    /// Whether kernels copy query results to the application's buffers. Any buffer with the usage
+    /// `TRANSFER_DST` may receive them.
     pub(crate) results: bool,
 }
 
-/// The usages of the extension.
+/// The buffer usages that `VK_EXT_transform_feedback` adds.
 const TRANSFORM_FEEDBACK: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
     vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT.as_raw()
         | vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT.as_raw(),
 );
 
-/// Usages of buffers that captures read or write.
+/// The usages of buffers that captures may read or write.
 const REACHED: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
     TRANSFORM_FEEDBACK.as_raw()
         | vk::BufferUsageFlags::VERTEX_BUFFER.as_raw()
@@ -79,13 +80,14 @@ impl Usages {
         vk::BufferUsageFlags2KHR::from_raw(usage.as_raw() >> 32 << 32 | u64::from(low.as_raw()))
     }
 
-    /// Translates the usage in a chain, if the chain has one that replaces the usage in the structure. Returns
-    /// the changed chain.
+    /// Translates the usage in the `VkBufferUsageFlags2CreateInfo` of a chain, which replaces the
+    /// usage in the main structure. Returns the changed chain, or the given one if it has no such
+    /// structure.
     ///
     /// # Safety
     /// The chain is valid.
     unsafe fn chained(self, chain: *const c_void, arena: &Arena) -> *const c_void {
-        // SAFETY: the caller's contract; the structure was found in the chain.
+        // SAFETY: the caller's contract; `found` is in the chain.
         unsafe {
             match all_of::<vk::BufferUsageFlags2CreateInfoKHR<'_>>(chain).next() {
                 None => chain,
@@ -100,8 +102,8 @@ impl Usages {
         }
     }
 
-    /// Translates the create info that is given to `vkCreateBuffer` and
-    /// `vkGetDeviceBufferMemoryRequirements`. An opaque capture address is not changed.
+    /// Translates the create info for `vkCreateBuffer` and `vkGetDeviceBufferMemoryRequirements`.
+    /// The opaque capture address in its chain, if any, is kept.
     ///
     /// # Safety
     /// The structure is valid, and outlives the result.
@@ -116,8 +118,8 @@ impl Usages {
             // SAFETY: the caller's contract.
             p_next: unsafe { self.chained(info.p_next, arena) },
             usage: self.buffer(info.usage),
-            // Captures read whole dwords. The program can allocate memory for the rounded size,
-            // because the memory requirements that it gets are those of the rounded buffer.
+            // Captures read whole dwords, so the size is rounded up. The program allocates enough
+            // memory, because the memory requirements that it gets are those of the larger buffer.
             size: match usage.intersects(REACHED) {
                 true => info.size.checked_next_multiple_of(4).unwrap_or(info.size),
                 false => info.size,
@@ -126,8 +128,8 @@ impl Usages {
         }
     }
 
-    /// Translates the argument of `vkGetPhysicalDeviceExternalBufferProperties`, so that the answer
-    /// is for the usage with which the buffer will be created.
+    /// Translates the structure for `vkGetPhysicalDeviceExternalBufferProperties`, so that the
+    /// driver's answer is for the usage with which the buffer will be created.
     ///
     /// # Safety
     /// As [`buffer_create_info`](Self::buffer_create_info).
@@ -144,12 +146,12 @@ impl Usages {
         }
     }
 
-    /// Translates the argument of `vkAllocateMemory`: a buffer with a device address must be bound
-    /// to [memory with the
-    /// flag](https://docs.vulkan.org/refpages/latest/refpages/source/vkBindBufferMemory.html) for
-    /// it (VUID-vkBindBufferMemory-bufferDeviceAddress-03339). Imported memory gets the flag, too,
-    /// which no rule forbids. Memory that is dedicated to an image is not changed, because no
-    /// buffer can be bound to it.
+    /// Translates the allocate info of `vkAllocateMemory`. A buffer with a device address must be
+    /// bound to [memory with the
+    /// flag](https://docs.vulkan.org/refpages/latest/refpages/source/vkBindBufferMemory.html)
+    /// `DEVICE_ADDRESS` (VUID-vkBindBufferMemory-bufferDeviceAddress-03339), so the flag is added.
+    /// Vulkan allows it for imported memory, too. Memory that is dedicated to an image is left
+    /// unchanged, because no buffer can be bound to it.
     ///
     /// # Safety
     /// The structure is valid, and outlives the result.
@@ -158,8 +160,7 @@ impl Usages {
         info: &vk::MemoryAllocateInfo<'a>,
         arena: &Arena,
     ) -> vk::MemoryAllocateInfo<'a> {
-        // SAFETY: the caller's contract; the flags are replaced in the chain that they were found
-        // in.
+        // SAFETY: the caller's contract; the replaced flags are in the chain.
         unsafe {
             let mut dedicated = all_of::<vk::MemoryDedicatedAllocateInfo<'_>>(info.p_next);
             if !self.addresses || dedicated.any(|info| info.image != vk::Image::null()) {
@@ -184,14 +185,15 @@ impl Usages {
     }
 }
 
-/// Translates the argument of `vkCreateDescriptorSetLayout` and `vkGetDescriptorSetLayoutSupport`:
-/// bindings that are visible to vertex or geometry shaders become visible to compute shaders. All bindings keep
-/// their order, because arrays in the chain refer to it.
+/// Translates the create info for `vkCreateDescriptorSetLayout` and
+/// `vkGetDescriptorSetLayoutSupport`: makes bindings that are visible to vertex or geometry shaders
+/// visible to compute shaders as well. The bindings keep their order, because arrays in the chain
+/// refer to it.
 ///
-/// The descriptors then count against the limits of the compute stage (`maxPerStageDescriptor*`),
+/// These descriptors then count against the limits of the compute stage (`maxPerStageDescriptor*`),
 /// together with those for the application's own compute shaders in the same pipeline layout. An
-/// application that uses up the limits of both stages may exceed them. Push constant ranges are not
-/// changed, because `vkCmdPushConstants` would have to name the added stage.
+/// application that uses up the limits of both stages may exceed them. The stages of push constant
+/// ranges are not changed, because then `vkCmdPushConstants` would have to name the added stage.
 ///
 /// # Safety
 /// The structure is valid, and outlives the result.

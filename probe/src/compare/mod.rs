@@ -1,4 +1,5 @@
-//! Compares what two probes found, case by case: of two builds of a driver, or of two devices.
+//! Compares the reports of two probe runs, case by case. The runs may be with two builds of a
+//! driver, or on two devices.
 
 #![forbid(unsafe_code)]
 
@@ -15,83 +16,86 @@ pub use read::{ReadError, Recorded, RecordedDevice};
 
 use super::report::CaseResult;
 
-/// Identifies a case in a report.
+/// Identifies a case in a comparison.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct CaseKey {
-    /// Index of the pair of devices that are compared.
+    /// The index of the pair of devices that are compared.
     pub device: usize,
     /// The backend that captured.
     pub backend: String,
-    /// Topology of the draw.
+    /// The topology of the draw.
     pub topology: String,
-    /// Name of the vertex shader.
+    /// The name of the vertex shader.
     pub shader: String,
-    /// Name of the geometry shader that is captured behind it, if there is one.
+    /// The name of the geometry shader whose outputs are captured. `None` if those of the vertex
+    /// shader are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub geometry: Option<String>,
-    /// Convention of the pipeline.
+    /// The provoking vertex of the pipeline.
     pub provoking: String,
     /// Whether the topology was folded into the pipeline.
     pub specialized: bool,
-    /// Vertices of one instance.
+    /// The number of vertices of an instance.
     pub vertex_count: u32,
-    /// Instances.
+    /// The number of instances.
     pub instance_count: u32,
 }
 
-/// A case with different results, or in only one of the reports.
+/// A case whose results differ, or that only one of the reports has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Change {
     /// The case.
     #[serde(flatten)]
     pub case: CaseKey,
-    /// The result in the first report, unless it is new.
+    /// The result in the first report. `None` if the case is not in it.
     pub before: Option<CaseResult>,
-    /// The result in the second report, unless it is gone.
+    /// The result in the second report. `None` if the case is not in it.
     pub after: Option<CaseResult>,
 }
 
-/// A property of the devices that differs.
+/// A property of the device, driver or machine that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FactChange {
-    /// Index of the pair of devices that are compared.
+    /// The index of the pair of devices that are compared.
     pub device: usize,
-    /// What it is, such as `driver` or the name of a limit.
+    /// The name of the property, such as `driver` or the name of a limit.
     pub name: String,
-    /// The value in the first report.
+    /// The value in the first report. `None` if the property is not in it.
     pub before: Option<String>,
-    /// The value in the second report.
+    /// The value in the second report. `None` if the property is not in it.
     pub after: Option<String>,
 }
 
-/// The difference of two reports.
+/// The differences between two reports.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Comparison {
-    /// Names of the devices, by pair: one of them is missing where the other report has no such device.
+    /// The names of the devices of each pair. A name is `None` if that report has no such device.
     pub devices: Vec<(Option<String>, Option<String>)>,
-    /// Different properties of devices, drivers and machines.
+    /// The properties of devices, drivers and machines that differ.
     pub facts: Vec<FactChange>,
-    /// Right before, and wrong or not captured now.
+    /// Cases that were right before, and are wrong or could not be captured now.
     pub became_wrong: Vec<Change>,
-    /// Right now, and not before.
+    /// Cases that are right now, and were not before.
     pub became_right: Vec<Change>,
-    /// Wrong now and not captured before, or the other way round.
+    /// Cases that are wrong now and could not be captured before, or the other way round.
     pub otherwise_wrong: Vec<Change>,
-    /// Only in the second report.
+    /// Cases that only the second report has.
     pub new: Vec<Change>,
-    /// Only in the first report.
+    /// Cases that only the first report has.
     pub gone: Vec<Change>,
-    /// The number of cases that are right in both.
+    /// The number of cases that are right in both reports.
     pub still_right: usize,
-    /// The number of cases that are wrong in both, or could be captured in neither.
+    /// The number of cases that are wrong in both reports, or could be captured in neither.
     pub still_wrong: usize,
-    /// Cases without draws: the pipelines of which the second report has cases.
+    /// The pipelines for which the second report has cases, as keys whose counts of vertices and
+    /// instances are 0.
     #[serde(skip)]
     kept: BTreeSet<CaseKey>,
 }
 
 impl CaseKey {
-    /// What cases of the same pipeline have in common.
+    /// Returns a key that is the same for all cases of a pipeline: the counts of vertices and
+    /// instances are 0.
     fn pipeline(&self) -> Self {
         Self { vertex_count: 0, instance_count: 0, ..self.clone() }
     }
@@ -100,8 +104,8 @@ impl CaseKey {
 impl Comparison {
     /// Compares two reports.
     ///
-    /// Devices are paired by vendor and device ID, in order; where both reports have one device only, those are
-    /// compared whatever they are.
+    /// Devices are paired by vendor and device ID, in order. If both reports have only one device,
+    /// these two are compared in any case.
     pub fn new(before: &Recorded, after: &Recorded) -> Self {
         let mut comparison = Self::default();
         for (first, second) in pairs(&before.devices, &after.devices) {
@@ -150,7 +154,7 @@ impl Comparison {
 
 type Pair<'a> = (Option<&'a RecordedDevice>, Option<&'a RecordedDevice>);
 
-/// Pairs of devices that are compared, and devices that are in only one report.
+/// Returns the pairs of devices to compare, and the devices that only one report has.
 fn pairs<'a>(before: &'a [RecordedDevice], after: &'a [RecordedDevice]) -> Vec<Pair<'a>> {
     if let ([first], [second]) = (before, after) {
         return vec![(Some(first), Some(second))];
@@ -165,7 +169,7 @@ fn pairs<'a>(before: &'a [RecordedDevice], after: &'a [RecordedDevice]) -> Vec<P
     pairs
 }
 
-/// The keys of two maps, with the values in both.
+/// Iterates over the keys of two maps, with the value of each key in both maps.
 fn joined<'a, K: Ord, V>(
     first: &'a BTreeMap<K, V>,
     second: &'a BTreeMap<K, V>,

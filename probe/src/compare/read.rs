@@ -1,4 +1,4 @@
-//! Reads the files that `--json` and `--report` write.
+//! Reads the reports that `vkxfb probe` writes with `--json` and `--report`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,66 +9,67 @@ use super::CaseKey;
 use crate::report::{CaseResult, SCHEMA, names};
 use crate::trial::Trial;
 
-/// Why a file cannot be compared.
+/// Why a file cannot be read as a report.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The file cannot be read.
     #[error("cannot read {}", .file.display())]
     File {
-        /// The file.
+        /// The path of the file.
         file: PathBuf,
         /// The error of the file system.
         #[source]
         source: std::io::Error,
     },
-    /// The file is neither JSON nor a report in Markdown with JSON in it.
+    /// The file is neither JSON nor Markdown with a block of JSON in it.
     #[error("{}: no report of a probe: neither JSON nor Markdown with a block of JSON", .file.display())]
     NoReport {
-        /// The file.
+        /// The path of the file.
         file: PathBuf,
     },
     /// The JSON is not valid.
     #[error("{}: no report of a probe: its JSON is broken", .file.display())]
     Json {
-        /// The file.
+        /// The path of the file.
         file: PathBuf,
-        /// The error, with its line.
+        /// The error, which contains the line.
         #[source]
         source: serde_json::Error,
     },
     /// A field is missing, or has another type.
     #[error("{}: {field}: {problem}", .file.display())]
     Field {
-        /// The file.
+        /// The path of the file.
         file: PathBuf,
         /// The field, such as `reports[0].results[3].right`.
         field: String,
-        /// What is wrong with it.
+        /// What is wrong with the field.
         problem: String,
     },
 }
 
-/// A report from a file.
+/// A report that was read from a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recorded {
     /// The devices that were probed.
     pub devices: Vec<RecordedDevice>,
 }
 
-/// A device in a report.
+/// A device in a report that was read from a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordedDevice {
-    /// Name of the device.
+    /// The name of the device.
     pub name: String,
-    /// Vendor and device ID.
+    /// The vendor ID and the device ID.
     pub ids: (u64, u64),
-    /// Other properties that may differ between two reports: versions, limits, results of trials, the machine.
+    /// Other properties that may differ between two reports: versions, limits, results of trials,
+    /// and the machine.
     pub facts: BTreeMap<String, String>,
     cases: BTreeMap<CaseKey, CaseResult>,
 }
 
 impl Recorded {
-    /// Reads a file.
+    /// Reads a report from a file.
     ///
     /// # Errors
     /// [`ReadError`]
@@ -79,7 +80,7 @@ impl Recorded {
         Self::parse(file, &text)
     }
 
-    /// Reads the text of a file.
+    /// Reads a report from the text of a file. Errors contain the path `file`.
     ///
     /// # Errors
     /// [`ReadError`], except [`ReadError::File`].
@@ -99,7 +100,7 @@ impl Recorded {
 }
 
 impl RecordedDevice {
-    /// The result of each case, with the index of the device in the keys.
+    /// Returns the result of each case. The keys get the index `device`.
     pub(super) fn results(&self, device: usize) -> BTreeMap<CaseKey, CaseResult> {
         let with_place =
             |(key, result): (&CaseKey, &CaseResult)| (CaseKey { device, ..key.clone() }, *result);
@@ -107,7 +108,7 @@ impl RecordedDevice {
     }
 }
 
-/// The last block of JSON in Markdown. Its fence may be longer than three backticks.
+/// Returns the last block of JSON in Markdown. Its fence may be longer than three backticks.
 fn fenced_json(text: &str) -> Option<&str> {
     let mut found = None;
     let mut rest = text;
@@ -125,10 +126,10 @@ fn fenced_json(text: &str) -> Option<&str> {
     found
 }
 
-/// The path to a field, and what is wrong with it.
+/// The path to a field of the JSON, and what is wrong with the field.
 type Wrong = (String, String);
 
-/// A value of the JSON, and the path to it.
+/// A value in the JSON, with the path to it for messages.
 struct Field<'a> {
     path: String,
     value: &'a Value,
@@ -139,7 +140,7 @@ impl<'a> Field<'a> {
         (self.path.clone(), problem.into())
     }
 
-    /// A member that may be missing or null.
+    /// Returns a member of an object. `None` if it is missing or null.
     fn optional(&self, name: &str) -> Option<Self> {
         let dot = if self.path.is_empty() { "" } else { "." };
         let path = format!("{}{dot}{name}", self.path);
@@ -171,7 +172,7 @@ impl<'a> Field<'a> {
         self.value.as_bool().ok_or_else(|| self.wrong("is neither true nor false"))
     }
 
-    /// Draws such as `7x1 7x3`.
+    /// Reads a list of draws, such as `7x1 7x3`: the counts of vertices and instances.
     fn draws(&self) -> Result<Vec<(u32, u32)>, Wrong> {
         names::draws::parse(self.text()?).map_err(|problem| self.wrong(problem))
     }
@@ -188,7 +189,7 @@ impl<'a> Field<'a> {
         Ok(Recorded { devices: devices.collect::<Result<_, _>>()? })
     }
 
-    /// The device of a report.
+    /// Reads the device of a report. `tool` is the version of vkxfb that made the report.
     fn device(&self, tool: &str) -> Result<RecordedDevice, Wrong> {
         let device = self.member("device")?;
         let id = |name: &str| device.member(name)?.number();
@@ -226,11 +227,11 @@ impl<'a> Field<'a> {
                 note(name, limits.optional(name))?;
             }
         }
-        // Older reports have none.
+        // Older reports have no trials.
         let trials = self.optional("trials").map(|trials| trials.elements()).transpose()?;
         for trial in trials.unwrap_or_default() {
             let name = trial.member("trial")?.text()?;
-            // The speed always differs.
+            // The speed differs in each run, so it is not a property to compare.
             if name != Trial::Speed.name() {
                 note(name, trial.optional("result"))?;
             }
@@ -247,7 +248,7 @@ impl<'a> Field<'a> {
         })
     }
 
-    /// Adds the cases of a pipeline.
+    /// Adds the cases of a pipeline, whose results are in this value.
     fn add_cases(&self, cases: &mut BTreeMap<CaseKey, CaseResult>) -> Result<(), Wrong> {
         let text = |name: &str| Ok::<_, Wrong>(self.member(name)?.text()?.to_owned());
         let pipeline = CaseKey {
@@ -255,7 +256,7 @@ impl<'a> Field<'a> {
             backend: text("backend")?,
             topology: text("topology")?,
             shader: text("shader")?,
-            // Older reports have none.
+            // Older reports have no geometry shaders.
             geometry: self
                 .optional("geometry")
                 .map(|name| name.text())

@@ -1,4 +1,4 @@
-//! A comparison as text.
+//! Shows a comparison as text.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -6,17 +6,17 @@ use super::{CaseKey, Change, Comparison, FactChange};
 use crate::report::CaseResult;
 use crate::table::printable;
 
-/// The number of pipelines that are listed of each kind of change.
+/// The maximum number of pipelines that are listed for each kind of change.
 const LISTED: usize = 20;
 
 impl CaseKey {
-    /// Whether both are of one pipeline.
+    /// Whether both cases have the same pipeline.
     fn is_beside(&self, other: &Self) -> bool {
         self.pipeline() == other.pipeline()
     }
 }
 
-/// The pipeline of a case.
+/// Shows the pipeline of a case as text.
 struct PipelineOf<'a>(&'a CaseKey);
 
 impl Display for PipelineOf<'_> {
@@ -32,7 +32,7 @@ impl Display for PipelineOf<'_> {
 }
 
 impl CaseResult {
-    /// In plain words.
+    /// The result in plain words.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Right => "right",
@@ -42,7 +42,7 @@ impl CaseResult {
     }
 }
 
-/// Changes of one kind, by pipeline.
+/// Lists the changes of one kind, in a line for each pipeline.
 fn write_changes(f: &mut Formatter<'_>, name: &str, changes: &[Change]) -> fmt::Result {
     if changes.is_empty() {
         return Ok(());
@@ -67,14 +67,14 @@ fn write_changes(f: &mut Formatter<'_>, name: &str, changes: &[Change]) -> fmt::
     Ok(())
 }
 
-/// The number of cases that are not right, of those in only one report.
+/// Returns the number of cases that are not right, among cases that only one report has.
 fn not_right(changes: &[Change]) -> usize {
     let is_right = |c: &&Change| c.before.or(c.after) != Some(CaseResult::Right);
     changes.iter().filter(is_right).count()
 }
 
 impl Comparison {
-    /// A summary of all cases in one line, which begins with the number of cases that became wrong.
+    /// Summarizes all cases in one line, which begins with the number of cases that became wrong.
     fn verdict(&self) -> String {
         let count = |cases: usize| match cases {
             1 => "1 case".to_owned(),
@@ -125,11 +125,13 @@ impl Display for Comparison {
         write_changes(f, "became wrong", &self.became_wrong)?;
         write_changes(f, "became right", &self.became_right)?;
         write_changes(f, "wrong in another way", &self.otherwise_wrong)?;
-        // Cases that are right and that only one of the reports has are those of a longer probe.
+        // Right cases that only one report has are not listed: the other run was quicker, and left
+        // them out.
         let is_not_right = |c: &&Change| c.after != Some(CaseResult::Right);
         let new: Vec<_> = self.new.iter().filter(is_not_right).cloned().collect();
         write_changes(f, "new, and not right", &new)?;
-        // A pipeline without a case may be one that nobody captures any more.
+        // A case may be gone because the second run was quicker. If all cases of a pipeline are
+        // gone, perhaps nothing captures them any more.
         let is_whole = |c: &&Change| !self.kept.contains(&c.case.pipeline());
         let gone: Vec<_> = self.gone.iter().filter(is_whole).cloned().collect();
         write_changes(f, "gone, with all of their pipeline", &gone)

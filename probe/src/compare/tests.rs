@@ -3,7 +3,7 @@ use std::path::Path;
 use super::*;
 use crate::report::{BugReport, ProbeReport, bug_report, samples::sample_report, to_json};
 
-/// As a file in JSON, which is the shortest way to change a field.
+/// Converts a report to JSON, in which fields can easily be changed.
 fn json(report: &ProbeReport) -> serde_json::Value {
     serde_json::from_str(&to_json(std::slice::from_ref(report)).unwrap()).unwrap()
 }
@@ -12,7 +12,8 @@ fn parse(value: &serde_json::Value) -> Recorded {
     Recorded::parse(Path::new("a.json"), &value.to_string()).unwrap()
 }
 
-/// Two pipelines that are not in the sample.
+/// Returns a report with two pipelines that the sample report does not have. `first` and `second`
+/// are the results of the two.
 fn small(first: &[(&str, &str)], second: &[(&str, &str)]) -> serde_json::Value {
     let mut value = json(&sample_report());
     let template = value["reports"][0]["results"][0].clone();
@@ -81,7 +82,7 @@ fn each_kind_of_change_has_its_list() {
     assert_eq!((draws(&back.new).len(), draws(&back.gone).len()), (1, 1));
 }
 
-/// The sample has its triangle strips wrong, and could not run a case of its line lists.
+/// In the sample report the triangle strips are wrong, and a case of the line lists could not run.
 #[test]
 fn a_report_in_markdown_says_the_same_as_its_json() {
     let report = sample_report();
@@ -101,7 +102,7 @@ fn devices_are_paired_by_their_ids() {
     let mut other = small(&[("wrong", "1x1")], &[]);
     other["reports"][0]["device"]["device_id"] = 7.into();
     other["reports"][0]["device"]["name"] = "Other".into();
-    // Reports of one device each are compared, even if the devices differ.
+    // If both reports have one device, these are compared even if they differ.
     assert!(!Comparison::new(&parse(&one), &parse(&other)).is_no_worse());
     let mut both = other.clone();
     both["reports"] = [other["reports"][0].clone(), one["reports"][0].clone()].into();
@@ -113,7 +114,7 @@ fn devices_are_paired_by_their_ids() {
     assert_eq!(comparison.devices, [(mali.clone(), mali), (None, name("Other"))]);
 }
 
-/// The error names the file and the field.
+/// The error message for a file that is not a report names the file and the field.
 #[test]
 fn what_is_no_report_is_refused_by_field() {
     let refuse = |change: &dyn Fn(&mut serde_json::Value)| {
@@ -156,7 +157,8 @@ fn what_is_no_report_is_refused_by_field() {
     assert!(matches!(missing, ReadError::File { .. }), "{missing}");
 }
 
-/// Behind a geometry shader a case is another one than without; reports that know of none are of vertex shaders.
+/// Cases with and without a geometry shader are different cases. Cases in older reports, which do
+/// not mention geometry shaders, are those of vertex shaders.
 #[test]
 fn cases_of_geometry_shaders_are_told_apart() {
     let older = small(&[("right", "1x1")], &[("right", "7x1")]);
@@ -169,7 +171,8 @@ fn cases_of_geometry_shaders_are_told_apart() {
     assert!(comparison.to_string().contains("shader t, geometry shader g, "), "{comparison}");
 }
 
-/// A quick probe beside a full one is one line, and so is a full one beside a quick one.
+/// Comparing a quick run with a full one, or the reverse, prints one line, because cases of only
+/// one run are not listed.
 #[test]
 fn a_quick_probe_beside_a_full_one_is_one_line() {
     let quick = small(&[("right", "1x1")], &[("right", "7x1")]);
@@ -180,7 +183,7 @@ fn a_quick_probe_beside_a_full_one_is_one_line() {
     assert_eq!(said(&full, &quick), format!("{verdict} gone, all right\n"));
 }
 
-/// A pipeline of which no case is left is named.
+/// If all cases of a pipeline are gone, the pipeline is named.
 #[test]
 fn pipelines_that_are_gone_are_listed() {
     let both = small(&[("right", "1x1 2x1")], &[("right", "7x1")]);

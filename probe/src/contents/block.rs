@@ -1,48 +1,51 @@
-//! The layout of a block: the offset and the type of each number in it.
+//! The layout of a block of a shader: the offset and the type of each number in it.
 
 use spirv::Decoration;
 use vkxfb::internal::spirv::Id;
 use vkxfb::internal::spirv::declarations::{Declarations, Type};
 
-/// The maximum number of values of a block that are looked at: a block of 64 KiB has 16384 dwords.
+/// The maximum number of values in a block that are visited. A block of 64 KiB has 16384 dwords.
 const MAX_STEPS: u32 = 1 << 20;
 
-/// Compilers may pad the size of a block to a multiple of this many bytes.
+/// Compilers may pad the size of a block to a multiple of this many bytes, so the user's contents
+/// may have that size.
 const ROUNDING: u64 = 16;
 
 /// The size of a device address in bits.
 const POINTER_BITS: u32 = 64;
 
-/// A block of a buffer or of push constants.
+/// The layout of a block in a buffer or of push constants.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Block {
-    /// The size in bytes up to the end of the last value, without the runtime array.
+    /// The size in bytes up to the end of the last number. The runtime array is not included.
     pub(super) size: u64,
-    /// The array stride in bytes of the runtime array, if there is one.
+    /// The array stride in bytes of the runtime array. `None` if there is none.
     pub(super) stride: Option<u32>,
-    /// Whether it contains device addresses.
+    /// Whether the block contains device addresses.
     pub(super) has_pointers: bool,
-    /// The size in bytes with the minimum number of elements of the runtime array.
+    /// The size in bytes, including the minimum number of elements of the runtime array.
     least: u64,
-    /// The minimum number of elements of the runtime array.
+    /// The minimum number of elements of the runtime array; 0 without such an array.
     elements: u64,
-    /// The numbers, without those in the runtime array.
+    /// The numbers in the block, except those in the runtime array.
     numbers: Vec<Number>,
-    /// The offset of the runtime array, and the numbers in its first element.
+    /// The offset of the runtime array, and the numbers in its first element. `None` if there is no
+    /// such array.
     array: Option<(u64, Vec<Number>)>,
 }
 
 /// A number in a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Number {
-    /// Bytes from the start of the block.
+    /// The offset in bytes from the start of the block.
     offset: u64,
-    /// Its size in bits.
+    /// The size in bits.
     width: u32,
     is_float: bool,
 }
 
-/// How a matrix is stored. In SPIR-V the member of the block is decorated with this, not the type.
+/// How a matrix is stored. In SPIR-V these decorations are on the member of the block, not on the
+/// type.
 #[derive(Debug, Clone, Copy, Default)]
 struct Matrices {
     stride: Option<u32>,
@@ -58,14 +61,14 @@ struct Walk<'a> {
 }
 
 impl Block {
-    /// Reads the layout of a block, or says what is wrong with it.
+    /// Determines the layout of a block. The error says why it is not supported.
     pub(super) fn of(declarations: &Declarations, ty: Id) -> Result<Self, String> {
         let mut walk =
             Walk { declarations, steps: 0, has_pointers: false, numbers: Vec::new(), array: None };
         walk.value(ty, 0, Matrices::default())?;
         let Walk { has_pointers, numbers, array, .. } = walk;
         let end = end_of(&numbers);
-        // The bytes before the runtime array belong to the block, even if there is no number in them.
+        // The bytes before the runtime array belong to the block, even if no number is in them.
         let size = array.as_ref().map_or(end, |(start, ..)| end.max(*start));
         let stride = array.as_ref().map(|(_, stride, _)| *stride);
         let array = array.map(|(start, _, numbers)| (start, numbers));
@@ -73,7 +76,7 @@ impl Block {
         Ok(this.with_elements(1))
     }
 
-    /// The block, with at least this many elements in its runtime array.
+    /// Sets the minimum number of elements of the runtime array, if there is one.
     pub(super) fn with_elements(mut self, elements: u64) -> Self {
         if let (Some((_, numbers)), Some(stride)) = (&self.array, self.stride) {
             let others = elements.saturating_sub(1) * u64::from(stride);
@@ -83,18 +86,20 @@ impl Block {
         self
     }
 
-    /// A block of which only the size in bytes is known.
+    /// Makes a block of which only the size in bytes is known.
     pub(super) fn of_size(size: u64) -> Self {
         Self { size, least: size, ..Self::default() }
     }
 
-    /// Whether the block, with the minimum number of elements of its runtime array, fits into this many bytes.
+    /// Whether contents of this many bytes contain the whole block, with the minimum number of
+    /// elements of its runtime array.
     pub(super) const fn is_filled_by(&self, bytes: u64) -> bool {
         bytes >= self.least
     }
 
-    /// Whether contents of this many bytes, which are enough for the block, end where the block ends, or an element of its
-    /// runtime array. Padding after the last number may be included or not.
+    /// Whether contents of this many bytes, which are enough for the block, end where the block or
+    /// an element of its runtime array ends. They may contain the padding after the last number, or
+    /// not.
     pub(super) fn ends_with(&self, bytes: u64) -> bool {
         let Some((start, numbers)) = &self.array else {
             return bytes <= self.size.next_multiple_of(ROUNDING);
@@ -103,7 +108,7 @@ impl Block {
         rest == 0 || rest >= end_of(numbers).saturating_sub(*start)
     }
 
-    /// The size of the block, as text for messages.
+    /// Describes the size of the block, for messages.
     pub(super) fn size_in_words(&self) -> String {
         match self.stride {
             None => format!("{} bytes", self.size),
@@ -114,7 +119,7 @@ impl Block {
         }
     }
 
-    /// Writes made-up numbers to all offsets where the block has a number.
+    /// Writes a made-up number at each offset where the block has a number.
     pub(super) fn make_up(&self, bytes: &mut [u8], seed: u32) {
         for number in &self.numbers {
             number.make_up(bytes, 0, seed);
@@ -131,13 +136,13 @@ impl Block {
     }
 }
 
-/// The end of the last number in bytes.
+/// Returns the end of the last number, in bytes.
 fn end_of(numbers: &[Number]) -> u64 {
     numbers.iter().map(|n| n.offset + u64::from(n.width / 8)).max().unwrap_or(0)
 }
 
 impl Number {
-    /// Writes a made-up number `behind` bytes after its offset.
+    /// Writes a made-up number `behind` bytes after the offset.
     fn make_up(&self, bytes: &mut [u8], behind: u64, seed: u32) {
         let start = (self.offset + behind) as usize;
         let Some(place) = bytes.get_mut(start..start + self.width as usize / 8) else { return };
@@ -145,7 +150,8 @@ impl Number {
         let hash = (hash ^ (hash >> 15)).wrapping_mul(0x85eb_ca6b);
         let hash = hash ^ (hash >> 13);
         let value = match (self.is_float, self.width) {
-            // A float from 0.25 to 1: positive, one of two exponents, and a mantissa from the upper bits.
+            // A float from 0.25 to 1: the sign is positive, the exponent is one of two, and the
+            // mantissa has the upper bits of the hash.
             (true, 16) => u64::from(0x3400 + hash % 0x800),
             (true, 32) => u64::from(0x3e80_0000 + (hash >> 8)),
             (true, 64) => 0x3fd0_0000_0000_0000 + (u64::from(hash) << 21),
@@ -227,7 +233,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The components of a vector, `stride` bytes apart, or adjacent without a stride.
+    /// Adds the components of a vector. They are `apart` bytes apart, or adjacent if that is
+    /// `None`.
     fn vector(&mut self, ty: Id, count: u32, start: u64, apart: Option<u32>) -> Result<(), String> {
         let size = match self.declarations.ty(ty) {
             Some(Type::Int { width, .. } | Type::Float { width }) => width / 8,

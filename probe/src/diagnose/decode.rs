@@ -1,4 +1,5 @@
-//! Records: where they are, what they should contain, and which vertex a record contains instead.
+//! Finds the records of a capture, and determines for each what it should contain, and which vertex
+//! it contains.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -12,29 +13,29 @@ use crate::sentinel;
 use super::spans::split_record;
 use super::{CapturedBuffer, DiagnoseError, Expectation, Slot, VertexRef};
 
-/// A capture buffer that outputs are captured to.
+/// A capture buffer to which outputs are captured.
 pub(super) struct Buffer<'a> {
     pub captured: &'a CapturedBuffer<'a>,
-    /// The size in bytes of a record, not 0.
+    /// The size in bytes of a record, which is not 0.
     pub stride: usize,
     /// The bytes of a record that outputs define, with adjacent ranges merged.
     pub defined: Vec<Range<usize>>,
     /// The bytes of a record that no output covers.
     pub gaps: Vec<Range<usize>>,
-    /// The expected records of all vertices.
+    /// The expected records of all vertices, as in [`Expectation::records`].
     records: &'a [u8],
-    /// Start of the first record, in bytes from the start of the allocation.
+    /// The start of the first record, in bytes from the start of the allocation.
     pub start: usize,
-    /// End of the last record, likewise.
+    /// The end of the last expected record, in bytes from the start of the allocation.
     pub end: usize,
     by_content: OnceCell<HashMap<u64, u32>>,
 }
 
-/// Everything about one capture.
+/// An expectation, together with the capture that is compared with it.
 pub(super) struct Capture<'a> {
     pub expectation: &'a Expectation<'a>,
     pub buffers: Vec<Buffer<'a>>,
-    /// Buffers that are bound but not captured to.
+    /// Buffers that are bound, but to which no output is captured.
     pub idle: Vec<&'a CapturedBuffer<'a>>,
     by_content: OnceCell<HashMap<u64, u32>>,
 }
@@ -77,7 +78,7 @@ impl<'a> Capture<'a> {
         Ok(Self { expectation, buffers, idle, by_content: OnceCell::new() })
     }
 
-    /// Whether nothing differs.
+    /// Whether the capture has no difference at all, not even a legal rotation.
     pub fn is_right(&self) -> bool {
         self.buffers.iter().all(|b| {
             self.records_are_right(b) && b.gaps_are_untouched() && b.surroundings_are_untouched()
@@ -115,13 +116,13 @@ impl<'a> Capture<'a> {
         self.expectation.sequence.primitive_count()
     }
 
-    /// The number of primitives of the draw, whether or not they are written.
+    /// The number of primitives of the draw, whether or not they fit into the buffers.
     pub fn primitives_needed(&self) -> u64 {
         self.primitives_per_instance() * u64::from(self.expectation.instance_count)
     }
 
-    /// The instance of a primitive, and its number within the instance. Primitives beyond those of
-    /// the draw are numbered on in the last instance.
+    /// Returns the instance of a primitive, and the number of the primitive within that instance.
+    /// Primitives after those of the draw count as more primitives of the last instance.
     pub fn locate(&self, primitive: u64) -> (u32, u64) {
         let per_instance = self.primitives_per_instance();
         let last = u64::from(self.expectation.instance_count.saturating_sub(1));
@@ -129,7 +130,8 @@ impl<'a> Capture<'a> {
         (u32::try_from(instance).unwrap_or(u32::MAX), primitive - instance * per_instance)
     }
 
-    /// The vertices of a primitive, in order. Empty for a primitive that the draw does not have.
+    /// Returns the vertices of a primitive, in order. Returns none for a primitive that the draw
+    /// does not have.
     pub fn expected(&self, primitive: u64) -> Vec<VertexRef> {
         if primitive >= self.primitives_needed() {
             return Vec::new();
@@ -142,7 +144,7 @@ impl<'a> Capture<'a> {
             .collect()
     }
 
-    /// Whether a record lies inside the bound range of every buffer.
+    /// Whether a record lies within the bound range of every buffer.
     pub fn has_room_for(&self, record: u64) -> bool {
         self.buffers.iter().all(|b| {
             let end = (b.start as u64).saturating_add((record + 1).saturating_mul(b.stride as u64));
@@ -150,7 +152,7 @@ impl<'a> Capture<'a> {
         })
     }
 
-    /// Whether a record contains that vertex in every buffer.
+    /// Whether a record contains that vertex in all buffers.
     pub fn holds(&self, record: u64, vertex: VertexRef) -> bool {
         self.buffers.iter().all(|b| b.holds(self.expectation, record, vertex))
     }
@@ -159,8 +161,8 @@ impl<'a> Capture<'a> {
         self.buffers.iter().all(|b| b.is_untouched(record))
     }
 
-    /// Finds out what a record contains. If several vertices have the same outputs, it prefers
-    /// `expected`, and then `mates`, the vertices of the same primitive.
+    /// Determines what a record contains. If several vertices have the same outputs, prefers
+    /// `expected`, and then `mates`, which are the other vertices of the primitive.
     pub fn decode(&self, record: u64, expected: Option<VertexRef>, mates: &[VertexRef]) -> Slot {
         let near = || expected.iter().chain(mates).copied();
         if let Some(vertex) = near().find(|v| self.holds(record, *v)) {
@@ -181,8 +183,9 @@ impl<'a> Capture<'a> {
         }
     }
 
-    /// Finds out what the record contains in one buffer: no vertex (`None`), untouched
-    /// (`Some(None)`), or a vertex.
+    /// Determines what a record contains in one buffer: no vertex (`None`), the sentinel
+    /// (`Some(None)`), or a vertex. If several vertices have the same outputs, prefers those in
+    /// `near`.
     fn part(
         &self,
         buffer: &Buffer<'_>,
@@ -202,7 +205,8 @@ impl<'a> Capture<'a> {
         (buffer.captured.buffer, part)
     }
 
-    /// Finds the vertex that a record contains in `buffers`.
+    /// Finds the vertex whose outputs a record contains in `buffers`, by the hashes of all expected
+    /// records.
     fn find(
         &self,
         buffers: &[Buffer<'_>],
@@ -224,7 +228,7 @@ impl<'a> Capture<'a> {
         let index = *by_content.get(&hash(buffers, |b| b.captured_record(record)))?;
         let found = split(index, vertex_count);
         let holds = |v: &VertexRef| buffers.iter().all(|b| b.holds(e, record, *v));
-        // If several instances write the same, prefers the expected instance.
+        // If this vertex has the same outputs in several instances, prefers the expected instance.
         let here = expected.map(|x| VertexRef { instance: x.instance, ..found });
         here.filter(holds).or(Some(found).filter(holds))
     }
@@ -249,8 +253,8 @@ impl<'a> Capture<'a> {
         wrong
     }
 
-    /// The first wrong byte of a record: its buffer, and its offset in bytes from the start of the
-    /// bound range.
+    /// Finds the first wrong byte of a record. Returns its buffer, and its offset in bytes from the
+    /// start of the bound range.
     pub fn first_wrong_byte(&self, record: u64, expected: Option<VertexRef>) -> (u32, i64) {
         for b in &self.buffers {
             let at = b.start + record as usize * b.stride;
@@ -292,7 +296,7 @@ impl<'a> Buffer<'a> {
         if position.saturating_add(needed) > size && needed > 0 {
             return Err(DiagnoseError::DoesNotFit { buffer, position, needed, size });
         }
-        // A position past the end of the range is legal: no record fits then.
+        // Vulkan allows a position past the end of the range. No record fits then.
         let start = bound.start + position.min(size);
         Ok(Self {
             captured,
@@ -306,12 +310,13 @@ impl<'a> Buffer<'a> {
         })
     }
 
-    /// Bytes from the start of the bound range to byte `at` of the allocation.
+    /// Converts an offset in the allocation to an offset from the start of the bound range.
     pub fn offset_in_bound(&self, at: u64) -> i64 {
         from_bound(self.captured, at)
     }
 
-    /// The captured bytes of a record. `None` if they are not all within the allocation.
+    /// Returns the captured bytes of a record. `None` if the record is not completely within the
+    /// allocation.
     pub fn captured_record(&self, record: u64) -> Option<&'a [u8]> {
         let at = usize::try_from(record).ok()?.checked_mul(self.stride)?.checked_add(self.start)?;
         self.captured.bytes.get(at..at.checked_add(self.stride)?)
@@ -348,12 +353,13 @@ impl<'a> Buffer<'a> {
     }
 }
 
-/// Bytes from the start of the bound range to byte `at` of the allocation.
+/// Converts an offset in the allocation to an offset from the start of the bound range, which may
+/// be negative.
 pub(super) fn from_bound(captured: &CapturedBuffer<'_>, at: u64) -> i64 {
     at.cast_signed().wrapping_sub(captured.bound.start.cast_signed())
 }
 
-/// Whether a range of an allocation still contains its sentinel.
+/// Whether a range of the allocation still contains the sentinel.
 pub(super) fn is_untouched(captured: &CapturedBuffer<'_>, range: Range<usize>) -> bool {
     let bytes = captured.bytes.get(range.clone()).unwrap_or_default();
     sentinel::first_touched(captured.buffer, range.start as u64, bytes).is_none()

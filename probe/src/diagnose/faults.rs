@@ -1,4 +1,4 @@
-//! The faults, and the choice of the fault under which a capture is reported.
+//! The kinds of faults, and the choice of the one under which a wrong capture is reported.
 
 use std::fmt;
 
@@ -7,48 +7,49 @@ use serde::{Deserialize, Serialize};
 use super::decode::Capture;
 use super::{primitives, surroundings};
 
-/// What can be wrong with a capture.
+/// A kind of fault that a capture can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
-    /// The device executed nothing of the submission.
+    /// The device executed none of the commands of the submission.
     NothingExecuted,
-    /// The memory of the capture buffers was not initialised: the copy to it had no effect.
+    /// The copy that initializes the capture buffers had no effect.
     NothingCopiedIn,
-    /// The captured data was not copied to the memory that the host reads.
+    /// The copy of the capture buffers to the memory that the host reads had no effect.
     NothingCopiedBack,
-    /// Everything but the capture was executed: no byte has changed.
+    /// The capture had no effect, although the other commands were executed: no byte has changed.
     NothingWritten,
-    /// Bytes have changed outside the part of the bound range that the draw may write: in a guard
-    /// before or after the range, in what an earlier draw wrote, or in a buffer that is not
-    /// captured to.
+    /// Bytes have changed outside the part of the bound range that the draw may write. They are in
+    /// a guard region before or after the range, in data that an earlier draw wrote, or in a buffer
+    /// to which nothing is captured.
     Overrun,
-    /// The vertices of a triangle start with the wrong vertex, in the right cyclic order, although
-    /// the order is promised.
+    /// The vertices of a triangle are in the right cyclic order but begin with the wrong vertex,
+    /// although the device guarantees which vertex is first.
     Rotation,
-    /// The vertices of a triangle in the opposite cyclic order, or a line from its end to its
-    /// start.
+    /// The vertices of a triangle are in the opposite cyclic order, or those of a line are swapped.
     FlippedWinding,
-    /// A vertex that does not belong to the primitive.
+    /// A primitive contains a vertex that does not belong to it.
     WrongVertex,
-    /// A whole primitive was not written, or was left out so that the following ones moved up.
+    /// All vertices of a primitive were not written, or the primitive was left out, so that the
+    /// following ones moved up.
     MissingPrimitive,
     /// Some vertices of a primitive were not written.
     MissingVertex,
-    /// A primitive that the draw does not have: after the expected end, or inserted between others.
+    /// There is a primitive that the draw does not have: after the expected end, or inserted
+    /// between others.
     ExtraPrimitive,
-    /// Bytes of a record that no output covers have changed.
+    /// Bytes of a record that are not covered by an output have changed.
     TouchedGap,
-    /// A record that is not that of any vertex: some or all of its outputs have wrong values.
+    /// A record is not that of any vertex: some or all of its outputs have wrong values.
     WrongBytes,
-    /// The capture buffers contain different vertices for one record.
+    /// The parts of one record in different capture buffers are from different vertices.
     TornBuffers,
-    /// The bytes are right, but the counter after End is wrong.
+    /// The bytes are right, but the counter has a wrong value after End.
     WrongCounter,
 }
 
 impl Fault {
-    /// Every fault, the most serious first.
+    /// All kinds of faults, from the most to the least serious.
     pub const ALL: [Self; 15] = [
         Self::NothingExecuted,
         Self::NothingCopiedIn,
@@ -67,7 +68,7 @@ impl Fault {
         Self::WrongCounter,
     ];
 
-    /// The name, in plain words.
+    /// The name of the fault in plain words.
     pub const fn name(self) -> &'static str {
         match self {
             Self::NothingExecuted => "nothing executed",
@@ -98,32 +99,34 @@ impl fmt::Display for Fault {
 /// A vertex of a draw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct VertexRef {
-    /// Instance, from 0.
+    /// The instance, from 0.
     pub instance: u32,
-    /// Vertex of the instance, from 0. With an index buffer, this counts indices.
+    /// The number of the vertex in the instance, from 0. In an indexed draw, the number of the
+    /// index.
     pub vertex: u32,
 }
 
-/// What a captured record contains.
+/// What a captured record was found to contain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Slot {
-    /// The outputs of this vertex, in every buffer.
+    /// The outputs of this vertex, in all buffers.
     Vertex(VertexRef),
     /// The sentinel: the record was not written.
     Untouched,
-    /// Different vertices in different buffers, with the number of each buffer (`None`: untouched).
+    /// Different vertices in different buffers: the vertex in each buffer, by the buffer's number.
+    /// `None` is a part that was not written.
     Torn(Vec<(u32, Option<VertexRef>)>),
-    /// Not the record of any vertex. Lists the outputs that differ from those of the expected
-    /// vertex.
+    /// Something that is not the record of any vertex.
     Unknown {
-        /// Names of the outputs, or `buffer B offset O` if the module has no name.
+        /// The outputs that differ from those of the expected vertex: their names, or `buffer B
+        /// offset O` if the module has no name for an output.
         wrong_outputs: Vec<String>,
     },
 }
 
 impl Slot {
-    /// The vertex, if the record is that of one.
+    /// Returns the vertex that the record contains in all buffers, if there is one.
     pub const fn vertex(&self) -> Option<VertexRef> {
         match self {
             Self::Vertex(vertex) => Some(*vertex),
@@ -131,7 +134,7 @@ impl Slot {
         }
     }
 
-    /// As text, with the instance if it is not `instance`.
+    /// Formats the content as text. The instance of a vertex is omitted if it is `instance`.
     fn text(&self, instance: Option<u32>) -> String {
         let vertex = |v: &VertexRef| match instance {
             Some(instance) if instance == v.instance => format!("v{}", v.vertex),
@@ -152,19 +155,19 @@ impl Slot {
     }
 }
 
-/// One primitive, as expected and as captured.
+/// A primitive, as it should be captured and as it was captured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PrimitiveDiff {
-    /// Instance, from 0.
+    /// The instance, from 0.
     pub instance: u32,
-    /// Primitive of the instance, from 0.
+    /// The number of the primitive in the instance, from 0.
     pub primitive: u64,
-    /// Its vertices, in the order in which they should be written. Empty for a primitive that
-    /// should not exist.
+    /// The vertices that should be written, in order. Empty for a primitive that the draw does not
+    /// have.
     pub expected: Vec<VertexRef>,
-    /// What its records contain.
+    /// The contents of the primitive's records, in order.
     pub captured: Vec<Slot>,
-    /// What is wrong. `None` if nothing is wrong, or if the primitive is legally rotated.
+    /// The fault of this primitive. `None` if it is right or legally rotated.
     pub fault: Option<Fault>,
 }
 
@@ -178,8 +181,9 @@ impl PrimitiveDiff {
         names.join(" ")
     }
 
-    /// The captured vertices as text: `v5 v6 v7`. `-` is a record that was not written, `?` a
-    /// record of no vertex, and `[v5|v6]` a record in which the buffers disagree.
+    /// The captured vertices as text: `v5 v6 v7`. `-` stands for a record that was not written, `?`
+    /// for a record of no vertex, and `[v5|v6]` for a record whose parts are from different
+    /// vertices.
     pub fn captured_text(&self) -> String {
         if self.captured.is_empty() {
             return "nothing".to_owned();
@@ -189,30 +193,30 @@ impl PrimitiveDiff {
     }
 }
 
-/// How a capture differs from what was expected.
+/// Says how a capture differs from the expectation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mismatch {
     /// The fault under which the capture is reported.
     pub fault: Fault,
-    /// The vertex stream whose capture it is, if there are several.
+    /// The vertex stream that was captured. `None` if the shader emits to only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<u32>,
-    /// Other faults in the same capture, each once.
+    /// The other faults in the same capture, without repetitions.
     pub also: Vec<Fault>,
-    /// The first primitive that differs. `None` if the fault is outside the records of primitives,
-    /// such as a touched guard.
+    /// The first primitive that differs. `None` if the fault is not in a primitive, for example if
+    /// a guard region was written.
     pub first: Option<PrimitiveDiff>,
-    /// The number of primitives that differ, in all instances, including primitives that the draw
+    /// The number of primitives that differ, in all instances. It includes primitives that the draw
     /// does not have.
     pub differing_primitives: u64,
-    /// The number of legally rotated primitives, which do not count as differing.
+    /// The number of legally rotated primitives. They are not counted as differing.
     pub rotated_primitives: u64,
-    /// Capture buffer with the first wrong byte.
+    /// The capture buffer with the first wrong byte.
     pub buffer: u32,
-    /// The first wrong byte, counted from the start of the bound range: negative in the guard
-    /// before it. For a wrong counter, the counter's value.
+    /// The offset in bytes of the first wrong byte from the start of the bound range; negative in
+    /// the guard region before that. For a wrong counter, the counter's value.
     pub byte_offset: i64,
-    /// Further information, in a sentence.
+    /// Further information, as a sentence.
     pub note: Option<String>,
     /// Up to eight primitives around the first that differs, including right ones. All are of the
     /// same instance, and the first has an even number.
@@ -246,29 +250,30 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// The result of comparing a capture.
+/// The result of comparing a capture with the expectation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Every byte is right.
     Match,
-    /// Some triangles are rotated, which is legal because the order is not promised. Everything
-    /// else is right.
+    /// Some triangles are rotated, which Vulkan allows if the device does not guarantee which
+    /// vertex is first. Everything else is right.
     RotationAllowed {
         /// The number of rotated primitives.
         primitives: u64,
-        /// The first of them.
+        /// The first of these primitives.
         first: PrimitiveDiff,
     },
-    /// Something is wrong.
+    /// The capture is wrong.
     Mismatch(Box<Mismatch>),
 }
 
-/// A fault that was found. The capture is reported under one of its findings.
+/// A fault that was found. The capture is reported under one of the faults that were found in it.
 #[derive(Debug, Clone)]
 pub(super) struct Finding {
     pub fault: Fault,
-    /// The number of the primitive, counted over all instances. Findings are sorted by it.
+    /// The number of the primitive with the fault, counted over all instances. Findings are sorted
+    /// by it.
     pub place: u64,
     pub first: Option<PrimitiveDiff>,
     pub buffer: u32,
@@ -276,7 +281,7 @@ pub(super) struct Finding {
     pub note: Option<String>,
 }
 
-/// Finds the verdict on a capture that differs.
+/// Determines the verdict on a capture that differs from the expectation.
 pub(super) fn judge(capture: &Capture<'_>) -> Verdict {
     let scan = primitives::scan(capture);
     let mut findings = scan.findings;

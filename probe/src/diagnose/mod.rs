@@ -1,18 +1,18 @@
-//! Says what is wrong with a capture, in the words of an engineer who has to fix it.
+//! Determines what is wrong with a capture, in words that help an engineer to fix it.
 //!
-//! A capture is a sequence of *records*: one per vertex, `vertices_per_primitive` per primitive,
-//! with the primitives of all instances one after the other. A record has a part in each capture
-//! buffer, with a stride, ranges of bytes that outputs cover, and gaps that must not be written.
+//! A capture is a sequence of *records*: one for each vertex of each primitive, with the primitives
+//! of all instances one after the other. A record has a part in each capture buffer. The part has a
+//! size (the stride), ranges of bytes that outputs cover, and gaps that must not be written.
 //! [`Expectation`] says which records a draw writes, according to the model on the CPU
-//! ([`Sequence`]). [`CapturedBuffer`] contains all the memory that was read back,
-//! including the guards on both sides of the bound range. All of it was filled with
-//! [`super::sentinel`] before the capture.
+//! ([`Sequence`]). [`CapturedBuffer`] is all memory that was read back, including the guard regions
+//! on both sides of the bound range. All of it was filled with [sentinels](super::sentinel) before
+//! the capture.
 //!
 //! [`diagnose`] first compares bytes, which is enough for a right capture. If bytes differ, it
-//! first looks for steps that did nothing at all ([`missing_step`]). Then it traces records back to
-//! the vertices that they contain, and names the difference between the expected and the captured
-//! vertices: see [`Fault`]. It reports the fault of the first primitive that differs, unless memory
-//! outside the bound range was written: an overrun always comes first.
+//! first looks for steps of the submission that had no effect ([`missing_step`]). Then it
+//! determines which vertices the records contain, and names the difference between the expected and
+//! the captured vertices: see [`Fault`]. It reports the fault of the first primitive that differs,
+//! unless memory outside the bound range was written: an overrun always comes first.
 
 #![forbid(unsafe_code)]
 
@@ -35,120 +35,124 @@ pub use steps::missing_step;
 pub use streams::verdict_of_streams;
 use vkxfb::capture::{Layout, MAX_XFB_BUFFERS};
 
-/// What a draw writes to the buffers of one stream.
+/// What a draw should write to the buffers of one vertex stream.
 #[derive(Debug, Clone, Copy)]
 pub struct Expectation<'a> {
-    /// The primitives of one instance.
+    /// The primitives of each instance.
     pub sequence: Sequence<'a>,
-    /// Whether the capture promises the order of the vertices within a primitive: for the native
-    /// backend
-    /// `VkPhysicalDeviceProvokingVertexFeaturesEXT::transformFeedbackPreservesProvokingVertex` (and
-    /// for fans `transformFeedbackPreservesTriangleFanProvokingVertex`), always true for the other
-    /// backends. If false, a rotated triangle is legal.
+    /// Whether the order of the vertices of a primitive is guaranteed. If not, a triangle may be
+    /// rotated. It is always guaranteed by the vertex and compute backends. The native backend
+    /// guarantees it if
+    /// `VkPhysicalDeviceProvokingVertexFeaturesEXT::transformFeedbackPreservesProvokingVertex` is
+    /// enabled and, for fans, the property `transformFeedbackPreservesTriangleFanProvokingVertex`
+    /// is true.
     pub preserves_provoking_vertex: bool,
-    /// Instances of the draw, which all have the same primitives, but of vertices of their own.
+    /// The number of instances of the draw. All have the same primitives, but each has its own
+    /// records.
     pub instance_count: u32,
-    /// Where the outputs go.
+    /// The layout of the captured outputs.
     pub layout: &'a Layout,
-    /// The records of all vertices, for each capture buffer. The record of vertex v of instance k
-    /// starts at byte (k * [`Sequence::vertex_count`] + v) * stride. Bytes that no output covers are ignored.
-    /// Empty for buffers that are not captured to or not bound.
+    /// For each capture buffer, the records of all vertices. The record of vertex v of instance k
+    /// starts at byte (k * [`Sequence::vertex_count`] + v) * stride. Bytes that no output covers
+    /// are ignored. Empty for buffers that are not bound, or to which nothing is captured.
     pub records: [&'a [u8]; MAX_XFB_BUFFERS],
-    /// Indices in the layout of outputs with undefined values: the shader does not write them on
-    /// every path ([`Lowered::unwritten`](vkxfb::lower::Lowered::unwritten)), and the backend does
-    /// not define them either.
+    /// Indices in the layout of outputs that may have undefined values, because the shader does not
+    /// write them on every path ([`Lowered::unwritten`](vkxfb::lower::Lowered::unwritten)) and the
+    /// backend does not define them either.
     pub undefined: &'a [usize],
-    /// Primitives of all instances that fit the buffers, see [`vkxfb::counts::DrawCounts`].
+    /// The number of primitives of all instances that fit into the buffers; see
+    /// [`vkxfb::counts::DrawCounts`].
     pub primitives_written: u64,
 }
 
 /// The whole allocation of a capture buffer, after the capture.
 #[derive(Debug, Clone)]
 pub struct CapturedBuffer<'a> {
-    /// Number of the capture buffer.
+    /// The number of the capture buffer.
     pub buffer: u32,
-    /// The allocation: guard, bound range, guard.
+    /// The bytes of the allocation: a guard region, the bound range, and another guard region.
     pub bytes: &'a [u8],
-    /// The bound range in bytes of the allocation.
+    /// The bound range, in bytes from the start of the allocation.
     pub bound: Range<u64>,
-    /// Where the draw starts to write, in bytes from the start of the bound range: the counter's
-    /// value at Begin. Bytes before it must not have changed.
+    /// The offset in bytes from the start of the bound range at which the draw starts to write. If
+    /// a counter was bound at Begin, this is its value. Bytes before it must not have changed.
     pub position: u64,
-    /// The counter after End, if one was bound: bytes from the start of the bound range.
+    /// The counter's value after End: bytes from the start of the bound range. `None` if no counter
+    /// was bound.
     pub counter: Option<u32>,
 }
 
-/// The inputs of [`diagnose`] contradict each other.
+/// How the inputs of [`diagnose`] contradict each other.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DiagnoseError {
-    /// A buffer number is too high.
+    /// There is no capture buffer with this number.
     #[error("capture buffer {0} does not exist: there are {MAX_XFB_BUFFERS}")]
     NoSuchBuffer(u32),
-    /// Two allocations for one buffer.
+    /// There are two allocations for this buffer.
     #[error("capture buffer {0} is given twice")]
     BufferTwice(u32),
-    /// The bound range is not within the allocation.
+    /// The bound range is not within the buffer's allocation.
     #[error("capture buffer {buffer}: the bound range {bound:?} is not within its {size} bytes")]
     BoundRange {
-        /// The buffer.
+        /// The number of the buffer.
         buffer: u32,
-        /// The range, in bytes.
+        /// The bound range, in bytes.
         bound: Range<u64>,
-        /// Bytes of the allocation.
+        /// The size in bytes of the allocation.
         size: u64,
     },
-    /// The records do not fit the bound range.
+    /// The expected records do not fit into the bound range.
     #[error(
         "capture buffer {buffer}: {needed} bytes of records from byte {position} do not fit a bound \
          range of {size}"
     )]
     DoesNotFit {
-        /// The buffer.
+        /// The number of the buffer.
         buffer: u32,
-        /// Where the draw starts to write, in bytes.
+        /// The offset in bytes at which the draw starts to write.
         position: u64,
-        /// Bytes that the expected primitives take.
+        /// The size in bytes of the expected records.
         needed: u64,
-        /// Bytes of the bound range.
+        /// The size in bytes of the bound range.
         size: u64,
     },
-    /// The table of records does not have one record per vertex.
+    /// [`Expectation::records`] does not have one record for each vertex.
     #[error("capture buffer {buffer}: {found} bytes of records, but the draw has {expected}")]
     Records {
-        /// The buffer.
+        /// The number of the buffer.
         buffer: u32,
-        /// Bytes for all vertices and instances.
+        /// The size in bytes of the records of all vertices of all instances.
         expected: u64,
-        /// Bytes given.
+        /// The size in bytes of the given records.
         found: u64,
     },
-    /// More primitives are written than the draw has.
+    /// The expectation says that more primitives are written than the draw has.
     #[error("{written} primitives written, but the draw has {needed}")]
     Primitives {
-        /// As given.
+        /// The given number.
         written: u64,
-        /// The number of primitives for the topology and the vertex and instance counts.
+        /// The number of primitives of the draw.
         needed: u64,
     },
-    /// An output of the layout is not within its record.
+    /// An output of the layout ends after its record.
     #[error("capture buffer {buffer}: an output ends at byte {end} of a stride of {stride}")]
     Output {
-        /// The buffer.
+        /// The number of the buffer.
         buffer: u32,
-        /// The end of the output, in bytes of the record.
+        /// The end of the output, in bytes from the start of the record.
         end: u64,
-        /// Bytes of a record.
+        /// The size in bytes of a record.
         stride: u32,
     },
 }
 
 /// Compares a capture with the expectation, and names the first difference.
 ///
-/// Buffers of the layout that `captured` lacks count as unbound and are ignored, as transform
-/// feedback does.
+/// Buffers of the layout that are not in `captured` count as not bound. Transform feedback writes
+/// nothing for them, and they are ignored here.
 ///
 /// # Errors
-/// [`DiagnoseError`] if the inputs contradict each other; then nothing is compared.
+/// [`DiagnoseError`] if the inputs contradict each other. Then nothing has been compared.
 pub fn diagnose(
     expectation: &Expectation<'_>,
     captured: &[CapturedBuffer<'_>],
@@ -163,8 +167,8 @@ pub fn diagnose(
     Ok(faults::judge(&capture))
 }
 
-/// Returns up to `limit` primitives of an instance as expected and as captured, right or wrong, for
-/// [`super::picture`].
+/// Returns up to `limit` primitives of an instance as they should be captured and as they were
+/// captured, right or wrong, for [`super::picture`].
 ///
 /// # Errors
 /// As [`diagnose`].

@@ -1,26 +1,26 @@
-//! Differences inside the records of the primitives that a draw writes.
+//! Finds differences in the records of the primitives that a draw writes.
 
 use super::decode::Capture;
 use super::faults::Finding;
 use super::{Fault, PrimitiveDiff, Slot, VertexRef};
 
-/// The maximum number of primitives that are traced back to their vertices. The rest is only
-/// counted, which limits the time that a completely wrong capture takes.
+/// The maximum number of primitives whose vertices are determined. Further ones are only counted as
+/// differing, so that diagnosing a completely wrong capture does not take long.
 const TRACED: u64 = 1 << 16;
 
-/// The maximum number of primitives by which a displaced sequence is recognised. A displacement by
-/// a whole instance is recognised, too.
+/// A sequence of primitives is recognized as displaced if it moved by up to this many primitives,
+/// or by a whole instance.
 const DISPLACED: u64 = 8;
 
-/// The number of primitives shown around a finding.
+/// The maximum number of primitives that are shown around a fault.
 const SHOWN: usize = 8;
 
-/// The differences in the records.
+/// The differences in the records of a capture.
 #[derive(Default)]
 pub(super) struct Scan {
-    /// The first finding of each fault.
+    /// The first finding of each kind of fault.
     pub findings: Vec<Finding>,
-    /// The number of primitives that differ, without legally rotated ones.
+    /// The number of primitives that differ. Legally rotated ones are not counted.
     pub differing: u64,
     /// The number of legally rotated primitives.
     pub rotated: u64,
@@ -38,7 +38,7 @@ pub(super) fn scan(capture: &Capture<'_>) -> Scan {
         if holds(capture, primitive, &expected) {
             continue;
         }
-        // Legal rotations are recognised for every primitive, without a maximum.
+        // Legal rotations are recognized for all primitives, however many there are.
         if let Some(rotation) = legal_rotation(capture, primitive, &expected) {
             scan.rotated += 1;
             scan.first_rotation.get_or_insert(rotation);
@@ -74,7 +74,7 @@ pub(super) fn scan(capture: &Capture<'_>) -> Scan {
     scan
 }
 
-/// `limit` primitives from `first` on, counted over all instances.
+/// Returns up to `limit` primitives. `first` is counted over all instances.
 pub(super) fn excerpt(capture: &Capture<'_>, first: u64, limit: usize) -> Vec<PrimitiveDiff> {
     (first..capture.expectation.primitives_written)
         .take(limit)
@@ -91,7 +91,9 @@ pub(super) fn excerpt(capture: &Capture<'_>, first: u64, limit: usize) -> Vec<Pr
         .collect()
 }
 
-/// The primitives shown with a finding at `place`, of the same instance, from an even number on.
+/// Returns the primitives to show for a finding. `place` is the number of its primitive, counted
+/// over all instances. The returned primitives are of the same instance, and the first has an even
+/// number.
 pub(super) fn around(
     capture: &Capture<'_>,
     place: u64,
@@ -101,7 +103,8 @@ pub(super) fn around(
     let back = primitive - primitive.saturating_sub(2) / 2 * 2;
     let mut shown = excerpt(capture, place - back, SHOWN);
     shown.retain(|diff| diff.instance == instance);
-    // The finding is more exact about what is wrong, and its primitive may be after the last.
+    // `finding` says more exactly what is wrong with its primitive. That primitive may also come
+    // after all expected ones.
     if let Some(finding) = finding {
         match shown.iter_mut().find(|diff| diff.primitive == finding.primitive) {
             Some(diff) => diff.clone_from(finding),
@@ -111,13 +114,13 @@ pub(super) fn around(
     shown
 }
 
-/// Whether the records of a primitive contain these vertices.
+/// Whether the records of a primitive contain these vertices, in this order.
 pub(super) fn holds(capture: &Capture<'_>, primitive: u64, vertices: &[VertexRef]) -> bool {
     let first = primitive * capture.vertices_per_primitive();
     (first..).zip(vertices).all(|(record, vertex)| capture.holds(record, *vertex))
 }
 
-/// The records of a primitive, traced back to vertices, and what is wrong with them.
+/// Determines which vertices the records of a primitive contain, and what is wrong with them.
 pub(super) fn trace(
     capture: &Capture<'_>,
     primitive: u64,
@@ -184,7 +187,7 @@ fn classify(expected: &[VertexRef], captured: &[Slot]) -> Option<Fault> {
         })
     };
     let reversed: Vec<_> = expected.iter().rev().copied().collect();
-    // Two vertices have only one other order, which is the reversed line.
+    // Two vertices can only be swapped, which is a reversed line and not a rotation.
     if expected.len() > 2 && rotates_to(expected) {
         Some(Fault::Rotation)
     } else if rotates_to(&reversed) {
@@ -194,8 +197,8 @@ fn classify(expected: &[VertexRef], captured: &[Slot]) -> Option<Fault> {
     }
 }
 
-/// Finds out whether the sequence from `first` on is the expected one, moved up or down by some
-/// primitives.
+/// Determines whether the primitives from `first` on are the expected ones, but moved up or down by
+/// some primitives.
 fn displacement(capture: &Capture<'_>, first: u64) -> Option<(Fault, String)> {
     let (written, needed) = (capture.expectation.primitives_written, capture.primitives_needed());
     let m = capture.vertices_per_primitive();
@@ -218,8 +221,8 @@ fn displacement(capture: &Capture<'_>, first: u64) -> Option<(Fault, String)> {
             return Some((Fault::MissingPrimitive, text));
         }
     }
-    // The primitives that moved past the expected end must have been written there, unless there is
-    // no room.
+    // If primitives moved down, the last ones must be written after the expected end, unless there
+    // is no room for them.
     let pushed_out =
         !capture.has_room_for((written + 1) * m - 1) || !capture.is_untouched(written * m);
     for by in steps() {

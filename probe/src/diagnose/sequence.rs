@@ -1,32 +1,35 @@
-//! Which vertices the primitives of a capture have, in the order in which they are written.
+//! The vertices of the primitives of a capture, in the order in which they are written.
 
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
-/// The primitives of one instance.
+/// The primitives of one instance of a draw.
 #[derive(Debug, Clone, Copy)]
 pub enum Sequence<'a> {
-    /// The primitives that a draw assembles, for a vertex shader.
+    /// The primitives that are assembled from a draw's vertices. A vertex shader is captured.
     Assembled {
-        /// Topology of the draw.
+        /// The topology of the draw.
         topology: PrimitiveTopology,
-        /// The convention of the pipeline.
+        /// The provoking vertex of the pipeline.
         provoking: ProvokingVertex,
-        /// Vertices of the instance. With an index buffer, the number of indices.
+        /// The number of vertices of the instance. In an indexed draw, the number of indices.
         vertex_count: u32,
     },
-    /// The primitives that a geometry shader emits to one stream, as a list.
+    /// The primitives that a geometry shader emits to one vertex stream. They are in a list, even
+    /// if it emitted strips.
     Emitted {
-        /// Vertices of a primitive: 1, 2 or 3.
+        /// The number of vertices of each primitive: 1, 2 or 3.
         vertices_per_primitive: u32,
-        /// Vertices that are emitted, each counted once however many primitives have it.
+        /// The number of vertices that are emitted. A vertex counts once even if several primitives
+        /// have it.
         vertex_count: u32,
-        /// The vertices of each primitive, from 0, one primitive after the other.
+        /// The vertices of each primitive, as numbers below `vertex_count`, one primitive after the
+        /// other.
         vertices: &'a [u32],
     },
 }
 
 impl Sequence<'_> {
-    /// Vertices of a primitive, and so its records: 1, 2 or 3.
+    /// The number of vertices, and so of records, of each primitive: 1, 2 or 3.
     pub const fn vertices_per_primitive(&self) -> u32 {
         match self {
             Self::Assembled { topology, .. } => topology.vertices_per_primitive(),
@@ -34,7 +37,7 @@ impl Sequence<'_> {
         }
     }
 
-    /// The different vertices that primitives may have.
+    /// The number of different vertices.
     pub const fn vertex_count(&self) -> u32 {
         match self {
             Self::Assembled { vertex_count, .. } | Self::Emitted { vertex_count, .. } => {
@@ -43,7 +46,7 @@ impl Sequence<'_> {
         }
     }
 
-    /// Complete primitives.
+    /// The number of complete primitives.
     pub fn primitive_count(&self) -> u64 {
         match self {
             Self::Assembled { topology, vertex_count, .. } => {
@@ -55,12 +58,13 @@ impl Sequence<'_> {
         }
     }
 
-    /// Records of all primitives.
+    /// The number of records of all primitives.
     pub fn output_count(&self) -> u64 {
         self.primitive_count() * u64::from(self.vertices_per_primitive())
     }
 
-    /// The vertex that is written to a record below [`output_count`](Self::output_count).
+    /// Returns the vertex that is written to a record. `output` is the number of the record, below
+    /// [`output_count`](Self::output_count).
     pub fn gather(&self, output: u64) -> u32 {
         let vertex = match self {
             Self::Assembled { topology, provoking, .. } => topology.gather(*provoking, output),

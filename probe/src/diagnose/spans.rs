@@ -1,4 +1,4 @@
-//! The bytes of a record that outputs define, and those that must not be written.
+//! Splits a record into the bytes that outputs define and the gaps that must not be written.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use vkxfb::capture::Layout;
 
 use super::DiagnoseError;
 
-/// The ranges of bytes of a record in one buffer that outputs define, and the gaps that no output
+/// The ranges of bytes of a record in one buffer that outputs define, and the ranges that no output
 /// covers.
 pub(super) type SplitRecord = (Vec<Range<usize>>, Vec<Range<usize>>);
 

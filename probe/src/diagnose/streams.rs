@@ -1,9 +1,9 @@
-//! The verdict on a capture of several vertex streams, each of which was compared on its own.
+//! Combines the verdicts on the vertex streams of a capture, each of which was compared separately.
 
 use super::{Fault, Mismatch, Verdict};
 
-/// Combines the verdicts on the streams of a capture. If several streams have a mismatch, the result is the mismatch of the
-/// first one, with the faults of the others added.
+/// Combines the verdicts on the streams of a capture. If several streams have a mismatch, the
+/// result is the mismatch of the first one, with the faults of the others added.
 pub fn verdict_of_streams(verdicts: impl IntoIterator<Item = (u32, Verdict)>) -> Verdict {
     let verdicts: Vec<_> = verdicts.into_iter().collect();
     let are_several = verdicts.len() > 1;
@@ -25,7 +25,7 @@ pub fn verdict_of_streams(verdicts: impl IntoIterator<Item = (u32, Verdict)>) ->
     })
 }
 
-/// Adds the faults of another stream to a mismatch.
+/// Adds the faults of another stream to the mismatch of the first.
 fn joined(mut first: Mismatch, other: &Mismatch) -> Mismatch {
     let faults: Vec<Fault> = std::iter::once(other.fault).chain(other.also.clone()).collect();
     for fault in faults {
@@ -62,7 +62,7 @@ mod tests {
         assert_eq!(wrong.also, [Fault::WrongCounter]);
         assert!(wrong.to_string().starts_with("vertex stream 1: primitive "), "{wrong}");
 
-        // A single stream is not named.
+        // If there is only one stream, the mismatch does not name it.
         let alone = verdict_of_streams([(0, verdict(flipped))]);
         assert_eq!(alone, verdict(flipped));
         let rotated = verdict("rotated, and no order promised");

@@ -1,4 +1,5 @@
-//! Differences outside the records: guards, gaps, bytes before and after the records, and counters.
+//! Finds differences that are not in the records of primitives: in guard regions, in gaps, in the
+//! bytes before and after the records, and in counters.
 
 use std::ops::Range;
 
@@ -13,7 +14,7 @@ pub(super) fn counters_are_right(capture: &Capture<'_>) -> bool {
     counters(capture).all(|(captured, expected)| captured.counter.is_none_or(|c| c == expected))
 }
 
-/// Each buffer, with the value that its counter should have at the end.
+/// Iterates over the buffers, with the value that the counter of each should have after End.
 fn counters<'a>(capture: &'a Capture<'_>) -> impl Iterator<Item = (&'a CapturedBuffer<'a>, u32)> {
     let written = capture.expectation.primitives_written;
     let records = written.saturating_mul(capture.vertices_per_primitive());
@@ -56,7 +57,7 @@ pub(super) fn findings(capture: &Capture<'_>) -> Vec<Finding> {
     findings
 }
 
-/// The first touched byte of a range of the allocation.
+/// Returns the offset in the allocation of the first byte of a range that was written.
 fn touched(captured: &CapturedBuffer<'_>, range: Range<usize>) -> Option<u64> {
     let bytes = captured.bytes.get(range.clone()).unwrap_or_default();
     sentinel::first_touched(captured.buffer, range.start as u64, bytes)
@@ -131,7 +132,7 @@ fn gap(capture: &Capture<'_>, buffer: &Buffer<'_>) -> Option<Finding> {
     })
 }
 
-/// Finds data after the last expected record, inside the bound range.
+/// Finds data after the last expected record in the bound range.
 fn behind(capture: &Capture<'_>, buffer: &Buffer<'_>) -> Option<Finding> {
     let end = buffer.captured.bound.end as usize;
     let at = touched(buffer.captured, buffer.end..end)?;
@@ -139,7 +140,7 @@ fn behind(capture: &Capture<'_>, buffer: &Buffer<'_>) -> Option<Finding> {
     let record = (at - buffer.start as u64) / buffer.stride as u64;
     let place = record / m;
     let diff = capture.has_room_for((place + 1) * m - 1).then(|| {
-        // Nothing is expected there, even if a primitive was omitted because it does not fit.
+        // No primitive is expected there, even if the draw has one that does not fit.
         primitives::trace(capture, place, Vec::new())
     });
     Some(Finding {

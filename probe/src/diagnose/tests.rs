@@ -38,7 +38,7 @@ fn layout(two: bool) -> Layout {
     layout
 }
 
-/// A right capture with `spare` bytes after the last primitive.
+/// A right capture. The bound range has `spare` bytes after the last primitive.
 #[derive(Debug)]
 struct Right {
     layout: Layout,
@@ -150,7 +150,7 @@ prop_compose! {
     }
 }
 
-/// A change to the bytes that were read back.
+/// A change of the bytes that were read back: flips bits of a byte, fills a range, or moves bytes.
 #[derive(Debug, Clone)]
 enum Corruption {
     Flip(usize, u8),
@@ -176,7 +176,8 @@ proptest! {
         prop_assert_eq!(capture.diagnose(), Verdict::Match);
     }
 
-    /// For any change of bytes: no panic, and a match only if nothing changed.
+    /// Whatever bytes are changed, the diagnosis does not panic, and the verdict is a match only if
+    /// nothing changed.
     #[test]
     fn a_changed_byte_is_a_mismatch(
         mut capture in any_capture(),
@@ -204,7 +205,8 @@ proptest! {
         prop_assert_eq!(capture.allocations == right, verdict == Verdict::Match, "{:?}", verdict);
     }
 
-    /// For vertices in any order: no panic, and the fault is one of primitives.
+    /// In whatever order the vertices of a primitive are, the diagnosis does not panic, and names a
+    /// fault of primitives.
     #[test]
     fn a_permuted_primitive_is_named(
         topology in proptest::sample::select(&PrimitiveTopology::ALL[..]),
@@ -302,7 +304,8 @@ fn contradictions_are_errors() {
     assert_eq!(end, (1 << 32) + 4);
 }
 
-/// 200 MB of a right capture; run with `--release` to see what it costs.
+/// Measures how long a right capture of 200 MB takes. Only with `--release` does the time mean
+/// something.
 #[test]
 #[ignore = "a measurement"]
 fn large_captures_take_about_a_second() {

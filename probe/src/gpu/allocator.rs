@@ -1,4 +1,4 @@
-//! The memory allocator of a [`Gpu`](super::Gpu). It recognises allocations of other devices.
+//! The memory allocator of a [`Gpu`](super::Gpu). It does not free allocations of other devices.
 
 use std::any::Any;
 
@@ -13,17 +13,19 @@ use vkxfb::runtime::{
 use super::HostMemory;
 use super::shadow::Shadows;
 
-/// Memory for the objects of a context.
+/// Allocates the memory for all objects of a device.
 pub(super) struct OwnAllocator {
     raw: Allocator,
-    /// For readback memory, on devices where cached memory is not coherent. The other allocator only uses coherent memory.
+    /// Allocates readback memory, on devices whose cached memory is not coherent. `None` on other
+    /// devices: `raw` only uses coherent memory.
     cached: Option<SimpleAllocator>,
-    /// Only with [`HostMemory::NonCoherent`].
+    /// The copies of mapped memory that emulate missing coherence. `None` unless
+    /// [`HostMemory::NonCoherent`] is chosen.
     shadows: Option<Shadows>,
     owner: ContextId,
 }
 
-/// The private data of an allocation.
+/// The private data of an allocation: which device and which allocator it is from.
 struct Backing {
     owner: ContextId,
     is_cached: bool,
@@ -40,8 +42,10 @@ fn is_cached_without_coherence(memory: &vk::PhysicalDeviceMemoryProperties) -> b
 }
 
 impl OwnAllocator {
+    /// Creates the allocator of a device.
+    ///
     /// # Safety
-    /// All are of each other, and outlive the allocator.
+    /// The arguments belong together, and outlive the allocator.
     pub(super) unsafe fn new(
         instance: &ash::Instance,
         physical_device: vk::PhysicalDevice,
@@ -73,13 +77,14 @@ impl OwnAllocator {
         Ok(Self { raw, cached, shadows, owner: context.context_id() })
     }
 
-    /// The copies that emulate memory which is not coherent.
+    /// The copies of mapped memory that emulate missing coherence, if there are any.
     pub(super) const fn shadows(&self) -> Option<&Shadows> {
         self.shadows.as_ref()
     }
 }
 
-// SAFETY: the other implementations give the memory, or a copy of it that lives as long.
+// SAFETY: the memory comes from implementations of the same trait, or is a copy that lives as long
+// as such memory.
 unsafe impl MemoryAllocator for OwnAllocator {
     unsafe fn allocate(
         &mut self,
@@ -88,7 +93,8 @@ unsafe impl MemoryAllocator for OwnAllocator {
         let is_readback = request.location == MemoryLocation::Readback;
         let cached = self.cached.as_mut().filter(|_| is_readback);
         let is_cached = cached.is_some();
-        // SAFETY: the caller's contract; they were made for device addresses where the device has them.
+        // SAFETY: the caller's contract; the allocators were created for device addresses if the
+        // device has them.
         let mut allocation = unsafe {
             match cached {
                 Some(cached) => cached.allocate(request),
@@ -111,7 +117,8 @@ unsafe impl MemoryAllocator for OwnAllocator {
                 if let Some(shadows) = &mut self.shadows {
                     shadows.remove(&allocation);
                 }
-                // SAFETY: it came from that allocator, and the device no longer uses it by the caller's contract.
+                // SAFETY: `is_cached` says from which allocator it came, and by the caller's
+                // contract the device no longer uses it.
                 unsafe {
                     match self.cached.as_mut().filter(|_| is_cached) {
                         Some(cached) => cached.free(allocation),

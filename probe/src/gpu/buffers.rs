@@ -1,4 +1,4 @@
-//! Buffers of a [`Gpu`], and copies to and from the host.
+//! Creates and destroys the buffers of a [`Gpu`], and copies between them and the host.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use super::allocator::OwnAllocator;
 use super::{Gpu, GpuError, HostMemory, State, Step};
 
 impl Gpu {
-    /// The context with the allocator; both live until the device is dropped.
+    /// Returns the context and the allocator, which live until the device is dropped.
     fn parts(&mut self) -> Result<(&Context, &mut dyn MemoryAllocator), GpuError> {
         match &mut self.allocator {
             Some(allocator) => Ok((&self.context, allocator)),
@@ -22,12 +22,13 @@ impl Gpu {
         }
     }
 
-    /// Whether an object was made with this device, so that it can be used with it and destroyed.
+    /// Whether an object was created with this device.
     fn owns(&self, context: ContextId) -> bool {
         context == self.context.context_id()
     }
 
-    /// Whether an object can be destroyed: it was made with this device, and the device no longer uses it.
+    /// Whether an object may be destroyed: it was created with this device, and no submission may
+    /// still use it.
     fn destroys(&self, context: ContextId) -> bool {
         let owns = self.owns(context);
         if !owns {
@@ -71,11 +72,12 @@ impl Gpu {
         Ok(check_limit(|| format!("the size of {what} in bytes"), size, limit, max)?)
     }
 
-    /// Creates a buffer. Its usage also gets TRANSFER_SRC and TRANSFER_DST.
+    /// Creates a buffer. `TRANSFER_SRC` and `TRANSFER_DST` are added to its usage.
     ///
     /// # Errors
-    /// [`GpuError::BufferUsage`] for a usage that the device was not opened for; [`GpuError::Runtime`] if the buffer is too
-    /// large for the device, or if a command or an allocation fails.
+    /// [`GpuError::BufferUsage`] for a usage that the device was not opened for;
+    /// [`GpuError::Runtime`] if the buffer is too large for the device, or if a command or an
+    /// allocation fails.
     pub fn create_buffer(
         &mut self,
         size: u64,
@@ -87,22 +89,24 @@ impl Gpu {
         let copies = vk::BufferUsageFlags::TRANSFER_SRC | vk::BufferUsageFlags::TRANSFER_DST;
         let (ctx, allocator) = self.parts()?;
         let desc = BufferDesc::new("vkxfb probe", size, usage | copies, location);
-        // SAFETY: the device is live and the allocator is its; usage and size were checked.
+        // SAFETY: the device is live, the allocator is the device's, and usage and size were
+        // checked.
         Ok(unsafe { Buffer::new(ctx, allocator, &desc) }?)
     }
 
-    /// Destroys a buffer. A buffer of another device, or memory of another allocator, is leaked with a warning.
+    /// Destroys a buffer. A buffer of another device is leaked, with a warning.
     pub fn destroy_buffer(&mut self, buffer: Buffer) {
         if !self.destroys(buffer.context_id()) {
             return;
         }
         if let Ok((ctx, allocator)) = self.parts() {
-            // SAFETY: it is of this device, and nothing is in flight.
+            // SAFETY: the buffer belongs to this device, and no submission is in flight.
             unsafe { buffer.destroy(ctx, allocator) };
         }
     }
 
-    /// Creates a buffer as [`create_buffer`](Self::create_buffer) does, calls `f` with it, and destroys it.
+    /// Creates a buffer as [`create_buffer`](Self::create_buffer) does, calls `f` with it, and
+    /// destroys it.
     pub(crate) fn with_buffer<R>(
         &mut self,
         size: u64,
@@ -119,8 +123,8 @@ impl Gpu {
     /// Creates a query pool for captures on the compute backend.
     ///
     /// # Errors
-    /// [`GpuError::Runtime`]: there is no compute backend, the pool is too large for the device, or a command or an
-    /// allocation fails.
+    /// [`GpuError::Runtime`] if there is no compute backend, if the pool is too large for the
+    /// device, or if a command or an allocation fails.
     pub fn create_query_pool(
         &mut self,
         kind: QueryKind,
@@ -128,17 +132,17 @@ impl Gpu {
     ) -> Result<QueryPool, GpuError> {
         self.check_size("a query pool", query_pool_size(count))?;
         let (ctx, allocator) = self.parts()?;
-        // SAFETY: the device is live and the allocator is its.
+        // SAFETY: the device is live, and the allocator is the device's.
         Ok(unsafe { QueryPool::new(ctx, allocator, kind, count) }?)
     }
 
-    /// Destroys a query pool, as [`destroy_buffer`](Self::destroy_buffer) does a buffer.
+    /// Destroys a query pool. A pool of another device is leaked, with a warning.
     pub fn destroy_query_pool(&mut self, pool: QueryPool) {
         if !self.destroys(pool.context_id()) {
             return;
         }
         if let Ok((ctx, allocator)) = self.parts() {
-            // SAFETY: they are of this device, and nothing is in flight.
+            // SAFETY: the pool belongs to this device, and no submission is in flight.
             unsafe { pool.destroy(ctx, allocator) };
         }
     }
@@ -146,40 +150,42 @@ impl Gpu {
     /// Creates an arena.
     ///
     /// # Errors
-    /// [`GpuError::Runtime`]: the arena is too large for the device, or a command or an allocation fails.
+    /// [`GpuError::Runtime`] if the arena is too large for the device, or if a command or an
+    /// allocation fails.
     pub fn create_arena(&mut self, desc: &ArenaDesc) -> Result<Arena, GpuError> {
         self.check_size("the arena's upload memory", desc.upload)?;
         self.check_size("the arena's scratch memory", desc.scratch)?;
         let (ctx, allocator) = self.parts()?;
-        // SAFETY: the device is live and the allocator is its.
+        // SAFETY: the device is live, and the allocator is the device's.
         Ok(unsafe { Arena::new(ctx, allocator, desc) }?)
     }
 
-    /// Destroys an arena, as [`destroy_buffer`](Self::destroy_buffer) does a buffer.
+    /// Destroys an arena. An arena of another device is leaked, with a warning.
     pub fn destroy_arena(&mut self, arena: Arena) {
         if !self.destroys(arena.context_id()) {
             return;
         }
         if let Ok((ctx, allocator)) = self.parts() {
-            // SAFETY: it is of this device, and nothing is in flight.
+            // SAFETY: the arena belongs to this device, and no submission is in flight.
             unsafe { arena.destroy(ctx, allocator) };
         }
     }
 
-    /// Destroys a pipeline that was made with [`context`](Self::context). Any other pipeline is leaked with a warning.
+    /// Destroys a pipeline that was created with [`context`](Self::context). Any other pipeline is
+    /// leaked, with a warning.
     pub fn destroy_pipeline(&self, pipeline: Pipeline) {
         if !self.destroys(pipeline.context_id()) {
             return;
         }
-        // SAFETY: it is of this device, and nothing is in flight.
+        // SAFETY: the pipeline belongs to this device, and no submission is in flight.
         unsafe { pipeline.destroy(&self.context) };
     }
 
     /// Copies `bytes` to a buffer in device memory, from byte `offset` on.
     ///
     /// # Errors
-    /// [`GpuError::OutOfRange`], [`GpuError::ForeignBuffer`], [`GpuError::BufferUsage`], or a failed command or
-    /// allocation.
+    /// [`GpuError::OutOfRange`], [`GpuError::ForeignBuffer`], [`GpuError::BufferUsage`], or a
+    /// failed command or allocation.
     pub fn write(&mut self, buffer: &Buffer, offset: u64, bytes: &[u8]) -> Result<(), GpuError> {
         let len = bytes.len() as u64;
         let range = offset..offset.saturating_add(len);
@@ -189,24 +195,25 @@ impl Gpu {
         }
         let usage = vk::BufferUsageFlags::empty();
         self.with_buffer(len, usage, self.upload_location(), |gpu, staging| {
-            // SAFETY: the device does not use it yet.
+            // SAFETY: the buffer was not submitted yet, so the device does not use it.
             copy_into(unsafe { staging.mapped_mut() }, 0, bytes);
             gpu.flush(staging)?;
             gpu.submit(|ctx, cmd| {
                 let region = vk::BufferCopy { src_offset: 0, dst_offset: offset, size: len };
                 let (from, to) = (staging.raw(), buffer.raw());
-                // SAFETY: the range is inside both; later submissions wait for this one.
+                // SAFETY: the range is within both buffers, and later submissions wait for this
+                // one.
                 unsafe { ctx.device().cmd_copy_buffer(cmd, from, to, &[region]) };
                 Ok(())
             })
         })
     }
 
-    /// Copies bytes out of a buffer in device memory.
+    /// Copies bytes out of a buffer in device memory, and returns them.
     ///
     /// # Errors
-    /// [`GpuError::OutOfRange`], [`GpuError::ForeignBuffer`], [`GpuError::BufferUsage`], or a failed command or
-    /// allocation.
+    /// [`GpuError::OutOfRange`], [`GpuError::ForeignBuffer`], [`GpuError::BufferUsage`], or a
+    /// failed command or allocation.
     pub fn read(&mut self, buffer: &Buffer, range: Range<u64>) -> Result<Vec<u8>, GpuError> {
         self.check_copy(buffer, vk::BufferUsageFlags::TRANSFER_SRC, &range)?;
         let size = range.end - range.start;
@@ -218,7 +225,7 @@ impl Gpu {
             gpu.submit(|ctx, cmd| {
                 let region = vk::BufferCopy { src_offset: range.start, dst_offset: 0, size };
                 let (from, to) = (buffer.raw(), readback.raw());
-                // SAFETY: the range is inside both; earlier submissions are done.
+                // SAFETY: the range is within both buffers, and earlier submissions have finished.
                 unsafe {
                     ctx.device().cmd_copy_buffer(cmd, from, to, &[region]);
                     transfer_to_host(ctx, cmd);
@@ -229,7 +236,7 @@ impl Gpu {
         })
     }
 
-    /// Checks that a buffer is of this device, has the usage, and contains the range.
+    /// Checks that a buffer belongs to this device, has the usage, and contains the range.
     fn check_copy(
         &self,
         buffer: &Buffer,
@@ -251,21 +258,23 @@ impl Gpu {
         }
     }
 
-    /// The memory location of buffers that the host fills, and then has to [flush](Self::flush).
+    /// The memory location of buffers that the host fills. The host must [flush](Self::flush) them
+    /// afterwards.
     pub(super) const fn upload_location(&self) -> MemoryLocation {
         match self.host_memory {
             HostMemory::Best => MemoryLocation::Upload,
-            // Upload memory of the runtime is coherent.
+            // The runtime's upload memory is always coherent, but its readback memory need not be.
             HostMemory::NonCoherent => MemoryLocation::Readback,
         }
     }
 
-    /// Makes what the host wrote to a buffer available to the device.
+    /// Makes what the host wrote to a buffer visible to the device.
     pub(super) fn flush(&self, buffer: &Buffer) -> Result<(), GpuError> {
         if self.omitted == Some(Step::Flush) {
             return Ok(());
         }
-        // SAFETY: the buffer was made with the context, and is coherent or for readback; nothing is in flight.
+        // SAFETY: the buffer was created with this context, and is coherent or for readback. No
+        // submission is in flight.
         unsafe {
             if let Some(shadows) = self.allocator.as_ref().and_then(OwnAllocator::shadows) {
                 shadows.flush(buffer.mapped().as_ptr());
@@ -275,9 +284,9 @@ impl Gpu {
         Ok(())
     }
 
-    /// The contents of a readback buffer, after the submission that wrote it.
+    /// Returns the contents of a readback buffer, after the submission that wrote to it.
     pub(super) fn host_bytes(&self, readback: &Buffer) -> Result<Vec<u8>, GpuError> {
-        // SAFETY: the buffer was made with the context; nothing is in flight.
+        // SAFETY: the buffer was created with this context, and no submission is in flight.
         unsafe {
             if self.omitted != Some(Step::Invalidation) {
                 readback.invalidate(&self.context)?;
@@ -312,7 +321,7 @@ pub(super) unsafe fn transfer_to_host(ctx: &Context, cmd: vk::CommandBuffer) {
     }
 }
 
-/// Copies `bytes` to byte `start` of `target`, which is large enough.
+/// Copies `bytes` into `target` from byte `start` on. `target` must be large enough.
 pub(super) fn copy_into(target: &mut [u8], start: u64, bytes: &[u8]) {
     let start = usize::try_from(start).unwrap_or(usize::MAX);
     let range = start..start.saturating_add(bytes.len());

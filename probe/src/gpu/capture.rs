@@ -1,8 +1,9 @@
-//! Captures from host memory to host memory, many in one submission.
+//! Captures from host memory to host memory. One call makes many captures in one submission.
 //!
-//! All requests of a call share these buffers: the capture buffers in device memory, their initial contents and the vertex
-//! data in upload memory, and the readback memory. Each request has a slot in each of them. So thousands of small captures
-//! need only one submission. On a slow device they are split into several submissions, each with its own buffers.
+//! All requests of a call share these buffers: the capture buffers in device memory, upload memory
+//! for the initial contents of these and for the vertex data, and readback memory. Each request has
+//! its part of each buffer, a *slot*. So thousands of small captures need only one submission. On a
+//! slow device they are split into several submissions, each with its own buffers.
 
 mod slots;
 mod steps;
@@ -18,87 +19,92 @@ use self::steps::{Buffers, Steps};
 use super::pace::work;
 use super::{Gpu, GpuError};
 
-/// The vertex buffer of a vertex binding.
+/// The contents of the vertex buffer for a binding.
 #[derive(Debug, Clone, Copy)]
 pub struct VertexData<'a> {
-    /// Number of the binding.
+    /// The number of the binding.
     pub binding: u32,
-    /// The bound range.
+    /// The bytes of the bound range.
     pub bytes: &'a [u8],
 }
 
-/// A capture buffer.
+/// A capture buffer of a request.
 #[derive(Debug, Clone, Copy)]
 pub struct CaptureTarget<'a> {
-    /// The initial contents: a guard area, the bound range, and another guard area.
+    /// The contents of the allocation before the capture: a guard region, the bound range, and
+    /// another guard region.
     pub initial: &'a [u8],
-    /// Start of the bound range in `initial`, a multiple of 4.
+    /// The start of the bound range in `initial`, in bytes. It is a multiple of 4.
     pub offset: u64,
-    /// Bytes of the bound range.
+    /// The size of the bound range in bytes.
     pub size: u64,
 }
 
 /// One capture, from Begin to End.
 #[derive(Debug, Clone, Copy)]
 pub struct CaptureRequest<'a> {
-    /// The pipeline, whose backend captures. Graphics pipelines are made for
+    /// The pipeline. Its backend captures. Graphics pipelines must be created for
     /// [`Gpu::render_pass`].
     pub pipeline: &'a Pipeline,
-    /// Vertex buffers.
+    /// The vertex buffers.
     pub vertex_data: &'a [VertexData<'a>],
-    /// The descriptor sets, from set 0 on.
+    /// The descriptor sets to bind, beginning with set 0.
     pub descriptor_sets: &'a [vk::DescriptorSet],
-    /// Push constants from byte 0 on, for each draw. Draws after the last element use the last element.
+    /// The push constants of each draw, from byte 0 on. If there are more draws than elements, the
+    /// last element is for the remaining draws.
     pub push_constants: &'a [Vec<u8>],
     /// The draws, in order.
     pub draws: &'a [(PrimitiveTopology, Draw)],
-    /// An index buffer. Each draw reads `vertex_count` indices from its start, and adds `first_vertex` to them. Empty for
-    /// draws without indices.
+    /// The contents of an index buffer. Each draw reads its first `vertex_count` indices, and adds
+    /// `first_vertex` to them. Empty if the draws are not indexed.
     pub indices: &'a [u32],
-    /// The capture buffers, indexed by `XfbBuffer`.
+    /// The capture buffers, by their number. `None` for a buffer that is not bound.
     pub buffers: &'a [Option<CaptureTarget<'a>>],
-    /// Whether End writes a counter for each buffer. The vertex backend has no counters.
+    /// Whether End writes a counter for each buffer. The vertex backend cannot write counters.
     pub counters: bool,
 }
 
 /// The result of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaptureResult {
-    /// Counts and positions, as the recorder computed them.
+    /// What the recorder computed about the capture: the numbers of primitives, and the ends of the
+    /// captured data.
     pub captured: Captured,
-    /// The contents of each buffer after the capture, with the guard areas.
+    /// The contents of the allocation of each buffer after the capture, including the guard
+    /// regions.
     pub buffers: Vec<Option<Vec<u8>>>,
-    /// The counter of each buffer, where [they were asked for](CaptureRequest::counters): bytes from the start of the
-    /// bound range.
+    /// The counter of each buffer after End: bytes from the start of the bound range. `None` if
+    /// [counters](CaptureRequest::counters) were not requested.
     pub counters: [Option<u32>; MAX_XFB_BUFFERS],
 }
 
-/// A step of [`Gpu::capture`].
+/// A step of [`Gpu::capture`] that tests can leave out.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// The flush of the memory that the host writes.
+    /// The host flushes the memory that it has written.
     Flush,
-    /// The invalidation of the memory that the host reads.
+    /// The host invalidates the memory that it reads.
     Invalidation,
-    /// All submissions of the device.
+    /// The device executes what is submitted.
     Submission,
-    /// The copy of the initial contents to the capture buffers.
+    /// The device copies the initial contents to the capture buffers.
     CopyIn,
-    /// The captures.
+    /// The device executes the captures.
     Capture,
-    /// The copy of the capture buffers to the readback memory.
+    /// The device copies the capture buffers to the readback memory.
     CopyBack,
 }
 
 impl Gpu {
-    /// Runs captures, in order, and reads their buffers back.
+    /// Makes captures, in order, and returns the contents of their buffers.
     ///
-    /// Before each copy its destination is filled with a constant of [`Fill`](crate::sentinel::Fill), which shows later
-    /// whether a step did nothing.
+    /// Before each copy, its destination is filled with a constant of
+    /// [`Fill`](crate::sentinel::Fill). If the copy has no effect, that constant is in the results.
     ///
-    /// The captures are in one submission, unless its [time limit](Self::set_submission_limit) would be exceeded. A native
-    /// capture that leaves a buffer unbound which an earlier capture bound starts a new command buffer.
+    /// The captures are in one submission, unless it would exceed the [time
+    /// limit](Self::set_submission_limit). A new command buffer also begins before a native capture
+    /// that leaves a buffer unbound which an earlier capture bound.
     ///
     /// # Errors
     /// [`GpuError::TargetRange`], [`GpuError::Capture`] with the first request that cannot be
@@ -127,7 +133,7 @@ impl Gpu {
         Ok(results)
     }
 
-    /// Runs captures together.
+    /// Makes captures in a single submission, or in several if they would take too long.
     ///
     /// # Safety
     /// As [`capture`](Self::capture). The requests are one of the [`batches`].
@@ -178,7 +184,8 @@ impl Gpu {
         })
     }
 
-    /// The usage of capture buffers with counters, and that of vertex and index buffers, for all backends of the device.
+    /// Returns the usage of capture buffers with counters, and that of vertex and index buffers.
+    /// Both are for all backends of the device.
     fn usages(&self) -> (vk::BufferUsageFlags, vk::BufferUsageFlags) {
         let none = (vk::BufferUsageFlags::empty(), vk::BufferUsageFlags::empty());
         let ctx = &self.context;
@@ -195,10 +202,11 @@ impl Gpu {
         })
     }
 
-    /// Records and submits the requests: in one submission, or in several if the copies would take too long.
+    /// Records and submits the requests. The copies have submissions of their own if they would
+    /// take too long.
     ///
     /// # Safety
-    /// As [`capture`](Self::capture); the buffers hold the slots of `placed`.
+    /// As [`capture`](Self::capture). The buffers contain the slots of `placed`.
     unsafe fn run(
         &mut self,
         placed: &[Placed<'_>],
@@ -223,7 +231,7 @@ impl Gpu {
         let at_a_time = self.pace.copy();
         if size <= at_a_time {
             let (captured, time) = self.submit_timed(|ctx, cmd| {
-                // SAFETY: the caller's contract; copies are of the whole of the buffers.
+                // SAFETY: the caller's contract; the copied part is the whole of the buffers.
                 unsafe {
                     steps.copy_in(ctx, cmd, 0, size);
                     let captured = steps.capture(ctx, cmd, arena)?;
@@ -240,12 +248,12 @@ impl Gpu {
         });
         for (start, size) in parts.clone() {
             self.submit(|ctx, cmd| {
-                // SAFETY: as above, of a part.
+                // SAFETY: the caller's contract; the part is within the buffers.
                 unsafe { steps.copy_in(ctx, cmd, start, size) };
                 Ok(())
             })?;
         }
-        // SAFETY: as above; the copies are done.
+        // SAFETY: the caller's contract; the copies to the buffers have finished.
         let captured = self.submit_timed(|ctx, cmd| unsafe { steps.capture(ctx, cmd, arena) });
         let (captured, time) = captured?;
         self.pace.measured(all_work, time);
@@ -260,8 +268,9 @@ impl Gpu {
     }
 }
 
-/// Splits requests before a native one that leaves a buffer unbound which an earlier one bound. In the same command
-/// buffer it would still be bound.
+/// Splits requests into runs that may be in one command buffer. A new run begins with a native
+/// capture that leaves a buffer unbound which an earlier one bound, because that buffer would still
+/// be bound in the same command buffer.
 fn batches<'a, 'b>(
     requests: &'a [CaptureRequest<'b>],
 ) -> impl Iterator<Item = &'a [CaptureRequest<'b>]> {
@@ -288,16 +297,17 @@ fn batches<'a, 'b>(
     })
 }
 
-/// The arena that the requests need.
+/// Returns the size of the arena that the requests need.
 fn arena_for(requests: &[CaptureRequest<'_>]) -> ArenaDesc {
-    // Each vertex stream is a capture of its own.
+    // The recorder makes a separate capture for each vertex stream.
     let streams = |r: &CaptureRequest<'_>| u64::from(r.pipeline.stream_count());
     let draws = requests.iter().map(|r| streams(r) * r.draws.len() as u64).sum();
     let desc = ArenaDesc::for_draws(requests.iter().map(streams).sum(), draws);
     let table = |request: &CaptureRequest<'_>| {
         let pipeline = request.pipeline;
         let constants = pipeline.push_constants().len() as u64;
-        // Draws with other push constants have their own copy of the attribute descriptors, too.
+        // Draws with different push constants each need their own copy of the attribute
+        // descriptors.
         let count = request.push_constants.len().max(1) as u64;
         streams(request) * count * (pipeline.attribute_bytes() + constants)
     };

@@ -1,13 +1,14 @@
-//! The version of the conformance tests that a driver says it passes.
+//! The version of the conformance tests that a driver claims to pass.
 
 use ash::{Entry, Instance, khr, vk};
 use vkxfb::runtime::Capabilities;
 
-/// The driver's `conformanceVersion`, dotted, from Vulkan 1.2 or `VK_KHR_driver_properties`. It is 0.0.0.0 for drivers
-/// that are not conformant.
+/// Returns the driver's `conformanceVersion`, dotted, which drivers report with Vulkan 1.2 or
+/// `VK_KHR_driver_properties`. Drivers that do not conform report 0.0.0.0.
 ///
 /// # Safety
-/// The device is of the instance, which is live and of the entry; the capabilities are the device's own.
+/// `device` belongs to `instance`, which is live and was created with `entry`; `capabilities` are
+/// those of `device`.
 pub(super) unsafe fn conformance_version(
     entry: &Entry,
     instance: &Instance,
@@ -21,8 +22,9 @@ pub(super) unsafe fn conformance_version(
     } else {
         c"vkGetPhysicalDeviceProperties2KHR"
     };
-    // Loaded by name, because ash's function table panics if the function is missing.
-    // SAFETY: the caller's contract; the name says the type.
+    // The function is loaded by name, because the one in ash's function table panics if the driver
+    // does not have it.
+    // SAFETY: the caller's contract; the function has the type that belongs to its name.
     let get: Option<vk::PFN_vkGetPhysicalDeviceProperties2> = unsafe {
         entry
             .get_instance_proc_addr(instance.handle(), name.as_ptr())
@@ -31,7 +33,7 @@ pub(super) unsafe fn conformance_version(
     let get = get.filter(|_| has_driver)?;
     let mut driver = vk::PhysicalDeviceDriverProperties::default();
     let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut driver);
-    // SAFETY: the caller's contract; the device has the structure.
+    // SAFETY: the caller's contract; the device supports the structure.
     unsafe { get(device, &mut properties) };
     let vk::ConformanceVersion { major, minor, subminor, patch } = driver.conformance_version;
     Some(format!("{major}.{minor}.{subminor}.{patch}"))

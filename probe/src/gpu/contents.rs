@@ -1,4 +1,4 @@
-//! Descriptor sets with the buffers that a shader reads.
+//! Creates the buffers that a shader reads, and descriptor sets for them.
 
 use ash::vk;
 use vkxfb::internal::{check_limit, vulkan_error};
@@ -8,8 +8,8 @@ use super::buffers::copy_into;
 use super::{Gpu, GpuError};
 use crate::contents::{BufferContents, BufferKind, Contents};
 
-/// Buffers with a shader's [`Contents`], and descriptor sets for them, from set 0 on, which graphics and compute shaders can
-/// use. [`Gpu::destroy_contents`] destroys them.
+/// Buffers with a shader's [`Contents`], and descriptor sets for them, beginning with set 0.
+/// Graphics and compute shaders can use the sets. [`Gpu::destroy_contents`] destroys all.
 #[derive(Debug, Default)]
 #[must_use = "leaks what is not destroyed"]
 pub struct BoundContents {
@@ -20,22 +20,25 @@ pub struct BoundContents {
 }
 
 impl BoundContents {
-    /// For [`PipelineDesc::set_layouts`](vkxfb::runtime::PipelineDesc::set_layouts).
+    /// The set layouts, for
+    /// [`PipelineDesc::set_layouts`](vkxfb::runtime::PipelineDesc::set_layouts).
     pub fn set_layouts(&self) -> &[vk::DescriptorSetLayout] {
         &self.layouts
     }
 
-    /// For [`Recorder::bind_descriptor_sets`](vkxfb::runtime::Recorder::bind_descriptor_sets), from set 0 on.
+    /// The sets, beginning with set 0, for
+    /// [`Recorder::bind_descriptor_sets`](vkxfb::runtime::Recorder::bind_descriptor_sets).
     pub fn sets(&self) -> &[vk::DescriptorSet] {
         &self.sets
     }
 }
 
 impl Gpu {
-    /// Creates buffers with the contents, and descriptor sets for them.
+    /// Creates buffers with the contents, and descriptor sets for these buffers.
     ///
     /// # Errors
-    /// [`GpuError::Runtime`]: there are too many sets for the device, or a command or an allocation fails.
+    /// [`GpuError::Runtime`] if there are too many sets for the device, or if a command or an
+    /// allocation fails.
     pub fn bind_contents(&mut self, contents: &Contents) -> Result<BoundContents, GpuError> {
         let mut bound = BoundContents::default();
         if contents.buffers.is_empty() {
@@ -65,7 +68,7 @@ impl Gpu {
             };
             let size = bytes.len() as u64;
             let mut buffer = self.create_buffer(size, usage, self.upload_location())?;
-            // SAFETY: the device does not use it yet.
+            // SAFETY: the buffer was not submitted yet, so the device does not use it.
             copy_into(unsafe { buffer.mapped_mut() }, 0, bytes);
             let flushed = self.flush(&buffer);
             bound.buffers.push(buffer);
@@ -76,7 +79,7 @@ impl Gpu {
             let of_set = contents.buffers.iter().filter(|buffer| buffer.set as usize == set);
             let bindings: Vec<_> = of_set.map(layout_binding).collect();
             let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
-            // SAFETY: the device is live, and each binding is there once.
+            // SAFETY: the device is live, and no binding occurs twice.
             let layout = unsafe { device.create_descriptor_set_layout(&info, None) };
             bound.layouts.push(layout.map_err(vulkan_error("vkCreateDescriptorSetLayout"))?);
         }
@@ -96,7 +99,7 @@ impl Gpu {
         let info = vk::DescriptorSetAllocateInfo::default()
             .descriptor_pool(bound.pool)
             .set_layouts(&bound.layouts);
-        // SAFETY: the pool has room for just these.
+        // SAFETY: the pool was created with room for exactly these sets.
         bound.sets = unsafe { device.allocate_descriptor_sets(&info) }
             .map_err(vulkan_error("vkAllocateDescriptorSets"))?;
         for (contents, buffer) in contents.buffers.iter().zip(&bound.buffers) {
@@ -108,19 +111,21 @@ impl Gpu {
                 .dst_binding(contents.binding)
                 .descriptor_type(descriptor_type(contents.kind))
                 .buffer_info(&infos);
-            // SAFETY: nothing uses the set yet; the binding has that type and as many descriptors.
+            // SAFETY: nothing uses the set yet, and the binding was created with this type and
+            // number of descriptors.
             unsafe { device.update_descriptor_sets(&[write], &[]) };
         }
         Ok(())
     }
 
-    /// Destroys the result of [`bind_contents`](Self::bind_contents) of this device.
+    /// Destroys the result of [`bind_contents`](Self::bind_contents), which must have been called
+    /// for this device.
     pub fn destroy_contents(&mut self, bound: BoundContents) {
         let BoundContents { layouts, pool, buffers, .. } = bound;
-        // Otherwise it may still be in use.
+        // After a timeout, a submission may still use the objects, and they are leaked.
         if self.state != super::State::Hung {
             let device = self.context.device();
-            // SAFETY: nothing is in flight, and null handles may be destroyed.
+            // SAFETY: no submission is in flight. Destroying null handles is allowed.
             unsafe {
                 device.destroy_descriptor_pool(pool, None);
                 for layout in layouts {

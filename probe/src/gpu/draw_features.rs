@@ -1,5 +1,6 @@
-//! Optional features that applications use in draws. No backend needs them, but native captures of such draws do. Those that
-//! the runtime knows are in [`RequiredFeatures`](vkxfb::runtime::RequiredFeatures).
+//! Optional features that applications use in draws. No backend needs them, but native captures of
+//! such draws do. Other optional features, which the runtime uses, are in
+//! [`RequiredFeatures`](vkxfb::runtime::RequiredFeatures).
 
 use std::ffi::CStr;
 
@@ -7,13 +8,14 @@ use ash::{ext, vk};
 
 use super::DeviceInfo;
 
-/// Optional draw features that are enabled: all that the device has on the profile [`Full`](super::Profile::Full), none on
-/// others.
+/// The optional features for draws that are enabled: all that the device has on the profile
+/// [`Full`](super::Profile::Full), and none on other profiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DrawFeatures {
-    /// `fullDrawIndexUint32`: indices above 2^24.
+    /// `fullDrawIndexUint32`: draws may have indices above 2^24.
     pub full_draw_index_uint32: bool,
-    /// `drawIndirectFirstInstance`: indirect commands whose `firstInstance` is not 0.
+    /// `drawIndirectFirstInstance`: `firstInstance` in the arguments of indirect draws may be other
+    /// than 0.
     pub indirect_first_instance: bool,
     /// `indexTypeUint8` of [`VK_EXT_index_type_uint8`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_index_type_uint8.html)
     pub index_type_uint8: bool,
@@ -22,7 +24,7 @@ pub struct DrawFeatures {
     /// `primitiveTopologyListRestart` of
     /// [`VK_EXT_primitive_topology_list_restart`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_primitive_topology_list_restart.html)
     pub list_restart: bool,
-    /// `primitivesGeneratedQuery`, and that with a discarding rasterizer, of
+    /// `primitivesGeneratedQuery` and `primitivesGeneratedQueryWithRasterizerDiscard` of
     /// [`VK_EXT_primitives_generated_query`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_primitives_generated_query.html)
     pub primitives_generated_query: bool,
     /// `conditionalRendering` of
@@ -30,14 +32,15 @@ pub struct DrawFeatures {
     pub conditional_rendering: bool,
     /// `dynamicRendering` of
     /// [`VK_KHR_dynamic_rendering`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_KHR_dynamic_rendering.html),
-    /// on a device of Vulkan 1.3, whose core has it
+    /// only on devices of Vulkan 1.3, which includes it
     pub dynamic_rendering: bool,
-    /// `pipelineStatisticsQuery`: [`Gpu::submit_counted`](super::Gpu::submit_counted) counts.
+    /// `pipelineStatisticsQuery`: [`Gpu::submit_counted`](super::Gpu::submit_counted) can count
+    /// invocations.
     pub pipeline_statistics_query: bool,
 }
 
 impl DrawFeatures {
-    /// The features of a device.
+    /// Returns the features that a device has on its profile.
     ///
     /// # Safety
     /// The device is of the instance.
@@ -71,7 +74,8 @@ impl DrawFeatures {
         if caps.has_extension(ext::conditional_rendering::NAME) {
             features = features.push_next(&mut conditional);
         }
-        // SAFETY: the caller's contract; only structures of extensions that the device has are chained.
+        // SAFETY: the caller's contract; the chain contains only structures of extensions that the
+        // device supports.
         unsafe { instance.get_physical_device_features2(device, &mut features) };
         let core = features.features;
         Self {
@@ -88,7 +92,7 @@ impl DrawFeatures {
         }
     }
 
-    /// Adds those that are core features to `features`.
+    /// Enables those of the features that are in `VkPhysicalDeviceFeatures`.
     pub(super) fn core(self, features: vk::PhysicalDeviceFeatures) -> vk::PhysicalDeviceFeatures {
         features
             .full_draw_index_uint32(self.full_draw_index_uint32)
@@ -96,7 +100,8 @@ impl DrawFeatures {
             .pipeline_statistics_query(self.pipeline_statistics_query)
     }
 
-    /// Calls `f` with `info` and the extensions that have to be enabled, the features chained.
+    /// Calls `f` with `info`, to whose chain the feature structures are added, and with the
+    /// extensions to enable.
     pub(super) fn with_create_info<R>(
         self,
         info: vk::DeviceCreateInfo<'_>,

@@ -1,4 +1,4 @@
-//! Loads the library of a driver without the Vulkan loader, which some boards do not have.
+//! Loads the library of a driver directly, because some boards do not have the Vulkan loader.
 
 use std::path::Path;
 
@@ -7,23 +7,28 @@ use libloading::Library;
 
 use super::GpuError;
 
-/// The version of the loader-driver interface that is offered. From 5 on, drivers of Vulkan 1.0 must accept instances of
-/// later versions. Versions 6 and 7 are about functions that are not used here.
+/// The version of the loader-driver interface that is offered to the driver. From version 5 on,
+/// drivers of Vulkan 1.0 must accept instances of later versions. Versions 6 and 7 add functions
+/// that are not used here.
 const INTERFACE_VERSION: u32 = 5;
 
 /// `vk_icdNegotiateLoaderICDInterfaceVersion`
 type Negotiate = unsafe extern "system" fn(*mut u32) -> vk::Result;
 
-/// Loads a driver and initializes it as the loader would. It stays loaded until the process ends.
+/// Loads a driver and initializes it as the loader would do. It stays loaded until the process
+/// ends.
 pub(super) fn load(file: &Path) -> Result<ash::Entry, GpuError> {
     let refused = |reason: String| GpuError::Driver { file: file.to_owned(), reason };
-    // A name without a directory is searched in the system's library directories, not in the current directory.
+    // The dynamic linker would look for a name without a directory only in the system's library
+    // directories, not in the current directory.
     let here = std::path::absolute(file).ok().filter(|path| path.exists());
     let path = here.as_deref().unwrap_or(file);
-    // SAFETY: loading a driver runs its initialisers, as it does when the Vulkan loader loads it.
+    // SAFETY: loading a driver runs its initializers, which also happens when the Vulkan loader
+    // loads it.
     let library = unsafe { Library::new(path) }.map_err(|error| refused(error.to_string()))?;
-    // Drivers with version 0 of the interface have vkGetInstanceProcAddr, and none of the other functions.
-    // SAFETY: the interface says the types.
+    // Drivers that implement version 0 of the interface have `vkGetInstanceProcAddr`, and none of
+    // the other functions.
+    // SAFETY: the loader-driver interface defines the types of these functions.
     let (negotiate, get) = unsafe {
         let get = |name: &[u8]| library.get::<vk::PFN_vkGetInstanceProcAddr>(name).map(|get| *get);
         let negotiate = library.get::<Negotiate>(b"vk_icdNegotiateLoaderICDInterfaceVersion\0");
@@ -35,7 +40,8 @@ pub(super) fn load(file: &Path) -> Result<ash::Entry, GpuError> {
     })?;
     if let Some(negotiate) = negotiate {
         let mut version = INTERFACE_VERSION;
-        // SAFETY: it takes one number, and comes before all other calls.
+        // SAFETY: the function takes a pointer to a number, and must be called before all other
+        // functions.
         let result = unsafe { negotiate(&raw mut version) };
         if result != vk::Result::SUCCESS {
             let offered = INTERFACE_VERSION;
@@ -44,9 +50,9 @@ pub(super) fn load(file: &Path) -> Result<ash::Entry, GpuError> {
             )));
         }
     }
-    // Its functions are called until the process ends.
+    // The library must not be unloaded, because its functions are called until the process ends.
     std::mem::forget(library);
-    // SAFETY: the function is the driver's, which stays loaded.
+    // SAFETY: the function belongs to the driver, which stays loaded.
     Ok(unsafe { ash::Entry::from_static_fn(StaticFn { get_instance_proc_addr }) })
 }
 
@@ -61,7 +67,8 @@ mod tests {
         assert!(missing.contains("/missing/libvulkan_none.so"), "{missing}");
         #[cfg(target_os = "linux")]
         {
-            // A file that the dynamic linker does not find among the libraries.
+            // The file is in the current directory. The dynamic linker alone would search the
+            // library directories and not find it.
             let here = refuse("Cargo.toml");
             assert!(here.contains("ELF") && !here.contains("No such file"), "{here}");
             let other = refuse("libc.so.6");

@@ -1,4 +1,4 @@
-//! Errors of the headless device.
+//! The errors of the headless device.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use vkxfb::runtime::{RuntimeError, Unavailable};
 
 use super::DeviceSelector;
 
-/// Why a device could not be opened, or a capture failed.
+/// Why a device could not be opened, or an operation on it failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GpuError {
@@ -18,18 +18,18 @@ pub enum GpuError {
         /// The error of the dynamic linker.
         reason: String,
     },
-    /// A driver's library cannot be used without the loader.
+    /// The library of a driver cannot be used directly, without the loader.
     #[error("{}: {reason}", .file.display())]
     Driver {
-        /// The library.
+        /// The path of the library.
         file: PathBuf,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The loader found no driver.
     #[error("the Vulkan loader found no driver (no usable ICD; see VK_DRIVER_FILES)")]
     NoDriver,
-    /// The drivers report no device.
+    /// The loader found drivers, but they have no device.
     #[error("no Vulkan device: the loader has drivers, but none found a device")]
     NoDevice,
     /// No device matches the selector.
@@ -37,22 +37,22 @@ pub enum GpuError {
     UnknownDevice {
         /// The selector.
         selector: DeviceSelector,
-        /// Index and name of each device.
+        /// The index and name of each device.
         available: Vec<String>,
     },
-    /// The validation layer is not installed, or there is no loader that loads layers.
+    /// The validation layer is not installed, or the driver is loaded directly, without layers.
     #[error("VK_LAYER_KHRONOS_validation is not installed")]
     NoValidationLayer,
-    /// The instance lacks an extension.
+    /// The instance lacks an extension that is needed.
     #[error("the Vulkan instance has no {name}")]
     MissingInstanceExtension {
-        /// The extension.
+        /// The name of the extension.
         name: String,
     },
     /// No queue family supports both graphics and compute.
     #[error("{device} has no queue family for graphics and compute")]
     NoQueue {
-        /// Name of the device.
+        /// The name of the device.
         device: String,
     },
     /// The device supports no backend.
@@ -61,53 +61,54 @@ pub enum GpuError {
     /// The device was lost.
     #[error("the device was lost during {during}")]
     DeviceLost {
-        /// The Vulkan command that returned the error.
+        /// The Vulkan command that returned `VK_ERROR_DEVICE_LOST`.
         during: &'static str,
     },
-    /// The device did not finish in time.
+    /// The device did not finish a submission within this time.
     #[error("the device did not finish within {0:?}")]
     Timeout(Duration),
-    /// The bound range of a capture buffer exceeds the buffer.
+    /// The bound range of a capture buffer is not within the buffer.
     #[error(
         "capture {capture}: the range of buffer {buffer}, {offset} + {size}, passes its {len} bytes"
     )]
     TargetRange {
-        /// Index of the request.
+        /// The index of the request.
         capture: usize,
-        /// Index of the buffer.
+        /// The number of the capture buffer.
         buffer: usize,
-        /// Start of the range in bytes.
+        /// The start of the range in bytes.
         offset: u64,
-        /// Length of the range in bytes.
+        /// The length of the range in bytes.
         size: u64,
-        /// Size of the buffer in bytes.
+        /// The size of the buffer in bytes.
         len: u64,
     },
-    /// A range exceeds its buffer.
+    /// A range of bytes is not within its buffer.
     #[error("bytes {start}..{end} of a buffer of {size}")]
     OutOfRange {
-        /// First byte.
+        /// The first byte of the range.
         start: u64,
-        /// The byte after the last one.
+        /// The byte after the last one of the range.
         end: u64,
-        /// Bytes of the buffer.
+        /// The size of the buffer in bytes.
         size: u64,
     },
-    /// A buffer of another device.
+    /// The buffer belongs to another device.
     #[error("the buffer is one of another device")]
     ForeignBuffer,
-    /// A buffer usage that the device was not opened for, or that the buffer was not created with.
+    /// A buffer is created with, or used for, a usage that the device was not opened for, or a
+    /// buffer is used for a usage that it was not created with.
     #[error("the buffer cannot be used for {usage:?}")]
     BufferUsage {
         /// The missing usage.
         usage: vk::BufferUsageFlags,
     },
-    /// A capture could not be recorded.
+    /// A request could not be recorded.
     #[error("capture {capture}")]
     Capture {
-        /// Index of the request.
+        /// The index of the request.
         capture: usize,
-        /// Why.
+        /// The reason.
         #[source]
         source: RuntimeError,
     },
@@ -128,7 +129,7 @@ impl From<RuntimeError> for GpuError {
 }
 
 impl GpuError {
-    /// The same error, with `by` added to the index of the request.
+    /// Returns the same error, with `by` added to the index of the request, if there is one.
     pub(super) fn offset_capture(mut self, by: usize) -> Self {
         if let Self::TargetRange { capture, .. } | Self::Capture { capture, .. } = &mut self {
             *capture += by;

@@ -1,4 +1,5 @@
-//! The device's own vertex input: supported formats, and robust access to vertex buffers that are too short, or null.
+//! What the device's own vertex input can do: supported formats, and robust access to vertex
+//! buffers that are null or too short.
 
 use ash::{ext, vk};
 use vkxfb::vertex_input::VertexFormat;
@@ -6,19 +7,19 @@ use vkxfb::vertex_input::VertexFormat;
 use super::instance::Instance;
 use super::{DeviceInfo, Gpu, OpenOptions, Profile};
 
-/// Features of
+/// The features of
 /// [`VK_EXT_robustness2`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_robustness2.html)
-/// that a device was opened with.
+/// that are enabled on a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Robustness {
-    /// `robustBufferAccess2`
+    /// Whether `robustBufferAccess2` is enabled.
     pub buffer_access2: bool,
-    /// `nullDescriptor`
+    /// Whether `nullDescriptor` is enabled.
     pub null_descriptor: bool,
 }
 
 impl Robustness {
-    /// The features of the device that the options ask for.
+    /// Returns the features that the device has, if the options ask for robustness.
     ///
     /// # Safety
     /// The device is of the instance.
@@ -36,7 +37,7 @@ impl Robustness {
         }
         let mut found = vk::PhysicalDeviceRobustness2FeaturesEXT::default();
         let mut features = vk::PhysicalDeviceFeatures2::default().push_next(&mut found);
-        // SAFETY: the caller's contract; the device has the extension.
+        // SAFETY: the caller's contract; the device supports the extension.
         unsafe { instance.raw.get_physical_device_features2(device, &mut features) };
         Self {
             buffer_access2: found.robust_buffer_access2 == vk::TRUE,
@@ -49,7 +50,7 @@ impl Robustness {
         self.buffer_access2 || self.null_descriptor
     }
 
-    /// The structure for the pNext chain of the device.
+    /// Returns the structure for the `pNext` chain of the device's create info.
     pub(super) fn features(self) -> vk::PhysicalDeviceRobustness2FeaturesEXT<'static> {
         vk::PhysicalDeviceRobustness2FeaturesEXT::default()
             .robust_buffer_access2(self.buffer_access2)
@@ -58,16 +59,17 @@ impl Robustness {
 }
 
 impl Gpu {
-    /// The features of `VK_EXT_robustness2` that are enabled, see
+    /// The features of `VK_EXT_robustness2` that are enabled; see
     /// [`OpenOptions::robustness`](super::OpenOptions::robustness).
     pub const fn robustness(&self) -> Robustness {
         self.robustness
     }
 
-    /// Whether the format is supported for vertex buffers of graphics pipelines: `VK_FORMAT_FEATURE_VERTEX_BUFFER_BIT`.
+    /// Whether graphics pipelines can read the format from vertex buffers:
+    /// `VK_FORMAT_FEATURE_VERTEX_BUFFER_BIT`.
     pub fn has_vertex_format(&self, format: VertexFormat) -> bool {
         let (instance, format) = (&self.instance.raw, vk::Format::from(format));
-        // SAFETY: the device is of the instance.
+        // SAFETY: the physical device belongs to the instance.
         let properties =
             unsafe { instance.get_physical_device_format_properties(self.physical_device, format) };
         properties.buffer_features.contains(vk::FormatFeatureFlags::VERTEX_BUFFER)

@@ -1,4 +1,5 @@
-//! Simulated driver faults, for tests which prove that the probe reports each of them, with the case that caused it.
+//! Simulates faults of drivers, for tests that prove that the probe reports each fault together
+//! with the case that caused it.
 
 use std::str::FromStr;
 
@@ -7,22 +8,22 @@ use vkxfb::topology::PrimitiveTopology;
 use super::{CaptureRequest, Gpu, GpuError, State, Step};
 use crate::trial::Trial;
 
-/// What goes wrong.
+/// The fault that is simulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// The device is lost.
+    /// A submission fails with `VK_ERROR_DEVICE_LOST`.
     Lost,
-    /// The device is lost, but only if other captures are in the same submission.
+    /// A submission fails with `VK_ERROR_DEVICE_LOST`, but only if it contains several captures.
     Together,
-    /// The device does not finish.
+    /// The device does not finish a submission.
     Hang,
-    /// The process ends within the driver.
+    /// The process aborts inside of the driver.
     Crash,
-    /// The process ends by an invalid memory access.
+    /// An invalid memory access ends the process.
     Access,
     /// A call of the driver does not return.
     Stuck,
-    /// Nothing that is submitted is executed.
+    /// The device executes nothing of what is submitted.
     Nothing,
     /// Vertex shaders store some vertices of each draw twice.
     Twice,
@@ -30,18 +31,19 @@ enum Kind {
     NoIndirect,
 }
 
-/// Where a fault happens.
+/// Where a fault is simulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Everywhere.
+    /// In all trials and draws.
     Everywhere,
-    /// In a trial.
+    /// In this trial.
     Trial(Trial),
-    /// In the captures of a draw: vertex and instance counts, or every draw of the topology.
+    /// In the captures of draws with this topology. With numbers of vertices and instances, only in
+    /// the captures of that draw.
     Draw(PrimitiveTopology, Option<(u32, u32)>),
 }
 
-/// A fault, and where it happens.
+/// A simulated fault, and where it happens.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InjectedFault {
@@ -85,7 +87,7 @@ impl FromStr for InjectedFault {
 }
 
 impl Gpu {
-    /// Simulates a fault.
+    /// Simulates a fault from now on.
     #[doc(hidden)]
     pub const fn inject(&mut self, fault: InjectedFault) {
         if matches!(fault.kind, Kind::Nothing) {
@@ -94,17 +96,17 @@ impl Gpu {
         self.injected = Some(fault);
     }
 
-    /// Whether the simulated fault stores vertices twice.
+    /// Whether a fault is simulated that makes vertex shaders store vertices twice.
     pub(super) fn stores_twice(&self) -> bool {
         self.injected.is_some_and(|fault| fault.kind == Kind::Twice)
     }
 
-    /// Whether the simulated fault ignores indirect dispatches.
+    /// Whether a fault is simulated that makes indirect dispatches do nothing.
     pub(super) fn ignores_indirect_dispatches(&self) -> bool {
         self.injected.is_some_and(|fault| fault.kind == Kind::NoIndirect)
     }
 
-    /// Fails if the fault is in that trial.
+    /// Fails if a fault is simulated in that trial.
     pub(crate) fn fail_trial_if_injected(&mut self, trial: Trial) -> Result<(), GpuError> {
         match self.injected {
             Some(InjectedFault { kind, place: Place::Trial(at) }) if at == trial => self.fail(kind),
@@ -112,7 +114,7 @@ impl Gpu {
         }
     }
 
-    /// Fails if the fault is in a draw of the requests.
+    /// Fails if a fault is simulated in a draw of the requests.
     pub(super) fn fail_if_injected(
         &mut self,
         requests: &[CaptureRequest<'_>],
@@ -146,7 +148,8 @@ impl Gpu {
             Kind::Crash => std::process::abort(),
             Kind::Access => {
                 let nowhere = std::ptr::without_provenance_mut::<u32>(8);
-                // SAFETY: none; the fault is wanted.
+                // SAFETY: this is unsound on purpose, because the test needs an invalid memory
+                // access.
                 unsafe { nowhere.write_volatile(0) };
                 Ok(())
             }

@@ -1,4 +1,4 @@
-//! The loader, an instance, and its physical devices.
+//! Creates the instance, with the loader or a driver, and lists its physical devices.
 
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
@@ -12,19 +12,19 @@ use super::messages::{Messages, messenger_info};
 use super::tools::tools;
 use super::{DeviceInfo, GpuError, OpenOptions, Profile, driver};
 
-/// The validation layer.
+/// The name of the validation layer.
 const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
 
-/// The highest Vulkan version that is requested.
+/// The highest Vulkan version that is requested for the instance.
 const MAX_API_VERSION: u32 = vk::API_VERSION_1_3;
 
-/// An instance with its messenger, destroyed together.
+/// An instance and the messenger of its validation layer, which are destroyed together.
 pub(super) struct Instance {
     pub(super) entry: ash::Entry,
     pub(super) raw: ash::Instance,
     pub(super) api_version: u32,
     messenger: Option<(ext::debug_utils::Instance, vk::DebugUtilsMessengerEXT)>,
-    /// Outlives the messenger, which points to it.
+    /// The messages of the validation layer. The messenger points to them, so they must outlive it.
     pub(super) messages: Arc<Messages>,
     leaked: bool,
 }
@@ -32,11 +32,12 @@ pub(super) struct Instance {
 impl Drop for Instance {
     fn drop(&mut self) {
         if self.leaked {
-            // Leaked: the messenger, what it points to, and the driver's library.
+            // The messenger points to `messages`, and the instance calls the driver's library, so
+            // these are leaked, too.
             std::mem::forget((Arc::clone(&self.messages), self.entry.clone()));
             return;
         }
-        // SAFETY: everything that was made of the instance is destroyed by now.
+        // SAFETY: everything that was created from the instance has been destroyed.
         unsafe {
             if let Some((debug_utils, messenger)) = self.messenger.take() {
                 debug_utils.destroy_debug_utils_messenger(messenger, None);
@@ -46,7 +47,7 @@ impl Drop for Instance {
     }
 }
 
-/// Names of the instance extensions of the implementation, or of a layer.
+/// Returns the names of the instance extensions that the implementation or a layer supports.
 fn extensions(entry: &ash::Entry, layer: Option<&CStr>) -> Result<Vec<CString>, GpuError> {
     // SAFETY: no precondition.
     let properties = unsafe { entry.enumerate_instance_extension_properties(layer) }
@@ -62,10 +63,10 @@ fn has_layer(entry: &ash::Entry, name: &CStr) -> Result<bool, GpuError> {
     Ok(layers.iter().any(|l| l.layer_name_as_c_str() == Ok(name)))
 }
 
-/// Whether the loader found a driver. Without one it reports hardly any extensions, and the error would name a missing
-/// extension.
+/// Whether the loader found a driver. If it did not, it reports hardly any extensions, and without
+/// this check the error would name a missing extension.
 fn has_driver(entry: &ash::Entry) -> bool {
-    // SAFETY: nothing is enabled, and the instance is destroyed before anything is made of it.
+    // SAFETY: nothing is enabled, and nothing is created from the instance before it is destroyed.
     unsafe {
         match entry.create_instance(&vk::InstanceCreateInfo::default(), None) {
             Ok(instance) => {
@@ -78,14 +79,16 @@ fn has_driver(entry: &ash::Entry) -> bool {
 }
 
 impl Instance {
-    /// Creates an instance of the loader or of the driver, with the validation layer if that is wanted.
+    /// Creates an instance, with the validation layer if the options ask for it. The options say
+    /// whether to use the loader or a driver directly.
     pub(super) fn new(options: &OpenOptions) -> Result<Self, GpuError> {
         let OpenOptions { profile, validation, .. } = *options;
         let entry = match &options.driver {
-            // A driver that is loaded directly has no layers.
+            // Without the loader there are no layers.
             Some(_) if validation => return Err(GpuError::NoValidationLayer),
             Some(file) => driver::load(file)?,
-            // SAFETY: loading the Vulkan loader runs its initialisers, which every Vulkan program does.
+            // SAFETY: loading the Vulkan loader runs its initializers, which happens in every
+            // Vulkan program.
             None => unsafe { ash::Entry::load() }
                 .map_err(|e| GpuError::NoLoader { reason: e.to_string() })?,
         };
@@ -108,13 +111,14 @@ impl Instance {
             let name = missing.to_string_lossy().into_owned();
             return Err(GpuError::MissingInstanceExtension { name });
         }
-        // Devices of Vulkan 1.0 need the extension, even if the instance is of a later version.
+        // Devices of Vulkan 1.0 need this extension even if the instance supports a later version.
         let properties2 = khr::get_physical_device_properties2::NAME;
         if has(properties2) && !names.contains(&properties2) {
             names.push(properties2);
         }
         let mut flags = vk::InstanceCreateFlags::empty();
-        // In every profile: without it the loader hides portability devices.
+        // This is enabled in every profile, because without it the loader hides devices that need
+        // `VK_KHR_portability_subset`.
         if has(khr::portability_enumeration::NAME) {
             names.push(khr::portability_enumeration::NAME);
             flags |= vk::InstanceCreateFlags::ENUMERATE_PORTABILITY_KHR;
@@ -152,10 +156,11 @@ impl Instance {
             .enabled_extension_names(&name_pointers)
             .enabled_layer_names(&layer_pointers);
         if validation {
-            // In the pNext chain, the messenger also reports the creation and the destruction of the instance.
+            // In the `pNext` chain, the messenger also receives messages about the creation and
+            // destruction of the instance.
             info = info.push_next(&mut features).push_next(&mut messenger);
         }
-        // SAFETY: layers and extensions are there, and `messages` outlives the instance.
+        // SAFETY: the layers and extensions were listed, and `messages` outlives the instance.
         let raw = unsafe { entry.create_instance(&info, None) }.map_err(|result| match result {
             vk::Result::ERROR_INCOMPATIBLE_DRIVER => GpuError::NoDriver,
             result => RuntimeError::Vulkan { call: "vkCreateInstance", result }.into(),
@@ -174,12 +179,13 @@ impl Instance {
         Ok(instance)
     }
 
-    /// Keeps the instance alive after this is dropped.
+    /// Makes dropping this value leak the instance.
     pub(super) const fn leak(&mut self) {
         self.leaked = true;
     }
 
-    /// The physical devices in the loader's order, with their capabilities restricted to the profile.
+    /// Returns the physical devices in the loader's order. Their capabilities are restricted to the
+    /// profile.
     ///
     /// # Errors
     /// [`GpuError::NoDevice`], or a failed query.
@@ -190,7 +196,7 @@ impl Instance {
         // SAFETY: the instance is live.
         let devices = match unsafe { self.raw.enumerate_physical_devices() } {
             Ok(devices) => devices,
-            // Loaders return this if every driver failed to start.
+            // The loader returns this if no driver could be initialized.
             Err(vk::Result::ERROR_INITIALIZATION_FAILED) => return Err(GpuError::NoDevice),
             Err(result) => {
                 let call = "vkEnumeratePhysicalDevices";
@@ -204,11 +210,12 @@ impl Instance {
             .into_iter()
             .enumerate()
             .map(|(index, device)| {
-                // SAFETY: the device is of the instance, whose version is given.
+                // SAFETY: the device belongs to the instance, which was created with this version.
                 let mut capabilities = unsafe {
                     Capabilities::query(&self.entry, &self.raw, self.api_version, device)
                 }?;
-                // SAFETY: the device is of the instance, which is of that loader and version.
+                // SAFETY: the device belongs to the instance, which was created with this loader
+                // and version.
                 let tools = unsafe {
                     tools(&self.entry, &self.raw, self.api_version, device, &capabilities)
                 };

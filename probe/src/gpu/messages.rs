@@ -1,4 +1,4 @@
-//! The messages of the validation layer.
+//! Collects the messages of the validation layer.
 
 use std::borrow::Cow;
 use std::ffi::{CStr, c_void};
@@ -7,14 +7,14 @@ use std::sync::{Mutex, PoisonError};
 
 use ash::vk;
 
-/// A warning or an error of the validation layer.
+/// A warning or an error from the validation layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// Whether it is an error.
+    /// Whether the message is an error.
     pub error: bool,
-    /// Name of the message, such as a VUID.
+    /// The name of the message, such as a VUID.
     pub id: String,
-    /// The text.
+    /// The text of the message.
     pub text: String,
 }
 
@@ -25,18 +25,19 @@ impl fmt::Display for Message {
     }
 }
 
-/// A message that is known to be wrong, and is not collected.
+/// A message that is known to be wrong, and is therefore not collected.
 struct FalsePositive {
-    /// A part of the message's name.
+    /// A part of the name of the message.
     id: &'static str,
-    /// A part of its text.
+    /// A part of the text of the message.
     text: &'static str,
-    /// Why it is wrong, with a link; which versions of the layer or the driver report it, and when it can be removed.
+    /// Why the message is wrong, with a link; which versions of the layer or the driver send it;
+    /// and when this entry can be removed.
     #[allow(dead_code, reason = "for the reader")]
     why: &'static str,
 }
 
-/// Every message that is known to be wrong.
+/// All messages that are known to be wrong.
 const FALSE_POSITIVES: &[FalsePositive] = &[FalsePositive {
     id: "UNASSIGNED-CoreValidation-Shader-InterfaceTypeMismatch",
     text: "does not match vertex shader input type of `ptr to Input struct of",
@@ -46,7 +47,7 @@ const FALSE_POSITIVES: &[FalsePositive] = &[FalsePositive {
           that layer is supported no more.",
 }];
 
-/// The collected messages. The layer reports them from any thread that calls Vulkan.
+/// The messages collected so far. The layer may send messages on any thread that calls Vulkan.
 #[derive(Debug, Default)]
 pub(super) struct Messages(Mutex<Vec<Message>>);
 
@@ -66,7 +67,8 @@ impl Messages {
     }
 }
 
-/// The messenger for `messages`, which has to outlive it. Performance advice is not collected.
+/// Returns the create info of a messenger that collects into `messages`, which must outlive the
+/// messenger. Performance warnings are not collected.
 pub(super) fn messenger_info(messages: &Messages) -> vk::DebugUtilsMessengerCreateInfoEXT<'static> {
     vk::DebugUtilsMessengerCreateInfoEXT::default()
         .message_severity(
@@ -78,22 +80,24 @@ pub(super) fn messenger_info(messages: &Messages) -> vk::DebugUtilsMessengerCrea
         .user_data(std::ptr::from_ref(messages).cast_mut().cast())
 }
 
+/// The callback of the messenger, which adds a message.
+///
 /// # Safety
-/// Only Vulkan calls it, with the user data of [`messenger_info`].
+/// Only Vulkan calls this function, with the user data from [`messenger_info`].
 unsafe extern "system" fn collect(
     severity: vk::DebugUtilsMessageSeverityFlagsEXT,
     _types: vk::DebugUtilsMessageTypeFlagsEXT,
     data: *const vk::DebugUtilsMessengerCallbackDataEXT<'_>,
     user_data: *mut c_void,
 ) -> vk::Bool32 {
-    // SAFETY: the user data is a `Messages` that outlives the messenger.
+    // SAFETY: the user data points to a `Messages`, which outlives the messenger.
     let messages = unsafe { user_data.cast_const().cast::<Messages>().as_ref() };
     // SAFETY: Vulkan passes a valid structure.
     let data = unsafe { data.as_ref() };
     if let (Some(messages), Some(data)) = (messages, data) {
         let text = |pointer: *const std::ffi::c_char| match pointer.is_null() {
             true => Cow::Borrowed(""),
-            // SAFETY: the strings of the structure are C strings.
+            // SAFETY: the strings in the structure are null-terminated.
             false => unsafe { CStr::from_ptr(pointer) }.to_string_lossy(),
         };
         messages.push(Message {

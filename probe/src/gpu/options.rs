@@ -1,4 +1,4 @@
-//! Options for opening a device: which one, and which of its features.
+//! The options for opening a device: which device to open, and which of its features to use.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -13,32 +13,34 @@ use super::GpuError;
 /// Which features of a device are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Profile {
-    /// All features that the backends need or can use, with the highest Vulkan version that both the device and this
-    /// crate support.
+    /// All features that the backends need or can use, with the highest Vulkan version that both
+    /// the device and this crate support.
     #[default]
     Full,
-    /// Only what the compute backend needs, on Vulkan 1.0, whatever the device supports: [`Capabilities::restrict_to_floor`].
+    /// Only what the compute backend needs at least, on Vulkan 1.0, whatever else the device
+    /// supports: [`Capabilities::restrict_to_floor`].
     Bifrost,
 }
 
-/// How captures by compute access memory.
+/// How the compute backend accesses memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Resources {
-    /// By device addresses if the device supports them, otherwise by descriptors.
+    /// Captures use device addresses if the device supports them, otherwise descriptors.
     #[default]
     Best,
-    /// By descriptors, as if the device had no device addresses. Then there is no vertex backend.
+    /// Captures use descriptors, as if the device did not support device addresses. Then the vertex
+    /// backend is not available.
     Descriptors,
 }
 
-/// Which memory the host uses for uploads and for reading back.
+/// Which memory the host uses to write to the device and to read from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum HostMemory {
-    /// Coherent memory for uploads. For reading back, memory that is fast to read, coherent or not.
+    /// Coherent memory for writing. For reading, memory that is fast to read, coherent or not.
     #[default]
     Best,
-    /// Behave as if no memory of the device were coherent: without a flush the device does not see what the host wrote, and
-    /// without an invalidation the host does not see what the device wrote.
+    /// Memory that behaves as if it were not coherent: without a flush the device does not see what
+    /// the host wrote, and without an invalidation the host does not see what the device wrote.
     NonCoherent,
 }
 
@@ -68,71 +70,80 @@ impl FromStr for DeviceSelector {
     }
 }
 
-/// How to open a device.
+/// The options for opening a device.
 #[derive(Debug, Clone, Default)]
 pub struct OpenOptions {
-    /// Which device; the loader's first by default.
+    /// The device. `None` for the first one in the loader's order.
     pub device: Option<DeviceSelector>,
-    /// The library of a driver to load instead of the Vulkan loader. Then there are no layers.
+    /// The library of a driver to load directly, instead of the Vulkan loader. Then there are no
+    /// layers. `None` for the loader.
     pub driver: Option<PathBuf>,
-    /// Which features of it are used.
+    /// Which features of the device are used.
     pub profile: Profile,
-    /// How captures by compute access memory.
+    /// How the compute backend accesses memory.
     pub resources: Resources,
-    /// Which memory the host uses for uploads and for reading back.
+    /// Which memory the host uses to write to the device and to read from it.
     pub host_memory: HostMemory,
-    /// The maximum number of storage buffers for captures by descriptors, as if it were the limit of the device;
+    /// The maximum number of storage buffers that captures by descriptors may use, as if it were
+    /// the limit of the device:
     /// [`RequiredFeatures::storage_buffers`](vkxfb::runtime::RequiredFeatures::storage_buffers).
+    /// `None` for the device's own limit.
     pub storage_buffers: Option<u32>,
     /// The maximum number of invocations of a workgroup, as if it were the limit of the device:
-    /// [`Limits::workgroup_invocations`](vkxfb::runtime::Limits::workgroup_invocations).
+    /// [`Limits::workgroup_invocations`](vkxfb::runtime::Limits::workgroup_invocations). `None` for
+    /// the device's own limit.
     pub workgroup_invocations: Option<u32>,
     /// The maximum number of workgroups of a draw that shares a dispatch with other draws:
     /// [`Context::set_max_shared_workgroups`](vkxfb::internal::overrides::set_max_shared_workgroups).
+    /// `None` for the default.
     pub max_shared_workgroups: Option<u32>,
     /// Whether lowered shaders are passed to the driver without optimization:
     /// [`Context::set_optimizes_shaders`](vkxfb::runtime::Context::set_optimizes_shaders).
     pub unoptimized: bool,
-    /// The size in bytes of shared memory for the [staging](vkxfb::runtime::Capabilities::staging) of captures by compute,
-    /// instead of the best size for the device.
+    /// The size in bytes of shared memory for the [staging](vkxfb::runtime::Capabilities::staging)
+    /// of the compute backend. `None` for the best size for the device.
     pub staging: Option<u32>,
     /// Whether to enable the validation layer, with synchronization validation.
     pub validation: bool,
-    /// Whether to enable `robustBufferAccess`, and the features of `VK_EXT_robustness2` that the device has. Only on the
-    /// profile [`Full`](Profile::Full): [`Gpu::robustness`](super::Gpu::robustness).
+    /// Whether to enable `robustBufferAccess`, and the features of `VK_EXT_robustness2` that the
+    /// device has. It has an effect only on the profile [`Full`](Profile::Full): see
+    /// [`Gpu::robustness`](super::Gpu::robustness).
     pub robustness: bool,
-    /// Whether `shaderTessellationAndGeometryPointSize` is enabled where the device has it, on the profile
-    /// [`Full`](Profile::Full). It must not be for a geometry shader that emits points without a `PointSize`
-    /// ([VUID-VkGraphicsPipelineCreateInfo-Geometry-07725](https://docs.vulkan.org/refpages/latest/refpages/source/VkGraphicsPipelineCreateInfo.html)),
-    /// so only those ask for it that have a shader which writes one.
+    /// Whether to enable `shaderTessellationAndGeometryPointSize`, if the device has that feature
+    /// and the profile is [`Full`](Profile::Full). Set it only for geometry shaders that write
+    /// `PointSize`: with the feature, a geometry shader that emits points without a `PointSize` is
+    /// invalid
+    /// ([VUID-VkGraphicsPipelineCreateInfo-Geometry-07725](https://docs.vulkan.org/refpages/latest/refpages/source/VkGraphicsPipelineCreateInfo.html)).
     pub geometry_point_size: bool,
 }
 
-/// A physical device.
+/// A physical device, and what is known about it.
 #[derive(Debug, Clone)]
 pub struct DeviceInfo {
     /// The index in the loader's order.
     pub index: usize,
-    /// Its capabilities, restricted to the profile.
+    /// The capabilities of the device, restricted to the profile.
     pub capabilities: Capabilities,
-    /// `VkPhysicalDeviceDriverProperties::conformanceVersion`, dotted, if the driver states one.
+    /// `VkPhysicalDeviceDriverProperties::conformanceVersion`, dotted. `None` if the driver states
+    /// none.
     pub conformance_version: Option<String>,
-    /// Layers and tools between the program and the driver, as far as `VK_EXT_tooling_info` reports them.
+    /// The layers and tools between the program and the driver that `VK_EXT_tooling_info` reports.
     pub tools: Vec<Tool>,
 }
 
-/// A [`VkPhysicalDeviceToolProperties`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPhysicalDeviceToolProperties.html).
+/// The contents of a
+/// [`VkPhysicalDeviceToolProperties`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPhysicalDeviceToolProperties.html).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Tool {
-    /// Its name.
+    /// The name of the tool.
     pub name: String,
-    /// Its description of itself.
+    /// How the tool describes itself.
     pub description: String,
-    /// The name of its layer, or empty.
+    /// The name of the tool's layer. Empty if it is not in a layer.
     pub layer: String,
 }
 
-/// The device that matches the selector; without a selector the first device.
+/// Returns the device that matches the selector, or the first device if there is no selector.
 pub(super) fn select(
     devices: Vec<(vk::PhysicalDevice, DeviceInfo)>,
     selector: Option<&DeviceSelector>,

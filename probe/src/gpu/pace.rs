@@ -1,40 +1,42 @@
-//! The size of submissions. Drivers abort a submission that takes too long: Panfrost's kernel driver after half a second. So
-//! the size of each submission depends on the time that the earlier ones took.
+//! Decides how much work is in a submission. Drivers abort submissions that take too long;
+//! Panfrost's kernel driver does so after half a second. So the size of each submission depends on
+//! how long the earlier ones took.
 
 use std::time::Duration;
 
 use super::CaptureRequest;
 
-/// How long a submission of captures should take at most, unless [`Gpu::set_submission_limit`](super::Gpu::set_submission_limit)
-/// says otherwise.
+/// The maximum time that a submission of captures should take, unless
+/// [`Gpu::set_submission_limit`](super::Gpu::set_submission_limit) sets another one.
 pub const SUBMISSION_LIMIT: Duration = Duration::from_millis(300);
 
-/// The assumed speed of the first submission in bytes per second: slow, because nothing is known about the device yet.
+/// The speed in bytes per second that is assumed for the first submission. It is low, because
+/// nothing is known about the device yet.
 const FIRST_RATE: f64 = 4e6;
 
-/// A speed in bytes per second at which every device copies.
+/// A speed in bytes per second that copies reach on every device.
 const COPY_RATE: f64 = 100e6;
 
-/// The minimum size of a copy in bytes.
+/// The minimum size in bytes of the copies in one submission.
 const LEAST_COPY: u64 = 64 << 10;
 
-/// The cost of a dispatch or draw, in bytes that take as long to capture.
+/// What a dispatch or draw costs, expressed as the number of bytes whose capture takes as long.
 const CAPTURE: u64 = 1024;
 
 /// Decides how much work is in a submission.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
     limit: Duration,
-    /// The maximum work of the next submission, in bytes.
+    /// The maximum work in the next submission, in bytes.
     budget: u64,
 }
 
-/// The number of bytes that are processed in `time` at a rate; saturates.
+/// Returns how many bytes are processed in `time` at a rate of bytes per second; saturates.
 fn bytes_within(time: Duration, rate: f64) -> u64 {
     (time.as_secs_f64() * rate) as u64
 }
 
-/// The work of a capture, in bytes that take as long.
+/// Returns the work of a capture: the bytes that it reads and writes, plus the cost of a draw.
 pub(super) fn work(request: &CaptureRequest<'_>) -> u64 {
     let targets = request.buffers.iter().flatten().map(|target| target.initial.len());
     let vertices = request.vertex_data.iter().map(|data| data.bytes.len());
@@ -50,7 +52,8 @@ impl Pace {
         self.limit
     }
 
-    /// How many of the captures fit into a submission. At least one, unless there are none.
+    /// Returns how many of the captures should be in the next submission. It is at least one,
+    /// unless there are none.
     pub(super) fn fitting(&self, works: impl Iterator<Item = u64>) -> usize {
         let mut sum = 0_u64;
         let fits = |(index, work): &(usize, u64)| {
@@ -60,14 +63,14 @@ impl Pace {
         works.enumerate().take_while(fits).count()
     }
 
-    /// The maximum size of a copy in bytes.
+    /// Returns the maximum size in bytes of the copies in one submission.
     pub(super) fn copy(&self) -> u64 {
-        // Copies and fills need a multiple of 4.
+        // Vulkan's copies and fills need multiples of 4.
         bytes_within(self.limit, COPY_RATE).max(LEAST_COPY) & !3
     }
 
-    /// Adapts to the time that a submission took. At the same speed, the next one takes at most half of the limit. Its work
-    /// is at most twice as large.
+    /// Adapts the budget to the time that a submission took. At the same speed, the next submission
+    /// takes at most half of the limit. The budget at most doubles.
     pub(super) fn measured(&mut self, work: u64, time: Duration) {
         let half = self.limit / 2;
         let allowed = match time.is_zero() {
@@ -88,8 +91,8 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_millis(300);
 
-    /// Simulates captures that take the same time each. Returns the time of the longest submission, and the number of
-    /// submissions.
+    /// Simulates captures that all take the same time. Returns how long the longest submission
+    /// took, and the number of submissions.
     fn run(limit: Duration, captures: usize, work: u64, each: Duration) -> (Duration, usize) {
         let mut pace = Pace::new(limit);
         let (mut left, mut longest, mut submissions) = (captures, Duration::ZERO, 0);
@@ -105,14 +108,14 @@ mod tests {
     #[test]
     fn a_slow_device_gets_as_much_as_it_does_in_time() {
         let ms = Duration::from_millis;
-        // 10 MB per second.
+        // The simulated device captures 10 MB per second.
         let (longest, submissions) = run(LIMIT, 10_000, 10_000, ms(1));
         assert!(longest <= LIMIT && longest >= LIMIT / 4, "{longest:?}");
         assert!(submissions < 150, "{submissions}");
-        // 1 MB per second: only the first submission takes longer than the limit.
+        // At 1 MB per second, only the first submission exceeds the limit.
         let (longest, _) = run(LIMIT, 1000, 10_000, ms(10));
         assert_eq!(longest, ms(1200));
-        // A fast device soon gets everything in one submission.
+        // On a fast device, all captures are soon in one submission.
         let (_, submissions) = run(LIMIT, 10_000, 10_000, Duration::from_micros(1));
         assert!(submissions <= 8, "{submissions}");
     }

@@ -1,22 +1,24 @@
-//! Emulates memory that is not coherent. The host gets a copy of the memory, which is updated only by a flush or an
-//! invalidation. If one is forgotten, the host or the device reads old contents.
+//! Emulates memory that is not coherent. The host writes and reads a copy of the mapped memory. A
+//! flush writes the copy to the memory, and an invalidation updates the copy. If one of these is
+//! forgotten, the device or the host reads old contents.
 
 use std::ptr::NonNull;
 
 use vkxfb::runtime::Allocation;
 
-/// The host's copy of an allocation.
+/// The copy of an allocation that the host uses.
 struct Shadow {
-    /// From [`Box::into_raw`].
+    /// The copy, from [`Box::into_raw`].
     copy: NonNull<[u64]>,
-    /// The mapped memory, of at least `size` bytes.
+    /// The mapped memory of the device. It has at least `size` bytes.
     mapped: NonNull<u8>,
     size: usize,
 }
 
-// SAFETY: nobody else has the copy but who was given its address, as with mapped memory.
+// SAFETY: the copy is only accessed by the code that got its address, as mapped memory is.
 unsafe impl Send for Shadow {}
-// SAFETY: as above; nothing is written through a shared reference but what its functions ask for.
+// SAFETY: as above. Through a shared reference, memory is written only by functions whose callers
+// promise that nothing else accesses it.
 unsafe impl Sync for Shadow {}
 
 impl Shadow {
@@ -27,17 +29,19 @@ impl Shadow {
 
 impl Drop for Shadow {
     fn drop(&mut self) {
-        // SAFETY: it came from a box, and whose address it was no longer uses it.
+        // SAFETY: the pointer came from `Box::into_raw`, and the code that got the address no
+        // longer uses it.
         drop(unsafe { Box::from_raw(self.copy.as_ptr()) });
     }
 }
 
-/// The copies of all allocations that have one.
+/// The copies of all mapped allocations.
 #[derive(Default)]
 pub(super) struct Shadows(Vec<Shadow>);
 
 impl Shadows {
-    /// Gives a mapped allocation a copy, and marks it as not coherent.
+    /// Makes a copy of a mapped allocation for the host to use, and marks the allocation as not
+    /// coherent.
     pub(super) fn add(&mut self, allocation: &mut Allocation) {
         let (Some(mapped), Ok(size)) = (allocation.mapped, usize::try_from(allocation.size)) else {
             return;
@@ -66,7 +70,7 @@ impl Shadows {
     pub(super) unsafe fn flush(&self, start: *const u8) {
         if let Some(shadow) = self.of(start) {
             let (from, to) = (shadow.start(), shadow.mapped);
-            // SAFETY: both are live and have that size.
+            // SAFETY: both memory areas are live and have at least this size.
             unsafe { from.copy_to_nonoverlapping(to, shadow.size) };
         }
     }

@@ -1,4 +1,4 @@
-//! Submissions, and the time that they may take. Every submission is waited for.
+//! Submits commands and waits for them, within limits of time.
 
 use std::time::{Duration, Instant};
 
@@ -10,38 +10,40 @@ use super::pace::Pace;
 use super::{Gpu, GpuError, State, Step};
 
 impl Gpu {
-    /// Sets the maximum time of a submission.
+    /// Sets how long to wait for a submission, before it counts as hung.
     pub const fn set_timeout(&mut self, timeout: Duration) {
         self.timeout = timeout;
     }
 
-    /// Sets how long a submission of captures should take at most. Later calls of [`capture`](Self::capture) split their
-    /// submissions, depending on the time that earlier ones took. A single draw is never split.
+    /// Sets the maximum time that a submission of captures should take. Later calls of
+    /// [`capture`](Self::capture) split their work into submissions, depending on how long earlier
+    /// ones took. A single draw is never split.
     pub fn set_submission_limit(&mut self, limit: Duration) {
         self.pace = Pace::new(limit);
     }
 
-    /// How long a submission of captures should take at most. On a CPU the default is [`Duration::MAX`].
+    /// The maximum time that a submission of captures should take. For CPUs the default is
+    /// [`Duration::MAX`].
     pub const fn submission_limit(&self) -> Duration {
         self.pace.limit()
     }
 
-    /// The time of the longest submission, measured by the host.
+    /// How long the longest submission took, measured by the host.
     pub const fn longest_submission(&self) -> Duration {
         self.longest_submission
     }
 
-    /// The number of submissions.
+    /// The number of submissions so far.
     #[doc(hidden)]
     pub const fn submissions(&self) -> u64 {
         self.submissions
     }
 
-    /// Records, submits and waits.
+    /// Records commands by calling `record`, submits them, and waits until the device has finished.
     ///
     /// # Errors
-    /// Those of the closure, [`GpuError::DeviceLost`], [`GpuError::Timeout`], or a failed command. After a loss or a timeout
-    /// the device cannot be used any more.
+    /// The errors of `record`, [`GpuError::DeviceLost`], [`GpuError::Timeout`], or a failed
+    /// command. After a loss or a timeout the device cannot be used any more.
     pub fn submit<R>(
         &mut self,
         record: impl FnOnce(&Context, vk::CommandBuffer) -> Result<R, GpuError>,
@@ -51,8 +53,8 @@ impl Gpu {
         Ok(result)
     }
 
-    /// The same, with the allocator of the device: for an [`Arena`](vkxfb::runtime::Arena) that is
-    /// [growing](vkxfb::runtime::Arena::growing).
+    /// Like [`submit`](Self::submit), but also passes the device's allocator to `record`, so that
+    /// an [`Arena`](vkxfb::runtime::Arena) can [grow](vkxfb::runtime::Arena::growing).
     ///
     /// # Errors
     /// As [`submit`](Self::submit).
@@ -81,7 +83,7 @@ impl Gpu {
         let cmd = self.command_buffer;
         let begin = vk::CommandBufferBeginInfo::default()
             .flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
-        // SAFETY: nothing is in flight; the handles are the device's.
+        // SAFETY: no submission is in flight, and the handles belong to the device.
         unsafe {
             device
                 .reset_command_pool(self.command_pool, vk::CommandPoolResetFlags::empty())
@@ -90,9 +92,9 @@ impl Gpu {
                 .begin_command_buffer(cmd, &begin)
                 .map_err(vulkan_error("vkBeginCommandBuffer"))?;
         }
-        // If it fails, the next reset of the pool discards what was recorded.
+        // If `record` fails, the next reset of the pool discards what was recorded.
         let result = record(&self.context, cmd)?;
-        // SAFETY: as above; the closure left the command buffer recording.
+        // SAFETY: `record` leaves the command buffer in the recording state.
         unsafe { device.end_command_buffer(cmd) }.map_err(vulkan_error("vkEndCommandBuffer"))?;
         Ok(result)
     }
@@ -113,13 +115,13 @@ impl Gpu {
         let buffers = [self.command_buffer];
         let submit = [vk::SubmitInfo::default().command_buffers(&buffers)];
         let timeout = u64::try_from(self.timeout.as_nanos()).unwrap_or(u64::MAX);
-        // After any failure below except the loss of the device, a submission may still be running.
+        // After a failure other than the loss of the device, the submission may still be running.
         let failed = |call, result| match result {
             vk::Result::ERROR_DEVICE_LOST => (State::Lost, GpuError::DeviceLost { during: call }),
             vk::Result::TIMEOUT => (State::Hung, GpuError::Timeout(self.timeout)),
             result => (State::Hung, RuntimeError::Vulkan { call, result }.into()),
         };
-        // SAFETY: the command buffer is executable and the fence is not signalled.
+        // SAFETY: recording of the command buffer has ended, and the fence is not signaled.
         let result = unsafe {
             match device.queue_submit(self.queue, &submit, self.fence) {
                 Ok(()) => device
@@ -127,10 +129,10 @@ impl Gpu {
                     .map_err(|result| failed("vkWaitForFences", result))
                     .and_then(|()| {
                         let reset = device.reset_fences(&[self.fence]);
-                        // The device is idle, but there is no fence for the next submission.
+                        // The device is idle, but without a fence it cannot be used any more.
                         reset.map_err(|result| (State::Lost, failed("vkResetFences", result).1))
                     }),
-                // If memory ran out, the call had no effect.
+                // If memory runs out, `vkQueueSubmit` has no effect.
                 Err(
                     result @ (vk::Result::ERROR_OUT_OF_HOST_MEMORY
                     | vk::Result::ERROR_OUT_OF_DEVICE_MEMORY),

@@ -1,5 +1,5 @@
-//! Tests on whatever device is there; CI has lavapipe. Each skips, with the reason, where there is
-//! no device or no validation layer.
+//! Tests on any device that is available; on lavapipe in CI. A test is skipped, with a message, if
+//! there is no device or no validation layer.
 
 use rspirv::binary::Assemble;
 use rspirv::dr::{Builder, Operand};
@@ -31,8 +31,8 @@ fn open(profile: Profile) -> Option<Gpu> {
     }
 }
 
-/// A vertex shader that captures its `uvec4` attribute at location 0 to buffer 0, every 20 bytes
-/// from byte 4 on.
+/// A vertex shader that captures its `uvec4` attribute at location 0 to buffer 0, at byte 4 of
+/// records of 20 bytes.
 fn echo() -> Lowered {
     native::lower(&Shader::new(&echo_words())).unwrap()
 }
@@ -153,14 +153,15 @@ fn native_captures_in_one_batch() {
         return;
     }
     let (shader, input) = (echo(), echo_input());
-    // SAFETY: the shader is valid and matches.
+    // SAFETY: the shader is valid, and was lowered for this backend and vertex input.
     let pipeline =
         unsafe { vkxfb::runtime::Pipeline::new(gpu.context(), &desc(&gpu, &shader, &input)) }
             .unwrap();
     let topology = PrimitiveTopology::TriangleStrip;
     let vertices: Vec<u32> = (0..200).collect();
     let initial = vec![0xCD; 8 + 20 * 100 + 8];
-    // Two draws that fit, and a third of which one primitive does; and all over again, elsewhere.
+    // Two draws that fit, and a third of which only one primitive fits. Below, the same capture is
+    // made three times, each in its own slots.
     let draw = |first_vertex, vertex_count| Draw {
         vertex_count,
         instance_count: 1,
@@ -180,7 +181,7 @@ fn native_captures_in_one_batch() {
         indices: &[],
         counters: false,
     };
-    // SAFETY: the draws stay within 50 vertices.
+    // SAFETY: the draws read at most the 50 vertices that are given.
     let results = unsafe { gpu.capture(&[request; 3]) }.unwrap();
 
     let mut expected = initial.clone();
@@ -202,7 +203,8 @@ fn native_captures_in_one_batch() {
     assert_eq!(gpu.close(), []);
 }
 
-/// The switch by which tests prove that the barrier is needed.
+/// Tests can leave out the barrier after captures; this one proves that the validation layer then
+/// reports an error.
 #[test]
 fn a_capture_without_its_barrier_is_reported() {
     let Some(mut gpu) = open(Profile::Full) else { return };
@@ -211,7 +213,7 @@ fn a_capture_without_its_barrier_is_reported() {
         return;
     }
     let (shader, input) = (echo(), echo_input());
-    // SAFETY: the shader is valid and matches.
+    // SAFETY: the shader is valid, and was lowered for this backend and vertex input.
     let pipeline =
         unsafe { vkxfb::runtime::Pipeline::new(gpu.context(), &desc(&gpu, &shader, &input)) }
             .unwrap();
@@ -228,9 +230,10 @@ fn a_capture_without_its_barrier_is_reported() {
         counters: false,
     };
     let mut hazards = |omitted| {
-        // SAFETY: a copy reads what is captured, which no command goes by.
+        // SAFETY: without the barrier a copy reads captured bytes too early, but no command depends
+        // on their values.
         unsafe { gpu.omit_barrier(omitted) };
-        // SAFETY: the draw stays within 4 vertices.
+        // SAFETY: the draw reads at most 4 vertices.
         unsafe { gpu.capture(&[request]) }.unwrap();
         let messages = gpu.take_messages();
         assert!(messages.iter().all(|m| m.id == "SYNC-HAZARD-READ-AFTER-WRITE"), "{messages:?}");
@@ -254,7 +257,7 @@ fn graphics_pipelines_need_the_features_of_their_state() {
     bare.provoking_vertex_last = false;
     bare.preserve_provoking_vertex = false;
     bare.geometry_shader = false;
-    // SAFETY: the device was created with more than that.
+    // SAFETY: the device was created with more features than `bare` has.
     let ctx = unsafe {
         Context::new(&gpu.instance.raw, gpu.context().device(), gpu.capabilities().clone(), bare)
     }
@@ -262,7 +265,7 @@ fn graphics_pipelines_need_the_features_of_their_state() {
     let (shader, input) = (echo(), echo_input());
     let desc = desc(&gpu, &shader, &input);
     let error = |desc: PipelineDesc<'_>| {
-        // SAFETY: it is refused.
+        // SAFETY: the pipeline is rejected before it is created.
         unsafe { vkxfb::runtime::Pipeline::new(&ctx, &desc) }.unwrap_err().to_string()
     };
     let without = "which the device was created without";
@@ -292,7 +295,7 @@ fn a_capture_that_cannot_be_recorded_leaves_the_device_usable() {
         return;
     }
     let (shader, input) = (echo(), echo_input());
-    // SAFETY: the shader is valid and matches.
+    // SAFETY: the shader is valid, and was lowered for this backend and vertex input.
     let pipeline =
         unsafe { vkxfb::runtime::Pipeline::new(gpu.context(), &desc(&gpu, &shader, &input)) }
             .unwrap();
@@ -332,7 +335,7 @@ fn a_capture_that_cannot_be_recorded_leaves_the_device_usable() {
         ),
     ];
     for (case, message) in cases {
-        // SAFETY: the draws stay within 4 vertices.
+        // SAFETY: the draws read at most 4 vertices.
         let error = unsafe { gpu.capture(&[request, case]) }.unwrap_err();
         let GpuError::Capture { capture: 1, source } = error else { panic!("{error}") };
         assert!(source.to_string().starts_with(message), "{source}");
@@ -355,7 +358,7 @@ fn pipelines_are_refused_before_vulkan_is_called() {
     let Some(gpu) = open(Profile::Bifrost) else { return };
     let (native, input) = (echo(), echo_input());
     let error = |desc: &PipelineDesc<'_>| {
-        // SAFETY: it is refused.
+        // SAFETY: the pipeline is rejected before it is created.
         unsafe { vkxfb::runtime::Pipeline::new(gpu.context(), desc) }.unwrap_err().to_string()
     };
     assert_eq!(

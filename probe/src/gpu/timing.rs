@@ -1,4 +1,4 @@
-//! Measurements of the device: time, shader invocations, and the size of its memory.
+//! Measures time and shader invocations on the device, and queries the size of its memory.
 
 use std::time::{Duration, Instant};
 
@@ -8,17 +8,18 @@ use vkxfb::runtime::Context;
 
 use super::{Gpu, GpuError, State};
 
-/// Timestamps of the device's queue.
+/// The properties of timestamps on the device's queue.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Timestamps {
     /// `timestampValidBits` of the queue family, at least 1.
     pub valid_bits: u32,
-    /// `timestampPeriod`: nanoseconds per tick.
+    /// `timestampPeriod`: the number of nanoseconds per tick.
     pub period: f32,
 }
 
 impl Timestamps {
-    /// Nanoseconds from one timestamp to a later one, through at most one overflow.
+    /// Returns the nanoseconds between two timestamps. The counter may have overflowed once between
+    /// them.
     pub fn nanoseconds(&self, [start, end]: [u64; 2]) -> f64 {
         let unused = 64 - self.valid_bits.min(64);
         let mask = u64::MAX.checked_shr(unused).unwrap_or(0);
@@ -26,21 +27,22 @@ impl Timestamps {
     }
 }
 
-/// Limits for the size of buffers.
+/// The limits of the device for the sizes of buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryLimits {
-    /// Bytes of the largest `DEVICE_LOCAL` heap.
+    /// The size in bytes of the largest heap that is `DEVICE_LOCAL`.
     pub device_heap: u64,
-    /// The size in bytes of the largest buffer: the lesser of `maxBufferSize` and `maxMemoryAllocationSize`, if the device
-    /// reports them.
+    /// The size in bytes of the largest buffer: the lesser of `maxBufferSize` and
+    /// `maxMemoryAllocationSize`, if the device reports them.
     pub max_buffer: u64,
 }
 
 impl Gpu {
-    /// The timestamps of the device's queue, if it supports them.
+    /// The properties of timestamps on the device's queue. `None` if the queue does not support
+    /// timestamps.
     pub fn timestamps(&self) -> Option<Timestamps> {
         let raw = &self.instance.raw;
-        // SAFETY: the device is of the instance.
+        // SAFETY: the physical device belongs to the instance.
         let (families, properties) = unsafe {
             (
                 raw.get_physical_device_queue_family_properties(self.physical_device),
@@ -53,7 +55,7 @@ impl Gpu {
         (valid_bits > 0 && period > 0.0).then_some(Timestamps { valid_bits, period })
     }
 
-    /// How much memory there is.
+    /// Returns the limits for the sizes of buffers.
     pub fn memory_limits(&self) -> MemoryLimits {
         let raw = &self.instance.raw;
         let version = self.capabilities().api_version;
@@ -66,7 +68,8 @@ impl Gpu {
             if version >= vk::API_VERSION_1_3 {
                 properties = properties.push_next(&mut maintenance4);
             }
-            // SAFETY: the device is of the instance, and of the versions that have the structures.
+            // SAFETY: the physical device belongs to the instance, and its version includes the
+            // chained structures.
             unsafe { raw.get_physical_device_properties2(self.physical_device, &mut properties) };
             for limit in [maintenance3.max_memory_allocation_size, maintenance4.max_buffer_size] {
                 if limit != 0 {
@@ -81,8 +84,8 @@ impl Gpu {
         MemoryLimits { device_heap: heaps.map(|h| h.size).max().unwrap_or(0), max_buffer }
     }
 
-    /// As [`submit`](Self::submit), and returns the time from the submission until the device was idle, measured by the
-    /// host.
+    /// Like [`submit`](Self::submit), but also returns how long it took from the submission until
+    /// the device was idle, measured by the host.
     ///
     /// # Errors
     /// As [`submit`](Self::submit).
@@ -96,8 +99,9 @@ impl Gpu {
         Ok((result, start.elapsed()))
     }
 
-    /// As [`submit`](Self::submit), and counts the invocations of compute shaders: `None` if
-    /// [`pipeline_statistics_query`](super::DrawFeatures::pipeline_statistics_query) is not enabled.
+    /// Like [`submit`](Self::submit), but also counts the invocations of compute shaders. The count
+    /// is `None` if [`pipeline_statistics_query`](super::DrawFeatures::pipeline_statistics_query)
+    /// is not enabled.
     ///
     /// # Errors
     /// As [`submit`](Self::submit), or a failed command.
@@ -113,12 +117,13 @@ impl Gpu {
             .query_type(vk::QueryType::PIPELINE_STATISTICS)
             .query_count(1)
             .pipeline_statistics(vk::QueryPipelineStatisticFlags::COMPUTE_SHADER_INVOCATIONS);
-        // SAFETY: the device is live, and has the feature.
+        // SAFETY: the device is live, and the feature is enabled.
         let pool = unsafe { device.create_query_pool(&info, None) }
             .map_err(vulkan_error("vkCreateQueryPool"))?;
         let result = self.submit(|ctx, cmd| {
             let flags = vk::QueryControlFlags::empty();
-            // SAFETY: outside of a render pass instance; the pool lives until the submission ends.
+            // SAFETY: the command buffer is outside of a render pass instance, and the pool lives
+            // until the submission has finished.
             unsafe {
                 ctx.device().cmd_reset_query_pool(cmd, pool, 0, 1);
                 ctx.device().cmd_begin_query(cmd, pool, 0, flags);
@@ -131,14 +136,14 @@ impl Gpu {
         let mut invocations = [0_u64];
         let wait = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
         let counted = result.and_then(|result| {
-            // SAFETY: the query has ended, and the submission with it.
+            // SAFETY: the query has ended, and the submission has finished.
             unsafe { device.get_query_pool_results(pool, 0, &mut invocations, wait) }
                 .map_err(vulkan_error("vkGetQueryPoolResults"))?;
             Ok((result, Some(invocations[0])))
         });
-        // A submission that timed out may still use the pool.
+        // After a timeout, the submission may still use the pool, and the pool is leaked.
         if self.state != State::Hung {
-            // SAFETY: nothing uses the pool any more.
+            // SAFETY: the submission that used the pool has finished or failed.
             unsafe { device.destroy_query_pool(pool, None) };
         }
         counted

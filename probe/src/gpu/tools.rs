@@ -1,4 +1,4 @@
-//! Layers and tools between the program and the driver.
+//! Lists layers and tools between the program and the driver.
 
 use std::ffi::CStr;
 
@@ -7,11 +7,12 @@ use vkxfb::runtime::Capabilities;
 
 use super::Tool;
 
-/// The tools of a device, from Vulkan 1.3 or `VK_EXT_tooling_info`. Empty without them, or if the query fails.
+/// Returns the tools of a device, from Vulkan 1.3 or `VK_EXT_tooling_info`. Empty if the device has
+/// neither, or if the query fails.
 ///
 /// # Safety
-/// The device is of the instance, which is live, of that version and of the entry; the capabilities are the device's
-/// own.
+/// `device` belongs to `instance`, which is live and was created with `entry` for `api_version`;
+/// `capabilities` are those of `device`.
 pub(super) unsafe fn tools(
     entry: &Entry,
     instance: &Instance,
@@ -26,8 +27,9 @@ pub(super) unsafe fn tools(
     } else {
         return Vec::new();
     };
-    // Loaded by name, because ash's function table panics if the function is missing.
-    // SAFETY: the caller's contract; the name says the type.
+    // The function is loaded by name, because the one in ash's function table panics if the driver
+    // does not have it.
+    // SAFETY: the caller's contract; the function has the type that belongs to its name.
     let get: Option<vk::PFN_vkGetPhysicalDeviceToolProperties> = unsafe {
         entry
             .get_instance_proc_addr(instance.handle(), name.as_ptr())
@@ -35,7 +37,7 @@ pub(super) unsafe fn tools(
     };
     let Some(get) = get else { return Vec::new() };
     let mut count = 0;
-    // SAFETY: the caller's contract; there is room for as many as is said.
+    // SAFETY: the caller's contract; the vector has room for `count` structures.
     let found = unsafe {
         if get(device, &mut count, std::ptr::null_mut()) != vk::Result::SUCCESS {
             return Vec::new();

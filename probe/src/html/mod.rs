@@ -1,9 +1,10 @@
-//! The report as one HTML file: a table, the lost and the wrong cases, and pictures of the topologies. What is right, and
-//! the facts of the device, are folded.
+//! Shows a report as one HTML file: a table, the lost and the wrong cases, and pictures of the
+//! topologies. Pictures of captures and the properties of the device are in fold-outs, which are
+//! closed at first.
 //!
-//! The file needs no other file, no script and no network, so that it can be mailed and attached.
-//! All text from outside (names of devices, drivers, shaders and outputs; reasons; errors) is
-//! escaped by `Escaped`.
+//! The file needs no other file, no script and no network, so that it can be sent by mail and
+//! attached to bug reports. `Escaped` escapes all text that is not vkxfb's own: names of devices,
+//! drivers, shaders and outputs, reasons, and errors.
 
 #![forbid(unsafe_code)]
 
@@ -21,7 +22,7 @@ use super::report::{
     Cell, Failure, Footnotes, Group, LostCase, OnBackend, Outcome, ProbeReport, Row, Trace,
 };
 
-/// Text that is written with the special characters of HTML escaped.
+/// Writes text with the special characters of HTML escaped.
 struct Escaped<'a>(&'a str);
 
 impl fmt::Display for Escaped<'_> {
@@ -41,8 +42,8 @@ impl fmt::Display for Escaped<'_> {
     }
 }
 
-/// A name that is written escaped, with line breaks allowed between its words: after `_`, and
-/// before the capitals of camel case.
+/// Writes a name escaped, and allows line breaks between its words: after `_`, and before the
+/// capitals of camel case.
 struct Breakable<'a>(&'a str);
 
 impl fmt::Display for Breakable<'_> {
@@ -95,7 +96,7 @@ fn write_page(page: &mut String, reports: &[ProbeReport]) -> fmt::Result {
     writeln!(page, "</body>\n</html>")
 }
 
-/// Writes pictures of the topologies as they should be captured, if there are no captures to show.
+/// Writes pictures that show how each topology should be captured, for a report without captures.
 fn write_topologies(page: &mut String) -> fmt::Result {
     write_pictures_head(page, "What each topology writes")?;
     for topology in PrimitiveTopology::ALL {
@@ -105,7 +106,8 @@ fn write_topologies(page: &mut String) -> fmt::Result {
     writeln!(page, "</div>")
 }
 
-/// Writes pictures of what was captured of each row, folded: what is wrong is also in the mismatches.
+/// Writes pictures of the captures in each row, in two fold-outs: those that are wrong on some
+/// backend, and those that are right on all.
 fn write_traces(page: &mut String, report: &ProbeReport) -> fmt::Result {
     let (mut right, mut wrong) = (String::new(), String::new());
     for row in Row::all() {
@@ -274,7 +276,7 @@ fn write_losses(page: &mut String, report: &ProbeReport) -> fmt::Result {
     Ok(())
 }
 
-/// Writes the cases of a group that are not shown.
+/// Lists the other cases of a group, of which only the first is shown in full, in a fold-out.
 fn write_others<T: OnBackend>(page: &mut String, group: &Group<'_, T>) -> fmt::Result {
     let summary = match group.others.len() {
         0 => return Ok(()),
@@ -305,7 +307,7 @@ fn write_failures(page: &mut String, report: &ProbeReport) -> fmt::Result {
     Ok(())
 }
 
-/// Writes the first of wrong cases that are alike, with its picture, and lists the others.
+/// Writes the first case of a group of similar wrong cases, with its picture, and lists the others.
 fn write_failure(page: &mut String, group: &Group<'_, Failure>) -> fmt::Result {
     let Failure { backend, case, mismatch, command } = group.first;
     let differ = match mismatch.differing_primitives {
@@ -335,7 +337,7 @@ fn write_failure(page: &mut String, group: &Group<'_, Failure>) -> fmt::Result {
     writeln!(page, "</section>")
 }
 
-/// Writes a folded list of names and values.
+/// Writes a list of names and values in a fold-out.
 fn write_details<'a>(
     page: &mut String,
     head: &str,

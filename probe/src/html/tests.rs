@@ -4,7 +4,7 @@ use super::*;
 use crate::diagnose::Verdict;
 use crate::report::samples::sample_report;
 
-/// Text from outside cannot open a tag.
+/// Text from drivers and shaders cannot open an HTML tag.
 #[test]
 fn what_comes_from_outside_is_escaped() {
     let mut report = sample_report();
@@ -37,8 +37,9 @@ fn without_captures_the_topologies_are_shown_as_they_should_be() {
     }
 }
 
-/// What all backends captured as expected is drawn once, and folded; beside it stands only what a backend captured
-/// otherwise.
+/// If all backends captured a topology as expected, there is one picture for all of them, in a
+/// fold-out. Otherwise there are further pictures, only for the backends that captured something
+/// else.
 #[test]
 fn every_backend_is_pictured() {
     let report = sample_report();
@@ -54,7 +55,7 @@ fn every_backend_is_pictured() {
     let (open, folded) = page.split_once("<details><summary><h2>What was captured as").unwrap();
     assert!(!open.contains("line-list, expected</title>"));
     assert!(folded.contains("line-list, expected</title>"));
-    // What a geometry shader emits has a picture of its own, and a row of the table.
+    // Geometry shaders have their own pictures, and their own row of the table.
     for what in ["expected", "expected and captured"] {
         assert!(
             page.contains(&format!("<title>point-list into geometry, {what}</title>")),
@@ -76,7 +77,7 @@ fn every_backend_is_pictured() {
     assert!(!otherwise.contains("<title>line-list, captured, compute</title>"));
 }
 
-/// On a narrow screen, long names break between their words.
+/// On a narrow screen, long names can be broken between their words.
 #[test]
 fn long_names_break_between_their_words() {
     let page = render(&[sample_report()]);
@@ -84,7 +85,8 @@ fn long_names_break_between_their_words() {
     assert_eq!(Breakable("a<B>Ç_d").to_string(), "a&lt;B&gt;Ç_<wbr>d");
 }
 
-/// A case that lost the device has its draw and its command, and others like it are listed.
+/// A case that lost the device is shown with its draw and its command, and similar cases are
+/// listed.
 #[test]
 fn lost_cases_are_shown() {
     let page = render(&[sample_report()]);
@@ -100,7 +102,8 @@ fn lost_cases_are_shown() {
     }
 }
 
-/// A driver that has every case of a row wrong in the same way gets one card.
+/// If a driver captures all cases of a row wrongly in the same way, there is one section for all of
+/// them.
 #[test]
 fn wrong_cases_that_are_alike_share_a_card() {
     let mut report = sample_report();
@@ -117,7 +120,8 @@ fn wrong_cases_that_are_alike_share_a_card() {
     assert!(render(&[report]).contains("<summary>30 other cases</summary>"));
 }
 
-/// `VKXFB_GALLERY=dir cargo test gallery` writes the page to a directory.
+/// With `VKXFB_GALLERY=dir` in the environment, `cargo test gallery` writes the page to that
+/// directory.
 #[test]
 fn gallery_page() {
     let page = render(&[sample_report()]);

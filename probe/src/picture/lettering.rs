@@ -1,13 +1,14 @@
-//! Lines of text in pictures. SVG does not break lines, and clips lines that are too long.
+//! Breaks text in pictures into lines, because SVG does not break lines, and clips lines that are
+//! too long.
 //!
-//! The viewer's font is not known. The widths are those of DejaVu Sans, which is wider than most other fonts in the style
-//! sheets, so lines also fit with those.
+//! The font that the viewer uses is not known. The widths here are those of DejaVu Sans, which is
+//! wider than most other fonts in the style sheets, so lines also fit with those.
 
 use svg::node::element::Group;
 
 use super::text;
 
-/// A style of text, which has a class in the style sheet.
+/// A style of text. Each has a class in the style sheet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lettering {
     Title,
@@ -25,7 +26,7 @@ impl Lettering {
         }
     }
 
-    /// The font size in user units, as in the style sheet.
+    /// The font size in user units of SVG, as in the style sheet.
     pub(super) const fn size(self) -> f32 {
         match self {
             Self::Title => 14.0,
@@ -34,12 +35,12 @@ impl Lettering {
         }
     }
 
-    /// Whether the style sheet makes it bold.
+    /// Whether the style sheet makes the text bold.
     pub(super) const fn is_bold(self) -> bool {
         matches!(self, Self::Title)
     }
 
-    /// The distance between lines.
+    /// The distance between lines in user units.
     const fn step(self) -> f32 {
         match self {
             Self::Title => 17.0,
@@ -49,14 +50,15 @@ impl Lettering {
     }
 }
 
-/// Lines of one style that fit a width.
+/// A text that was broken into lines of one style, each of which fits a width.
 pub(super) struct Lines {
     lettering: Lettering,
     lines: Vec<String>,
 }
 
 impl Lines {
-    /// Breaks a text at spaces, and inside words that are too long.
+    /// Breaks a text into lines no wider than `room`: at spaces, and inside of words that are too
+    /// long.
     pub(super) fn of(lettering: Lettering, content: &str, room: f32) -> Self {
         let fits = |line: &str| text_width(line, lettering.size(), lettering.is_bold()) <= room;
         let mut lines = Vec::new();
@@ -82,7 +84,7 @@ impl Lines {
         Self { lettering, lines }
     }
 
-    /// The additional height, compared with one line.
+    /// The height of all lines after the first, in user units.
     pub(super) fn extra(&self) -> f32 {
         (self.lines.len() - 1) as f32 * self.lettering.step()
     }
@@ -101,13 +103,13 @@ impl Lines {
     }
 }
 
-/// The width of a line of text in DejaVu Sans, in units of the font size.
+/// Returns the width in user units of a line of text in DejaVu Sans with this font size.
 pub fn text_width(line: &str, size: f32, is_bold: bool) -> f32 {
     let heavier = if is_bold { 1.18 } else { 1.0 };
     line.chars().map(letter_width).sum::<f32>() * size * heavier
 }
 
-/// The width of a letter in units of the font size, rounded up.
+/// The width of a letter divided by the font size, rounded up.
 const fn letter_width(letter: char) -> f32 {
     match letter {
         'i' | 'j' | 'l' | '\'' | '.' | ',' | ':' | ';' | '|' | ' ' | '/' | '\\' | 'I' | 'J' => 0.34,
@@ -120,7 +122,7 @@ const fn letter_width(letter: char) -> f32 {
             0.84
         }
         'm' | 'M' | 'W' | '%' => 1.0,
-        // Other characters may be as wide as they are high.
+        // Other characters, for example Chinese ones, may be as wide as they are high.
         _ => 1.02,
     }
 }

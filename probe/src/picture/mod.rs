@@ -1,14 +1,16 @@
-//! Pictures of the topologies: which primitives there are, and in which order each is written.
+//! Draws pictures of captures: the primitives, and the order in which the vertices of each are
+//! written.
 //!
-//! Vertices are placed as in the specification's figures ([primitive
-//! topologies](https://docs.vulkan.org/spec/latest/chapters/drawing.html#drawing-primitive-topologies)),
-//! and adjacency vertices are grey. A primitive has its number, a dot at the vertex that is written
-//! first, and arrows to the others. So the picture shows the winding, and distinguishes a rotation
-//! from a flipped winding.
+//! Vertices are placed as in the specification's figures of [primitive
+//! topologies](https://docs.vulkan.org/spec/latest/chapters/drawing.html#drawing-primitive-topologies),
+//! and adjacency vertices are grey. Each primitive shows its number, a dot at the vertex that is
+//! written first, and arrows to the other vertices in order. So the picture shows the winding, and
+//! a rotated triangle looks different from one with flipped winding.
 //!
-//! The captured primitives are drawn beside the expected ones, over the same vertices. Primitives
-//! that differ are red, and dashed if they were not written. All numbers are those of the draw: a
-//! picture of primitive 70000 shows a few of its neighbours, not the 70000 before it.
+//! The captured primitives are drawn beside the expected ones, with the same vertices. Primitives
+//! that differ are red, and dashed if they were not written. Numbers are those of the whole draw: a
+//! picture of primitive 70000 shows that number and a few neighbouring primitives, but not the
+//! 70000 before it.
 
 #![forbid(unsafe_code)]
 
@@ -34,32 +36,32 @@ use stage::Stage;
 use vkxfb::lower::Backend;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
-/// The style sheet of the pictures. A page that has them inline needs it once.
+/// The style sheet of the pictures. A page with inline pictures must contain it once.
 pub const STYLE: &str = include_str!("picture.css");
 
-/// The maximum number of primitives of a geometry shader in a picture.
+/// The maximum number of primitives that a picture of a geometry shader shows.
 pub const EMITTED: usize = 8;
 
-/// Width of a panel in user units.
+/// The width of a panel in user units of SVG.
 const WIDTH: f32 = 400.0;
-/// The distance of text from the sides.
+/// The distance of text from the left and right sides, in user units.
 const MARGIN: f32 = 16.0;
-/// Height of a line below the panels.
+/// The height of a line of text below the panels, in user units.
 const LINE: f32 = 18.0;
 
-/// The name of a row, with the vertex stream if there are several.
+/// The title for a row of the report's table, with the vertex stream if there are several.
 fn title(row: Row, stream: Option<u32>) -> String {
     let stream = stream.map_or(String::new(), |stream| format!(", stream {stream}"));
     format!("{row}{stream}")
 }
 
-/// The number of vertices that pictures of a topology have room for. An instance with so many
-/// vertices is shown completely.
+/// The number of vertices for which a picture of a topology has room. A picture can show all
+/// primitives of an instance with this many vertices.
 pub fn vertex_count(topology: PrimitiveTopology) -> u32 {
     u32::try_from(Stage::new(topology, 0).vertices.len()).unwrap_or(u32::MAX)
 }
 
-/// A picture of one topology as it should be captured, for a page that contains [`STYLE`].
+/// Draws how a topology should be captured, for a page that contains [`STYLE`].
 pub fn expected(topology: PrimitiveTopology, provoking: ProvokingVertex) -> String {
     let stage = Stage::new(topology, 0);
     let head = Head::of(&topology.to_string(), &subtitle(topology, &stage, provoking), WIDTH);
@@ -68,22 +70,23 @@ pub fn expected(topology: PrimitiveTopology, provoking: ProvokingVertex) -> Stri
     document(WIDTH, height, &topology.to_string(), Usage::Inline).add(group).to_string()
 }
 
-/// A picture of the expected primitives around a fault, beside the captured ones, for a page that
+/// Draws the expected primitives around a fault, and the captured ones beside them, for a page that
 /// contains [`STYLE`].
 pub fn comparison(row: impl Into<Row>, provoking: ProvokingVertex, mismatch: &Mismatch) -> String {
     mismatch_document(row.into(), provoking, mismatch, Usage::Inline).to_string()
 }
 
-/// A backend, and the primitives of an instance as it captured them: a result of [`super::diagnose::trace`].
+/// A backend, and the primitives of an instance that it captured, from [`super::diagnose::trace`].
 pub type CapturedBy<'a> = (Backend, &'a [PrimitiveDiff]);
 
-/// Whether a backend captured an instance as expected.
+/// Whether a backend captured an instance exactly as expected.
 pub fn is_right((_, diffs): CapturedBy<'_>) -> bool {
     diffs.iter().all(is_as_expected)
 }
 
-/// Pictures of an instance: the expected primitives, and those of each backend that captured something else. They show one
-/// vertex stream, if there are several. For a page that contains [`STYLE`].
+/// Draws an instance: one picture of the expected primitives, and one for each backend that
+/// captured something else. `stream` is the vertex stream, if there are several. The pictures are
+/// for a page that contains [`STYLE`].
 pub fn traces(
     row: impl Into<Row>,
     stream: Option<u32>,
@@ -116,7 +119,7 @@ pub fn traces(
     pictures
 }
 
-/// A [`comparison`] as a separate file.
+/// Draws a [`comparison`] as a separate SVG file.
 pub fn comparison_file(
     row: impl Into<Row>,
     provoking: ProvokingVertex,
@@ -125,7 +128,7 @@ pub fn comparison_file(
     mismatch_document(row.into(), provoking, mismatch, Usage::File).to_string()
 }
 
-/// All topologies as they should be captured, as a separate file.
+/// Draws how all topologies should be captured, as a separate SVG file.
 pub fn overview(provoking: ProvokingVertex) -> String {
     const COLUMNS: usize = 2;
     const GUTTER: f32 = 16.0;
@@ -155,7 +158,7 @@ pub fn overview(provoking: ProvokingVertex) -> String {
         .to_string()
 }
 
-/// How to read a picture.
+/// Explains the pictures to readers of a page.
 pub const KEY: &str = "The dot is the vertex written first, the arrows lead to the next ones. Grey \
                        vertices are adjacency: never written.";
 
@@ -180,13 +183,13 @@ fn expected_panel(stage: &Stage, provoking: ProvokingVertex, head: &Head, height
             .collect::<Vec<_>>();
         panel.right(primitive, &vertices);
     }
-    // Centred vertically, if a neighbour is taller.
+    // If the picture beside this one is taller, the panel is centred vertically.
     let spare = (height - head.height() - stage.height) / 2.0;
     head.over(panel.finish(), head.height() + spare)
 }
 
-/// A document with the expected and the captured picture, side by side, and the differences below
-/// them.
+/// Makes an SVG document with the expected primitives, the captured ones beside them, and a list of
+/// differences below.
 fn mismatch_document(
     row: Row,
     provoking: ProvokingVertex,
@@ -201,7 +204,7 @@ fn mismatch_document(
         .map(|caption| Lines::of(Lettering::Caption, caption, width - 2.0 * MARGIN))
         .collect::<Vec<_>>();
     let (expected, captured) = (shown.expected(provoking), shown.captured("captured"));
-    // Vertices stand at the same height on both sides.
+    // With heads of the same height, the vertices are at the same height on both sides.
     let head = expected.0.height().max(captured.0.height());
     let below = head + shown.stage.height;
     let height = below + captions.iter().map(Lines::height).sum::<f32>() + 6.0;
@@ -217,10 +220,10 @@ fn mismatch_document(
     document
 }
 
-/// The primitives of one instance that fit the picture, and their stage.
+/// The primitives of one instance for which the picture has room, and the places of their vertices.
 struct Shown<'a> {
     stage: Stage,
-    /// The vertex stream, if there are several.
+    /// The vertex stream. `None` if there is only one.
     stream: Option<u32>,
     diffs: Vec<&'a PrimitiveDiff>,
 }
@@ -248,10 +251,11 @@ fn shown(row: Row, stream: Option<u32>, diffs: &[PrimitiveDiff]) -> Shown<'_> {
 }
 
 impl Shown<'_> {
-    /// The panel of the expected primitives, and its head.
+    /// Returns the panel of the expected primitives, and its title.
     fn expected(&self, provoking: ProvokingVertex) -> (Head, Group) {
         let Self { stage, stream, diffs } = self;
-        // Only expected primitives: an excerpt may end before the stage does.
+        // Primitives that the draw does not have are left out. There may be fewer primitives than
+        // the stage has room for.
         let mut panel = Panel::new(stage, "xf-expected");
         for diff in diffs.iter().filter(|diff| !diff.expected.is_empty()) {
             let vertices: Vec<_> = diff.expected.iter().map(|v| u64::from(v.vertex)).collect();
@@ -263,7 +267,7 @@ impl Shown<'_> {
         (Head::of(&head, &convention, WIDTH), panel.finish())
     }
 
-    /// The panel of the captured primitives, and its head.
+    /// Returns the panel of the captured primitives, and its title.
     fn captured(&self, head: &str) -> (Head, Group) {
         let Self { stage, diffs, .. } = self;
         let mut panel = Panel::new(stage, "xf-captured");
@@ -272,7 +276,7 @@ impl Shown<'_> {
         }
         let note = match diffs.iter().any(|diff| diff.fault.is_some()) {
             true => "differences in red",
-            // If the order is not promised, a rotation is not a difference.
+            // If the device does not guarantee the order of vertices, a rotation is not a fault.
             false if diffs.iter().any(|diff| !is_as_expected(diff)) => "rotated, as it may be",
             false => "as expected",
         };
@@ -280,8 +284,8 @@ impl Shown<'_> {
     }
 }
 
-/// The fault under which the capture is reported, the first of each other kind, and how many more
-/// there are.
+/// Returns captions: the fault under which the capture is reported, the first fault of each other
+/// kind among the shown primitives, and how many more primitives differ.
 fn captions(mismatch: &Mismatch, shown: &[&PrimitiveDiff]) -> Vec<String> {
     let mut captions = Vec::new();
     let note = mismatch.note.as_ref().map_or_else(String::new, |note| format!("; {note}"));
@@ -317,14 +321,14 @@ fn caption(diff: &PrimitiveDiff, fault: Fault) -> String {
     format!("primitive {}: {fault}. Expected {expected}, captured {captured}", diff.primitive)
 }
 
-/// A title, and a note below it.
+/// The title of a picture, and a note below it.
 struct Head {
     title: Lines,
     note: Lines,
 }
 
 impl Head {
-    /// For a picture of that width.
+    /// Breaks title and note into lines for a picture of this width.
     fn of(title: &str, note: &str, width: f32) -> Self {
         let lines = |lettering, content| Lines::of(lettering, content, width - 2.0 * MARGIN);
         Self { title: lines(Lettering::Title, title), note: lines(Lettering::Note, note) }
@@ -334,7 +338,7 @@ impl Head {
         46.0 + self.title.extra() + self.note.extra()
     }
 
-    /// The head, and a panel that begins at `y`.
+    /// Draws the title and the note, and a panel that begins at `y`.
     fn over(&self, panel: Group, y: f32) -> Group {
         Group::new()
             .add(self.title.draw(MARGIN, 24.0))
@@ -343,7 +347,7 @@ impl Head {
     }
 }
 
-/// Whether a picture contains its style sheet.
+/// Whether a picture is inline in a page, or is a file that contains the style sheet.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Usage {
     Inline,
@@ -381,7 +385,7 @@ fn translated(group: Group, x: f32, y: f32) -> Group {
 }
 
 fn text(x: f32, y: f32, class: &str, content: &str) -> Text {
-    // XML cannot represent control characters, which names of outputs may contain.
+    // Names of outputs may contain control characters, which XML cannot represent.
     let content = content.replace(char::is_control, "\u{fffd}");
     Text::new(content).set("class", class).set("x", x).set("y", y)
 }
@@ -390,7 +394,7 @@ fn is_as_expected(diff: &PrimitiveDiff) -> bool {
     diff.captured.iter().map(Slot::vertex).eq(diff.expected.iter().copied().map(Some))
 }
 
-/// The vertex that a slot contains, if it is one of that instance.
+/// Returns the vertex that a record contains, if it is a vertex of this instance.
 fn vertex_of(slot: &Slot, instance: u32) -> Option<u64> {
     match slot {
         Slot::Vertex(VertexRef { instance: i, vertex }) if *i == instance => {

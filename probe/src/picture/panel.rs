@@ -1,4 +1,4 @@
-//! One panel: the vertices of a stage, and primitives drawn over them.
+//! Draws one panel of a picture: the vertices, and the primitives over them.
 
 use svg::node::element::path::Data;
 use svg::node::element::{Circle, Group, Line, Path, Rectangle, Text};
@@ -7,36 +7,39 @@ use super::stage::{Point, Stage};
 use super::{PrimitiveDiff, Slot, text, vertex_of};
 use crate::diagnose::Fault;
 
-/// Radius of a vertex in user units.
+/// The radius of a vertex in user units.
 const VERTEX: f32 = 11.5;
-/// The size of a triangle of arrows, relative to the triangle of the vertices with the same
-/// centroid.
+/// How far the arrows of a triangle are from its centroid, as a fraction of the distance from the
+/// centroid to the vertices.
 const INSET: f32 = 0.56;
-/// As `INSET`, for the outline of a triangle that differs: just inside its edges.
+/// How far the outline of a triangle that differs is from its centroid, as the same fraction. The
+/// outline is just inside of the edges.
 const OUTLINE: f32 = 0.9;
 const HEAD_LENGTH: f32 = 8.0;
 const HEAD_WIDTH: f32 = 4.2;
 
-/// One slot of a primitive, as it is drawn.
+/// One vertex of a captured primitive, as it is drawn.
 #[derive(Clone)]
 struct Corner {
     at: Point,
-    /// The text in place of a vertex that cannot be drawn.
+    /// The text to draw in place of the vertex, if the record does not contain a vertex that can be
+    /// drawn. `None` for a vertex.
     hole: Option<String>,
 }
 
-/// A panel under construction.
+/// A panel while its primitives are drawn.
 pub(super) struct Panel<'a> {
     stage: &'a Stage,
     areas: Group,
     arrows: Group,
-    /// The areas of primitives that differ: drawn over the right ones, and under the vertices.
+    /// The areas of primitives that differ. They are drawn over those of right primitives, and
+    /// under the vertices.
     wrong_areas: Group,
-    /// The arrows of primitives that differ: drawn above everything else.
+    /// The arrows of primitives that differ. They are drawn over everything else.
     wrong: Group,
     vertices: Group,
     class: &'static str,
-    /// The places of numbers that were drawn already.
+    /// The places of the primitive numbers that were drawn so far.
     numbers: Vec<Point>,
 }
 
@@ -68,7 +71,7 @@ impl<'a> Panel<'a> {
         }
     }
 
-    /// Draws a primitive that is right.
+    /// Draws a right primitive.
     pub fn right(&mut self, primitive: u64, vertices: &[u64]) {
         let places: Option<Vec<_>> = vertices.iter().map(|v| self.stage.place(*v)).collect();
         let Some(places) = places else { return };
@@ -81,7 +84,7 @@ impl<'a> Panel<'a> {
         self.arrows = std::mem::take(&mut self.arrows).add(arrows(&corners)).add(number);
     }
 
-    /// Draws a primitive as it was captured.
+    /// Draws a primitive as it was captured, right or wrong.
     pub fn captured(&mut self, diff: &PrimitiveDiff) {
         let vertices: Vec<_> =
             diff.captured.iter().map(|slot| vertex_of(slot, diff.instance)).collect();
@@ -97,7 +100,8 @@ impl<'a> Panel<'a> {
             .enumerate()
             .map(|(slot, (vertex, content))| {
                 let shown = vertex.and_then(|v| self.stage.place(v));
-                // A record that cannot be shown is marked at the place of its expected vertex.
+                // A record without a vertex that can be drawn gets a mark at the place of its
+                // expected vertex.
                 let hole = shown.is_none().then(|| mark(content));
                 let at = shown.or_else(|| expected.get(slot).copied().flatten())?;
                 Some(Corner { at, hole })
@@ -129,12 +133,14 @@ impl<'a> Panel<'a> {
             .add(self.wrong)
     }
 
-    /// The number of a primitive, moved aside if another number is there already.
+    /// Draws the number of a primitive. It is moved aside if another number is already at its
+    /// place.
     fn number(&mut self, primitive: u64, corners: &[Corner]) -> Text {
         let mut at = match corners {
             [point] => Point::new(point.at.x, point.at.y - 24.0),
             [a, b] => {
-                // To the left of the line, so that each valley of a zigzag has one number.
+                // The number is to the left of the line, so that each valley of a zigzag has only
+                // one number.
                 let (middle, length) = (a.at.towards(b.at, 0.5), a.at.distance(b.at).max(1.0));
                 let normal = ((b.at.y - a.at.y) / length, (a.at.x - b.at.x) / length);
                 let side = if normal.0 > 0.0 { -14.0 } else { 14.0 };
@@ -152,7 +158,7 @@ impl<'a> Panel<'a> {
     }
 }
 
-/// The mark for a record that is not a vertex of the picture.
+/// Returns the mark for a record that contains no vertex of the picture.
 fn mark(slot: &Slot) -> String {
     match slot {
         Slot::Untouched => "–".to_owned(),
@@ -168,14 +174,14 @@ fn centroid(corners: &[Corner]) -> Point {
     Point::new(sum.0 / n, sum.1 / n)
 }
 
-/// The corners, moved towards their centroid.
+/// Moves the vertices of a triangle towards their centroid; those of points and lines stay.
 fn inset(corners: &[Corner], by: f32) -> Vec<Corner> {
     let centre = centroid(corners);
     let by = if corners.len() > 2 { by } else { 1.0 };
     corners.iter().map(|c| Corner { at: centre.towards(c.at, by), ..c.clone() }).collect()
 }
 
-/// The outline of a primitive: a ring for a point, a segment for a line.
+/// Draws the area of a primitive: a ring for a point, a thick line for a line.
 fn area(corners: &[Corner], class: &str) -> Group {
     let group = Group::new();
     match corners {
@@ -194,12 +200,12 @@ fn area(corners: &[Corner], class: &str) -> Group {
     }
 }
 
-/// A dot at the first vertex, and an arrow to each of the others.
+/// Draws a dot at the first vertex, and arrows from each vertex to the next.
 fn arrows(corners: &[Corner]) -> Group {
     let mut group = Group::new();
     let path: Vec<_> = match corners {
         [] => return group,
-        // Beside the vertex. A mark in its place needs more room.
+        // The dot of a point is beside the vertex. A mark in place of the vertex needs more room.
         [point] => {
             let beside = if point.hole.is_some() { 27.0 } else { VERTEX + 4.5 };
             vec![Corner { at: Point::new(point.at.x + beside, point.at.y), ..point.clone() }]
@@ -238,7 +244,7 @@ fn arrows(corners: &[Corner]) -> Group {
     group
 }
 
-/// The head of an arrow that ends at `tip`.
+/// Draws the head of an arrow that ends at `tip`.
 fn head(from: Point, tip: Point) -> Path {
     let length = from.distance(tip).max(1.0);
     let (dx, dy) = ((tip.x - from.x) / length, (tip.y - from.y) / length);
@@ -251,7 +257,7 @@ fn head(from: Point, tip: Point) -> Path {
     Path::new().set("d", data).set("class", "xf-head")
 }
 
-/// A circle, or a pill if the text inside is too long for a circle.
+/// Draws a circle, or a pill if the text inside is too long for a circle.
 fn pill(at: Point, radius: f32, inside: &str, half_letter: f32) -> Rectangle {
     let half = radius.max(half_letter * inside.chars().count() as f32 + 4.0);
     Rectangle::new()

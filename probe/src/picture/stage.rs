@@ -1,4 +1,5 @@
-//! The places of the vertices of a topology, or of what a geometry shader emits.
+//! The stage of a picture: which vertices it shows, and where. They are those of a topology, or
+//! those that a geometry shader emits.
 
 use vkxfb::topology::PrimitiveTopology;
 
@@ -6,7 +7,7 @@ use super::WIDTH;
 use crate::diagnose::PrimitiveDiff;
 use crate::report::Row;
 
-/// A point in a panel, in user units, with y downwards.
+/// A point in a panel, in user units. y points downwards.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Point {
     pub x: f32,
@@ -18,7 +19,7 @@ impl Point {
         Self { x, y }
     }
 
-    /// The point that is `t` of the way to `other`.
+    /// Returns the point that is the fraction `t` of the way to `other`.
     pub fn towards(self, other: Self, t: f32) -> Self {
         Self::new(self.x + (other.x - self.x) * t, self.y + (other.y - self.y) * t)
     }
@@ -27,7 +28,7 @@ impl Point {
         (other.x - self.x).hypot(other.y - self.y)
     }
 
-    /// The point that is `by` nearer to `other`.
+    /// Returns the point that is `by` user units nearer to `other`.
     pub fn nearer(self, other: Self, by: f32) -> Self {
         match self.distance(other) {
             0.0 => self,
@@ -36,27 +37,28 @@ impl Point {
     }
 }
 
-/// A vertex and its place.
+/// A vertex, and its place in the picture.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Placed {
-    /// Number in the instance.
+    /// The number of the vertex in the instance.
     pub vertex: u64,
     pub at: Point,
-    /// Whether no shown primitive captures it.
+    /// Whether it is an adjacency vertex, which none of the shown primitives captures.
     pub adjacency: bool,
 }
 
-/// The vertices of a few primitives.
+/// The vertices of a few consecutive primitives, with their places.
 #[derive(Debug)]
 pub(super) struct Stage {
     pub row: Row,
-    /// The number of the first primitive shown, which is even.
+    /// The number of the first primitive that is shown. It is even.
     pub first: u64,
-    /// The number of primitives shown.
+    /// The number of primitives that are shown.
     pub primitives: u64,
     pub height: f32,
     pub vertices: Vec<Placed>,
-    /// Pairs of points that adjacency connects.
+    /// The lines that connect adjacency vertices to the edges or vertices that they belong to, as
+    /// pairs of end points.
     pub adjacency: Vec<(Point, Point)>,
 }
 
@@ -64,32 +66,33 @@ const MARGIN: f32 = 34.0;
 const TOP: f32 = 34.0;
 const BOTTOM: f32 = 144.0;
 
-/// The maximum number of columns of vertices that do not overlap.
+/// The maximum number of columns for which vertices do not overlap.
 const MOST_COLUMNS: u64 = 12;
 
-/// The number of columns of strips, with an empty column between two strips.
+/// Returns the number of columns that strips take, if there is an empty column between two strips.
 fn columns(strips: &[Vec<u64>]) -> u64 {
     let vertices: usize = strips.iter().map(Vec::len).sum();
     (vertices + strips.len().saturating_sub(1)) as u64
 }
 
-/// The x coordinate of place `i` of `n`, from left to right.
+/// Returns the x coordinate of column `i` of `n`, from left to right.
 fn column(i: u64, n: u64) -> f32 {
     MARGIN + (WIDTH - 2.0 * MARGIN) * i as f32 / (n.max(2) - 1) as f32
 }
 
-/// Bottom, top, bottom and so on: the zigzag of strips.
+/// Returns the place of vertex `i` of a strip: alternately at the bottom and at the top.
 fn zigzag(i: u64, n: u64) -> Point {
     Point::new(column(i, n), if i.is_multiple_of(2) { BOTTOM } else { TOP })
 }
 
-/// The x coordinate of the middle of part `i` of `n` equal parts of the width.
+/// Returns the x coordinate of the middle of part `i`, if the width is divided into `n` equal
+/// parts.
 fn part(i: u64, n: u64) -> f32 {
     WIDTH * (i as f32 + 0.5) / n as f32
 }
 
 impl Stage {
-    /// A stage of a few primitives from `first` on, which must be even.
+    /// Places the vertices of a few primitives, of which `first` is the first. It must be even.
     pub fn new(topology: PrimitiveTopology, first: u64) -> Self {
         use PrimitiveTopology as T;
         let mut stage = Self {
@@ -115,8 +118,8 @@ impl Stage {
         stage
     }
 
-    /// A stage of the strips that a geometry shader emits for draws of a row, from left to right, as many as fit. Primitives
-    /// with a common vertex are in the same strip.
+    /// Places the vertices of the strips that a geometry shader emits, from left to right, as many
+    /// as there is room for. Primitives that have a vertex in common are in the same strip.
     pub fn of_emitted(row: Row, diffs: &[&PrimitiveDiff]) -> Self {
         let expected = || diffs.iter().filter(|diff| !diff.expected.is_empty());
         let mut strips: Vec<Vec<u64>> = Vec::new();
@@ -156,12 +159,12 @@ impl Stage {
         stage
     }
 
-    /// The place of a vertex, if it is shown.
+    /// Returns the place of a vertex, if the picture shows it.
     pub fn place(&self, vertex: u64) -> Option<Point> {
         self.vertices.iter().find(|v| v.vertex == vertex).map(|v| v.at)
     }
 
-    /// Removes vertices that the draw does not have, and their adjacency.
+    /// Removes the vertices that the draw does not have, and their adjacency.
     pub fn keep(&mut self, kept: impl Fn(u64) -> bool) {
         let gone: Vec<_> = self
             .vertices
@@ -203,8 +206,7 @@ impl Stage {
         }
     }
 
-    /// Places `count` vertices in a zigzag. The first vertices of consecutive primitives are `step`
-    /// vertices apart.
+    /// Places `count` vertices in a zigzag. Consecutive primitives begin `step` vertices apart.
     fn strip(&mut self, primitives: u64, count: u64, step: u64) {
         self.primitives = primitives;
         for i in 0..count {
@@ -273,9 +275,9 @@ impl Stage {
         }
     }
 
-    /// Even vertices form a strip. The odd vertex 2i + 3 is on the other side of the outer edge
-    /// (2i, 2i + 4) of primitive i. The first and the last odd vertex are beyond the ends of the
-    /// strip.
+    /// The vertices with even numbers form a strip. The vertex 2i + 3 is adjacent to primitive i,
+    /// at its outer edge, which connects the vertices 2i and 2i + 4. The first and the last odd
+    /// vertex are beyond the ends of the strip.
     fn triangle_strip_with_adjacency(&mut self) {
         self.primitives = 4;
         self.height = 246.0;
@@ -288,7 +290,8 @@ impl Stage {
         for i in 0..items {
             self.put(first + 2 * i, at(i));
         }
-        // In the middle of a strip, that edge is shared with a primitive that is not shown.
+        // In the middle of a strip there is no such vertex, because the edge is shared with a
+        // primitive that is not shown.
         if self.first == 0 {
             self.put_adjacency(1, Point::new(30.0, 90.0), &[at(0), at(1)]);
         }

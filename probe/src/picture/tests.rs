@@ -2,7 +2,7 @@ use super::*;
 use crate::diagnose::Verdict;
 use crate::self_test;
 
-/// The vertices on the stage are those of the shown primitives, and adjacency.
+/// The vertices on a stage are those of the primitives that it shows, and their adjacency vertices.
 #[test]
 fn a_stage_has_the_vertices_of_its_primitives() {
     for topology in PrimitiveTopology::ALL {
@@ -30,7 +30,8 @@ fn a_stage_has_the_vertices_of_its_primitives() {
     }
 }
 
-/// All triangles of a strip or fan have the same winding, as the order of writing promises.
+/// In the order in which their vertices are written, all triangles of a strip or fan have the same
+/// winding.
 #[test]
 fn windings_agree() {
     for topology in PrimitiveTopology::ALL {
@@ -66,7 +67,7 @@ fn vertices_stand_apart_and_inside() {
     }
 }
 
-/// The same fault, further on in a strip.
+/// Changes a mismatch to one that is `by` primitives further on in a strip.
 fn move_by(mismatch: &mut Mismatch, by: u32) {
     for diff in mismatch.first.iter_mut().chain(&mut mismatch.excerpt) {
         diff.primitive += u64::from(by);
@@ -79,7 +80,8 @@ fn move_by(mismatch: &mut Mismatch, by: u32) {
     }
 }
 
-/// Writes pictures of every fault to a directory: `VKXFB_GALLERY=dir cargo test gallery`.
+/// With `VKXFB_GALLERY=dir` in the environment, `cargo test gallery` writes pictures of every fault
+/// to that directory.
 #[test]
 fn gallery() {
     let directory = std::env::var_os("VKXFB_GALLERY").map(std::path::PathBuf::from);
@@ -109,7 +111,7 @@ fn gallery() {
     }
 }
 
-/// Rows of the table, and what is captured there.
+/// Returns rows of the report's table, with a source of captures for each.
 fn rows() -> impl Iterator<Item = (Row, self_test::Source)> {
     use PrimitiveTopology as T;
     let drawn = T::ALL.map(|topology| (topology.into(), topology.into()));
@@ -128,7 +130,7 @@ fn rows() -> impl Iterator<Item = (Row, self_test::Source)> {
     drawn.into_iter().chain(emitted)
 }
 
-/// Strips stand beside each other, in the order in which they are emitted, and none over another.
+/// Strips are drawn beside each other, in the order in which they are emitted, and do not overlap.
 #[test]
 fn strips_of_a_geometry_shader_are_drawn() {
     let diffs =
@@ -149,7 +151,7 @@ fn strips_of_a_geometry_shader_are_drawn() {
     }
 }
 
-/// Every line of text of a picture, with where it begins, its class, and how wide the picture is there.
+/// Returns every line of text in a picture: its x coordinate, its class, and the text.
 fn lines(svg: &str) -> Vec<(f32, String, String)> {
     let attribute = |head: &str, name: &str| {
         let (_, rest) = head.split_once(&format!("{name}=\""))?;
@@ -165,7 +167,7 @@ fn lines(svg: &str) -> Vec<(f32, String, String)> {
     all
 }
 
-/// A picture cuts what is longer than it is wide.
+/// Lines of text that are wider than the picture would be cut off, so they must be broken.
 #[test]
 fn captions_are_broken_and_not_cut() {
     // The average width of a letter in English text in DejaVu Sans, relative to the font size.
@@ -178,7 +180,7 @@ fn captions_are_broken_and_not_cut() {
             assert!(end <= width, "'{line}' ends at {end} of {width}");
         }
         for expected in expected {
-            // Nothing is lost: the lines make up the text again, without the spaces at which it was broken.
+            // No text is lost: joined together, the lines are the text without spaces.
             let plain = |text: &str| text.replace(' ', "");
             let all: String = lines.iter().map(|(.., line)| plain(line)).collect();
             assert!(all.contains(&plain(expected)), "no '{expected}' in {svg}");
@@ -199,7 +201,7 @@ fn captions_are_broken_and_not_cut() {
             rest.split_once('"').unwrap().0.parse::<f32>().unwrap()
         };
         let short = Drawing { title: "short".to_owned(), note: "short".to_owned(), ..drawing };
-        // There is as much room for the primitives below more lines.
+        // With more lines of text the picture is higher, so that the primitives have the same room.
         assert!(height(&svg) > height(&wireframe(&short)) + 50.0);
     }
     check(&overview(ProvokingVertex::Last), 848.0, &[KEY]);
@@ -213,7 +215,7 @@ fn captions_are_broken_and_not_cut() {
     }
 }
 
-/// The sizes by which lines are broken are those of the style sheet.
+/// The font sizes with which lines are broken are those of the style sheet.
 #[test]
 fn the_style_sheet_has_the_sizes_of_the_lettering() {
     for lettering in [Lettering::Title, Lettering::Note, Lettering::Caption] {

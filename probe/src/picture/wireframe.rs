@@ -1,4 +1,4 @@
-//! Pictures of primitives with the positions that a shader computed.
+//! Draws primitives at the positions that a shader computed.
 
 use svg::node::element::path::Data;
 use svg::node::element::{Group, Path, Style};
@@ -8,19 +8,19 @@ use super::stage::{Placed, Point, Stage};
 use super::{Head, LINE, Lettering, Lines, Usage, document};
 use vkxfb::topology::PrimitiveTopology;
 
-/// Primitives with known positions.
+/// Primitives whose vertices have known positions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Drawing {
     /// The title above the picture.
     pub title: String,
     /// A note below the title.
     pub note: String,
-    /// The positions of the vertices of each primitive, in order. x is to the right and y downwards. A primitive with a
-    /// vertex without a position is not drawn.
+    /// The positions of the vertices of each primitive, in order. x points to the right and y
+    /// downwards. A primitive is not drawn if one of its vertices has no position.
     pub primitives: Vec<Vec<Option<[f64; 2]>>>,
 }
 
-/// The style of edges, in addition to [`STYLE`](super::STYLE).
+/// The style sheet for edges, which is used in addition to [`STYLE`](super::STYLE).
 const WIRES: &str = "
 .xf-wire { fill: none; stroke-width: 1; stroke-linecap: round; stroke-linejoin: round; }
 .xf-expected .xf-wire { stroke: #2563eb; }
@@ -33,18 +33,20 @@ const WIRES: &str = "
 const DETAILED_KEY: &str = "Vertices are numbered as they were captured. The dot is the one written first, the \
     arrows lead to the next ones.";
 
-/// User units.
+/// The size of the picture in user units of SVG.
 const WIDTH: f32 = 640.0;
 const MAX_HEIGHT: f32 = 640.0;
 const MIN_HEIGHT: f32 = 160.0;
 const MARGIN: f32 = 36.0;
-/// The maximum number of primitives that are drawn with vertex numbers and arrows.
+/// The maximum number of primitives that are drawn with the numbers of their vertices and with
+/// arrows.
 const DETAILED: usize = 40;
-/// The minimum distance between vertices with readable numbers.
+/// The minimum distance between vertices at which their numbers can be read.
 const APART: f32 = 26.0;
 
-/// Draws primitives as a separate file. A few primitives are drawn with the numbers of their vertices and the order in
-/// which they are written. Of many primitives only the edges are drawn, coloured by their winding.
+/// Draws primitives as a separate SVG file. If there are only a few, their vertices have numbers,
+/// and arrows show the order in which vertices are written. Otherwise only the edges are drawn,
+/// with a colour for each winding.
 pub fn wireframe(drawing: &Drawing) -> String {
     let drawn: Vec<(u64, Vec<[f64; 2]>)> = (0..)
         .zip(&drawing.primitives)
@@ -76,7 +78,8 @@ pub fn wireframe(drawing: &Drawing) -> String {
         .to_string()
 }
 
-/// The height of the picture, and the mapping of positions to it, scaled to fill the picture and centred.
+/// Returns the height of the picture, and a function that maps positions to it. Positions are
+/// scaled so that they fill the picture, and centred.
 fn fit(drawn: &[(u64, Vec<[f64; 2]>)]) -> (f32, impl Fn([f64; 2]) -> Point) {
     let all = || drawn.iter().flat_map(|(_, places)| places);
     let range = |axis: usize| {
@@ -95,7 +98,7 @@ fn fit(drawn: &[(u64, Vec<[f64; 2]>)]) -> (f32, impl Fn([f64; 2]) -> Point) {
     let scale = move |[x, y]: [f64; 2]| {
         let to = |from: f64, middle: f64, length: f32| {
             let at = ((from - middle) * factor) as f32 + length / 2.0;
-            // Rounded, for a smaller file.
+            // The coordinates are rounded to make the file smaller.
             (at * 10.0).round() / 10.0
         };
         Point::new(to(x, middle[0], WIDTH), to(y, middle[1], height))
@@ -103,7 +106,7 @@ fn fit(drawn: &[(u64, Vec<[f64; 2]>)]) -> (f32, impl Fn([f64; 2]) -> Point) {
     (height, scale)
 }
 
-/// Draws primitives with numbers and arrows, if there is room for them.
+/// Draws primitives with numbers and arrows. `None` if there is no room for them.
 fn detailed(places: &[(u64, Vec<Point>)], height: f32) -> Option<Group> {
     if places.len() > DETAILED {
         return None;
@@ -113,7 +116,7 @@ fn detailed(places: &[(u64, Vec<Point>)], height: f32) -> Option<Group> {
     for (number, places) in places {
         let mut own = Vec::new();
         for (vertex, at) in (number * places.len() as u64..).zip(places) {
-            // Vertices at the same position show the number of the first one.
+            // If several vertices are at the same position, the number of the first one is shown.
             let known = vertices.iter().find(|other| other.at == *at).map(|other| other.vertex);
             if known.is_none() {
                 if vertices.iter().any(|other| other.at.distance(*at) < APART) {
@@ -140,7 +143,7 @@ fn detailed(places: &[(u64, Vec<Point>)], height: f32) -> Option<Group> {
     Some(panel.finish())
 }
 
-/// Draws only the edges, in two colours for the two windings.
+/// Draws only the edges of primitives, in two colours for the two windings.
 fn edges_only(places: &[(u64, Vec<Point>)]) -> Group {
     let mut data = [Data::new(), Data::new()];
     let mut is_used = [false; 2];
@@ -151,7 +154,7 @@ fn edges_only(places: &[(u64, Vec<Point>)]) -> Group {
         for place in rest {
             path = path.line_to((place.x, place.y));
         }
-        // A point is drawn as a line of length 0, whose round ends are visible.
+        // A point is drawn as a line of length 0, whose round ends make it visible.
         (data[colour], is_used[colour]) = (path.close(), true);
     }
     let mut group = Group::new().add(Style::new(WIRES));
@@ -166,7 +169,7 @@ fn edges_only(places: &[(u64, Vec<Point>)]) -> Group {
     group
 }
 
-/// Whether a triangle is clockwise on the screen; y points downwards.
+/// Whether a triangle is clockwise on the screen, where y points downwards.
 fn is_clockwise(places: &[Point]) -> bool {
     let [a, b, c] = places else { return false };
     (b.x - a.x) * (c.y - a.y) - (c.x - a.x) * (b.y - a.y) > 0.0

@@ -1,4 +1,5 @@
-//! A single file to attach to a bug report for a driver. `vkxfb probe compare` also reads it.
+//! Writes a report as a single file, to be attached to a bug report for a driver. `vkxfb probe
+//! compare` also reads that file.
 
 use std::fmt::Write;
 
@@ -9,35 +10,35 @@ use crate::table;
 /// The contents of a bug report.
 #[derive(Debug, Clone, Copy)]
 pub struct BugReport<'a> {
-    /// The runs, one per device.
+    /// The reports of the runs, one for each device.
     pub reports: &'a [ProbeReport],
-    /// The case that it is about, if one came out wrong.
+    /// The case that the bug report is about. `None` if no case is wrong.
     pub failing: Option<&'a Failing>,
-    /// The log of the run.
+    /// The log of the runs.
     pub log: &'a str,
 }
 
-/// A case that came out wrong.
+/// A wrong case, with its shaders.
 #[derive(Debug, Clone)]
 pub struct Failing {
-    /// The case.
+    /// The case, and what is wrong with it.
     pub failure: Failure,
-    /// Its shaders, as the driver got them; the one that captures is first.
+    /// The shaders of the case as the driver got them. The shader that captures is first.
     pub shaders: Vec<FailingShader>,
 }
 
-/// A shader of a case that came out wrong.
+/// A shader of a wrong case.
 #[derive(Debug, Clone)]
 pub struct FailingShader {
-    /// The stage, such as "geometry shader".
+    /// The name of the stage, such as "geometry shader".
     pub stage: &'static str,
     /// The module.
     pub spirv: Vec<u32>,
-    /// Its disassembly, if there is a disassembler.
+    /// The disassembled module. `None` if no disassembler was found.
     pub disassembly: Option<String>,
 }
 
-/// Lines of a text.
+/// A text that is made line by line.
 #[derive(Default)]
 struct Lines(String);
 
@@ -48,11 +49,12 @@ impl Lines {
     }
 }
 
-/// The bug report as Markdown: the failing case with its lowered SPIR-V and the command that repeats it, if there is
-/// one; machine, device, driver and limits; all results, for people and for [comparisons](crate::compare).
+/// Writes the bug report as Markdown: the wrong case, if there is one, with its lowered SPIR-V and
+/// the command that runs it again; the machine, device, driver and limits; and all results, for
+/// readers and for [comparisons](crate::compare).
 ///
 /// # Errors
-/// Errors of `serde_json`, which no report causes.
+/// Errors of `serde_json`, which no report should cause.
 pub fn bug_report(bug: &BugReport<'_>) -> Result<String, serde_json::Error> {
     let BugReport { reports, failing, log } = *bug;
     let mut lines = Lines::default();
@@ -113,7 +115,7 @@ pub fn bug_report(bug: &BugReport<'_>) -> Result<String, serde_json::Error> {
     Ok(lines.0)
 }
 
-/// The device, the machine and the run.
+/// Adds the section about the device, the machine and the run.
 fn add_device(lines: &mut Lines, report: &ProbeReport) {
     lines.add("## Device\n");
     for (name, value) in report.facts() {
@@ -122,7 +124,7 @@ fn add_device(lines: &mut Lines, report: &ProbeReport) {
     }
 }
 
-/// The failing case.
+/// Adds the section about the wrong case.
 fn add_case(lines: &mut Lines, failure: &Failure) {
     lines.add("\n## Case\n");
     lines.add(format!("- {}, backend {}", failure.case, failure.backend));
@@ -144,7 +146,7 @@ fn add_case(lines: &mut Lines, failure: &Failure) {
                 diff.instance,
                 diff.primitive,
                 diff.expected_text(),
-                // A vertical bar would end the cell.
+                // An unescaped vertical bar would end the cell of the Markdown table.
                 diff.captured_text().replace('|', "\\|"),
                 diff.fault.map_or("", Fault::name)
             ));
@@ -152,7 +154,8 @@ fn add_case(lines: &mut Lines, failure: &Failure) {
     }
 }
 
-/// The bytes of the words, little-endian, eight words per line, in the format of `xxd -r -p`.
+/// Formats words as little-endian bytes in hexadecimal, eight words per line, as `xxd -r -p` reads
+/// them.
 fn hex(words: &[u32]) -> String {
     let mut text = String::with_capacity(words.len() * 9);
     for line in words.chunks(8) {
@@ -167,7 +170,7 @@ fn hex(words: &[u32]) -> String {
     text
 }
 
-/// A code block whose fence is longer than any run of backticks inside.
+/// Makes a code block whose fence is longer than any run of backticks in the code.
 fn fenced(language: &str, code: &str) -> String {
     let longest = code.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);

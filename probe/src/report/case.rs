@@ -1,4 +1,4 @@
-//! One draw on one backend, and the command that repeats it.
+//! A case: one draw with one pipeline, and the command that runs it again.
 
 use std::borrow::Cow;
 
@@ -8,38 +8,39 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use super::{CapturedStage, Row, names};
 
-/// A draw that is captured.
+/// A draw that is captured, and its pipeline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Case {
-    /// Name of the vertex shader.
+    /// The name of the vertex shader.
     pub shader: String,
-    /// Name of the geometry shader after it, if there is one. Then its outputs are captured.
+    /// The name of the geometry shader, whose outputs are then captured. `None` if there is no
+    /// geometry shader.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub geometry: Option<String>,
-    /// The stage that is captured.
+    /// The stage whose outputs are captured.
     #[serde(default)]
     pub stage: CapturedStage,
-    /// Topology of the draw.
+    /// The topology of the draw.
     #[serde(with = "names::topology")]
     pub topology: PrimitiveTopology,
-    /// Provoking vertex of the pipeline.
+    /// The provoking vertex of the pipeline.
     #[serde(with = "names::provoking")]
     pub provoking: ProvokingVertex,
-    /// Vertices of one instance.
+    /// The number of vertices of an instance.
     pub vertex_count: u32,
-    /// Instances.
+    /// The number of instances.
     pub instance_count: u32,
-    /// Whether the topology was folded into the pipeline by specialisation constants.
+    /// Whether the topology is folded into the pipeline by specialization constants.
     pub specialized: bool,
 }
 
 impl Case {
-    /// The row of the table that it counts for.
+    /// The row of the report's table to which the case belongs.
     pub const fn row(&self) -> Row {
         Row { stage: self.stage, topology: self.topology }
     }
 
-    /// The primitives of the first instance that a picture shows.
+    /// The maximum number of primitives of the first instance that are shown in a picture.
     pub(crate) fn pictured_primitives(&self) -> usize {
         match self.stage {
             CapturedStage::Vertex => self.topology.primitive_count(self.vertex_count) as usize,
@@ -47,8 +48,9 @@ impl Case {
         }
     }
 
-    /// The shell command that runs only this case. `backend` is omitted if all backends are needed,
-    /// `device` if there is only one, `profile` if it is empty.
+    /// Returns the shell command that runs only this case. If `backend` is `None`, the command runs
+    /// all backends. `device` is `None` if there is only one device, and `profile` is empty for the
+    /// default one.
     pub fn command(
         &self,
         backend: Option<Backend>,
@@ -89,7 +91,7 @@ pub fn shell_word(text: &str) -> Cow<'_, str> {
 }
 
 impl Case {
-    /// A description of its pipeline: everything except the numbers of vertices and instances.
+    /// Describes the pipeline of the case: everything except the numbers of vertices and instances.
     pub(crate) fn pipeline(&self) -> String {
         let Self { shader, topology, provoking, .. } = self;
         let geometry = self.geometry.as_ref();

@@ -1,14 +1,14 @@
-//! The date of a run.
+//! Formats the date of a run.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The time now, such as `2026-01-31 17:05 UTC`.
+/// Returns the current time, such as `2026-01-31 17:05 UTC`.
 pub(super) fn now() -> String {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     date(seconds)
 }
 
-/// The date of so many seconds after the start of 1970.
+/// Formats the time that is this many seconds after the start of 1970.
 fn date(seconds: u64) -> String {
     let (minutes, mut days) = (seconds / 60 % (24 * 60), seconds / (24 * 60 * 60));
     let (hour, minute) = (minutes / 60, minutes % 60);
@@ -36,7 +36,7 @@ fn date(seconds: u64) -> String {
 mod tests {
     use super::*;
 
-    /// As `date -u -d @SECONDS` prints them.
+    /// The formatted times are those that `date -u -d @SECONDS` prints.
     #[test]
     fn seconds_are_dates() {
         for (seconds, text) in [

@@ -5,16 +5,17 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-/// What a path refers to.
+/// What a path refers to, after following links.
 enum Destination {
-    /// A file, after following links. It need not exist.
+    /// A regular file, or nothing yet.
     File(PathBuf),
     /// A terminal, a pipe or a device, which must not be replaced.
     Stream,
 }
 
-/// Writes a file completely or not at all: first to a temporary file beside it, which is then
-/// renamed. If the path is not a file, writes to it directly.
+/// Writes a file completely or not at all: the contents are first written to a temporary file in
+/// the same directory, which is then renamed. If the path is not that of a regular file, writes to
+/// it directly.
 ///
 /// # Errors
 /// The error of the file system.
@@ -33,7 +34,8 @@ pub fn write_atomically(path: &Path, contents: &[u8]) -> Result<()> {
     }
 }
 
-/// Checks whether [`write_atomically`] can write there, before a long run. Leaves no file behind.
+/// Checks, before a long run, whether [`write_atomically`] can write to a path. Leaves no file
+/// behind.
 ///
 /// # Errors
 /// The error of the file system.
@@ -54,7 +56,7 @@ fn destination(path: &Path) -> Result<Destination> {
     }
 }
 
-/// A temporary file in the directory of `path`.
+/// Creates a temporary file in the directory of `path`.
 fn beside(path: &Path) -> Result<NamedTempFile> {
     let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     directory.metadata()?;
@@ -65,7 +67,7 @@ fn beside(path: &Path) -> Result<NamedTempFile> {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(std::fs::Permissions::from_mode(0o644));
     }
-    // The message of the error itself contains the name of the temporary file, which means nothing
-    // to the user.
+    // The full error message would contain the name of the temporary file, which the user does not
+    // know.
     builder.prefix(".vkxfb-").tempfile_in(directory).map_err(|error| error.kind().into())
 }

@@ -1,10 +1,10 @@
-//! The results of a part of a run, which a child process sends to the main process.
+//! The results of a part of a run, which a child process of the probe sends to the main process.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Cell, Failure, MAX_FAILURES, ProbeReport, Results, Trace};
 
-/// The results of a part of a run: the fields of a [`ProbeReport`] that cases change.
+/// The results of a part of a run: the fields of a [`ProbeReport`] that change while cases run.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Findings {
     cells: Vec<Cell>,

@@ -1,11 +1,11 @@
-//! Footnotes of a table, for texts that are too long for its cells.
+//! Numbers the footnotes of a table, for texts that are too long for its cells.
 
-/// Numbered texts. Each text is listed once.
+/// The texts of the footnotes, without repetitions.
 #[derive(Debug, Default)]
 pub(crate) struct Footnotes(Vec<String>);
 
 impl Footnotes {
-    /// The number of a text, from 1.
+    /// Returns the number of a text, from 1. Adds the text if it is new.
     pub fn number(&mut self, text: &str) -> usize {
         let index = self.0.iter().position(|t| t == text).unwrap_or_else(|| {
             self.0.push(text.to_owned());
@@ -14,7 +14,7 @@ impl Footnotes {
         index + 1
     }
 
-    /// The texts, in the order of their numbers.
+    /// Iterates over the texts with their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (usize, &str)> {
         (1..).zip(self.0.iter().map(String::as_str))
     }

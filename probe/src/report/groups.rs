@@ -1,18 +1,18 @@
-//! Cases that came out alike, which are shown together.
+//! Groups similar results, which are shown together.
 
 use vkxfb::lower::Backend;
 
 use super::{Case, Failure, LostCase, ProbeReport, Row};
 
-/// Cases that came out alike. There is at least one.
+/// Results that are similar. There is at least one.
 pub(crate) struct Group<'a, T> {
-    /// The first of them, which is shown.
+    /// The first result, which is shown in full.
     pub first: &'a T,
-    /// The others, which are listed.
+    /// The other results, which are only listed.
     pub others: Vec<&'a T>,
 }
 
-/// Groups of what has the same key, in the order of the first of each.
+/// Groups results that have the same key. Groups are in the order of their first results.
 fn grouped<'a, T, K: PartialEq>(
     all: impl Iterator<Item = &'a T>,
     key: impl Fn(&'a T) -> K,
@@ -29,13 +29,13 @@ fn grouped<'a, T, K: PartialEq>(
 }
 
 impl ProbeReport {
-    /// The lost cases, by row and by what happened.
+    /// Groups the lost cases by row and by what happened.
     pub(crate) fn loss_groups(&self) -> Vec<Group<'_, LostCase>> {
         grouped(self.losses.iter(), |lost| (lost.case.row(), lost.how.as_str()))
     }
 
-    /// The wrong cases that are kept, by fault. Those with a picture are also grouped by row, since pictures of different
-    /// topologies have nothing in common.
+    /// Groups the wrong cases that are kept with all details by fault. Cases that have a picture
+    /// are also grouped by row, because pictures of different topologies cannot be compared.
     pub(crate) fn failure_groups(&self) -> Vec<Group<'_, Failure>> {
         let first_of_cells = self.cells.iter().filter_map(|cell| cell.first_failure.as_ref());
         let is_kept = |failure: &&Failure| {
@@ -51,7 +51,7 @@ impl ProbeReport {
     }
 }
 
-/// A case on a backend.
+/// A result that belongs to a case and a backend.
 pub(crate) trait OnBackend {
     /// The backend that captured.
     fn backend(&self) -> Backend;
@@ -84,7 +84,7 @@ impl<T: OnBackend> Group<'_, T> {
         std::iter::once(self.first).chain(self.others.iter().copied())
     }
 
-    /// The row of the first case, with the number of other rows.
+    /// Names the row of the first case, and says how many other rows there are.
     pub(crate) fn rows(&self) -> String {
         let first = self.first.case().row();
         let mut others: Vec<Row> = Vec::new();
@@ -100,7 +100,7 @@ impl<T: OnBackend> Group<'_, T> {
         }
     }
 
-    /// The backends, in a sentence.
+    /// Lists the backends, for a sentence.
     pub(crate) fn backends(&self) -> String {
         let has_backend = |backend: &Backend| self.all().any(|of| of.backend() == *backend);
         let names: Vec<_> =
@@ -112,7 +112,7 @@ impl<T: OnBackend> Group<'_, T> {
         }
     }
 
-    /// The other cases: a line for each pipeline, with its draws as `7x3`.
+    /// Lists the other cases: a line for each pipeline, with its draws as `7x3`.
     pub(crate) fn other_draws(&self) -> Vec<String> {
         let is_beside = |a: &&T, b: &&T| {
             let (first, second) = (a.case(), b.case());

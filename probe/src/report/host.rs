@@ -1,28 +1,28 @@
-//! The machine that a probe runs on, which the maintainer of a driver wants to know.
+//! The machine on which a probe runs. Maintainers of drivers need to know it.
 
 use std::fs::read_to_string;
 
 use serde::Serialize;
 
-/// The machine, as the operating system describes it. Unknown properties are `None`.
+/// The machine, as the operating system describes it. A property is `None` if it is not known.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct HostInfo {
-    /// Name of the operating system.
+    /// The name of the operating system.
     pub os: String,
-    /// Release of the kernel.
+    /// The release of the kernel.
     pub kernel: Option<String>,
     /// The architecture for which the probe was built.
     pub architecture: String,
-    /// The board, as its device tree names it, or the product, as the firmware does.
+    /// The name of the board in its device tree, or of the product in the firmware.
     pub machine: Option<String>,
-    /// Name of the processor.
+    /// The name of the processor.
     pub cpu: Option<String>,
-    /// Kibibytes of main memory.
+    /// The size of main memory in KiB.
     pub memory_kib: Option<u64>,
 }
 
 impl HostInfo {
-    /// This machine.
+    /// Queries this machine.
     pub fn query() -> Self {
         let first_text = |files: &[&str]| files.iter().find_map(|file| text(file));
         Self {
@@ -35,7 +35,7 @@ impl HostInfo {
         }
     }
 
-    /// The known properties, with their names.
+    /// The known properties, as pairs of name and value.
     pub fn facts(&self) -> Vec<(&'static str, String)> {
         let os = match &self.kernel {
             Some(kernel) => format!("{} {kernel}", self.os),
@@ -53,15 +53,16 @@ impl HostInfo {
     }
 }
 
-/// The text of a file with one line. In device trees it ends with a zero byte.
+/// Reads a file with one line. In a device tree such a file ends with a zero byte, which is
+/// removed.
 fn text(file: &str) -> Option<String> {
     let text = read_to_string(file).ok()?;
     let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// The name of the processor in `/proc/cpuinfo`. On 64-bit Arm there is only the implementer and part number of each core,
-/// and cores may differ.
+/// Returns the name of the processor in `/proc/cpuinfo`. On 64-bit Arm, `/proc/cpuinfo` has only
+/// the implementer and part number of each core, and cores may differ.
 fn cpu(cpuinfo: &str) -> Option<String> {
     let values = |wanted: &str| {
         let mut values: Vec<&str> = cpuinfo

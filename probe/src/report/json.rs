@@ -1,4 +1,4 @@
-//! Reports for machines.
+//! Writes reports as JSON, for programs to read.
 
 use serde::Serialize;
 
@@ -6,7 +6,7 @@ use crate::trial::TrialReport;
 
 use super::{DeviceInfo, HostInfo, Outcome, ProbeReport, Results, SCHEMA, TOOL_VERSION, outcome};
 
-/// The root of all JSON of reports.
+/// The outermost object of the JSON.
 #[derive(Serialize)]
 struct Root<R> {
     schema: u32,
@@ -26,10 +26,10 @@ impl<'a, R> Root<R> {
     }
 }
 
-/// Reports for machines, one per device, as indented JSON with a line break at the end.
+/// Writes reports, one for each device, as indented JSON that ends with a line break.
 ///
 /// # Errors
-/// Errors of `serde_json`, which no report causes.
+/// Errors of `serde_json`, which no report should cause.
 pub fn to_json(reports: &[ProbeReport]) -> Result<String, serde_json::Error> {
     #[derive(Serialize)]
     struct Device<'a> {
@@ -41,7 +41,7 @@ pub fn to_json(reports: &[ProbeReport]) -> Result<String, serde_json::Error> {
     Ok(serde_json::to_string_pretty(&root)? + "\n")
 }
 
-/// The part of [`to_json`] that [comparisons](crate::compare) read, in one line.
+/// Writes the part of [`to_json`] that [comparisons](crate::compare) read, in one line.
 pub(in crate::report) fn to_comparable_json(
     reports: &[ProbeReport],
 ) -> Result<String, serde_json::Error> {

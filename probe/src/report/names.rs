@@ -1,4 +1,5 @@
-//! Backends, topologies and conventions in JSON, by their names, for `#[serde(with)]`.
+//! Serializes backends, topologies and provoking vertices in JSON by their names, for
+//! `#[serde(with)]`.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serializer};
@@ -27,7 +28,7 @@ by_name!(backend, Backend);
 by_name!(topology, PrimitiveTopology);
 by_name!(provoking, ProvokingVertex);
 
-/// Vertex and instance counts, as text: `7x1 7x3`.
+/// Serializes a list of draws as text, by their counts of vertices and instances: `7x1 7x3`.
 pub(crate) mod draws {
     use super::*;
 
@@ -43,7 +44,7 @@ pub(crate) mod draws {
         parse(&text).map_err(D::Error::custom)
     }
 
-    /// The draws of a text, or what is wrong with it.
+    /// Parses a list of draws. The error says what is wrong with the text.
     pub(crate) fn parse(text: &str) -> Result<Vec<(u32, u32)>, String> {
         let draw = |text: &str| {
             let (vertices, instances) = text.split_once('x')?;

@@ -1,4 +1,5 @@
-//! The result of each case, for [comparisons](crate::compare) of two reports.
+//! The result of each case, so that [comparisons](crate::compare) of two reports can find cases
+//! that changed.
 
 use serde::{Deserialize, Serialize};
 use vkxfb::lower::Backend;
@@ -10,49 +11,50 @@ use super::{Case, names};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CaseResult {
-    /// Every byte is right, or legally rotated.
+    /// Every byte is right, except for legal rotations.
     Right,
-    /// It could not be captured.
+    /// The case could not be captured.
     NotRun,
-    /// It was captured wrongly.
+    /// The capture is wrong.
     Wrong,
 }
 
-/// Vertex and instance counts.
+/// The numbers of vertices and instances of each draw.
 type Draws = Vec<(u32, u32)>;
 
-/// The results of the draws of one pipeline. Empty lists are omitted in JSON.
+/// The results of the draws of one pipeline. Lists without elements are omitted in JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Results {
     /// The backend that captured.
     #[serde(with = "names::backend")]
     pub backend: Backend,
-    /// Topology of the draws.
+    /// The topology of the draws.
     #[serde(with = "names::topology")]
     pub topology: PrimitiveTopology,
-    /// Name of the vertex shader.
+    /// The name of the vertex shader.
     pub shader: String,
-    /// Name of the geometry shader that is captured behind it, if there is one.
+    /// The name of the geometry shader whose outputs are captured. `None` if those of the vertex
+    /// shader are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub geometry: Option<String>,
-    /// Convention of the pipeline.
+    /// The provoking vertex of the pipeline.
     #[serde(with = "names::provoking")]
     pub provoking: ProvokingVertex,
-    /// Whether the topology was folded into the pipeline by specialisation constants.
+    /// Whether the topology is folded into the pipeline by specialization constants.
     pub specialized: bool,
-    /// The draws that were captured right.
+    /// The draws whose captures are right.
     #[serde(default, skip_serializing_if = "Vec::is_empty", with = "names::draws")]
     pub right: Draws,
     /// The draws that could not be captured.
     #[serde(default, skip_serializing_if = "Vec::is_empty", with = "names::draws")]
     pub not_run: Draws,
-    /// The draws that were captured wrongly.
+    /// The draws whose captures are wrong.
     #[serde(default, skip_serializing_if = "Vec::is_empty", with = "names::draws")]
     pub wrong: Draws,
 }
 
 impl Results {
-    /// No draw yet, of the pipeline of `case`.
+    /// Makes the results of the pipeline of `case`, without any draws yet.
     pub(super) fn of(backend: Backend, case: &Case) -> Self {
         let Case { topology, shader, geometry, provoking, specialized, .. } = case;
         Self {
@@ -68,7 +70,7 @@ impl Results {
         }
     }
 
-    /// Whether `case` is of that pipeline.
+    /// Whether `case` has this pipeline on this backend.
     pub(super) fn has(&self, backend: Backend, case: &Case) -> bool {
         let key = (self.topology, self.provoking, self.specialized);
         self.backend == backend
@@ -76,7 +78,7 @@ impl Results {
             && (&self.shader, &self.geometry) == (&case.shader, &case.geometry)
     }
 
-    /// Whether the draws are of the same pipeline.
+    /// Whether two results are of the same pipeline.
     pub(super) fn is_beside(&self, other: &Self) -> bool {
         let key = |r: &Self| (r.backend, r.topology, r.provoking, r.specialized);
         key(self) == key(other)

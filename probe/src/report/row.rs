@@ -1,25 +1,25 @@
-//! The rows of the table of results.
+//! The rows of the report's table.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use vkxfb::topology::PrimitiveTopology;
 
-/// The stage whose outputs are captured.
+/// The stage whose outputs are captured, as the rows distinguish it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CapturedStage {
     /// A vertex shader.
     #[default]
     Vertex,
-    /// A geometry shader behind a vertex shader.
+    /// A geometry shader that emits to one vertex stream.
     Geometry,
     /// A geometry shader that emits to several vertex streams.
     GeometryStreams,
 }
 
 impl CapturedStage {
-    /// All of them, in the order of a pipeline.
+    /// All stages, in the order of the rows.
     pub const ALL: [Self; 3] = [Self::Vertex, Self::Geometry, Self::GeometryStreams];
 
     /// The text after the topology in the name of a row.
@@ -32,17 +32,17 @@ impl CapturedStage {
     }
 }
 
-/// A row of the table: the stage that is captured, and the topology of the draws.
+/// A row of the table: the captured stage, and the topology of the draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Row {
-    /// The stage.
+    /// The captured stage.
     pub stage: CapturedStage,
-    /// The topology.
+    /// The topology of the draws.
     pub topology: PrimitiveTopology,
 }
 
 impl Row {
-    /// All rows, in order.
+    /// Iterates over all rows, in order.
     pub fn all() -> impl Iterator<Item = Self> {
         let of_stage = |stage| {
             PrimitiveTopology::ALL.into_iter().map(move |topology| Self { stage, topology })
@@ -51,7 +51,7 @@ impl Row {
     }
 }
 
-/// The row of a vertex shader.
+/// The row of draws with this topology that capture a vertex shader.
 impl From<PrimitiveTopology> for Row {
     fn from(topology: PrimitiveTopology) -> Self {
         Self { stage: CapturedStage::Vertex, topology }

@@ -1,4 +1,4 @@
-//! A report that contains every kind of result, for tests of the code that shows reports.
+//! A sample report that contains every kind of result, for tests of the code that shows reports.
 
 use vkxfb::topology::ProvokingVertex;
 

@@ -1,4 +1,4 @@
-//! Text about the backends and topologies that a device supports.
+//! Describes the backends and topologies that a device supports.
 
 use serde::{Serialize, Serializer};
 use vkxfb::lower::Backend;
@@ -7,15 +7,15 @@ use vkxfb::topology::PrimitiveTopology;
 use super::{DeviceInfo, ProbeReport, names};
 use crate::trial::TrialResult;
 
-/// The support of a device for a backend.
+/// Whether a device supports a backend.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BackendSupport {
     /// The backend.
     #[serde(with = "names::backend")]
     pub backend: Backend,
-    /// The features that the device lacks for it. Empty if the backend is available.
+    /// The features that the backend needs and the device lacks. Empty if the backend is available.
     pub missing: Vec<String>,
-    /// The topologies that it captures.
+    /// The topologies that the backend can capture.
     #[serde(serialize_with = "by_name")]
     pub topologies: Vec<PrimitiveTopology>,
 }
@@ -31,7 +31,7 @@ impl BackendSupport {
 }
 
 impl DeviceInfo {
-    /// The available backends, and the missing features of the others.
+    /// Lists the available backends, and the missing features of the others.
     pub(crate) fn backends_text(&self) -> String {
         let (available, others): (Vec<_>, Vec<_>) =
             self.backends.iter().partition(|backend| backend.is_available());
@@ -44,7 +44,7 @@ impl DeviceInfo {
         texts.join("; ")
     }
 
-    /// Which topologies the backends capture.
+    /// Says which topologies the available backends capture.
     pub(crate) fn topologies_text(&self) -> String {
         let is_all = |b: &&BackendSupport| b.topologies.len() == PrimitiveTopology::ALL.len();
         let available = self.backends.iter().filter(|backend| backend.is_available());
@@ -69,7 +69,7 @@ impl DeviceInfo {
 }
 
 impl ProbeReport {
-    /// The trials that failed.
+    /// Lists the trials that failed.
     pub(crate) fn trials_summary(&self) -> String {
         let texts = self.trials.iter().filter_map(|tried| {
             let how = match tried.result {

@@ -145,7 +145,8 @@ fn links_and_devices_stay_what_they_are() {
     write_atomically(&link, b"new").unwrap();
     assert_eq!(std::fs::read(&file).unwrap(), b"new");
     assert!(link.symlink_metadata().unwrap().is_symlink());
-    // A link to the null device, so that a failure of this test does not replace the device itself.
+    // The path is a link to the null device, so that a failure of this test does not replace the
+    // device itself.
     let null = directory.path().join("null");
     std::os::unix::fs::symlink("/dev/null", &null).unwrap();
     check_writable(&null).unwrap();

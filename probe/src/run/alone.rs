@@ -1,5 +1,6 @@
-//! Runs each case in its own submission, and reports each case before it starts. If the device is lost or the process
-//! crashes, the listener knows which case did it.
+//! Runs each case in a submission of its own, and announces each case before it starts. If the
+//! device is lost or the process crashes, the process that receives the announcements knows in
+//! which case.
 
 use std::io::{Error, Result};
 
@@ -22,27 +23,28 @@ use super::{
 pub struct Position {
     /// Index of the batch in [`Plan::all_batches`].
     pub batch: usize,
-    /// 0 while preparing what all cases of the batch need; otherwise the number of the case, from 1.
+    /// 0 while the batch is prepared for all of its cases; otherwise the number of the case in the
+    /// batch, from 1.
     pub case: usize,
 }
 
-/// An event of a run.
+/// An event of a run, which is sent to the process that started it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Event {
-    /// A case starts, and the one before is done.
+    /// A case starts, so the case before it is done.
     Begin(Position),
-    /// The results since the last event of this kind.
+    /// The results of the cases since the last event of this kind.
     Findings(Box<Findings>),
     /// The result of a trial.
     Trial(Box<TrialReport>),
-    /// The device was lost, or did not finish, and the run is over.
+    /// The device was lost, or a submission did not finish. This ends the run.
     Lost(String),
-    /// The run is over, and these are the messages of the validation layer.
+    /// The run is complete. The messages are those of the validation layer.
     Done(Vec<String>),
 }
 
-/// The cases of a batch in the order in which they run. The first has number 1.
+/// Returns the cases of a batch in the order in which they run. Their numbers start at 1.
 pub fn numbered_cases(batch: &Batch<'_>) -> Vec<Case> {
     let forms = forms(&batch.group);
     let cases = forms.iter().flat_map(|specialized| {
@@ -51,12 +53,12 @@ pub fn numbered_cases(batch: &Batch<'_>) -> Vec<Case> {
     cases.collect()
 }
 
-/// Receives the events of a run. Its error ends the run.
+/// Receives the events of a run. If it returns an error, the run ends.
 type SendEvent<'a> = &'a mut dyn FnMut(Event) -> Result<()>;
 
 /// Why the cases of a batch ended early.
 enum Stop {
-    /// They could not be captured.
+    /// The batch, or a case of it, could not be captured.
     Batch(BatchError),
     /// The receiver of events failed.
     Listener(Error),
@@ -74,8 +76,9 @@ impl From<Error> for Stop {
     }
 }
 
-/// Runs a plan from a position on, each case alone, and sends events. It does not send [`Event::Done`]: the caller does,
-/// after closing the device. Returns whether the device still works. The findings are sent, and do not stay in `report`.
+/// Runs a plan from a position on, each case in its own submission, and sends events to `tell`. The
+/// caller sends [`Event::Done`], after closing the device. Returns whether the device still works.
+/// The results are moved from `report` into the events.
 ///
 /// # Errors
 /// Those of `tell`.
@@ -108,7 +111,8 @@ fn run_batches(
         if let Some(reason) = unsupported(gpu, group) {
             report.skip(group.backend, group.row(), reason);
         } else {
-            // After a lost case, the batch is prepared again in a new process.
+            // If a case of this batch lost the device, this is a new process, which has to prepare
+            // the batch again.
             tell(place.begin(first))?;
             match run_batch(gpu, &place, shared, report, tell) {
                 Ok(()) => {}
@@ -130,7 +134,7 @@ fn run_batches(
     Ok(true)
 }
 
-/// A batch, its index, and the number of the first case that runs.
+/// Where a batch is in the plan: its index, and the number of the first case to run.
 struct Place<'a> {
     batch: &'a Batch<'a>,
     index: usize,
@@ -188,7 +192,7 @@ fn run_cases(
     Ok(())
 }
 
-/// Captures one case, and records its verdict.
+/// Captures one case, and adds its verdict to the report.
 fn run_case(
     gpu: &mut Gpu,
     place: &Place<'_>,

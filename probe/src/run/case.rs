@@ -1,4 +1,4 @@
-//! One case: its memory before the capture, and its verdict after.
+//! One case: the memory that it captures to, and the verdict after the capture.
 
 use vkxfb::capture::{MAX_STREAMS, MAX_XFB_BUFFERS};
 use vkxfb::counts::BoundBuffer;
@@ -18,33 +18,37 @@ use crate::subject::{FIRST_INSTANCE, FIRST_VERTEX};
 use super::BatchError;
 use super::reference::{Expected, RecordTable};
 
-/// The size in bytes of each guard, before and after a bound range.
+/// The size in bytes of each guard region, before and after a bound range.
 pub(super) const GUARD: u64 = 256;
 
-/// A number by vertex stream.
+/// One number for each vertex stream.
 pub(super) type ByStream = [u64; MAX_STREAMS as usize];
 
-/// A case, and the memory that it captures to.
+/// A case, with the memory that it captures to and what it should write.
 pub(super) struct Prepared {
     pub(super) draw: Draw,
-    /// The vertices of an instance. With an index buffer, those that the indices choose from.
+    /// The number of vertices of an instance. In an indexed draw, the number of vertices that
+    /// indices may select.
     pub(super) vertices: u32,
     pub(super) indices: Vec<u32>,
-    /// Primitives that fit the buffers.
+    /// For each vertex stream, the number of primitives that fit into its buffers.
     primitives_written: ByStream,
-    /// The allocation of each capture buffer: guard, bound range, guard.
+    /// The contents of the allocation of each capture buffer before the capture: guard region,
+    /// bound range, guard region.
     allocations: [Option<Vec<u8>>; MAX_XFB_BUFFERS],
 }
 
 impl Prepared {
-    /// A draw of a batch. The batch must have been checked by [`CaseGroup::check`], so that the sizes do not overflow.
+    /// Prepares a draw of a batch. The batch must have been checked by [`CaseGroup::check`], so
+    /// that sizes do not overflow.
     pub(super) fn new(group: &CaseGroup<'_>, table: &RecordTable, draw: (u32, u32)) -> Self {
         let overflowing = group.subject.overflowing_stream(draw.0, draw.1);
         let needed = std::array::from_fn(|stream| table.primitives(group, draw, stream as u32));
         Self::with_room(group, needed, overflowing, draw)
     }
 
-    /// A draw of at most that many primitives, all of which fit.
+    /// Prepares a draw that writes at most `primitives` primitives, all of which fit into the
+    /// buffers.
     pub(super) fn of_at_most(group: &CaseGroup<'_>, primitives: u64, draw: (u32, u32)) -> Self {
         Self::with_room(group, [primitives; MAX_STREAMS as usize], None, draw)
     }
@@ -64,9 +68,11 @@ impl Prepared {
             let written = &mut primitives_written[stream as usize];
             let bytes = u64::from(per_primitive) * u64::from(stride);
             let size = match overflowing == Some(stream) {
-                // Room for half of the primitives, and almost for one more, which must not be written in part.
+                // The range has room for half of the primitives, and 4 bytes too few for one more,
+                // of which no part must be written.
                 true => needed[stream as usize] / 2 * bytes + (bytes - 4),
-                // Room for one more primitive, which must not be written.
+                // The range has room for one more primitive, so a primitive too many would be
+                // noticed.
                 false => (needed[stream as usize] + 1) * bytes,
             };
             let bound = BoundBuffer { size, position: 0, stride };
@@ -84,14 +90,14 @@ impl Prepared {
         Self { draw, vertices: vertex_count, indices: Vec::new(), primitives_written, allocations }
     }
 
-    /// The same as an indexed draw.
+    /// Makes the draw an indexed one.
     pub(super) fn by_indices(mut self, indices: Vec<u32>) -> Self {
         self.draw.vertex_count = u32::try_from(indices.len()).unwrap_or(u32::MAX);
         self.indices = indices;
         self
     }
 
-    /// The number of primitives that are written to the buffers of a stream.
+    /// The number of primitives that the draw writes to the buffers of a stream.
     pub(super) fn primitives(&self, stream: u32) -> u64 {
         self.primitives_written.get(stream as usize).copied().unwrap_or(0)
     }
@@ -111,12 +117,14 @@ impl Prepared {
         missing_step(self.primitives_written.iter().sum(), &captured(buffers, None))
     }
 
-    /// The same, if the draw may write no primitives.
+    /// Like [`missing_step`](Self::missing_step), but the draw may write no primitives, so a
+    /// capture without effect is not a missing step.
     pub(super) fn missing_submission(&self, buffers: &[Option<Vec<u8>>]) -> Option<Mismatch> {
         missing_step(0, &captured(buffers, None))
     }
 
-    /// Records the verdict on what was read back: each vertex stream is compared on its own.
+    /// Adds the verdict on the bytes that were read back to the report. Each vertex stream is
+    /// compared separately.
     pub(super) fn judge(
         &self,
         gpu: &Gpu,
@@ -159,7 +167,7 @@ impl Prepared {
     }
 }
 
-/// The buffers of a case that were read back, and their counters.
+/// Combines the buffers that were read back with their bound ranges and counters.
 fn captured<'a>(
     buffers: &'a [Option<Vec<u8>>],
     counters: Option<&[Option<u32>; MAX_XFB_BUFFERS]>,
@@ -178,14 +186,14 @@ fn captured<'a>(
         .collect()
 }
 
-/// Whether the backend guarantees the order of vertices within a primitive.
+/// Whether the backend guarantees the order of the vertices of a primitive.
 fn preserves_provoking_vertex(gpu: &Gpu, group: &CaseGroup<'_>) -> bool {
     let fans = gpu
         .capabilities()
         .provoking_vertex
         .as_ref()
         .is_some_and(|support| support.triangle_fan_preserved);
-    // Geometry shaders emit no fans.
+    // Geometry shaders do not emit fans.
     let is_fan =
         group.topology == PrimitiveTopology::TriangleFan && group.subject.geometry.is_none();
     group.backend != Backend::Native

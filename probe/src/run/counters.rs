@@ -1,6 +1,7 @@
-//! Tries counter buffers. A capture must start at the offset in the counter at Begin, and write its end to the counter at
-//! End. This tries all combinations of buffers with and without counters, for one to four buffers. Most programs use
-//! counters for all buffers or for none, so drivers may have undetected faults with the other combinations.
+//! Tries counter buffers. A capture must start at the offset that the counter has at Begin, and
+//! write the offset of its end to the counter at End. This tries all combinations of buffers with
+//! and without counters, for one to four buffers. Most programs use counters for all buffers or for
+//! none, so other combinations may have undetected faults in drivers.
 
 use vkxfb::capture::{CaptureEntry, CaptureList, MAX_XFB_BUFFERS, Selector};
 use vkxfb::lower::{Backend, LowerError, Lowered, Shader, compute, native};
@@ -20,19 +21,21 @@ use crate::trial::{Trial, TrialReport, TrialResult};
 use super::BatchError;
 
 const TOPOLOGY: PrimitiveTopology = PrimitiveTopology::TriangleList;
-/// Two triangles, and a vertex that belongs to none.
+/// The number of vertices of the draw: two triangles, and a vertex that belongs to none.
 const VERTICES: u32 = 7;
 const RECORDS: usize = 6;
 
-/// The size in bytes of each capture buffer, and of each counter after the buffers.
+/// The size in bytes of each capture buffer. The counters come after all buffers, and each has 16
+/// bytes.
 const BUFFER: usize = 256;
 const COUNTER: usize = 16;
 const SLOT: usize = MAX_XFB_BUFFERS * (BUFFER + COUNTER);
 
-/// The initial value of all bytes.
+/// The value of all bytes before the capture.
 const UNTOUCHED: u8 = 0xa5;
 
-/// A capture: the number of buffers, and bit masks of those that have a counter at Begin and at End.
+/// A capture: the number of its buffers, and bit masks of the buffers that have a counter at Begin
+/// and at End. Each combination captures to its own range of memory, the *slot*.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Combination {
     buffers: usize,
@@ -47,7 +50,7 @@ impl Combination {
             .flat_map(move |begin| (0..subsets).map(move |end| Self { buffers, begin, end }))
     }
 
-    /// The stride in bytes, which differs for each buffer.
+    /// The stride in bytes of a buffer. Each buffer has a different one.
     const fn stride(buffer: usize) -> usize {
         4 * (buffer + 1)
     }
@@ -61,7 +64,7 @@ impl Combination {
         subset >> buffer & 1 != 0
     }
 
-    /// The contents of a slot before the capture.
+    /// Returns the contents of a slot before the capture.
     fn before() -> Vec<u8> {
         let mut slot = vec![UNTOUCHED; SLOT];
         for buffer in 0..MAX_XFB_BUFFERS {
@@ -70,7 +73,7 @@ impl Combination {
         slot
     }
 
-    /// The expected contents of the slot after the capture.
+    /// Returns the contents that the slot should have after the capture.
     fn after(self) -> Vec<u8> {
         let mut slot = Self::before();
         for buffer in 0..self.buffers {
@@ -92,14 +95,14 @@ const fn counter_at(buffer: usize) -> usize {
     MAX_XFB_BUFFERS * BUFFER + buffer * COUNTER
 }
 
-/// Writes a dword.
+/// Writes a dword to a slot.
 fn put(slot: &mut [u8], at: usize, value: usize) {
     if let Some(target) = slot.get_mut(at..at + 4) {
         target.copy_from_slice(&(value as u32).to_le_bytes());
     }
 }
 
-/// Captures with every combination by each backend of the plan that takes counters.
+/// Captures with every combination on each backend of the plan that supports counters.
 pub(super) fn try_counters(gpu: &mut Gpu, plan: &Plan) -> Result<TrialReport, BatchError> {
     let trial = Trial::Counters;
     gpu.fail_trial_if_injected(trial)?;
@@ -133,7 +136,8 @@ pub(super) fn try_counters(gpu: &mut Gpu, plan: &Plan) -> Result<TrialReport, Ba
     Ok(TrialReport::new(trial, TrialResult::Works, text))
 }
 
-/// Describes the first difference.
+/// Describes the first difference between the slots and what they should contain. `None` if there
+/// is none.
 fn first_wrong(combinations: &[Combination], slots: &[u8]) -> Option<String> {
     combinations.iter().zip(slots.chunks(SLOT)).find_map(|(combination, found)| {
         let expected = combination.after();
@@ -161,7 +165,7 @@ fn first_wrong(combinations: &[Combination], slots: &[u8]) -> Option<String> {
     })
 }
 
-/// The lowered shader, which captures to `buffers` buffers.
+/// Lowers the trial's shader so that it captures to `buffers` buffers.
 fn lower(gpu: &Gpu, backend: Backend, buffers: usize) -> Result<Lowered, BatchError> {
     let name = || "counters.vert".to_owned();
     let words = words_from_bytes(include_bytes!("../../../shaders/trials/counters.spv"))
@@ -187,7 +191,8 @@ fn lower(gpu: &Gpu, backend: Backend, buffers: usize) -> Result<Lowered, BatchEr
     Ok(lowered.map_err(error)?)
 }
 
-/// Captures with each combination into its own slot. Returns the slots, or `None` if nothing was written or executed.
+/// Captures with each combination into its slot. Returns the contents of all slots, or `None` if
+/// nothing was written or executed.
 fn capture(
     gpu: &mut Gpu,
     backend: Backend,
@@ -198,7 +203,8 @@ fn capture(
     let input = VertexInput::default();
     let desc = PipelineDesc::new(&lowered).vertex_input(&input).topology(TOPOLOGY);
     let desc = desc.render_pass(gpu.render_pass());
-    // SAFETY: the context is of a live device, the module was lowered for this backend, and has no descriptor sets.
+    // SAFETY: the device of the context is live, and the module was lowered for this backend and
+    // uses no descriptor sets.
     let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.map_err(GpuError::from)?;
     let result = with_memory(gpu, &pipeline, combinations);
     gpu.destroy_pipeline(pipeline);
@@ -213,7 +219,8 @@ fn with_memory(
     let backend = pipeline.backend();
     let ctx = gpu.context();
     let usage = ctx.capture_buffer_usage(backend) | ctx.counter_buffer_usage(backend);
-    // No capture writes to the last slot. It shows whether the copies around the captures were executed.
+    // No combination captures to the last slot. If it does not come back unchanged, the copies
+    // around the captures were not executed.
     let bytes = vec![Combination::before(); combinations.len() + 1].concat();
     gpu.with_buffer(bytes.len() as u64, usage, MemoryLocation::Device, |gpu, memory| {
         gpu.write(memory, 0, &bytes)?;
@@ -224,8 +231,8 @@ fn with_memory(
         let is_graphics = backend != Backend::Compute;
         let raw = memory.raw();
         let submitted = gpu.submit(|ctx, cmd| {
-            // SAFETY: everything outlives the submission, which is waited for; graphics pipelines are made for the
-            // render pass; each capture has memory of its own.
+            // SAFETY: everything outlives the submission, which is waited for. Graphics pipelines
+            // were created for the render pass. Each combination captures to memory of its own.
             unsafe {
                 if is_graphics {
                     crate::gpu::begin_render_pass(ctx, cmd, render_pass, framebuffer);

@@ -1,4 +1,4 @@
-//! The description of the device in a report.
+//! Describes the device for a report.
 
 use vkxfb::internal::version_string;
 use vkxfb::lower::Backend;
@@ -9,7 +9,7 @@ use crate::report::{BackendSupport, DeviceInfo};
 
 use super::has_topology;
 
-/// The device under test, for a report.
+/// Describes the device under test.
 pub fn device_info(gpu: &Gpu) -> DeviceInfo {
     let capabilities = gpu.capabilities();
     let limits = &capabilities.limits;

@@ -1,5 +1,6 @@
-//! The lowered shader and the pipeline of the cases that run. Consecutive batches mostly have the same shader, and on the
-//! compute backend one pipeline captures every topology, so the last one of each is kept for the next batch.
+//! The lowered shader and the pipeline of the cases that run. The last one of each is kept for the
+//! next batch: consecutive batches mostly have the same shader, and on the compute backend one
+//! pipeline captures every topology.
 
 use std::rc::Rc;
 
@@ -13,13 +14,13 @@ use crate::plan::CaseGroup;
 use super::BatchError;
 use super::case::Prepared;
 
-/// A shader that was lowered for a backend, and what its descriptors hold.
+/// A shader that was lowered for a backend, with the descriptor sets for its contents.
 pub(super) struct BoundShader<'a> {
     pub(super) lowered: Rc<Lowered>,
     pub(super) contents: &'a BoundContents,
 }
 
-/// Identifies a lowered shader.
+/// Identifies a lowered shader by its backend and the names of its stages.
 #[derive(Clone, PartialEq, Eq)]
 struct ShaderKey {
     backend: Backend,
@@ -35,12 +36,12 @@ impl ShaderKey {
     }
 }
 
-/// Identifies a pipeline.
+/// Identifies a pipeline in the cache.
 #[derive(PartialEq, Eq)]
 struct PipelineKey {
     shader: ShaderKey,
     provoking: ProvokingVertex,
-    /// `None` if it captures every topology.
+    /// The topology, or `None` if the pipeline captures every topology.
     topology: Option<PrimitiveTopology>,
     specialized: bool,
 }
@@ -57,7 +58,7 @@ impl PipelineKey {
     }
 }
 
-/// Keeps the last shader and the last pipeline that were made.
+/// Keeps the last shader that was lowered and the last pipeline that was created.
 #[derive(Default)]
 pub(super) struct PipelineCache {
     lowered: Option<(ShaderKey, Rc<Lowered>)>,
@@ -65,7 +66,7 @@ pub(super) struct PipelineCache {
 }
 
 impl PipelineCache {
-    /// The shader of a group.
+    /// Returns the lowered shader of a group.
     pub(super) fn shader<'a>(
         &mut self,
         gpu: &Gpu,
@@ -84,7 +85,7 @@ impl PipelineCache {
         Ok(BoundShader { lowered, contents })
     }
 
-    /// The pipeline of a group: with the topology folded into it, if `specialize` says so.
+    /// Returns the pipeline of a group. If `specialize` is true, the topology is folded into it.
     pub(super) fn pipeline(
         &mut self,
         gpu: &Gpu,
@@ -104,14 +105,15 @@ impl PipelineCache {
         Ok(pipeline)
     }
 
-    /// Destroys the pipeline if it depends on the descriptor set layouts of the batch.
+    /// Destroys the pipeline if it uses descriptor set layouts, because these are destroyed with
+    /// the batch.
     pub(super) fn end_batch(&mut self, gpu: &Gpu, group: &CaseGroup<'_>) {
         if !group.subject.contents.is_empty() {
             self.destroy(gpu);
         }
     }
 
-    /// Destroys the pipeline.
+    /// Destroys the pipeline, if there is one.
     pub(super) fn destroy(&mut self, gpu: &Gpu) {
         if let Some((_, pipeline)) = self.pipeline.take() {
             gpu.destroy_pipeline(pipeline);
@@ -133,12 +135,12 @@ fn make_pipeline(
         .set_layouts(shader.contents.set_layouts())
         .render_pass(gpu.render_pass())
         .cache(ash::vk::PipelineCache::null());
-    // SAFETY: the context is of a live device, the module was lowered for this backend, and the set layouts have what it
-    // uses.
+    // SAFETY: the device of the context is live, the module was lowered for this backend, and the
+    // set layouts contain what it uses.
     Ok(unsafe { Pipeline::new(gpu.context(), &desc) }?)
 }
 
-/// Captures prepared cases of a group with one pipeline.
+/// Captures cases of a group with one pipeline, in one submission.
 pub(super) fn capture(
     gpu: &mut Gpu,
     pipeline: &Pipeline,
@@ -174,7 +176,7 @@ pub(super) fn capture(
         .zip(&targets)
         .zip(&vertex_data)
         .map(|(((draws, case), targets), vertex_data)| {
-            // Buffers after the last that is captured to are not bound.
+            // Buffers after the last one that is captured to are not bound.
             let used = targets.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
             CaptureRequest {
                 pipeline,
@@ -184,11 +186,12 @@ pub(super) fn capture(
                 draws,
                 buffers: &targets[..used],
                 indices: &case.indices,
-                // For geometry shaders the counters are compared, too.
+                // For geometry shaders the counters are read back, too, to be compared.
                 counters: subject.geometry.is_some(),
             }
         })
         .collect();
-    // SAFETY: the pipeline is of this device, and the vertex data holds every vertex of the draws.
+    // SAFETY: the pipeline belongs to this device, and the vertex data contains all vertices of the
+    // draws.
     unsafe { gpu.capture(&requests) }
 }

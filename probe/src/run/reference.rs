@@ -1,4 +1,5 @@
-//! The expected result of the captures of a batch: the records of all vertices, and the vertices of all primitives.
+//! What the captures of a batch should contain: the records of all vertices, and the vertices of
+//! all primitives.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -18,25 +19,25 @@ use super::BatchError;
 use super::case::{GUARD, Prepared};
 use super::pipelines::{BoundShader, PipelineCache, capture};
 
-/// Vertex and instance counts.
+/// The numbers of vertices and instances of a draw.
 type DrawSize = (u32, u32);
 
-/// The stride of each buffer.
+/// The stride of each buffer. `None` for a buffer that is not captured to.
 type Strides = [Option<u32>; MAX_XFB_BUFFERS];
 
 /// The bytes of each buffer.
 type Buffers = [Vec<u8>; MAX_XFB_BUFFERS];
 
-/// What the draws of a batch should write.
+/// The records and primitives that the draws of a batch should write.
 pub(super) enum RecordTable {
-    /// The records of a vertex shader, for each vertex of the largest draw.
+    /// The records of a vertex shader, for all vertices of the largest draw.
     Vertices { vertices: u32, instances: u32, strides: Strides, records: Buffers },
-    /// What a geometry shader emits for each draw to each vertex stream. Every draw needs its own: the last primitive of
-    /// a strip with adjacency depends on the length of the strip.
+    /// What a geometry shader emits, by draw and vertex stream. It is different for each draw: the
+    /// last primitive of a strip with adjacency depends on the length of the strip.
     Emitted(BTreeMap<(DrawSize, u32), Emission>),
 }
 
-/// What a draw should write.
+/// What a draw should write to the buffers of a vertex stream.
 pub(super) struct Expected<'a> {
     pub(super) sequence: Sequence<'a>,
     pub(super) instance_count: u32,
@@ -44,7 +45,8 @@ pub(super) struct Expected<'a> {
 }
 
 impl RecordTable {
-    /// What one of the draws writes to the buffers of a vertex stream; nothing if the draw is not in the batch.
+    /// Returns what a draw of the batch should write to the buffers of a vertex stream; nothing if
+    /// the draw is not in the batch.
     pub(super) fn of(
         &self,
         group: &CaseGroup<'_>,
@@ -85,7 +87,8 @@ impl RecordTable {
         }
     }
 
-    /// Primitives that one of the draws writes to the buffers of a vertex stream.
+    /// Returns the number of primitives that a draw of the batch writes to the buffers of a vertex
+    /// stream.
     pub(super) fn primitives(&self, group: &CaseGroup<'_>, draw: DrawSize, stream: u32) -> u64 {
         match self {
             Self::Vertices { .. } => group.topology.primitive_count(draw.0) * u64::from(draw.1),
@@ -94,18 +97,19 @@ impl RecordTable {
     }
 }
 
-/// Identifies a reference: the shaders, and the numbers of vertices and instances; for geometry shaders also the topology,
-/// the provoking vertex and the vertex stream.
+/// Identifies reference records: by the shaders, and by the numbers of vertices and instances. For
+/// geometry shaders also by the topology, the provoking vertex and the vertex stream.
 type ReferenceKey = (String, Option<(String, PrimitiveTopology, ProvokingVertex, u32)>, DrawSize);
 
-/// The records of shaders from files, as the first backend captured them.
+/// The reference records of shaders from files, as the first backend captured them.
 #[derive(Default)]
 pub(super) struct References {
     first: Vec<(ReferenceKey, Backend, Buffers)>,
 }
 
 impl References {
-    /// What the draws of a batch should write.
+    /// Returns what the draws of a batch should write. For a shader from a file, captures reference
+    /// records, and compares them with those of the first backend.
     pub(super) fn table(
         &mut self,
         gpu: &mut Gpu,
@@ -139,8 +143,9 @@ impl References {
             });
             return Ok(RecordTable::Vertices { vertices, instances, strides, records });
         }
-        // One topology for all backends, with the provoking vertex convention that keeps the order
-        // on every device.
+        // All backends capture the same topology. It is drawn as points or, if that is not
+        // possible, as lines with the provoking vertex for which all devices keep the order of
+        // vertices.
         let (provoking, topology) = match group.subject.may_take_points() {
             true => (group.provoking, PrimitiveTopology::PointList),
             false => (ProvokingVertex::First, PrimitiveTopology::LineList),
@@ -153,7 +158,7 @@ impl References {
         let pipeline = cache.pipeline(gpu, &list, shader, false)?;
         let mut captured = capture(gpu, pipeline, shader, &list, cases)?;
         let buffers = captured.pop().map(|captured| captured.buffers).unwrap_or_default();
-        // If a step did nothing, there is no capture that could be a reference.
+        // If a step had no effect, the memory does not contain reference records.
         if let Some(mismatch) = prepared.missing_step(&buffers) {
             return Err(BatchError::MissingStep(Box::new(mismatch)));
         }
@@ -163,9 +168,10 @@ impl References {
         Ok(RecordTable::Vertices { vertices, instances, strides, records })
     }
 
-    /// What a geometry shader emits. For a shader from a file, it is captured from a draw of a list topology, with an index
-    /// buffer that contains the vertices of each primitive according to the model. So the result does not depend on how the
-    /// device assembles strips and fans.
+    /// Returns what a geometry shader emits for each draw. For a shader from a file, this is
+    /// captured from a draw of a list topology, whose index buffer contains the vertices of each
+    /// primitive according to the model. So the result does not depend on how the device assembles
+    /// strips and fans.
     fn of_emitted(
         &mut self,
         gpu: &mut Gpu,
@@ -224,7 +230,8 @@ impl References {
         Ok(RecordTable::Emitted(emitted))
     }
 
-    /// Compares what a backend captured with the records of the first one.
+    /// Compares the records that this backend captured with those of the first backend, or keeps
+    /// them if this is the first.
     fn compare(
         &mut self,
         key: ReferenceKey,
@@ -251,7 +258,7 @@ impl References {
     }
 }
 
-/// The first records of each buffer.
+/// Returns the first `records` records of each buffer.
 fn first_records(strides: &Strides, buffers: &[Option<Vec<u8>>], records: u64) -> Buffers {
     std::array::from_fn(|buffer| {
         let bytes = buffers.get(buffer).and_then(Option::as_deref).unwrap_or_default();
@@ -260,7 +267,7 @@ fn first_records(strides: &Strides, buffers: &[Option<Vec<u8>>], records: u64) -
     })
 }
 
-/// The list topology with the same kind of primitives.
+/// Returns the list topology that has the same kind of primitives.
 const fn list_of(topology: PrimitiveTopology) -> PrimitiveTopology {
     use PrimitiveTopology as T;
     match topology.input_vertices() {
@@ -272,7 +279,8 @@ const fn list_of(topology: PrimitiveTopology) -> PrimitiveTopology {
     }
 }
 
-/// The input vertices of a geometry shader for each primitive of an instance, one primitive after the other.
+/// Returns the input vertices of a geometry shader for each primitive of an instance, one primitive
+/// after the other.
 fn assembled(
     topology: PrimitiveTopology,
     provoking: ProvokingVertex,
@@ -286,7 +294,8 @@ fn assembled(
     (0..primitives).flat_map(of_primitive).collect()
 }
 
-/// The number of primitives according to the counters, if all of them agree.
+/// Returns the number of captured primitives according to the counters. `None` if they do not
+/// agree.
 fn counted(
     strides: &Strides,
     counters: &[Option<u32>; MAX_XFB_BUFFERS],
@@ -306,7 +315,8 @@ fn counted(
     counted
 }
 
-/// The error if the counters of the reference do not agree, or are not multiples of the size of a primitive.
+/// Makes the mismatch for a reference whose counters do not agree, or are not multiples of the size
+/// of a primitive.
 fn wrong_counters(counters: &[Option<u32>; MAX_XFB_BUFFERS]) -> Mismatch {
     let (buffer, counter) =
         (0..).zip(counters).find_map(|(b, counter)| Some((b, (*counter)?))).unwrap_or((0, 0));

@@ -1,4 +1,5 @@
-//! Measures roughly how fast a device captures, for the head of the report. Use the benchmark for exact measurements.
+//! Measures roughly how fast a device captures, for the head of the report. The benchmark (`vkxfb
+//! bench`) measures exactly.
 
 use std::time::Duration;
 
@@ -18,21 +19,21 @@ use crate::trial::{Rate, Trial, TrialReport, TrialResult};
 
 use super::{BatchError, PipelineCache};
 
-/// A shader of the probe that reads no vertex buffer.
+/// The name of a shader of the probe that reads no vertex buffer.
 const SHADER: &str = "identify";
 
 const TOPOLOGY: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
 
-/// The number of vertices of the first draw, and of the largest.
+/// The number of vertices of the first draw, and of the largest draw.
 const VERTICES: [u32; 2] = [1 << 12, 1 << 20];
 
-/// A draw that takes this long is large enough to measure.
+/// Draws become larger until one takes this long.
 const ENOUGH: Duration = Duration::from_millis(10);
 
-/// The number of measurements; the shortest time counts.
+/// How often each draw is measured. The shortest time counts.
 const ROUNDS: usize = 3;
 
-/// Captures a triangle strip by each backend of the plan.
+/// Measures how fast each backend of the plan captures a triangle strip.
 pub(super) fn measure(gpu: &mut Gpu, plan: &Plan) -> Result<TrialReport, BatchError> {
     let trial = Trial::Speed;
     gpu.fail_trial_if_injected(trial)?;
@@ -77,7 +78,7 @@ pub(super) fn measure(gpu: &mut Gpu, plan: &Plan) -> Result<TrialReport, BatchEr
     Ok(TrialReport { rates, ..TrialReport::new(trial, TrialResult::Works, text) })
 }
 
-/// Vertices per second; `None` if nothing was written.
+/// Returns the vertices captured per second. `None` if nothing was written.
 fn of_pipeline(
     gpu: &mut Gpu,
     pipeline: &Pipeline,
@@ -100,7 +101,8 @@ fn of_pipeline(
     }
 }
 
-/// How long a draw takes; `None` if its last record was not written.
+/// Captures a draw several times, and returns the shortest time. `None` if the last record was not
+/// written.
 fn of_draw(
     gpu: &mut Gpu,
     pipeline: &Pipeline,
@@ -108,7 +110,7 @@ fn of_draw(
     vertices: u32,
 ) -> Result<Option<Duration>, GpuError> {
     gpu.submit(|ctx, cmd| {
-        // SAFETY: the whole of the buffer, which nothing uses.
+        // SAFETY: the range is the whole buffer, and no earlier submission uses it.
         unsafe { ctx.device().cmd_fill_buffer(cmd, target.raw(), 0, vk::WHOLE_SIZE, 0) };
         Ok(())
     })?;
@@ -137,8 +139,8 @@ fn submit(
     let desc = CaptureDesc::new(pipeline).buffers(&buffers);
     let draw = Draw { vertex_count: vertices, instance_count: 1, ..Draw::default() };
     let ((), time) = gpu.submit_timed(|ctx, cmd| {
-        // SAFETY: everything outlives the submission; graphics pipelines are made for the render pass, and the
-        // buffer holds what is captured.
+        // SAFETY: everything outlives the submission. Graphics pipelines were created for the
+        // render pass, and the buffer is large enough for what is captured.
         unsafe {
             if is_graphics {
                 crate::gpu::begin_render_pass(ctx, cmd, render_pass, framebuffer);

@@ -1,4 +1,5 @@
-//! Finds the cases that a device does not support. They are skipped, and the report gives the reason.
+//! Finds the cases that a device or backend does not support. They are left out, and the report
+//! says why.
 
 use vkxfb::lower::Backend;
 use vkxfb::runtime::CaptureNeeds;
@@ -9,14 +10,14 @@ use crate::gpu::Gpu;
 use crate::plan::CaseGroup;
 use crate::subject::SubjectGeometry;
 
-/// Whether a backend of the device captures draws of a topology.
+/// Whether the device can capture draws of a topology on a backend.
 pub(super) fn has_topology(gpu: &Gpu, backend: Backend, topology: PrimitiveTopology) -> bool {
     backend == Backend::Compute
         || !topology.has_adjacency()
         || gpu.context().enabled().geometry_shader
 }
 
-/// Why a group cannot run on a device that has the backend.
+/// Returns the reason why a group cannot run on a device that has the backend. `None` if it can.
 pub(super) fn unsupported(gpu: &Gpu, group: &CaseGroup<'_>) -> Option<String> {
     let enabled = gpu.context().enabled();
     let is_graphics = group.backend != Backend::Compute;
@@ -37,8 +38,8 @@ pub(super) fn unsupported(gpu: &Gpu, group: &CaseGroup<'_>) -> Option<String> {
     if is_graphics && is_points && !group.subject.may_take_points() {
         return Some("the shader writes no PointSize: points are illegal then".to_owned());
     }
-    // A graphics pipeline with a format that the device does not support is invalid, so its
-    // captures mean nothing.
+    // It would be invalid to create a graphics pipeline with a format that the device does not
+    // support, and its captures would be meaningless.
     let lacks = |format: &VertexFormat| is_graphics && !gpu.has_vertex_format(*format);
     let mut formats = group.subject.vertex_input.attributes.iter().map(|a| a.format);
     if let Some(format) = formats.find(lacks) {
@@ -52,7 +53,7 @@ pub(super) fn unsupported(gpu: &Gpu, group: &CaseGroup<'_>) -> Option<String> {
     None
 }
 
-/// Why the native backend cannot capture a geometry shader.
+/// Returns the reason why the native backend cannot capture a geometry shader. `None` if it can.
 fn unsupported_geometry(
     gpu: &Gpu,
     group: &CaseGroup<'_>,
@@ -85,7 +86,7 @@ fn unsupported_geometry(
     }
 }
 
-/// Why the backend refuses a draw of a group, if it does.
+/// Returns the reason why the backend cannot capture a draw of a group. `None` if it can.
 pub(super) fn refused(group: &CaseGroup<'_>, vertex_count: u32) -> Option<&'static str> {
     let is_fan = group.topology == PrimitiveTopology::TriangleFan;
     let fan_vertices = if is_fan { vertex_count } else { 0 };

@@ -1,4 +1,4 @@
-//! Runs the trials, before the cases.
+//! Runs the trials, which come before the cases.
 
 use crate::gpu::{Gpu, GpuError};
 use crate::plan::Plan;
@@ -7,7 +7,7 @@ use crate::trial::{Trial, TrialReport, TrialResult};
 
 use super::{BatchError, counters, error_chain, speed};
 
-/// Runs the trials that are not yet in the report. Returns whether the device still works.
+/// Runs the trials that the report does not contain yet. Returns whether the device still works.
 pub fn run_trials(gpu: &mut Gpu, plan: &Plan, report: &mut ProbeReport) -> bool {
     for trial in Trial::ALL {
         if report.trials.iter().any(|tried| tried.trial == trial) {
@@ -23,7 +23,7 @@ pub fn run_trials(gpu: &mut Gpu, plan: &Plan, report: &mut ProbeReport) -> bool 
     true
 }
 
-/// Runs a trial. After [`TrialResult::Lost`] the device cannot be used any more.
+/// Runs a trial. If the result is [`TrialResult::Lost`], the device cannot be used any more.
 pub fn run_trial(gpu: &mut Gpu, plan: &Plan, trial: Trial) -> TrialReport {
     let of_gpu = |result: Result<TrialReport, GpuError>| result.map_err(BatchError::from);
     let tried = match trial {

@@ -1,4 +1,4 @@
-//! A right capture, and ways to make it wrong.
+//! A synthetic right capture, and ways to make it wrong.
 
 use std::ops::Range;
 
@@ -10,41 +10,43 @@ use vkxfb::vertex_input::NumericClass;
 use crate::diagnose::{CapturedBuffer, Expectation, Sequence, VertexRef};
 use crate::sentinel::{self, Fill};
 
-/// Enough for two primitives per instance of every topology.
+/// The number of vertices of an instance: enough for two primitives of every topology.
 const VERTICES: u32 = 12;
 const INSTANCES: u32 = 3;
-/// Bytes of the guard on each side of a bound range.
+/// The size in bytes of the guard region on each side of a bound range.
 const GUARD: usize = 64;
 
-/// The instance and the primitive that are changed: an odd primitive, with others before and after
-/// it.
+/// The instance and the primitive that are changed: a primitive with an odd number, which has
+/// others before and after it.
 pub(super) const TARGET: (u32, u64) = (1, 1);
 
-/// A byte of a record of buffer 0 that is in a gap between outputs.
+/// An offset in a record of buffer 0 that is in a gap between outputs.
 pub(super) const INNER_GAP: usize = 17;
-/// A byte of a record of buffer 1 that is in the gap after its only output.
+/// An offset in a record of buffer 1 that is in the gap after its only output.
 pub(super) const OUTER_GAP: usize = 9;
 
 struct Buffer {
     stride: usize,
-    /// The bytes of a record that outputs cover.
+    /// The ranges of bytes of a record that outputs cover.
     covered: Vec<Range<usize>>,
     records: Vec<u8>,
     allocation: Vec<u8>,
     counter: u32,
 }
 
-/// The source of the captured primitives.
+/// Where the captured primitives come from.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) enum Source {
     /// A draw with a vertex shader.
     Draw(PrimitiveTopology, ProvokingVertex),
-    /// A geometry shader that emits strips of five, one, four and two vertices, with the topology of the strips.
+    /// A geometry shader that emits strips of five, one, four and two vertices, with this strip
+    /// topology.
     Emitted(PrimitiveTopology),
 }
 
 impl Source {
-    /// All of them.
+    /// Iterates over all sources: each topology with each provoking vertex, and each strip
+    /// topology.
     pub fn all() -> impl Iterator<Item = Self> {
         use PrimitiveTopology as T;
         let draws = |topology| ProvokingVertex::ALL.map(|vertex| Self::Draw(topology, vertex));
@@ -52,7 +54,8 @@ impl Source {
         T::ALL.into_iter().flat_map(draws).chain(emitted)
     }
 
-    /// The vertices of the primitives that are emitted.
+    /// Returns the vertices of the primitives that the geometry shader emits; none for a vertex
+    /// shader.
     fn emitted(self) -> Vec<u32> {
         let Self::Emitted(strip) = self else { return Vec::new() };
         let of_strip = |(first, length): (u32, u32)| {
@@ -70,7 +73,7 @@ impl From<PrimitiveTopology> for Source {
     }
 }
 
-/// A capture of three instances into two buffers.
+/// A capture of three instances into two buffers, whose bytes can be changed.
 pub(super) struct Synthetic {
     source: Source,
     emitted: Vec<u32>,
@@ -79,7 +82,8 @@ pub(super) struct Synthetic {
     buffers: [Buffer; 2],
 }
 
-/// Buffer 0: a position, a gap of a dword, a colour. Buffer 1: a coordinate, a gap of a dword.
+/// Returns the layout of the outputs. Buffer 0 has a position, a gap of a dword, and a colour.
+/// Buffer 1 has a coordinate and a gap of a dword.
 fn layout() -> Layout {
     let output = |buffer, offset, components, name: &str| CapturedOutput {
         buffer,
@@ -112,10 +116,11 @@ impl Buffer {
             .outputs_of(buffer as usize)
             .map(|o| o.offset as usize..(o.offset + o.size()) as usize)
             .collect();
-        // Sentinels of another buffer, so that the records of all vertices differ.
+        // The expected records are sentinels of a buffer that is not captured to, so that the
+        // records of all vertices differ.
         let mut records = vec![0; (VERTICES * INSTANCES) as usize * stride];
         sentinel::fill(buffer + MAX_XFB_BUFFERS as u32, &mut records);
-        // The position is one record in.
+        // The draw starts to write one record after the start of the bound range.
         let bound = (1 + written + spare) * stride;
         let mut allocation = vec![0; GUARD + bound + GUARD];
         sentinel::fill(buffer, &mut allocation);
@@ -159,7 +164,7 @@ impl Synthetic {
         sequence(self.source, &self.emitted)
     }
 
-    /// Writes every record that the draw writes.
+    /// Writes all records of the draw.
     pub fn write_all(&mut self) {
         for record in 0..self.record_count() {
             let vertex = self.expected(record);
@@ -167,7 +172,7 @@ impl Synthetic {
         }
     }
 
-    /// Overwrites everything with the fill of a step.
+    /// Fills the allocations with the constant that a step leaves if the next one has no effect.
     pub fn refill(&mut self, fill: Fill) {
         self.buffers.iter_mut().for_each(|b| fill.fill(&mut b.allocation));
     }
@@ -206,7 +211,7 @@ impl Synthetic {
         (self.sequence().output_count() * u64::from(INSTANCES)) as usize
     }
 
-    /// The first record of the primitive that is changed.
+    /// Returns the number of the first record of the primitive that is changed.
     pub fn target_record(&self) -> usize {
         let (instance, primitive) = TARGET;
         let primitive = u64::from(instance) * self.sequence().primitive_count() + primitive;
@@ -220,7 +225,7 @@ impl Synthetic {
         VertexRef { instance: instance as u32, vertex: sequence.gather(output) }
     }
 
-    /// A vertex of the same instance that is not in the primitive that is changed.
+    /// Returns a vertex of the same instance that does not belong to the primitive that is changed.
     pub fn stranger(&self) -> VertexRef {
         let first = self.target_record();
         let own = (first..first + self.vertices_per_primitive()).map(|r| self.expected(r).vertex);
@@ -255,7 +260,7 @@ impl Synthetic {
         }
     }
 
-    /// Reorders the vertices of the primitive that is changed.
+    /// Writes the vertices of the primitive that is changed in another order.
     pub fn permute(&mut self, order: &[usize; 3]) {
         let first = self.target_record();
         let vertices: Vec<_> =
@@ -265,22 +270,22 @@ impl Synthetic {
         }
     }
 
-    /// Flips one bit of a byte of the allocation.
+    /// Flips one bit of a byte of an allocation.
     pub fn damage(&mut self, buffer: usize, at: usize) {
         self.buffers[buffer].allocation[at] ^= 0x20;
     }
 
-    /// The bound range, in bytes of the allocation.
+    /// The bound range, in bytes from the start of the allocation.
     pub fn bound(&self, buffer: usize) -> Range<usize> {
         GUARD..self.buffers[buffer].allocation.len() - GUARD
     }
 
-    /// A record, in bytes of the allocation.
+    /// The start of a record, in bytes from the start of the allocation.
     pub fn record_start(&self, buffer: usize, record: usize) -> usize {
         self.buffers[buffer].start(record)
     }
 
-    /// The end of the last record, in bytes of the allocation.
+    /// The end of the last record, in bytes from the start of the allocation.
     pub fn end(&self, buffer: usize) -> usize {
         self.buffers[buffer].start(self.record_count())
     }

@@ -1,9 +1,10 @@
-//! The probe's geometry shaders, and formulas for what they emit.
+//! The probe's own geometry shaders, and formulas for the vertices that they emit.
 //!
-//! Shaders of one vertex stream have one source, `shaders/probe/emit.glsl`, which is compiled for each kind of input
-//! primitives. Those of several streams take points, and have the source `shaders/probe/streams.glsl`. The output
-//! primitives are an execution mode, which is changed in the compiled module. As in the probe's vertex shaders, all
-//! operations are exact, and records tell which vertex they are of.
+//! All shaders with one vertex stream are compiled from `shaders/probe/emit.glsl`, once for each
+//! kind of input primitive. Those with several streams take points, and are compiled from
+//! `shaders/probe/streams.glsl`. The kind of output primitive is an execution mode, which is
+//! changed in the compiled module. As in the probe's vertex shaders, all operations are exact, and
+//! records identify their vertex.
 
 mod streams;
 
@@ -19,16 +20,16 @@ use super::{ProbeShader, mix32, put, tag};
 use crate::emission::Emission;
 use crate::subject::{FIRST_INSTANCE, FIRST_VERTEX};
 
-/// Words of the header of a module.
+/// The number of words in the header of a SPIR-V module.
 const HEADER: usize = 5;
 
-/// The invocations that each primitive has.
+/// The number of invocations of the geometry shader for each input primitive.
 const INVOCATIONS: u32 = 2;
 
-/// Bytes of a record in each buffer.
+/// The size in bytes of a record in each capture buffer.
 const STRIDES: [usize; 2] = [24, 12];
 
-/// What a geometry shader emits.
+/// The kind of primitives that a geometry shader emits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Emitted {
     /// `OutputPoints`
@@ -40,10 +41,11 @@ pub enum Emitted {
 }
 
 impl Emitted {
-    /// All of them, triangles first: more can be wrong with them than with lines and points.
+    /// All kinds. Triangles come first, because more can be wrong with them than with lines and
+    /// points.
     pub const ALL: [Self; 3] = [Self::Triangles, Self::Lines, Self::Points];
 
-    /// The topology whose draws have such strips.
+    /// The topology of draws that consist of such strips.
     const fn topology(self) -> PrimitiveTopology {
         match self {
             Self::Points => PrimitiveTopology::PointList,
@@ -69,31 +71,33 @@ impl Emitted {
     }
 }
 
-/// How a geometry shader of the probe emits its vertices.
+/// How a geometry shader of the probe divides the vertices that it emits into strips.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Strips {
-    /// Always one strip, of two vertices more than the input primitive has.
+    /// Always one strip. It has two vertices more than the input primitive.
     One,
-    /// Two strips, whose lengths depend on the primitive. Some are empty, and some too short for a primitive.
+    /// Two strips, whose lengths depend on the input primitive. Some are empty, and some are too
+    /// short for a primitive.
     Cut,
-    /// Strips to that many vertex streams, 2 or 4, each of which is captured to a buffer of its own.
+    /// Strips to this number of vertex streams (2 or 4), each of which is captured to its own
+    /// buffer.
     Streams(u32),
 }
 
-/// A geometry shader whose captured outputs are known in advance. The vertex shader before it is
+/// A geometry shader whose records are given by formulas. The vertex shader that precedes it is
 /// [`vertex_shader`](Self::vertex_shader).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ProbeGeometry {
-    /// The primitives that it takes: points, if it emits to several streams.
+    /// The primitives that it takes. They are points if it emits to several streams.
     pub input: GeometryInput,
     /// The primitives that it emits.
     pub output: Emitted,
-    /// How it emits them.
+    /// How it divides the emitted vertices into strips.
     pub strips: Strips,
 }
 
 impl ProbeGeometry {
-    /// Every geometry shader of the probe.
+    /// Returns all geometry shaders of the probe.
     pub fn all() -> Vec<Self> {
         let inputs = [
             GeometryInput::Points,
@@ -109,17 +113,18 @@ impl ProbeGeometry {
         of_one_stream.chain(streams::ALL).collect()
     }
 
-    /// The geometry shader of that name.
+    /// Returns the geometry shader with that name, if there is one.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::all().into_iter().find(|geometry| geometry.name() == name)
     }
 
-    /// The vertex shader before it.
+    /// The vertex shader that precedes all of them.
     pub fn vertex_shader() -> ProbeShader {
         ProbeShader::identify()
     }
 
-    /// Its name: `lines_adjacency_to_triangles`, `lines_adjacency_to_triangles_cut` or `points_to_triangles_2_streams`.
+    /// The name of the shader: for example `lines_adjacency_to_triangles`,
+    /// `lines_adjacency_to_triangles_cut` or `points_to_triangles_2_streams`.
     pub fn name(&self) -> String {
         let input = match self.input {
             GeometryInput::Points => "points",
@@ -136,8 +141,8 @@ impl ProbeGeometry {
         }
     }
 
-    /// The name of its source in `shaders/probe/`, without the extension, and the compiled module, whose
-    /// [output primitives](Self::output) are changed by [`words`](Self::words).
+    /// The name of its compiled module in `shaders/probe/`, without the extension, and the bytes of
+    /// that module. [`words`](Self::words) changes the [output primitives](Self::output) in it.
     pub const fn file(&self) -> (&'static str, &'static [u8]) {
         match (self.strips, self.input) {
             (Strips::Streams(count), _) => streams::file(count),
@@ -160,7 +165,7 @@ impl ProbeGeometry {
         }
     }
 
-    /// The module as words: SPIR-V 1.0 for Vulkan 1.0; the entry point is `main`.
+    /// Returns the module as words. It is SPIR-V 1.0 for Vulkan 1.0, and its entry point is `main`.
     pub fn words(&self) -> Vec<u32> {
         let (chunks, _) = self.file().1.as_chunks();
         let mut words: Vec<u32> = chunks.iter().map(|word| u32::from_le_bytes(*word)).collect();
@@ -176,7 +181,7 @@ impl ProbeGeometry {
         words
     }
 
-    /// The values of its specialisation constants.
+    /// The values of the shader's specialization constants.
     pub const fn constants(&self) -> &'static [SpecializationConstant<'static>] {
         match self.strips {
             Strips::One => &[SpecializationConstant { constant_id: 0, data: &[0; 4] }],
@@ -185,7 +190,8 @@ impl ProbeGeometry {
         }
     }
 
-    /// The provoking vertex that the probe's plan captures it with. The other one would take as long, and find little.
+    /// The provoking vertex with which the plan captures the shader. Capturing it with the other
+    /// one as well would take twice as long, and hardly find more faults.
     pub const fn planned_provoking(&self) -> ProvokingVertex {
         match (self.strips, self.output) {
             (Strips::One, _) | (Strips::Streams(_), Emitted::Lines) => ProvokingVertex::Last,
@@ -193,7 +199,8 @@ impl ProbeGeometry {
         }
     }
 
-    /// The lengths of the strips that an invocation emits to one stream.
+    /// Returns the lengths of the strips that an invocation emits for an input primitive. All are 0
+    /// for several streams.
     const fn strip_lengths(&self, primitive: u32, invocation: u32) -> [u32; 2] {
         match self.strips {
             Strips::Cut => [1 + (primitive + 2 * invocation) % 4, (primitive + invocation) % 4],
@@ -202,7 +209,8 @@ impl ProbeGeometry {
         }
     }
 
-    /// What it emits to each vertex stream for a draw from [`FIRST_VERTEX`] and [`FIRST_INSTANCE`] on.
+    /// Returns what the shader emits to each vertex stream in a draw that begins at
+    /// [`FIRST_VERTEX`] and [`FIRST_INSTANCE`].
     pub fn emission(
         &self,
         topology: PrimitiveTopology,
@@ -251,15 +259,15 @@ impl ProbeGeometry {
     }
 }
 
-/// Four numbers that identify an emitted vertex.
+/// Four numbers that identify an emitted vertex, and from which its records are computed.
 type EmittedVertex = [u32; 4];
 
-/// The records of each capture buffer.
+/// The records, for each capture buffer.
 type Records = [Vec<u8>; MAX_XFB_BUFFERS];
 
-/// The strips that are emitted to one stream for one instance.
+/// The strips that the shader emits to one stream for one instance.
 struct EmittedStrips {
-    /// The topology whose draws have such strips.
+    /// The topology of draws that consist of such strips.
     topology: PrimitiveTopology,
     provoking: ProvokingVertex,
     vertices: Vec<EmittedVertex>,
@@ -273,7 +281,8 @@ impl EmittedStrips {
         Self { topology, provoking, vertices: Vec::new(), primitives: Vec::new() }
     }
 
-    /// Adds a strip. The convention decides in which order the vertices of its primitives are captured.
+    /// Adds a strip. The provoking vertex determines the order in which the vertices of its
+    /// primitives are captured.
     fn add(&mut self, strip: impl Iterator<Item = EmittedVertex>) {
         let first = self.vertices.len() as u32;
         self.vertices.extend(strip);
@@ -282,7 +291,8 @@ impl EmittedStrips {
         self.primitives.extend((0..captured).map(vertex));
     }
 
-    /// The same for every instance of a draw. `write` appends the record of a vertex of an instance.
+    /// Makes the emission of a draw, whose instances all emit these strips. `write` appends the
+    /// records of a vertex of an instance.
     fn emission(
         self,
         instance_count: u32,
@@ -310,7 +320,8 @@ mod tests {
     use crate::subject::Subject;
     use vkxfb::topology::PrimitiveTopology as T;
 
-    /// The modules declare what their names say, and the compute backend counts what is cut, and nothing else.
+    /// The modules declare what the names of the shaders say. Lowering knows how many primitives
+    /// they emit, except for those with two strips.
     #[test]
     fn modules_are_what_they_are_called() {
         let all = ProbeGeometry::all();
@@ -340,19 +351,21 @@ mod tests {
         }
     }
 
-    /// Worked out by hand: two triangles of a strip, by two invocations each.
+    /// The expected values were worked out by hand, for two triangles of a strip and two
+    /// invocations for each.
     #[test]
     fn what_is_emitted_is_in_strips() {
         let geometry = ProbeGeometry::by_name("triangles_to_triangles_cut").unwrap();
         let emission = &geometry.emission(T::TriangleStrip, ProvokingVertex::First, 4, 3)[&0];
-        // Strips of 1 and 0, 3 and 1, 2 and 1, 4 and 2 vertices.
+        // The strips have 1 and 0, 3 and 1, 2 and 1, 4 and 2 vertices.
         assert_eq!((emission.vertex_count, emission.primitive_count()), (14, 3 * 3));
         assert_eq!(emission.vertices, [1, 2, 3, 8, 9, 10, 9, 11, 10]);
         let words = |record: &[u8]| {
             let (words, _) = record.as_chunks();
             words.iter().map(|word| u32::from_le_bytes(*word)).collect::<Vec<_>>()
         };
-        // The second vertex of invocation 1 of the second triangle, which is 1, 3, 2; the first five are left out.
+        // This is the second vertex of invocation 1 for the second triangle, whose vertices are 1,
+        // 3, 2. The first five vertices of the draw are not used (`FIRST_VERTEX`).
         let record = words(&emission.records[0][9 * 24..][..24]);
         assert_eq!(record, [0, 5 + 2, 1, 1, 1, 0]);
         let other = words(&emission.records[1][(14 + 9) * 12..][..12]);

@@ -3,7 +3,8 @@ use std::collections::BTreeMap;
 use super::*;
 use proptest::prelude::*;
 
-/// Reads buffer -> (stride, offset -> size) from the decorations of the module.
+/// Reads what is captured from the decorations of a module: for each buffer, its stride, and the
+/// size of each output by its offset.
 fn captured(words: &[u32]) -> BTreeMap<u32, (u32, BTreeMap<u32, u32>)> {
     use spirv::{Decoration as D, Op};
     let mut decorations: BTreeMap<(u32, Option<u32>, u32), u32> = BTreeMap::new();
@@ -109,7 +110,7 @@ fn attributes_lie_in_their_elements_and_are_all_filled() {
                 let range = a.offset as usize..(a.offset + a.format.size()) as usize;
                 covered[range].fill(true);
             }
-            // Only words in gaps keep the fill pattern.
+            // Only dwords in gaps keep the fill pattern.
             for (word, covered) in one.chunks(4).zip(covered.chunks(4)) {
                 assert_eq!(word != [0xcd; 4], covered == [true; 4], "{shader} {b:?}");
             }
@@ -118,8 +119,8 @@ fn attributes_lie_in_their_elements_and_are_all_filled() {
     }
 }
 
-/// Reading the vertex buffers as the shader does gives the record, whatever the formulas of the
-/// elements are.
+/// If the vertex buffers are read as the shader reads them, the result is the expected record,
+/// whatever the formulas of the elements are.
 #[test]
 fn attribute_records_follow_from_the_vertex_buffers() {
     let shader = ProbeShader::attributes();

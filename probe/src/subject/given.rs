@@ -4,13 +4,13 @@ use spirv::ExecutionModel;
 use vkxfb::lower::Shader;
 use vkxfb::spirv::specialization::SpecializationConstant;
 
-/// An owned copy of a [`Shader`], without its capture list.
+/// An owned copy of a [`Shader`], except for its capture list.
 #[derive(Debug, Clone)]
 pub(super) struct GivenShader {
     words: Vec<u32>,
     stage: Option<ExecutionModel>,
     entry_point: Option<String>,
-    /// Values of specialisation constants by `SpecId`.
+    /// The values of specialization constants, by `SpecId`.
     constants: Vec<(u32, Vec<u8>)>,
 }
 
@@ -25,7 +25,7 @@ impl GivenShader {
         }
     }
 
-    /// The values of specialisation constants, for [`shader`](Self::shader).
+    /// Returns the values of specialization constants, for [`shader`](Self::shader).
     pub(super) fn values(&self) -> Vec<SpecializationConstant<'_>> {
         let values = self.constants.iter();
         values

@@ -1,8 +1,9 @@
-//! Finds out whether shaders write `PointSize`, which some draws require, and which needs a feature in geometry shaders.
+//! Determines whether shaders write `PointSize`. Draws of points require it, and for geometry
+//! shaders it needs a feature.
 //!
-//! From a graphics pipeline of points Vulkan demands that its vertex shader writes `PointSize`
+//! In a graphics pipeline that draws points, the vertex shader must write `PointSize`
 //! ([VUID-VkGraphicsPipelineCreateInfo-Vertex-07722](https://docs.vulkan.org/refpages/latest/refpages/source/VkGraphicsPipelineCreateInfo.html)),
-//! though nothing is rasterised.
+//! even if nothing is rasterized.
 
 use std::collections::BTreeSet;
 
@@ -11,22 +12,22 @@ use vkxfb::internal::spirv::declarations::{Declarations, Type};
 use vkxfb::internal::spirv::{Id, Module, Section};
 use vkxfb::spirv::ParseError;
 
-/// Whether a module has the capability `GeometryPointSize`, which a geometry shader needs that writes `PointSize`. It
-/// needs the feature `shaderTessellationAndGeometryPointSize`.
+/// Whether a module has the capability `GeometryPointSize`. A geometry shader that writes
+/// `PointSize` must have it, and it needs the feature `shaderTessellationAndGeometryPointSize`.
 ///
 /// # Errors
-/// [`ParseError`]: the words are no module.
+/// [`ParseError`] if the words are not a SPIR-V module.
 pub fn has_geometry_point_size(words: &[u32]) -> Result<bool, ParseError> {
     let module = Module::parse(words)?;
     let size = Capability::GeometryPointSize as u32;
     Ok(module.section(Section::Capabilities).any(|capability| capability.operand(0) == size))
 }
 
-/// Whether some instruction stores to `PointSize`. A block of the usual built-ins that only declares
-/// it does not count, as it does not for the rule.
+/// Whether an instruction stores to `PointSize`. A `gl_PerVertex` block that only declares it does
+/// not count, neither here nor for Vulkan's rule.
 ///
 /// # Errors
-/// [`ParseError`]: the words are no module.
+/// [`ParseError`] if the words are not a SPIR-V module.
 pub fn writes_point_size(words: &[u32]) -> Result<bool, ParseError> {
     let module = Module::parse(words)?;
     let declarations = Declarations::of(&module);
@@ -45,7 +46,7 @@ pub fn writes_point_size(words: &[u32]) -> Result<bool, ParseError> {
     }
     for instruction in module.section(Section::Functions) {
         match instruction.op() {
-            // Result type, result, base, indices.
+            // The operands are the result type, the result, the base and the indices.
             Some(Op::AccessChain | Op::InBoundsAccessChain) => {
                 let member = declarations.constant(instruction.id(3));
                 let of_block = |(block, size): &(Id, u32)| {

@@ -1,4 +1,4 @@
-//! What `--attribute` says: which numbers an input reads.
+//! Parses `--attribute`, which says what values inputs of the shader read.
 
 use std::str::FromStr;
 
@@ -9,44 +9,46 @@ use super::inputs::Input;
 use crate::capture::mesh::{Values, canonical};
 use crate::supplied::{Literal, literals};
 
-/// The word for normals that are worked out.
+/// The word that stands for computed normals in place of a column.
 pub(super) const COMPUTED: &str = "computed";
 
-/// What an input reads, as it was given.
+/// What one input of the shader reads, as the user chose.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::capture) struct Choice {
     pub(super) input: Which,
     pub(super) source: Source,
-    /// What its numbers are made into, otherwise what the shader reads.
+    /// The vertex format into which the values are encoded. `None` for the format that the shader's
+    /// type suggests.
     pub(super) format: Option<VertexFormat>,
 }
 
-/// An input.
+/// Names an input of the shader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Which {
     /// By its location.
     Location(u32),
-    /// By its name, or as a mesh calls what it is for.
+    /// By its name, or by a name that meshes use for the same purpose.
     Name(String),
 }
 
-/// Where numbers come from.
+/// Where the values are from.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Source {
-    /// A column of the mesh, or of what each instance has.
+    /// A column of the mesh, or of the file with a row for each instance.
     Column(String),
-    /// The same for every vertex: one of each.
+    /// A constant for all vertices, with one value for each component.
     Constant(Vec<Values>),
-    /// Normals of the triangles.
+    /// Normals that are computed from the triangles of the mesh.
     Computed,
 }
 
-/// What one `--attribute` says.
+/// The choices in one `--attribute` option.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::capture) struct Choices(pub(super) Vec<Choice>);
 
 impl Which {
-    /// Whether an input is meant. Of names the whole counts, then the last part, then what it is for.
+    /// Whether this names an input. A name matches the whole name of the input, the part after its
+    /// last dot, or its canonical name.
     pub(super) fn is(&self, input: &Input) -> bool {
         match (self, &input.name) {
             (Self::Location(location), _) => *location == input.read.location,
@@ -70,7 +72,7 @@ impl std::fmt::Display for Which {
     }
 }
 
-/// Reads `INPUT=COLUMN[:FORMAT],...`, in which the numbers of a constant have commas between them, too.
+/// Parses `INPUT=COLUMN[:FORMAT],...`. The numbers of a constant are also separated by commas.
 impl FromStr for Choices {
     type Err = String;
 
@@ -118,7 +120,7 @@ fn choice(text: &str) -> Result<Choice, String> {
     Ok(Choice { input, source, format })
 }
 
-/// Up to four numbers, if the text begins as one.
+/// Parses up to four numbers. `None` if the text does not begin like a number.
 fn constant(text: &str) -> Result<Option<Vec<Values>>, String> {
     if !text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.')) {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Numbers as the formats of vertex attributes have them.
+//! Encodes numbers in the formats of vertex attributes.
 
 use anyhow::{Context, Result, bail};
 use half::f16;
@@ -6,8 +6,8 @@ use vkxfb::vertex_input::{NumericFormat, VertexFormat};
 
 use crate::capture::mesh::Values;
 
-/// The bytes of so many elements, tightly packed, of which each has its numbers; what these lack of a format is 0, and 1
-/// for the fourth component.
+/// Returns the bytes of `elements` elements, tightly packed. `parts` has the values of each
+/// component. Components that are not in `parts` are 0, except that the fourth is 1.
 pub(super) fn encode(parts: &[&Values], elements: usize, format: VertexFormat) -> Result<Vec<u8>> {
     let width = format.size() * 8 / format.components();
     let mut bytes = Vec::with_capacity(elements * format.size() as usize);
@@ -21,7 +21,7 @@ pub(super) fn encode(parts: &[&Values], elements: usize, format: VertexFormat) -
     Ok(bytes)
 }
 
-/// The bits of a component.
+/// Returns the bits of one component.
 fn number(
     values: Option<&Values>,
     vertex: usize,

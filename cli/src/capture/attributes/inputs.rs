@@ -1,4 +1,4 @@
-//! What a shader reads of vertex buffers, a location at a time.
+//! Lists the inputs of a shader, one for each location that it reads from vertex buffers.
 
 use anyhow::Result;
 use spirv::StorageClass;
@@ -10,25 +10,26 @@ use vkxfb::internal::spirv::entry_point::find_vertex_shader;
 use vkxfb::internal::spirv::static_use::StaticUse;
 use vkxfb::lower::Shader;
 
-/// An input of the shader.
+/// An input that the shader reads from a vertex buffer.
 pub(super) struct Input {
     pub(super) read: AttributeUse,
-    /// The variable's name; behind it the way to what is read, where it has several attributes.
+    /// The name of the input variable, followed by the path to what is read at this location, if
+    /// the variable has several. `None` if the variable has no name.
     pub(super) name: Option<String>,
     ty: String,
-    /// Whether the shader does anything with it.
+    /// Whether the shader uses the variable.
     pub(super) is_used: bool,
 }
 
 impl Input {
-    /// The input as messages name it.
+    /// Names the input in messages.
     pub(super) fn label(&self) -> String {
         let name = self.name.as_ref().map_or_else(String::new, |name| format!(" '{name}'"));
         format!("input{name} at location {} ({})", self.read.location, self.ty)
     }
 }
 
-/// The inputs of a shader, a location each.
+/// Returns the inputs of a shader, one for each location.
 pub(super) fn inputs(shader: &Shader<'_>) -> Result<Vec<Input>> {
     let reads = vertex_reads(shader)?;
     let module = shader.module()?;
@@ -40,7 +41,8 @@ pub(super) fn inputs(shader: &Shader<'_>) -> Result<Vec<Input>> {
     let declarations = Declarations::of(&module);
     let variables = interface_variables(&declarations, &entry, StorageClass::Input);
     let input = |read: &AttributeUse| {
-        // That which begins last at the location or before it.
+        // Find the variable to which the location belongs: the one with the highest first location
+        // that is not above it.
         let begins = variables.iter().filter_map(|v| Some((v.location?, v)));
         let own =
             begins.filter(|(first, _)| *first <= read.location).max_by_key(|(first, _)| *first);
@@ -48,7 +50,8 @@ pub(super) fn inputs(shader: &Shader<'_>) -> Result<Vec<Input>> {
             let (name, ty, is_used) = (None, "of a type of its own".to_owned(), true);
             return Input { read: *read, name, ty, is_used };
         };
-        // Each scalar, vector or column is an attribute; one of 64 bits may have two locations.
+        // Count the attributes of the variable that come before this one. Each scalar, vector or
+        // matrix column is an attribute, and one of 64 bits may take two locations.
         let all = reads.attributes.iter().map(|a| a.location);
         let before = all.filter(|l| (first..read.location).contains(l)).count();
         let ty = declarations.variable(variable.variable).map(|v| v.pointee);
@@ -65,7 +68,9 @@ pub(super) fn inputs(shader: &Shader<'_>) -> Result<Vec<Input>> {
     Ok(reads.attributes.iter().map(input).collect())
 }
 
-/// The way to a scalar, a vector or a column in a value, as GLSL writes it, where so many come before.
+/// Finds scalar, vector or matrix column number `before` (from 0) in a type, and returns the path
+/// to it as in GLSL. If the type has fewer, subtracts their number from `before`, and returns
+/// `None`.
 fn part(declarations: &Declarations, ty: Id, before: &mut usize) -> Option<String> {
     let same = |part_ty: Id, count: u32, before: &mut usize| {
         (0..count)

@@ -1,4 +1,4 @@
-//! CSV: a line with names, then a line for each vertex.
+//! Reads CSV files, which have column names in the first line, and then a line for each vertex.
 
 use anyhow::{Context, Result, bail};
 
@@ -31,11 +31,12 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Parsed> {
     Ok(Parsed { scalars, vertices, ..Parsed::default() })
 }
 
-/// The numbers of a column, of which each may be the first that is no integer.
+/// The numbers of a column. They are integers up to the first that is not one; then all become
+/// floats.
 #[derive(Default)]
 struct Numbers {
     ints: Vec<i128>,
-    /// Once there is one.
+    /// All numbers as floats, once one is not an integer.
     floats: Option<Vec<f64>>,
 }
 

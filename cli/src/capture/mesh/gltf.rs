@@ -1,4 +1,5 @@
-//! glTF: the meshes of a scene, where its nodes have them, with their skins at a time of an animation.
+//! Reads glTF files: the meshes of a scene, at the places of their nodes, with their skins at a
+//! time of an animation.
 
 mod bounds;
 mod pose;
@@ -17,7 +18,8 @@ use gltf::{Gltf, Primitive, Semantic, Skin, buffer};
 pub(in crate::capture) use self::pose::Pose;
 use super::{Parsed, Scalar, Values};
 
-/// Reads a scene: the one that the file shows by default, or the first, or all nodes.
+/// Reads the scene that the file shows by default, otherwise the first scene or, without scenes,
+/// all nodes.
 pub(super) fn parse(file: &Path, bytes: &[u8], pose: &Pose) -> Result<Parsed> {
     let gltf = Gltf::from_slice(bytes)?;
     types::check(&gltf)?;
@@ -26,7 +28,7 @@ pub(super) fn parse(file: &Path, bytes: &[u8], pose: &Pose) -> Result<Parsed> {
     let mut reader = Reader::new(&buffers);
     for node in gltf.nodes().filter(|node| nodes.is_shown[node.index()]) {
         let Some(mesh) = node.mesh() else { continue };
-        // What a skin has is where its joints are, wherever its node is.
+        // A mesh with a skin is moved only by the joints of the skin, not by its own node.
         let place = match node.skin() {
             Some(_) => DMat4::IDENTITY,
             None => nodes.worlds[node.index()],
@@ -44,7 +46,8 @@ pub(super) fn parse(file: &Path, bytes: &[u8], pose: &Pose) -> Result<Parsed> {
     reader.finish()
 }
 
-/// The bytes of the buffers: in the file, in text, or in files beside it.
+/// Reads the buffers, which are in the file itself, in base64 text, or in other files in the same
+/// directory.
 fn buffers(gltf: &Gltf, file: &Path) -> Result<Vec<Vec<u8>>> {
     let bytes = |buffer: gltf::Buffer<'_>| -> Result<Vec<u8>> {
         let mut bytes = match buffer.source() {
@@ -76,9 +79,9 @@ fn buffers(gltf: &Gltf, file: &Path) -> Result<Vec<Vec<u8>>> {
     gltf.buffers().map(named).collect()
 }
 
-/// Where the nodes are.
+/// The places of the nodes.
 struct Nodes {
-    /// By node, from its own space to that of the scene.
+    /// For each node, the matrix from its own space to that of the scene.
     worlds: Vec<DMat4>,
     is_shown: Vec<bool>,
 }
@@ -113,12 +116,12 @@ impl Nodes {
     }
 }
 
-/// The numbers of an attribute.
+/// A vertex attribute of all primitives.
 struct Attribute {
     names: &'static [&'static str],
-    /// What vertices have where only others have it.
+    /// The value for vertices of primitives that do not have the attribute.
     absent: f64,
-    /// By component.
+    /// The values of all vertices, for each component.
     values: Vec<Vec<f64>>,
     is_present: bool,
 }
@@ -128,7 +131,8 @@ impl Attribute {
         Self { names, absent, values: vec![Vec::new(); names.len()], is_present: false }
     }
 
-    /// Adds those of a primitive, which has so many vertices.
+    /// Adds the values of a primitive with this number of vertices. `None` if the primitive does
+    /// not have the attribute.
     fn add<const N: usize>(
         &mut self,
         vertices: usize,
@@ -142,7 +146,7 @@ impl Attribute {
         self.values.iter_mut().for_each(|values| values.resize(all, self.absent));
     }
 
-    /// The columns of it, if any primitive has it.
+    /// Returns the columns of the attribute; none if no primitive has the attribute.
     fn scalars(self) -> impl Iterator<Item = (String, Vec<f64>)> {
         let Self { names, values, is_present, .. } = self;
         let scalars = names.iter().map(|name| (*name).to_owned()).zip(values);
@@ -163,9 +167,10 @@ struct Reader<'a> {
     weights: Attribute,
     joint_numbers: Attribute,
     joints: Vec<DMat4>,
-    /// By skin, which several nodes may have.
+    /// The number of the first joint of each skin that was added. Several nodes may have the same
+    /// skin.
     first_joints: HashMap<usize, usize>,
-    /// Vertices that no skin moves.
+    /// The ranges of vertices that no skin moves.
     rigid: Vec<Range<usize>>,
 }
 
@@ -189,8 +194,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Adds the matrices of a skin, from the vertices as the file has them to the scene, unless they are there. Returns
-    /// the first one's number.
+    /// Adds the joint matrices of a skin, which transform vertices from the space of the file to
+    /// the scene, unless the skin was added before. Returns the number of the first joint.
     fn add_joints(&mut self, skin: &Skin<'_>, nodes: &Nodes) -> Result<usize> {
         if let Some(first) = self.first_joints.get(&skin.index()) {
             return Ok(*first);
@@ -216,7 +221,8 @@ impl<'a> Reader<'a> {
         Ok(first)
     }
 
-    /// Adds a primitive, which a node has at a place, with a skin that has this first joint.
+    /// Adds a primitive of a node with this matrix. `first_joint` is the number of the first joint
+    /// of its skin, if it has one.
     fn add(
         &mut self,
         primitive: &Primitive<'_>,
@@ -231,7 +237,8 @@ impl<'a> Reader<'a> {
         let moved = positions.iter().map(|position| place.transform_point3(*position).to_array());
         self.positions.add(count, Some(moved));
         let linear = DMat3::from_mat4(place);
-        // Normals stay across what they were across.
+        // Normals are transformed by the inverse transpose, so that they stay perpendicular to the
+        // surface.
         let across = match linear.determinant() {
             0.0 => linear,
             _ => linear.inverse().transpose(),
@@ -288,8 +295,8 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Gives vertices that no skin moves a joint that moves nothing, where others have joints: without weights a shader
-    /// would take them all to one point.
+    /// If some vertices have joints, gives all others a joint that does not move them, with weight
+    /// 1. With weights of 0, a shader would move them all to one point.
     fn hold_rigid(&mut self) {
         if self.joints.is_empty() || self.rigid.is_empty() {
             return;
@@ -341,7 +348,7 @@ fn matrix(columns: &[[f32; 4]; 4]) -> DMat4 {
     DMat4::from_cols_array_2d(&columns.map(|column| column.map(f64::from)))
 }
 
-/// The triangles that corners make.
+/// Returns the triangles that indices form in a mode of glTF.
 fn triangles(mode: Mode, corners: &[u32]) -> Result<Vec<[u32; 3]>> {
     let strip = |(at, three): (usize, &[u32])| match at % 2 {
         0 => [three[0], three[1], three[2]],

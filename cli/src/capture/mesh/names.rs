@@ -1,8 +1,10 @@
-//! Names of columns: which scalars are a vector, and which input of a shader a vector is for.
+//! Interprets the names of columns: which scalars form a vector, and which input of a shader a
+//! column is for.
 
 use super::Column;
 
-/// Components by their suffix. A point or brackets are as this command writes them, an underscore as many tools do.
+/// The suffixes of components. Those with a dot or brackets are written by this command, and those
+/// with an underscore by many tools.
 const SUFFIXES: [[&str; 4]; 4] = [
     [".x", ".y", ".z", ".w"],
     [".r", ".g", ".b", ".a"],
@@ -10,7 +12,8 @@ const SUFFIXES: [[&str; 4]; 4] = [
     ["_x", "_y", "_z", "_w"],
 ];
 
-/// Scalars whose whole names say what they are, as PLY has them.
+/// Scalars that are recognized by their whole names, as in PLY files: the column, and the names of
+/// its components.
 const WHOLE: [(&str, &[&str]); 8] = [
     ("position", &["x", "y", "z", "w"]),
     ("normal", &["nx", "ny", "nz"]),
@@ -22,7 +25,7 @@ const WHOLE: [(&str, &[&str]); 8] = [
     ("tangent", &["tx", "ty", "tz", "tw"]),
 ];
 
-/// What inputs are called, by what meshes have.
+/// The names that shaders use for inputs, by the name of the column for them.
 const ALIASES: [(&str, &[&str]); 8] = [
     ("position", &["pos", "positions", "vert", "vertex", "point", "xyz"]),
     ("normal", &["normals", "norm", "nrm"]),
@@ -50,7 +53,7 @@ const ALIASES: [(&str, &[&str]); 8] = [
     ("weights", &["weight", "jointweights", "boneweights", "blendweights", "skinweights"]),
 ];
 
-/// What compilers and habits put before a name, of inputs and of outputs.
+/// Words that compilers and programmers put before the names of inputs and outputs.
 const PREFIXES: [&str; 19] = [
     "in",
     "a",
@@ -73,8 +76,9 @@ const PREFIXES: [&str; 19] = [
     "ws",
 ];
 
-/// Puts scalars together: those with suffixes of one name, and those known by their whole names, as far as the
-/// components go from the first on without a hole. All others are columns of their own.
+/// Combines scalars into columns: those with the same name except for the suffix, and those that
+/// are recognized by their whole names. A column ends before the first component that is missing.
+/// All other scalars are columns of their own.
 pub(super) fn columns<'n>(names: impl Iterator<Item = &'n str>) -> Vec<Column> {
     let mut found: Vec<(String, [Option<usize>; 4])> = Vec::new();
     let mut alone = Vec::new();
@@ -105,7 +109,8 @@ pub(super) fn columns<'n>(names: impl Iterator<Item = &'n str>) -> Vec<Column> {
     columns
 }
 
-/// The column that a scalar is a component of, by its name, and which.
+/// Returns the column to which a scalar belongs by its name, and its component number. `None` if
+/// the name does not say so.
 fn component_of(name: &str) -> Option<(String, usize)> {
     let name = name.trim();
     for suffixes in SUFFIXES {
@@ -122,8 +127,9 @@ fn component_of(name: &str) -> Option<(String, usize)> {
     })
 }
 
-/// A name without what says only that it is an input, or an output: `inPosition`, `a_pos`, `in.var.POSITION0` and
-/// `outWorldPos` are `position`.
+/// Returns a name without the words that only say that it is an input or an output, and with
+/// synonyms replaced: `inPosition`, `a_pos`, `in.var.POSITION0` and `outWorldPos` all become
+/// `position`.
 pub(in crate::capture) fn canonical(name: &str) -> String {
     let last = name.rsplit('.').next().unwrap_or(name);
     let mut words = words(last);
@@ -138,7 +144,8 @@ pub(in crate::capture) fn canonical(name: &str) -> String {
     alias.map_or(joined, |(name, _)| (*name).to_owned())
 }
 
-/// The words of a name in lower case: cut at what is no letter or digit, before capitals, and around numbers.
+/// Splits a name into words in lower case: at characters other than letters and digits, before
+/// capitals, and before and after numbers.
 fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut before = None;
@@ -215,7 +222,7 @@ mod tests {
             .into_iter()
             .collect::<Vec<_>>()
         );
-        // A hole ends a vector.
+        // A vector ends before the first missing component.
         assert_eq!(of(&["p.x", "p.z"]), [column("p", &[0])]);
     }
 }

@@ -1,4 +1,4 @@
-//! Normals of meshes that have none.
+//! Computes the normals of meshes.
 
 use std::collections::HashMap;
 
@@ -7,8 +7,9 @@ use anyhow::{Context, Result};
 use super::{Mesh, Values};
 
 impl Mesh {
-    /// A unit vector for each vertex: the mean of the triangles at its place by their angles there, which does
-    /// not depend on how faces were cut into triangles. Where there are none it is zero.
+    /// Returns a unit vector for each vertex: the mean of the normals of all triangles at its
+    /// position, weighted by their angles there. So it does not depend on how faces were divided
+    /// into triangles. It is zero for vertices without triangles.
     pub(in crate::capture) fn computed_normals(&self) -> Result<[Values; 3]> {
         let position = self.column(|name| name == "position");
         let position = position.filter(|column| column.parts.len() >= 3);
@@ -18,7 +19,8 @@ impl Mesh {
         let axis = |axis: usize| &self.scalars[position.parts[axis]].values;
         let axes = [axis(0), axis(1), axis(2)];
         let place = |vertex: u32| axes.map(|values| values.float(vertex as usize));
-        // Vertices that a file has twice, as for two texture coordinates, are one place.
+        // A file may contain a vertex twice, for example with different texture coordinates. Both
+        // count as one position.
         let bits = |vertex: u32| place(vertex).map(f64::to_bits);
         let mut sums: HashMap<[u64; 3], [f64; 3]> = HashMap::new();
         for corners in triangles.chunks_exact(3) {
@@ -54,7 +56,7 @@ fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-/// Zero stays zero.
+/// Scales a vector to length 1. A zero vector stays zero.
 fn unit(a: [f64; 3]) -> [f64; 3] {
     let length = dot(a, a).sqrt();
     if length > 0.0 { a.map(|value| value / length) } else { a }

@@ -1,4 +1,4 @@
-//! Wavefront OBJ: positions, normals, texture coordinates and colours of faces.
+//! Reads Wavefront OBJ files: positions, normals, texture coordinates and colours of faces.
 
 use anyhow::{Result, bail};
 use tobj::{LoadOptions, Mesh};
@@ -12,7 +12,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Parsed> {
         ignore_points: true,
         ignore_lines: true,
     };
-    // Materials are no vertices.
+    // Materials are ignored, because they contain no vertex data.
     let no_materials = |_: &std::path::Path| Ok(Default::default());
     let (models, _) = tobj::load_obj_buf(&mut &*bytes, &options, no_materials)?;
     let mut parsed = Parsed { triangles: Some(Vec::new()), ..Parsed::default() };
@@ -37,7 +37,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Parsed> {
         (&["red", "green", "blue"], |mesh| &mesh.vertex_color),
     ];
     for (names, numbers) in kinds {
-        // Where one object has them and another not, they are 0 there.
+        // In objects that do not have this attribute, it is 0 if other objects have it.
         if models.iter().all(|model| numbers(&model.mesh).is_empty()) {
             continue;
         }

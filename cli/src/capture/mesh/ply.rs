@@ -1,4 +1,4 @@
-//! PLY, as text and binary in both byte orders.
+//! Reads PLY files, both text and binary, in either byte order.
 
 use anyhow::{Context, Result, bail};
 use ply_rs_bw::parser::Parser;
@@ -6,10 +6,10 @@ use ply_rs_bw::ply::{DefaultElement, Property, PropertyType, ScalarType};
 
 use super::{Parsed, Scalar, Values, add_face};
 
-/// What the list of a face's vertices is called.
+/// The names of the list of vertices of a face.
 const FACE_LISTS: [&str; 2] = ["vertex_indices", "vertex_index"];
 
-/// Properties whose integers stand for 0 to 1.
+/// The names of the properties whose integers mean colours from 0 to 1.
 const COLORS: [&str; 4] = ["red", "green", "blue", "alpha"];
 
 pub(super) fn parse(mut bytes: &[u8]) -> Result<Parsed> {
@@ -39,13 +39,13 @@ pub(super) fn parse(mut bytes: &[u8]) -> Result<Parsed> {
             let list = list.with_context(|| format!("face {number} has no list of vertices"))?;
             add_face(&mut triangles, &list);
         }
-        // A cloud of points may declare faces, and have none.
+        // A point cloud may declare an element for faces, and contain none.
         parsed.triangles = Some(triangles).filter(|triangles| !triangles.is_empty());
     }
     Ok(parsed)
 }
 
-/// A number of a property.
+/// A number in a file.
 #[derive(Debug, Clone, Copy)]
 enum Number {
     Int(i128),
@@ -86,7 +86,7 @@ const fn is_integer(ty: &ScalarType) -> bool {
     !matches!(ty, ScalarType::Float | ScalarType::Double)
 }
 
-/// What stands for 1 where the property is read as a float.
+/// Returns the integer that becomes 1.0 if a property is read as a float.
 fn one_of(name: &str, ty: &ScalarType) -> u32 {
     match ty {
         ScalarType::UChar if COLORS.contains(&name) => u8::MAX.into(),

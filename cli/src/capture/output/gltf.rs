@@ -1,4 +1,5 @@
-//! What was captured as glTF, in its binary form: a vertex for each that was captured, without indices.
+//! Writes what was captured as binary glTF. Each captured record becomes a vertex, and there are no
+//! indices.
 
 use std::collections::BTreeSet;
 
@@ -9,23 +10,26 @@ use super::Shown;
 use crate::capture::mesh::canonical;
 use crate::capture::records::{Column, Number, place};
 
-/// Numbers of glTF: <https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html#schema-reference-accessor>.
+/// Values that
+/// [glTF](https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html#schema-reference-accessor)
+/// defines for accessors and buffer views.
 const FLOAT: u32 = 5126;
 const ARRAY_BUFFER: u32 = 34962;
-/// By components.
+/// The types of accessors, by the number of components less one.
 const TYPES: [&str; 4] = ["SCALAR", "VEC2", "VEC3", "VEC4"];
-/// Of the binary form.
+/// Values of the headers of the binary format.
 const MAGIC: u32 = 0x4654_6c67;
 const VERSION: u32 = 2;
 const JSON: u32 = 0x4e4f_534a;
 const BIN: u32 = 0x004e_4942;
 
-/// What the numbers of an attribute are made into.
+/// What readers of glTF take an attribute for, which determines how its values are converted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Meaning {
-    /// Three components; from a screen divided by the fourth, with y upwards and z towards the viewer.
+    /// A position with three components. A position in clip space is divided by the fourth
+    /// component, and y and z are negated, so that y points upwards and z towards the viewer.
     Position,
-    /// Three components of length 1.
+    /// A normal, scaled to length 1.
     Normal,
     AsIs,
 }
@@ -37,7 +41,7 @@ struct Attribute<'a> {
     components: usize,
 }
 
-/// The bytes of a file.
+/// Returns the bytes of a glTF file.
 pub(super) fn render(shown: &Shown<'_>) -> Result<Vec<u8>> {
     if shown.records.vertices == 0 {
         bail!("nothing was captured, and a mesh of glTF has vertices");
@@ -95,7 +99,8 @@ pub(super) fn render(shown: &Shown<'_>) -> Result<Vec<u8>> {
     in_chunks(&document, &binary)
 }
 
-/// The vertices of primitives that have places: of a position on a screen those before the viewer.
+/// Returns the vertices of the primitives that glTF can represent. If positions are in clip space,
+/// these are the primitives that are completely in front of the viewer.
 fn visible(shown: &Shown<'_>) -> Vec<usize> {
     let records = shown.records;
     let on_screen = place(records.columns).filter(|column| column.is_position);
@@ -115,7 +120,8 @@ fn visible(shown: &Shown<'_>) -> Vec<usize> {
     vertices
 }
 
-/// The columns as readers know them, otherwise by their names. None comes twice.
+/// Returns the attributes for all columns. Columns that readers of glTF know get the name that the
+/// specification has for them, others a name made from their own. No name is used twice.
 fn attributes<'a>(shown: &Shown<'a>) -> Vec<Attribute<'a>> {
     let columns = shown.records.columns;
     let position = place(columns).map(|column| &raw const *column);
@@ -130,7 +136,7 @@ fn attributes<'a>(shown: &Shown<'a>) -> Vec<Attribute<'a>> {
             "color" if count >= 3 => ("COLOR_0", Meaning::AsIs, count),
             _ => ("", Meaning::AsIs, count),
         };
-        // Those of applications begin so.
+        // The names of attributes that are not in the specification begin with an underscore.
         let own = || {
             let plain =
                 |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
@@ -150,7 +156,7 @@ fn attributes<'a>(shown: &Shown<'a>) -> Vec<Attribute<'a>> {
 }
 
 impl Attribute<'_> {
-    /// Writes the numbers of vertices, and returns the least and the greatest of each component.
+    /// Writes the values for the vertices, and returns the minimum and maximum of each component.
     fn write(
         &self,
         shown: &Shown<'_>,
@@ -196,7 +202,7 @@ impl Attribute<'_> {
     }
 }
 
-/// Whether a float of 32 bits is that number, where it is an integer.
+/// Whether a 32-bit float can represent a number exactly, if the number is an integer.
 const fn is_held(number: Number) -> bool {
     match number {
         Number::Int(value) => value as f32 as i128 == value as i128,
@@ -205,7 +211,8 @@ const fn is_held(number: Number) -> bool {
     }
 }
 
-/// A file of a chunk of JSON and a chunk of bytes, in whole dwords.
+/// Returns a binary glTF file with a chunk of JSON and a chunk of bytes, each padded to whole
+/// dwords.
 fn in_chunks(document: &Value, binary: &[u8]) -> Result<Vec<u8>> {
     let mut text = serde_json::to_vec(document)?;
     text.resize(text.len().next_multiple_of(4), b' ');

@@ -1,4 +1,5 @@
-//! What was captured as PLY: a vertex for each that was captured, and a face or an edge for each primitive.
+//! Writes what was captured as PLY. Each captured record becomes a vertex, and each primitive a
+//! face or an edge.
 
 use std::collections::BTreeSet;
 
@@ -14,12 +15,12 @@ use super::Shown;
 use crate::capture::mesh::canonical;
 use crate::capture::records::{Column, Number, place};
 
-/// Checks that it has numbers of these columns.
+/// Checks that PLY can represent the numbers of these columns.
 pub(super) fn check(columns: &[Column]) -> Result<()> {
     columns.iter().try_for_each(|column| scalar_type(column).map(drop))
 }
 
-/// The text of a file.
+/// Returns the text of a PLY file.
 pub(super) fn render(shown: &Shown<'_>) -> Result<Vec<u8>> {
     let records = shown.records;
     let position = place(records.columns).map(|column| &raw const *column);
@@ -30,7 +31,7 @@ pub(super) fn render(shown: &Shown<'_>) -> Result<Vec<u8>> {
         let names = property_names(column, is_position, &mut taken);
         columns.push((column, names, scalar_type(column)?));
     }
-    // Readers look for the place first.
+    // Readers of PLY expect the position first.
     columns.sort_by_key(|(column, ..)| position != Some(&raw const **column));
 
     let mut ply = Ply::<DefaultElement>::new();
@@ -60,7 +61,7 @@ pub(super) fn render(shown: &Shown<'_>) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Faces of triangles, edges of lines; points are the vertices.
+/// Adds a face for each triangle, or an edge for each line. Points need only their vertices.
 fn add_primitives(shown: &Shown<'_>, ply: &mut Ply<DefaultElement>) -> Result<()> {
     let vertices = i32::try_from(shown.records.vertices)?;
     let (name, firsts) = match shown.topology.vertices_per_primitive() {
@@ -94,7 +95,8 @@ fn add_primitives(shown: &Shown<'_>, ply: &mut Ply<DefaultElement>) -> Result<()
     Ok(())
 }
 
-/// The properties of a column, as readers of PLY know them, otherwise by its name. None comes twice.
+/// Returns the property names of a column: those that readers of PLY know, otherwise names made
+/// from its own. No name is used twice.
 fn property_names(column: &Column, is_position: bool, taken: &mut BTreeSet<String>) -> Vec<String> {
     let count = column.letters.len().max(1);
     let known: &[&str] = match (is_position, &*canonical(&column.name), count) {
@@ -128,7 +130,7 @@ fn scalar_type(column: &Column) -> Result<ScalarType> {
     })
 }
 
-/// Integers of 64 bits are refused before.
+/// Converts a number to a property. Integers of 64 bits have been rejected before.
 fn property(number: Number) -> Property {
     match number {
         Number::Float(value) => Property::Float(value),

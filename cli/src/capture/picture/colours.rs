@@ -1,23 +1,25 @@
-//! Which colour a vertex has.
+//! Determines the colour of each vertex.
 
 use anyhow::{Context, Result};
 
 use crate::capture::mesh::canonical;
 use crate::capture::records::{Column, Records};
 
-/// What colours vertices: a column, or one of its components.
+/// What determines the colours: a column, or one of its components.
 pub(super) struct Colouring<'a> {
     column: &'a Column,
     component: Option<usize>,
 }
 
-/// Red, green and blue from 0 to 255, and whether that counts: 0 where the side of the triangle tells the colour.
+/// Red, green and blue from 0 to 255. The fourth value is 0 if the colour does not count, because
+/// the side of the triangle that is seen determines it.
 pub(super) type Colour = [u8; 4];
 
-/// The colour of the side.
+/// The colour that stands for the one that the side of the triangle determines.
 pub(super) const BY_SIDE: Colour = [0; 4];
 
-/// From the least number to the greatest: dark blue, green, yellow, evenly in brightness (viridis).
+/// The colours of numbers from the lowest to the highest: dark blue, green, yellow, with evenly
+/// increasing brightness (viridis).
 const SCALE: [[f64; 3]; 5] = [
     [0.267, 0.005, 0.329],
     [0.231, 0.322, 0.545],
@@ -27,8 +29,8 @@ const SCALE: [[f64; 3]; 5] = [
 ];
 
 impl<'a> Colouring<'a> {
-    /// The column of that name; without one a column of three or four components that is named as a colour, if there is
-    /// one.
+    /// Colours vertices by the column, or component, with this name. Without a name, returns a
+    /// column of three or four components that is named as a colour, if there is one.
     pub(super) fn of(columns: &'a [Column], name: Option<&str>) -> Result<Option<Self>> {
         let whole = |column| Self { column, component: None };
         let Some(wanted) = name else {
@@ -59,7 +61,8 @@ impl<'a> Colouring<'a> {
         }
     }
 
-    /// The colours of all vertices: what lies between 0 and 1 as it is, other numbers by the range that they have.
+    /// Returns the colours of all vertices. Numbers between 0 and 1 are used as they are, others
+    /// are scaled by their range.
     pub(super) fn colours(&self, records: &Records<'_>) -> Vec<Colour> {
         let all = (0..records.vertices).map(|vertex| self.numbers(records, vertex));
         let all: Vec<Vec<f64>> = all.collect();
@@ -89,7 +92,7 @@ impl<'a> Colouring<'a> {
                 2 => [scaled(numbers, 0), scaled(numbers, 1), 0.25],
                 _ => [0, 1, 2].map(|component| scaled(numbers, component)),
             };
-            // What is no number is black.
+            // A number that is not finite becomes black.
             let [red, green, blue] = rgb.map(|value| (value * 255.0).round() as u8);
             [red, green, blue, 255]
         };
@@ -97,7 +100,7 @@ impl<'a> Colouring<'a> {
     }
 }
 
-/// A colour between those of the scale.
+/// Returns the interpolated colour of the scale for a value from 0 to 1.
 fn on_scale(value: f64) -> [f64; 3] {
     let last = SCALE.len() - 1;
     let place = if value.is_finite() { value * last as f64 } else { return [0.0; 3] };

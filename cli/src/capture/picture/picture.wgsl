@@ -1,18 +1,21 @@
-// Draws what was captured. Before it stands how long a pixel is in each direction, where the picture has a length of 2,
-// and how many of them a point or a line reaches to each side:
-// const PIXEL: vec2f; const REACH: f32;
+// Draws what was captured. The program puts three constants before this text: `PIXEL`, the size of
+// a pixel in each direction in normalized device coordinates, where the picture is 2 wide and high;
+// and `REACH`, how many pixels a point or a line reaches to each side. The third one is the
+// background colour:
+// const PIXEL: vec2f; const REACH: f32; const GROUND: vec3f;
 
 struct Drawn {
     @builtin(position) place: vec4f,
     @location(0) shape: vec4f,
     @location(1) colour: vec4f,
-    /// From -1 to 1 across a point.
+    /// The place within a point: from -1 to 1 in both directions.
     @location(2) across: vec2f,
 }
 
 const COUNTER_CLOCKWISE = vec3f(0.35, 0.53, 0.93);
 const CLOCKWISE = vec3f(0.15, 0.62, 0.53);
-// Of those who look: from the left, above and behind them.
+// The direction of the light, seen from the viewer: it comes from the left, from above and from
+// behind the viewer.
 const LIGHT = vec3f(-0.37, -0.56, -0.74);
 
 @vertex fn triangle(
@@ -21,7 +24,8 @@ const LIGHT = vec3f(-0.37, -0.56, -0.74);
     return Drawn(place, shape, colour, vec2f(0.0));
 }
 
-// Two triangles, whose corners are numbered 0 to 5.
+// Returns the place of a corner of a square, from -1 to 1. The square consists of two triangles,
+// whose corners are numbered 0 to 5.
 fn corner(number: u32) -> vec2f {
     let which = select(number, 6u - number, number > 2u);
     return vec2f(f32(which & 1u), f32(which >> 1u)) * 2.0 - 1.0;
@@ -41,7 +45,8 @@ fn corner(number: u32) -> vec2f {
     @location(3) place_b: vec4f, @location(4) shape_b: vec4f, @location(5) colour_b: vec4f,
     @builtin(vertex_index) number: u32,
 ) -> Drawn {
-    // Ends behind the viewer come forward along the line, to where it still has a direction on the screen.
+    // If an end is behind the viewer, it is moved along the line to a point in front of the viewer,
+    // where its direction on the screen is defined.
     let near = 1e-4 * max(abs(place_a.w), abs(place_b.w));
     let length_w = place_b.w - place_a.w;
     let along = (near - place_a.w) / select(length_w, 1.0, length_w == 0.0);
@@ -54,7 +59,7 @@ fn corner(number: u32) -> vec2f {
     let which = corner(number);
     let at = select(first, last, which.x > 0.0);
     let place = mix(place_a, place_b, at);
-    // A little longer than it is, so that lines that meet have no notch.
+    // The line is drawn a little longer than it is, so that there is no notch where lines meet.
     let reach = (vec2f(-direction.y, direction.x) * which.y + direction * which.x * 0.5) * REACH;
     return Drawn(
         place + vec4f(reach * PIXEL * place.w, 0.0, 0.0),
@@ -69,7 +74,8 @@ fn faded(colour: vec3f, distance: f32) -> vec4f {
 }
 
 @fragment fn lit(drawn: Drawn, @builtin(front_facing) counter_clockwise: bool) -> @location(0) vec4f {
-    // To the right, then downwards: what that turns about points away from who looks, whichever side they see.
+    // The derivatives are along the screen's x and y axes, so the negated cross product points away
+    // from the viewer, whichever side of the triangle is seen.
     let normal = -cross(dpdx(drawn.shape.xyz), dpdy(drawn.shape.xyz));
     let size = length(normal);
     let light = select(0.5, max(dot(normal / size, LIGHT), 0.0), size > 0.0);

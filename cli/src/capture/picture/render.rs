@@ -1,4 +1,4 @@
-//! The pixels of a scene, drawn by the device.
+//! Renders a scene with the device.
 
 use std::mem::offset_of;
 
@@ -15,22 +15,24 @@ use super::view::Size;
 
 const SHADERS: &str = include_str!("picture.wgsl");
 
-/// What nothing is drawn on, and what fades into the distance becomes.
+/// The colour of the background, to which distant primitives fade.
 const GROUND: [f32; 4] = [0.965, 0.968, 0.975, 1.0];
 
-/// Pixels from a point's middle, and from a line's, to its edge, in a picture of the usual size.
+/// How far a point reaches from its centre, and a line from its middle, in pixels of a picture of
+/// the usual size.
 const POINT: f32 = 2.5;
 const LINE: f32 = 0.8;
 
-/// Vertices of a point or a line: two triangles.
+/// The number of vertices with which a point or a line is drawn: those of two triangles.
 const CORNERS: u32 = 6;
 
-/// How primitives with so many vertices are drawn.
+/// How primitives with a given number of vertices are drawn.
 struct Style {
     vertex: &'static str,
     fragment: &'static str,
     reach: f32,
-    /// Vertices that the shader takes at once, as those of an instance; `None` takes them one by one.
+    /// The number of vertices of a primitive that the shader reads at once, as attributes of an
+    /// instance. `None` if it reads each as a vertex.
     instanced: Option<u32>,
 }
 
@@ -44,7 +46,7 @@ impl Style {
     }
 }
 
-/// Draws a scene: red, green, blue and alpha of each pixel, row by row.
+/// Renders a scene. Returns red, green, blue and alpha of each pixel, row by row.
 pub(super) fn render(gpu: &mut Gpu, scene: &Scene, size: Size) -> Result<Vec<u8>> {
     let style = Style::of(scene.per_primitive);
     let bytes: &[u8] = bytemuck::cast_slice(&scene.vertices);
@@ -61,7 +63,8 @@ pub(super) fn render(gpu: &mut Gpu, scene: &Scene, size: Size) -> Result<Vec<u8>
     let count = scene.vertices.len() as u32;
     let (buffer, raw) = (vertices.raw(), pipeline.pipeline);
     let drawn = made.and_then(|()| {
-        // SAFETY: the pipeline is for the render pass, and the buffer has so many vertices, which were written.
+        // SAFETY: the pipeline was created for the render pass, and the buffer contains as many
+        // vertices as are drawn.
         unsafe {
             target.draw(gpu, GROUND, |device, cmd| {
                 device.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, raw);
@@ -83,7 +86,7 @@ pub(super) fn render(gpu: &mut Gpu, scene: &Scene, size: Size) -> Result<Vec<u8>
     drawn.context("the picture")
 }
 
-/// A graphics pipeline with all that it is made of.
+/// A graphics pipeline, and the objects that it is created from.
 #[derive(Default)]
 struct Pipeline {
     layout: vk::PipelineLayout,
@@ -92,7 +95,7 @@ struct Pipeline {
 }
 
 impl Pipeline {
-    /// Makes the pipeline. Whatever comes of it, [`destroy`](Self::destroy) takes it back.
+    /// Creates the pipeline. Even if that fails, the caller must call [`destroy`](Self::destroy).
     fn make(
         &mut self,
         gpu: &Gpu,
@@ -104,7 +107,7 @@ impl Pipeline {
         let shaders = compile(style, size)?;
         for (words, _) in &shaders {
             let info = vk::ShaderModuleCreateInfo::default().code(words);
-            // SAFETY: the device is live, and naga's modules are valid.
+            // SAFETY: the device is live, and naga only makes valid modules.
             self.modules.push(unsafe { device.create_shader_module(&info, None) }?);
         }
         let layout = vk::PipelineLayoutCreateInfo::default();
@@ -158,7 +161,8 @@ impl Pipeline {
             .dynamic_state(&dynamic)
             .layout(self.layout)
             .render_pass(render_pass);
-        // SAFETY: the stages match each other and the vertex input, and the render pass has these attachments.
+        // SAFETY: the interfaces of the stages match each other and the vertex input, and the
+        // render pass has the attachments that they write.
         let made =
             unsafe { device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None) };
         let made = made.map_err(|(_, result)| result)?;
@@ -166,10 +170,12 @@ impl Pipeline {
         Ok(())
     }
 
+    /// Destroys the pipeline and the objects that it was created from, as far as they exist.
+    ///
     /// # Safety
     /// The device no longer uses it.
     unsafe fn destroy(self, device: &ash::Device) {
-        // SAFETY: the caller's contract; null handles may be destroyed.
+        // SAFETY: the caller's contract. Destroying null handles is allowed.
         unsafe {
             device.destroy_pipeline(self.pipeline, None);
             device.destroy_pipeline_layout(self.layout, None);
@@ -180,7 +186,7 @@ impl Pipeline {
     }
 }
 
-/// Where the parts of a vertex are; the first has the first locations.
+/// Returns the attributes of a vertex of a primitive. The first vertex has the first locations.
 fn attributes(vertex: u32) -> [vk::VertexInputAttributeDescription; 3] {
     let of = |part: u32, format, offset: usize| {
         vk::VertexInputAttributeDescription::default()
@@ -195,7 +201,7 @@ fn attributes(vertex: u32) -> [vk::VertexInputAttributeDescription; 3] {
     ]
 }
 
-/// The vertex and the fragment shader, with the names of their entry points.
+/// Compiles the vertex and the fragment shader. Returns the module and entry point of each.
 fn compile(style: &Style, size: Size) -> Result<Vec<(Vec<u32>, std::ffi::CString)>> {
     let Size { width, height } = size;
     let larger = (width.min(height) as f32 / 1024.0).max(0.75);
@@ -212,7 +218,7 @@ fn compile(style: &Style, size: Size) -> Result<Vec<(Vec<u32>, std::ffi::CString
     let stages = [naga::ShaderStage::Vertex, naga::ShaderStage::Fragment];
     let shaders = stages.into_iter().zip([style.vertex, style.fragment]).map(|(stage, name)| {
         let options = spv::PipelineOptions { shader_stage: stage, entry_point: name.to_owned() };
-        // Vulkan's coordinates are left as they are.
+        // Without flags, naga does not flip the y coordinate for Vulkan.
         let flags = spv::Options { flags: spv::WriterFlags::empty(), ..spv::Options::default() };
         let words = spv::write_vec(&module, &info, &flags, Some(&options))?;
         Ok((words, std::ffi::CString::new(name)?))

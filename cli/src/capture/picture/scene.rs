@@ -1,4 +1,4 @@
-//! What the device draws: vertices on the screen, with their colours.
+//! The scene to be rendered: vertices in clip space, with their colours.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -7,36 +7,38 @@ use super::colours::BY_SIDE;
 use super::view::{Size, View};
 use crate::capture::output::Shown;
 
-/// The part of a picture that is filled, where the view is from outside.
+/// How much of the picture the primitives fill, if the view is from outside.
 const FILLED: f64 = 0.92;
 
-/// How much narrower the usual screen's view is than a right angle: what makes of places on a screen, which a lens
-/// spread, about those before it.
+/// The tangent of half of the assumed field of view. Clip-space x and y are multiplied by it, which
+/// approximately restores the shape in front of the viewer.
 const LENS: f64 = 0.5;
 
-/// A vertex.
+/// A vertex of the scene, as the shaders read it.
 #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Vertex {
-    /// In clip space.
+    /// The position in clip space.
     pub(super) place: [f32; 4],
-    /// To the right, downwards and away, undistorted, of which the light depends; then from 0 at the nearest vertex to 1
-    /// at the farthest.
+    /// The position without perspective: to the right, downwards, and away from the viewer. The
+    /// shading is computed from it. The fourth component is the relative distance, from 0 for the
+    /// nearest vertex to 1 for the farthest.
     pub(super) shape: [f32; 4],
     pub(super) colour: [u8; 4],
 }
 
-/// Primitives.
+/// The primitives to be rendered.
 pub(super) struct Scene {
     pub(super) vertices: Vec<Vertex>,
     pub(super) per_primitive: usize,
     pub(super) primitives: usize,
-    /// Those that are not all beyond one side of the picture.
+    /// The number of primitives that are not completely outside of one side of the view volume.
     pub(super) in_view: usize,
 }
 
 impl Scene {
-    /// The primitives that were captured. Those with a number that is none are left away.
+    /// Makes a scene of the captured primitives. Primitives with numbers that are not finite are
+    /// left out.
     pub(super) fn of(shown: &Shown<'_>, picture: &Picture<'_>) -> Self {
         let records = shown.records;
         let per_primitive = shown.topology.vertices_per_primitive() as usize;
@@ -78,18 +80,18 @@ impl Scene {
     }
 }
 
-/// Where a vertex is.
+/// The position of a vertex in the picture, and its position without perspective, as in [`Vertex`].
 struct Seen {
     place: [f64; 4],
     shape: [f64; 4],
 }
 
-/// Places that are those of a screen already.
+/// Uses positions that are in clip space already.
 fn on_screen(places: impl Iterator<Item = [f64; 4]>) -> Vec<Seen> {
     let places: Vec<[f64; 4]> = places.collect();
     let mut depths = places.iter().map(|[.., w]| *w).filter(|w| w.is_finite());
     let first = depths.next();
-    // Where the last component says nothing of the distance, there is no perspective.
+    // If the fourth component is the same for all vertices, there is no perspective.
     let is_even = depths.all(|w| Some(w) == first);
     let seen = |place: [f64; 4]| {
         let [x, y, z, w] = place;
@@ -102,7 +104,7 @@ fn on_screen(places: impl Iterator<Item = [f64; 4]>) -> Vec<Seen> {
     places.into_iter().map(seen).collect()
 }
 
-/// Places as they are seen from outside, made to fill a picture.
+/// Scales positions that are seen from outside so that they fill the picture.
 fn from_outside(places: impl Iterator<Item = Option<[f64; 3]>>, size: Size) -> Vec<Seen> {
     let places: Vec<[f64; 3]> = places.map(|place| place.unwrap_or([f64::NAN; 3])).collect();
     let range = |axis: usize| {
@@ -123,14 +125,14 @@ fn from_outside(places: impl Iterator<Item = Option<[f64; 3]>>, size: Size) -> V
     };
     let seen = |[right, down, away]: [f64; 3]| {
         let deep = if depth.1 > depth.0 { (away - depth.0) / (depth.1 - depth.0) } else { 0.5 };
-        // Not at the very ends, where rounding might clip it.
+        // The depth does not reach 0 or 1, where vertices might be clipped because of rounding.
         let place = [centred(right, x, width), centred(down, y, height), 0.01 + 0.98 * deep, 1.0];
         Seen { place, shape: [right, down, away, 0.0] }
     };
     places.into_iter().map(seen).collect()
 }
 
-/// Says of each vertex how far away it is among all that can be in view.
+/// Sets the relative distance of each vertex, among all vertices in front of the viewer.
 fn set_distances(seen: &mut [Seen]) {
     let before = seen.iter().filter(|seen| seen.place[3] > 0.0).map(|seen| seen.shape[2]);
     let (low, high) = bounds(before.filter(|away| away.is_finite()));
@@ -143,7 +145,7 @@ fn bounds(numbers: impl Iterator<Item = f64>) -> (f64, f64) {
     numbers.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), n| (low.min(n), high.max(n)))
 }
 
-/// Whether no side of the view volume has all vertices outside.
+/// Whether the primitive is not completely outside of one side of the view volume.
 fn is_in_view(primitive: &[Vertex]) -> bool {
     let all = |is_outside: fn([f32; 4]) -> bool| primitive.iter().all(|v| is_outside(v.place));
     !(all(|[x, _, _, w]| x < -w)

@@ -1,4 +1,4 @@
-//! The edges, in SVG.
+//! Draws the edges of primitives as SVG.
 
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::picture::{Drawing, wireframe};
@@ -7,7 +7,8 @@ use super::view::View;
 use crate::capture::output::Shown;
 use crate::capture::records::Column;
 
-/// The primitives, as large as there is room. Of places that are not those of a screen the farther ones are not hidden.
+/// Draws the primitives as large as there is room. In a view from outside, hidden primitives are
+/// drawn as well.
 pub(super) fn draw(shown: &Shown<'_>, place: &Column, view: View, title: &str) -> String {
     let records = shown.records;
     let per_primitive = shown.topology.vertices_per_primitive() as usize;
@@ -27,10 +28,11 @@ fn note(topology: PrimitiveTopology, place: &Column, shown: &Shown<'_>) -> Strin
     format!("{}, {topology}, {primitives_written} primitives captured by {backend}", place.name)
 }
 
-/// Where a vertex is seen, to the right and downwards; nowhere behind the viewer, and where a number is none.
+/// Returns where a vertex is in the picture: to the right and downwards. `None` if it is behind the
+/// viewer, or if a number is not finite.
 fn flat(place: [f64; 4], column: &Column, view: View) -> Option<[f64; 2]> {
     let seen = match view {
-        // In Vulkan y points downwards on the screen already.
+        // In Vulkan's clip space y already points downwards.
         View::Shader => {
             let [x, y, _, w] = place;
             (w > 0.0).then(|| [x / w, y / w])?

@@ -1,4 +1,4 @@
-//! An image that is drawn into and read back.
+//! Images to render to, from which the host reads the pixels.
 
 use anyhow::{Context as _, Result, bail};
 use ash::vk;
@@ -7,22 +7,22 @@ use vkxfb_probe::gpu::Gpu;
 
 use super::view::Size;
 
-/// Bytes of a pixel.
+/// The size in bytes of a pixel.
 const PIXEL: u64 = 4;
 
-/// Samples of a pixel, which every device has for these formats.
+/// The number of samples per pixel. All devices support this for these formats.
 pub(super) const SAMPLES: vk::SampleCountFlags = vk::SampleCountFlags::TYPE_4;
 const COLOUR: vk::Format = vk::Format::R8G8B8A8_UNORM;
-/// Of each device at least one.
+/// Depth formats, of which each device supports at least one.
 const DEPTHS: [vk::Format; 3] =
     [vk::Format::D32_SFLOAT, vk::Format::X8_D24_UNORM_PACK32, vk::Format::D16_UNORM];
 
-/// Images with a render pass, of one size.
+/// Images and a render pass to render a picture of one size.
 #[derive(Default)]
 pub(super) struct Target {
     pub(super) render_pass: vk::RenderPass,
     framebuffer: vk::Framebuffer,
-    /// The last one is copied from.
+    /// The images. The last one is copied to the host.
     attachments: Vec<Attachment>,
     size: vk::Extent2D,
 }
@@ -34,12 +34,13 @@ struct Attachment {
 }
 
 impl Target {
-    /// Makes what drawing needs. Whatever comes of it, [`destroy`](Self::destroy) takes it back.
+    /// Creates the images, the render pass and the framebuffer. Even if that fails, the caller must
+    /// call [`destroy`](Self::destroy).
     pub(super) fn make(&mut self, gpu: &Gpu, size: Size) -> Result<()> {
         use vk::ImageUsageFlags as Usage;
         let Size { width, height } = size;
         self.size = vk::Extent2D { width, height };
-        // SAFETY: the physical device is of the instance.
+        // SAFETY: the physical device belongs to the instance.
         let limits =
             unsafe { gpu.instance().get_physical_device_properties(gpu.physical_device()) };
         let vk::PhysicalDeviceLimits { max_framebuffer_width, max_framebuffer_height, .. } =
@@ -65,7 +66,8 @@ impl Target {
             .height(height)
             .layers(1);
         let device = gpu.context().device();
-        // SAFETY: the views are those of the render pass's attachments, and of that size.
+        // SAFETY: the views are of the render pass's attachments, and have the size of the
+        // framebuffer.
         self.framebuffer = unsafe { device.create_framebuffer(&info, None) }?;
         Ok(())
     }
@@ -91,7 +93,8 @@ impl Target {
             _ => vk::ImageAspectFlags::DEPTH,
         };
         let null = || (vk::DeviceMemory::null(), vk::ImageView::null());
-        // SAFETY: the device is live and has the format; what is made is kept, to be destroyed.
+        // SAFETY: the device is live and supports the format. The objects are kept, and destroyed
+        // later.
         unsafe {
             let image = device.create_image(&info, None)?;
             let (memory, view) = null();
@@ -124,10 +127,12 @@ impl Target {
         Ok(())
     }
 
-    /// Draws on a ground of one colour, and reads the pixels back: red, green, blue and alpha, row by row.
+    /// Renders on a background of one colour, and returns the pixels: red, green, blue and alpha,
+    /// row by row.
     ///
     /// # Safety
-    /// `draw` records draws in the render pass, of what is of the device and outlives the call.
+    /// `draw` records draws for the render pass. Their objects belong to the device, and outlive
+    /// the call.
     pub(super) unsafe fn draw(
         &self,
         gpu: &mut Gpu,
@@ -163,8 +168,8 @@ impl Target {
             .image_extent(area.extent.into());
         let result = gpu.submit(|context, cmd| {
             let device = context.device();
-            // SAFETY: the command buffer is being recorded; the render pass leaves the image as copies take it, and the
-            // buffer has room for it.
+            // SAFETY: the command buffer is being recorded. The render pass leaves the image in the
+            // layout for copies, and the buffer is large enough for the copy.
             unsafe {
                 device.cmd_begin_render_pass(cmd, &begin, vk::SubpassContents::INLINE);
                 device.cmd_set_viewport(cmd, 0, &[viewport]);
@@ -193,10 +198,12 @@ impl Target {
         Ok(pixels?)
     }
 
+    /// Destroys all objects, as far as they exist.
+    ///
     /// # Safety
     /// The device no longer uses it.
     pub(super) unsafe fn destroy(self, device: &ash::Device) {
-        // SAFETY: the caller's contract; null handles may be destroyed.
+        // SAFETY: the caller's contract. Destroying null handles is allowed.
         unsafe {
             device.destroy_framebuffer(self.framebuffer, None);
             device.destroy_render_pass(self.render_pass, None);
@@ -211,7 +218,7 @@ impl Target {
 
 fn depth_format(gpu: &Gpu) -> Result<vk::Format> {
     let is_fit = |format: &vk::Format| {
-        // SAFETY: the physical device is of the instance.
+        // SAFETY: the physical device belongs to the instance.
         let properties = unsafe {
             gpu.instance().get_physical_device_format_properties(gpu.physical_device(), *format)
         };
@@ -221,7 +228,8 @@ fn depth_format(gpu: &Gpu) -> Result<vk::Format> {
     DEPTHS.into_iter().find(is_fit).context("the device has no depth buffers")
 }
 
-/// Colours and depths with several samples, and what the colours come down to, which is then copied.
+/// Creates a render pass with a multisampled colour and depth image. The colours are resolved to
+/// another image, which is then copied.
 fn render_pass(gpu: &Gpu, depth: vk::Format) -> Result<vk::RenderPass> {
     use vk::{AccessFlags as Access, ImageLayout as Layout, PipelineStageFlags as Stage};
     let attachment = |format, samples, load, store, layout| {
@@ -268,7 +276,7 @@ fn render_pass(gpu: &Gpu, depth: vk::Format) -> Result<vk::RenderPass> {
         .attachments(&attachments)
         .subpasses(&subpasses)
         .dependencies(&copied);
-    // SAFETY: the device is live, and has the formats.
+    // SAFETY: the device is live, and supports the formats.
     Ok(unsafe { gpu.context().device().create_render_pass(&info, None) }?)
 }
 

@@ -1,17 +1,17 @@
-//! From where a picture looks.
+//! The size and viewpoint of a picture.
 
 use std::str::FromStr;
 
 use crate::capture::records::Column;
 
-/// Pixels of a picture.
+/// The size of a picture in pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Size {
     pub(super) width: u32,
     pub(super) height: u32,
 }
 
-/// The most pixels to a side.
+/// The maximum width and height in pixels.
 const MOST: u32 = 16384;
 
 impl Default for Size {
@@ -34,13 +34,13 @@ impl FromStr for Size {
     }
 }
 
-/// From where a picture looks.
+/// The viewpoint of a picture.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum View {
-    /// As the shader has it: its Position is that of a screen.
+    /// The view is the shader's own: the captured `Position` is used as clip-space coordinates.
     Shader,
-    /// From outside, without perspective, at all that there is. The azimuth turns from the front to the right side, the
-    /// elevation upwards.
+    /// The mesh is seen from outside, without perspective, and is fully in view. The angles are in
+    /// degrees: the azimuth turns from the front to the right side, and the elevation upwards.
     From { azimuth: f64, elevation: f64 },
 }
 
@@ -59,9 +59,10 @@ impl View {
     pub(super) const FRONT: Self = Self::From { azimuth: 0.0, elevation: 0.0 };
     pub(super) const CORNER: Self = Self::From { azimuth: 35.0, elevation: 25.0 };
 
-    /// Where a place is seen from outside: to the right, downwards, and away from the viewer. What is on a screen has y
-    /// downwards and z away from who looks from the front, and what is not has y upwards and z towards them. `None` for
-    /// what is behind the viewer of a screen.
+    /// Returns a position as it is seen from outside: to the right, downwards, and away from the
+    /// viewer. Positions in clip space have y downwards, and z away from a viewer in front. Other
+    /// positions have y upwards, and z towards a viewer in front. `None` for a position that is
+    /// behind the viewer of the clip space.
     pub(super) fn seen(self, [x, y, z, w]: [f64; 4], column: &Column) -> Option<[f64; 3]> {
         let [x, y, z] = match column.is_position {
             true => (w > 0.0).then(|| [x / w, -y / w, -z / w])?,

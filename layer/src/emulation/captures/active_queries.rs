@@ -1,9 +1,11 @@
-//! The layer's queries in a command buffer: the active ones, and the commands for their pools.
+//! The queries of a command buffer that the layer emulates: the active ones, and the commands for
+//! their pools.
 //!
-//! One query of a kind can be active [for each vertex
-//! stream](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBeginQueryIndexedEXT.html). Generated
-//! primitives are counted whether or not transform feedback is active. The driver counts those of stream 0. To count
-//! those of other streams, draws without transform feedback are also collected, as a capture without buffers.
+//! One query of each kind can be active [for each vertex
+//! stream](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBeginQueryIndexedEXT.html).
+//! Queries for generated primitives count whether or not transform feedback is active. The driver
+//! counts the primitives of stream 0. To count those of other streams, the layer also collects
+//! draws without transform feedback, as a capture without buffers.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,7 +16,7 @@ use super::passes::Pass;
 use super::{Captures, Forward, Hoisted};
 use crate::emulation::queries::Queries;
 
-/// An active query.
+/// An active query that the layer emulates.
 pub(super) struct ActiveQuery {
     pub(super) queries: Arc<Queries>,
     pub(super) query: u32,
@@ -31,6 +33,8 @@ impl ActiveQuery {
 }
 
 impl Captures {
+    /// Begins a query, if the layer emulates it. Returns what to record in place of the command.
+    ///
     /// # Safety
     /// The contract of `vkCmdBeginQueryIndexedEXT`.
     pub(crate) unsafe fn query_begins(
@@ -53,6 +57,8 @@ impl Captures {
         }
     }
 
+    /// Ends a query, if the layer emulates it. Returns what to record in place of the command.
+    ///
     /// # Safety
     /// The contract of `vkCmdEndQueryIndexedEXT`.
     pub(crate) unsafe fn query_ends(
@@ -62,7 +68,8 @@ impl Captures {
         query: u32,
     ) -> Forward {
         let queries = self.emulation().objects().queries.get(pool);
-        // A query begins and ends in one command buffer.
+        // Pools of primitives generated queries contain queries of the driver, too. A query begins
+        // and ends in one command buffer, so it is the layer's if the layer began it in this one.
         let is_own = |queries: &Arc<Queries>| {
             !queries.is_shared() || self.queries.iter().any(|active| active.is(queries, query))
         };
@@ -79,7 +86,7 @@ impl Captures {
         }
     }
 
-    /// One of the layer's queries begins, to which captures add.
+    /// Begins one of the layer's queries. Captures from now on add to it.
     ///
     /// # Safety
     /// The contract of `vkCmdBeginQuery`.
@@ -95,7 +102,8 @@ impl Captures {
         }
     }
 
-    /// Begins the active queries in the active capture, if it is begun.
+    /// Makes the active capture add to the active queries. Does nothing if there is no capture, or
+    /// if it is not begun.
     ///
     /// # Safety
     /// As [`begin_query`](Self::begin_query).
@@ -103,11 +111,12 @@ impl Captures {
         let Some(active) = self.active.as_mut().filter(|active| active.is_begun) else {
             return Ok(());
         };
-        // Of several queries of a kind, the one that was begun last counts. Only one may be active
-        // (VUID-vkCmdBeginQuery-queryPool-01922), but wined3d begins several.
+        // If several queries of a kind are active, captures add to the one that was begun last.
+        // Vulkan allows only one (VUID-vkCmdBeginQuery-queryPool-01922), but wined3d begins
+        // several.
         for number in (0..self.queries.len()).rev() {
             let ActiveQuery { queries, query, stream, kind, is_counted } = &self.queries[number];
-            // Queries for written primitives count only with transform feedback.
+            // Transform feedback queries only count draws with transform feedback.
             let is_of_it = *kind == QueryKind::PrimitivesGenerated || !active.only_counts;
             let Some(pool) = queries.pool().filter(|_| is_of_it && !is_counted) else { continue };
             let is_same = |other: &ActiveQuery| {
@@ -125,17 +134,18 @@ impl Captures {
         Ok(())
     }
 
-    /// Whether a query of the layer counts draws without transform feedback.
+    /// Whether an active query of the layer counts draws without transform feedback.
     pub(super) fn counts_draws(&self) -> bool {
         self.queries.iter().any(|query| query.kind == QueryKind::PrimitivesGenerated)
     }
 
-    /// No capture adds to the active queries any more.
+    /// Notes that no capture adds to the active queries, because the capture that did so ended.
     pub(super) fn forget_counts(&mut self) {
         self.queries.iter_mut().for_each(|query| query.is_counted = false);
     }
 
-    /// One of the layer's queries ends. Outside of a pass its end is recorded at once.
+    /// Ends one of the layer's queries. Outside of a pass the end is recorded at once, inside of a
+    /// pass it is hoisted.
     ///
     /// # Safety
     /// The contract of `vkCmdEndQuery`.
@@ -157,7 +167,8 @@ impl Captures {
         }
     }
 
-    /// `found` is the query, if it was begun in this command buffer.
+    /// Ends a query, in the active capture if that adds to it, otherwise as hoisted work. `found`
+    /// is the query, if it was begun in this command buffer.
     ///
     /// # Safety
     /// As [`end_query`](Self::end_query).
@@ -173,7 +184,9 @@ impl Captures {
         {
             return active.capture.recorder().end_query_indexed(kind, stream);
         }
-        // All captures that add to the query were recorded before. The query must become available after them.
+        // No active capture adds to the query, so all captures that did come earlier in the list of
+        // hoisted work, or are recorded already. Beginning and ending the query without a draw
+        // makes its result available after them.
         let end = |capture: &mut Capture| {
             // SAFETY: the caller's contract.
             unsafe { capture.recorder().begin_query(pool, query) }?;
@@ -202,7 +215,8 @@ impl Captures {
         first: u32,
         count: u32,
     ) {
-        // SAFETY: the caller's contract: the command is not allowed inside of a pass.
+        // SAFETY: the caller's contract. The command is recorded outside of a pass, because it is
+        // not allowed inside of one.
         unsafe {
             let own = self.emulation().objects().queries.get(pool);
             if own.as_ref().is_none_or(|queries| queries.is_shared()) {
@@ -229,7 +243,8 @@ impl Captures {
         target: ResultTarget,
         flags: vk::QueryResultFlags,
     ) {
-        // SAFETY: the caller's contract: the command is not allowed inside of a pass.
+        // SAFETY: the caller's contract. The command is recorded outside of a pass, because it is
+        // not allowed inside of one.
         unsafe {
             let Some(queries) = self.emulation().objects().queries.get(pool) else {
                 let next = self.emulation().context().device().fp_v1_0();

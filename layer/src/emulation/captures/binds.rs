@@ -1,4 +1,4 @@
-//! Commands that bind buffers and set state for later draws.
+//! Methods of `Captures` for the commands that bind buffers and set state for later draws.
 
 use std::ffi::c_void;
 use std::sync::{Arc, Once};
@@ -11,7 +11,7 @@ use crate::emulation::layouts::SetLayout;
 use crate::emulation::push_descriptors::{of_template, of_write};
 use crate::emulation::state::BoundIndexBuffer;
 
-/// The size in bytes of the smallest read of captures.
+/// The granularity of reads: the shaders of captures read at least one dword (4 bytes).
 const DWORD: u64 = size_of::<u32>() as u64;
 
 /// Returns how many bytes of a range a storage buffer descriptor can cover. The descriptor begins
@@ -55,8 +55,9 @@ impl Captures {
         self.state.bind_sets(point, layout, first, sets, counts, offsets);
     }
 
-    /// Returns how many bytes of a range of vertices or indices captures can read. With descriptors
-    /// that is at most what a descriptor can cover: the rest of the range is out of bounds.
+    /// Returns how many bytes of a range of vertices or indices captures can read. If captures use
+    /// descriptors, that is at most what a storage buffer descriptor can cover. Reads beyond that
+    /// are out of bounds.
     pub(crate) fn reached_size(&self, buffer: vk::Buffer, offset: u64, size: u64) -> u64 {
         let size = self.size(buffer, offset, size);
         let context = self.emulation().context();
@@ -121,7 +122,8 @@ impl Captures {
         for (number, (buffer, offset)) in buffers.iter().zip(offsets).enumerate() {
             let size = sizes.get(number).copied().unwrap_or(vk::WHOLE_SIZE);
             let size = self.size(*buffer, *offset, size);
-            // Bytes beyond this size are never written, because a counter has 32 bits.
+            // Bytes beyond this limit are never written: counters count bytes in 32 bits, and a
+            // descriptor may cover less.
             let size = size.min(self.emulation().context().max_capture_buffer());
             if let Some(bound) = self.state.capture_buffers.get_mut(first as usize + number) {
                 *bound = Some(CaptureBuffer { buffer: *buffer, offset: *offset, size });
@@ -138,7 +140,7 @@ impl Captures {
         for binding in input.iter().flat_map(|input| &input.bindings) {
             self.state.vertex_buffer(binding.binding).stride = Some(binding.stride);
         }
-        // An error matters only if a draw with this vertex input is captured.
+        // An invalid vertex input is an error only if a draw with it is captured.
         self.state.vertex_input = input.map_err(|error| error.to_string());
         self.state.changed.vertex_input = true;
     }

@@ -13,18 +13,20 @@ use super::{Captures, Forward, Hoisted};
 use crate::emulation::pipelines::{Pipeline, PipelineError};
 use crate::emulation::state::{BUFFERS, BoundIndexBuffer, BoundVertexBuffer, Changed};
 
-/// The sizes in bytes of a buffer of draw commands, and of one command.
+/// The size in bytes of a buffer for arguments of indirect draws, and of the arguments of one draw.
 const COMMANDS: u64 = 4096;
 const COMMAND: u64 = size_of::<vk::DrawIndirectCommand>() as u64;
 
-/// A capture between `vkCmdBeginTransformFeedbackEXT` and `vkCmdEndTransformFeedbackEXT`; or draws without transform
-/// feedback that a query of the layer counts.
+/// What transform feedback captures between `vkCmdBeginTransformFeedbackEXT` and
+/// `vkCmdEndTransformFeedbackEXT`; or draws without transform feedback that a query of the layer
+/// counts.
 pub(super) struct Active {
     pub(super) capture: Box<Capture>,
     pub(super) counters: [Option<CounterBuffer>; BUFFERS],
-    /// Whether the capture is begun. The first draw begins it, because then everything that it needs is bound.
+    /// Whether [`Capture::begin`] was called. That is done at the first draw, because only then
+    /// everything that the capture needs is bound.
     pub(super) is_begun: bool,
-    /// Whether the draws are without transform feedback.
+    /// Whether the draws are only counted, because transform feedback is not active.
     pub(super) only_counts: bool,
 }
 
@@ -66,7 +68,7 @@ impl Captures {
         self.hoist(active.capture, ended);
     }
 
-    /// A capture has ended, and will be recorded outside of its pass.
+    /// Adds a capture, which has ended, to the hoisted work. If its end failed, recording fails.
     fn hoist(&mut self, capture: Box<Capture>, ended: Result<(), PipelineError>) {
         match ended {
             Ok(()) => self.push(Hoisted::Capture(Arc::new(Mutex::new(capture)))),
@@ -74,7 +76,8 @@ impl Captures {
         }
     }
 
-    /// Begins the capture with the bound pipeline, unless it is already begun.
+    /// Begins the capture with the bound pipeline. If it is begun already, and the vertex input has
+    /// changed, updates the variant.
     ///
     /// # Safety
     /// Everything that is bound is valid.
@@ -98,14 +101,15 @@ impl Captures {
         // SAFETY: the caller's contract.
         unsafe { active.capture.begin(&desc) }?;
         active.is_begun = true;
-        // The capture now has the vertex input and vertex buffers.
+        // `begin` has passed the vertex input and vertex buffers to the capture.
         (self.state.changed.vertex_input, self.state.changed.vertex_buffers) = (false, false);
         // SAFETY: the caller's contract.
         unsafe { self.count() }?;
         Ok(())
     }
 
-    /// Begins to collect the next draws without transform feedback, if a query of the layer counts them.
+    /// If transform feedback is not active, but a query of the layer counts primitives of the bound
+    /// pipeline, begins to collect draws for that query.
     fn begin_counting(&mut self) {
         let has_streams = |pipeline: &Arc<Pipeline>| pipeline.has_streams();
         if self.active.is_some()
@@ -119,7 +123,7 @@ impl Captures {
         self.active = Some(Active { capture, counters, is_begun: false, only_counts: true });
     }
 
-    /// Ends the collection of draws that are counted without transform feedback: the next command is not such a
+    /// Ends the collection of draws that are only counted, because the next command is not such a
     /// draw.
     pub(super) fn end_counting(&mut self) {
         let Some(mut active) = self.active.take_if(|active| active.only_counts) else { return };
@@ -127,7 +131,7 @@ impl Captures {
         if !active.is_begun {
             return self.spare.push(active.capture);
         }
-        // SAFETY: without counters there is no memory that has to be valid.
+        // SAFETY: no counter buffers are passed, so there is no memory that would have to be valid.
         let ended = unsafe { active.capture.end(&[]) };
         self.hoist(active.capture, ended.map_err(PipelineError::from));
     }
@@ -157,8 +161,8 @@ impl Captures {
         Ok(self.variant.clone())
     }
 
-    /// Returns the vertex buffers of the pipeline's bindings. A binding without a buffer gets a null buffer, and all
-    /// reads from it are out of bounds.
+    /// Returns the vertex buffers for the bindings of the pipeline's vertex input. A binding to
+    /// which no buffer is bound gets a null buffer, from which all reads are out of bounds.
     fn vertex_buffers(&self) -> Vec<VertexBuffer> {
         let state = &self.state;
         let Some(pipeline) = &state.pipeline else { return Vec::new() };
@@ -191,7 +195,8 @@ impl Captures {
         }
     }
 
-    /// Whether draws are collected: if transform feedback is active, or a query of the layer counts without it.
+    /// Whether draws are collected, because transform feedback is active, or because a query of the
+    /// layer counts primitives without it.
     pub(crate) fn is_active(&self) -> bool {
         self.has_capture() || self.counts_draws()
     }
@@ -200,13 +205,14 @@ impl Captures {
         self.active.is_some()
     }
 
-    /// Looks up the bound graphics pipeline among the pipelines that capture.
+    /// Looks up whether the bound graphics pipeline captures.
     pub(crate) fn find_pipeline(&mut self) {
         self.end_counting();
         self.state.pipeline = self.emulation.objects().pipelines.get(self.state.bound_pipeline);
     }
 
-    /// Captures a draw by `record`.
+    /// Captures a draw, which `record` adds to the capture. Returns what to record in the pass in
+    /// place of the draw.
     ///
     /// # Safety
     /// Everything that is bound is valid, and so are the arguments of the draw.
@@ -222,6 +228,9 @@ impl Captures {
         }
     }
 
+    /// Captures a draw while transform feedback, or a query that counts draws, is active. If that
+    /// fails, recording of the command buffer fails.
+    ///
     /// # Safety
     /// As [`draw`](Self::draw).
     #[inline(never)]
@@ -239,7 +248,8 @@ impl Captures {
         }
     }
 
-    /// Whether a draw has no effect other than its capture.
+    /// Whether a draw has no effect other than its capture: rasterization is discarded, and the
+    /// driver has no active query.
     fn discards(&self) -> bool {
         let captures = self.active.as_ref().is_some_and(|active| !active.only_counts);
         let Some(pipeline) = self.state.pipeline.as_ref().filter(|_| captures) else {
@@ -252,6 +262,9 @@ impl Captures {
         discard && self.other_queries == 0
     }
 
+    /// Adds a draw to the active capture, after binding everything that has changed since the last
+    /// draw.
+    ///
     /// # Safety
     /// As [`draw`](Self::draw).
     unsafe fn capture_draw(
@@ -299,8 +312,8 @@ impl Captures {
             if (changed.sets || changed.vertex_input)
                 && let Some(variant) = variant
             {
-                // Sets that the variant does not use may have been bound with an incompatible
-                // layout.
+                // Skip sets that the variant does not use: they may have been bound with an
+                // incompatible layout.
                 for number in variant.used_sets() {
                     if let Some(pushed) = state.pushed_sets.over(*number, &state.sets) {
                         recorder.bind_descriptor_sets(*number, &[pushed.written], &[])?;
@@ -318,8 +331,8 @@ impl Captures {
                 }
             }
             if changed.conditional_rendering {
-                // Fails if conditional rendering is not active in the capture, which is not an error of the
-                // application.
+                // Ignore the error if conditional rendering is not active in the capture: that is
+                // no mistake of the application.
                 _ = recorder.end_conditional_rendering();
                 if let Some(condition) = &state.conditional_rendering {
                     recorder.begin_conditional_rendering(condition)?;
@@ -344,7 +357,8 @@ impl Captures {
         Ok(record(&mut recorder, topology)?)
     }
 
-    /// Writes pushed descriptors into descriptor sets that the variant can read.
+    /// Copies pushed descriptors into descriptor sets, because variants cannot read them as push
+    /// descriptors.
     ///
     /// # Safety
     /// The pushed descriptors are valid.
@@ -375,7 +389,7 @@ impl Captures {
         }
         match self.place_command() {
             Ok(commands) => {
-                // SAFETY: the caller's contract; the commands were just made.
+                // SAFETY: the caller's contract; the memory in `commands` was just allocated.
                 unsafe { self.hoist_draw(draw, commands) };
                 Forward::DrawIndirect(commands.buffer, commands.offset)
             }
@@ -386,7 +400,8 @@ impl Captures {
         }
     }
 
-    /// Returns memory for the arguments of an indirect draw.
+    /// Takes memory for the arguments of one indirect draw, and adds a buffer for such arguments if
+    /// the last one is full.
     fn place_command(&mut self) -> Result<DrawCommands, RuntimeError> {
         let per_buffer = COMMANDS / COMMAND;
         let (number, place) = (self.command_count / per_buffer, self.command_count % per_buffer);
@@ -410,8 +425,9 @@ impl Captures {
     }
 }
 
-/// Returns the counters to write at the end of a capture without captured draws. A counter that Begin did not get
-/// becomes 0. A counter that Begin and End got keeps its value.
+/// Returns the counters that `vkCmdEndTransformFeedbackEXT` writes if no draw was captured. A
+/// counter that is only passed to End becomes 0. A counter that is passed to both Begin and End
+/// keeps its value, so it need not be written.
 fn counters_without_captures(
     begin: &[Option<CounterBuffer>; BUFFERS],
     mut end: [Option<CounterBuffer>; BUFFERS],

@@ -1,4 +1,4 @@
-//! Passes, and where their captures are recorded.
+//! Render pass instances, and whether their captures are recorded before or after them.
 
 use std::sync::{Arc, Once, PoisonError};
 
@@ -13,20 +13,20 @@ use crate::translate::{CaptureBarriers, Kind};
 #[derive(Default)]
 pub(super) struct Pass {
     pub(super) placement: Placement,
-    /// The barriers around captures that its render pass requires.
+    /// The barriers that the pass's render pass object requires before and after hoisted captures.
     pub(super) barriers: CaptureBarriers,
-    /// Conditional rendering that is active when the pass begins.
+    /// The conditional rendering that was active when the pass began. `None` if there was none.
     pub(super) condition: Option<ConditionalRendering>,
-    /// Whether the pass is suspended after the part that is being recorded. No other commands are
-    /// allowed between the parts of suspended and resumed dynamic rendering, so all parts count as
-    /// one pass here.
+    /// Whether the dynamic rendering that is being recorded ends with `SUSPENDING`. Vulkan allows
+    /// no other commands between suspended and resumed dynamic rendering, so the layer treats all
+    /// its parts as one pass.
     pub(super) suspends: bool,
-    /// Whether queries of the driver are active when the pass begins.
+    /// Whether the driver had active queries when the pass began.
     pub(super) is_counted: bool,
-    /// Whether something was captured in the pass.
+    /// Whether captures, or other hoisted work, were recorded for the pass.
     pub(super) has_captures: bool,
-    /// The kernel, recorded before the pass, that computes the arguments of the pass's
-    /// `vkCmdDrawIndirectByteCountEXT`. Only present in a pass that was
+    /// The kernel that computes the arguments of the `vkCmdDrawIndirectByteCountEXT` commands of
+    /// the pass. It is recorded before the pass. `None` unless the pass was
     /// [settled](Captures::settle).
     pub(super) late_draws: Option<LateDraws>,
 }
@@ -34,16 +34,17 @@ pub(super) struct Pass {
 /// Where the captures of a pass are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Placement {
-    /// Before the pass, because commands in the pass may read captured data, or are ordered after
-    /// captures for another reason. The pass is withheld until it ends.
+    /// Before the pass, which is withheld until it ends: commands in the pass may read captured
+    /// data, or the render pass orders them after captures.
     #[default]
     BeforePass,
-    /// After the pass, whose commands go to the driver immediately.
+    /// After the pass, whose commands go to the driver as soon as the program records them.
     AfterPass,
 }
 
 impl Captures {
-    /// A render pass instance begins. `barriers` are those around captures that its render pass requires.
+    /// Begins a render pass instance. `barriers` are those that its render pass requires before and
+    /// after hoisted captures.
     pub(crate) fn begin_pass(&mut self, barriers: CaptureBarriers) {
         self.begin(Pass {
             placement: self.placement(barriers.orders_captures),
@@ -52,7 +53,7 @@ impl Captures {
         });
     }
 
-    /// Dynamic rendering begins, or is resumed.
+    /// Begins dynamic rendering, or resumes it.
     pub(crate) fn begin_rendering(&mut self, flags: vk::RenderingFlags) {
         let resumes = flags.contains(vk::RenderingFlags::RESUMING);
         let suspends = flags.contains(vk::RenderingFlags::SUSPENDING);
@@ -61,9 +62,9 @@ impl Captures {
             return;
         }
         let placement = match (suspends, resumes) {
-            // The pass was suspended in another command buffer.
+            // The pass began in another command buffer, so this one has no place before it.
             (_, true) => Placement::AfterPass,
-            // The pass may be resumed in another command buffer.
+            // The pass may end in another command buffer, so this one has no place after it.
             (true, false) => Placement::BeforePass,
             (false, false) => self.placement(false),
         };
@@ -88,7 +89,7 @@ impl Captures {
         self.pass = Some(Pass { condition, is_counted: self.other_queries > 0, ..pass });
     }
 
-    /// Whether the pass is suspended after the part that is being recorded.
+    /// Whether the dynamic rendering that is being recorded will be suspended.
     pub(crate) fn suspends(&self) -> bool {
         self.pass.as_ref().is_some_and(|pass| pass.suspends)
     }
@@ -98,12 +99,14 @@ impl Captures {
         self.pass.as_ref().is_none_or(|pass| pass.placement == Placement::BeforePass)
     }
 
-    /// Tries to record captures after the pass, whose commands were withheld so far. That is
-    /// possible if nothing was captured yet, and the pass is withheld only because it may contain a
-    /// `vkCmdDrawIndirectByteCountEXT`. A kernel is recorded before the pass, to which such draws
-    /// are added later. It is not possible if a query counts invocations of compute shaders,
-    /// because it would count the kernel's although nothing may be captured at all. Returns whether
-    /// it was possible.
+    /// Tries to change the placement of the pass, whose commands have been withheld so far, to
+    /// [`Placement::AfterPass`]. That is possible if nothing was captured yet, and the pass is
+    /// withheld only because it may contain a `vkCmdDrawIndirectByteCountEXT`. For such draws,
+    /// which are added later, a kernel is recorded before the pass. While a query of the driver is
+    /// active it is not possible: a query that counts invocations of compute shaders would count
+    /// the kernel's, although the pass may capture nothing.
+    ///
+    /// Returns whether the placement was changed.
     ///
     /// # Safety
     /// As [`end_pass`](Self::end_pass).
@@ -147,8 +150,8 @@ impl Captures {
         settled
     }
 
-    /// A pass is about to end. Captures that must come before it are recorded, unless it is only
-    /// suspended.
+    /// Records the captures that must come before the pass. The caller records the end of the pass
+    /// afterwards. Does nothing if the pass is only suspended.
     ///
     /// # Safety
     /// The command buffer is being recorded. If the pass is withheld, no command of it has reached
@@ -164,8 +167,8 @@ impl Captures {
         }
     }
 
-    /// A pass has ended. Captures that come after it are recorded, and then the barrier that its
-    /// render pass requires after both.
+    /// Records the captures that come after the pass, and then the barrier that its render pass
+    /// requires after captures. The caller has recorded the end of the pass.
     ///
     /// # Safety
     /// The command buffer is being recorded, outside of a pass.
@@ -183,8 +186,8 @@ impl Captures {
         }
     }
 
-    /// The command buffer ends with a suspended pass, which is resumed in another command buffer.
-    /// Captures that must come before the pass are recorded.
+    /// Ends a command buffer whose last pass is suspended, and is resumed in another command
+    /// buffer. Records the captures that must come before the pass.
     ///
     /// # Safety
     /// As [`end_pass`](Self::end_pass).
@@ -200,7 +203,7 @@ impl Captures {
         self.pass = None;
     }
 
-    /// Records the hoisted work.
+    /// Records the hoisted work, and clears the list.
     ///
     /// # Safety
     /// The command buffer is being recorded, outside of a render pass.
@@ -225,8 +228,9 @@ impl Captures {
             self.record_around(cmd, pass, |this| {
                 let hoisted = std::mem::take(&mut this.hoisted);
                 let captures = hoisted.len();
-                // A barrier within the pass may order a capture after any other capture, and it is
-                // not known what shaders store.
+                // It is not known which earlier captures a capture must wait for if a barrier
+                // within the pass has captures on both sides, or if shaders store to memory that
+                // the layer does not know. Then a barrier is recorded before each capture.
                 let is_ordered = pass.barriers.captures_wait_for_captures
                     || this.emulation.objects().repeats_side_effects();
                 let mut barriers = 0;
@@ -266,8 +270,9 @@ impl Captures {
         self.forget();
     }
 
-    /// Records work before or after a pass: after the barrier that its render pass requires,
-    /// without conditional rendering, and with the disturbed state restored afterwards.
+    /// Calls `work`, which records commands before or after a pass. They come after the barrier
+    /// that the pass's render pass requires, conditional rendering is ended for them, and the state
+    /// that they disturb is restored.
     ///
     /// # Safety
     /// The command buffer is being recorded, outside of a render pass.
@@ -292,7 +297,8 @@ impl Captures {
         }
     }
 
-    /// Records one item. Returns the number of barriers, for a capture.
+    /// Records one element of the list of hoisted work. Returns the number of barriers that a
+    /// capture needed; 0 for other work.
     ///
     /// # Safety
     /// As [`play`](Self::play).
@@ -303,13 +309,14 @@ impl Captures {
     ) -> Result<u32, RuntimeError> {
         let mut order = std::mem::take(&mut self.order);
         let mut barriers = 0;
-        // SAFETY: the caller's contract; the program orders captures of different passes by its own
-        // barriers, and captures of the same pass only as far as its render pass allows.
+        // SAFETY: the caller's contract. The program's own barriers order captures of different
+        // passes. Captures of the same pass are ordered here as far as its render pass allows.
         let played = unsafe {
             self.with_arena(|emulation, arena| match item {
                 Hoisted::Capture(capture) | Hoisted::Ends(capture) => {
                     let mut capture = capture.lock().unwrap_or_else(PoisonError::into_inner);
-                    // The capture may continue in the buffers and counters of an earlier one.
+                    // The capture may continue in buffers and counters that an earlier capture
+                    // wrote, so a barrier may be needed first.
                     let recorded = match Kind::BetweenCaptures.is_translated() {
                         true => capture.play_in_order(arena, cmd, &mut order),
                         false => capture.play(arena, cmd),
@@ -328,18 +335,19 @@ impl Captures {
         played.map(|()| barriers)
     }
 
-    /// Secondary command buffers are executed. Their captures become captures of this command
-    /// buffer.
+    /// Adds the hoisted work of secondary command buffers, which are about to be executed, to that
+    /// of this command buffer.
     ///
     /// # Safety
-    /// What they capture is valid.
+    /// The buffers and other objects that the captures use are valid.
     pub(crate) unsafe fn execute(&mut self, hoisted: Vec<Hoisted>) {
         for hoisted in hoisted {
             match hoisted {
                 // SAFETY: the caller's contract.
                 Hoisted::Commands(draw, commands) => unsafe { self.hoist_draw(draw, commands) },
-                // The work of a secondary command buffer belongs to it alone: nothing is added to
-                // it.
+                // Even work that ends queries is added as a `Capture`: `end_query_of` adds further
+                // queries only to `Ends`, and must not change what belongs to the secondary command
+                // buffer.
                 Hoisted::Capture(capture) | Hoisted::Ends(capture) => {
                     self.push(Hoisted::Capture(capture));
                 }
@@ -348,7 +356,8 @@ impl Captures {
     }
 
     /// Adds a `vkCmdDrawIndirectByteCountEXT`, whose arguments must be computed before the pass.
-    /// Fails if captures come after the pass, unless the pass was [settled](Self::settle).
+    /// Recording fails if captures come after the pass, unless the pass was
+    /// [settled](Self::settle).
     ///
     /// # Safety
     /// The draw is valid, and so are the commands.
@@ -377,7 +386,7 @@ impl Captures {
         }
     }
 
-    /// The work to hoist by command buffers that execute this one.
+    /// Returns the hoisted work, for the command buffers that execute this one.
     pub(crate) fn hoisted(&self) -> Vec<Hoisted> {
         self.hoisted.clone()
     }

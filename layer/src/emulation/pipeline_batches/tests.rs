@@ -1,9 +1,10 @@
 use super::*;
 
-/// The create info that the driver gets for a derivative of pipeline 2.
+/// Passes a derivative to `rebase`. Returns the base index and the flags that the driver gets, and
+/// the structure types in the chain.
 fn rebased(mut info: Info, numbers: &[usize]) -> (i32, Flags, Vec<vk::StructureType>) {
     let mut below = Below::default();
-    // SAFETY: the structure is valid in what is read of it.
+    // SAFETY: those parts of the structure that are read are valid.
     unsafe {
         rebase(&mut info, &mut below, numbers).unwrap();
         let chain = crate::chain::structures(info.p_next);
@@ -21,7 +22,7 @@ fn bases_are_named_by_the_index_that_they_have_for_the_driver() {
     assert_eq!(rebased(info, &[0, 1, 2, 3]), (2, flags, vec![]));
     assert_eq!(rebased(info, &[2, 3]), (0, flags, vec![]));
     assert_eq!(rebased(info, &[0, 1, 3]), (-1, Flags::DISABLE_OPTIMIZATION, vec![]));
-    // The index of a pipeline that is no derivative may have any value.
+    // The base index of a pipeline that is not a derivative is ignored, so it is left as it is.
     let info = info.flags(optimizes);
     assert_eq!(rebased(info, &[3]), (2, Flags::DISABLE_OPTIMIZATION, vec![]));
     let info = info.flags(derivative).base_pipeline_index(-1);
@@ -64,7 +65,7 @@ fn flags_behind_an_unknown_structure_are_an_error() {
     };
     let mut info = Info::default().base_pipeline_index(2);
     info.p_next = (&raw const unknown).cast();
-    // SAFETY: the structure is valid in what is read of it.
+    // SAFETY: those parts of the structure that are read are valid.
     let error = unsafe { rebase(&mut info, &mut Below::default(), &[0]) }.unwrap_err();
     assert!(error.to_string().contains("PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR"), "{error}");
 }

@@ -33,7 +33,7 @@ fn buffer(number: u64) -> vk::DescriptorBufferInfo {
     vk::DescriptorBufferInfo { buffer, offset: 0, range: vk::WHOLE_SIZE }
 }
 
-/// The (binding, element, handle) of each descriptor.
+/// The (binding, element, handle) of each pushed descriptor.
 fn found(pushed: &[Pushed]) -> Vec<(u32, u32, u64)> {
     let handle = |value: &Value| match value {
         Value::Buffer(info) => info.buffer.as_raw(),
@@ -44,7 +44,7 @@ fn found(pushed: &[Pushed]) -> Vec<(u32, u32, u64)> {
     pushed.iter().map(|p| (p.binding, p.element, handle(&p.value))).collect()
 }
 
-/// A layout of a device whose functions do nothing.
+/// A set layout that belongs to a device whose functions do nothing.
 fn layout(bindings: &[Binding]) -> Arc<SetLayout> {
     unsafe extern "system" fn destroy(
         _: vk::Device,
@@ -56,7 +56,7 @@ fn layout(bindings: &[Binding]) -> Arc<SetLayout> {
         true => destroy as *const c_void,
         false => std::ptr::null(),
     };
-    // SAFETY: the one function is of the type that its name says.
+    // SAFETY: the only function has the type that belongs to its name.
     let device = unsafe { ash::Device::load_with(find, vk::Device::null()) };
     let flags = vk::DescriptorSetLayoutCreateFlags::empty();
     let raw = vk::DescriptorSetLayout::null();
@@ -74,7 +74,7 @@ fn writes_go_on_in_the_next_binding() {
     // SAFETY: the structures are valid.
     unsafe {
         assert_eq!(found(&of_write(&write, &bindings())), [(1, 1, 11), (5, 0, 12)]);
-        // An element past the end of a binding is also one of the next binding.
+        // An element past the end of a binding means an element of the next binding.
         let write = write.dst_array_element(2).buffer_info(&infos[..1]);
         assert_eq!(found(&of_write(&write, &bindings())), [(5, 0, 11)]);
         // A binding that the set does not have is ignored.
@@ -126,7 +126,7 @@ fn writes_are_read_by_their_types() {
 fn templates_are_read_with_their_offsets_and_strides() {
     #[repr(C, packed)]
     struct Data {
-        /// The alignment of the data is not specified.
+        /// Makes the data that follows unaligned, because Vulkan does not require an alignment.
         odd: u8,
         view: u64,
         first: vk::DescriptorBufferInfo,
@@ -163,7 +163,7 @@ fn templates_are_read_with_their_offsets_and_strides() {
         .descriptor_update_entries(&entries)
         .pipeline_bind_point(vk::PipelineBindPoint::COMPUTE);
     let (templates, handle) = (Templates::default(), vk::DescriptorUpdateTemplate::from_raw(1));
-    // SAFETY: the structures are valid, and the data is all that the template reads.
+    // SAFETY: the structures are valid, and `data` contains everything that the template reads.
     let pushed = unsafe {
         templates.created(handle, &info);
         let template = templates.get(handle).unwrap();
@@ -195,7 +195,7 @@ fn pushes_are_merged_by_binding_and_element() {
     assert_eq!(merged, [(1, 0, 2), (5, 0, 1)]);
     let merged = push(&layouts[0], &[storage(1, 1, 3), storage(1, 0, 4), storage(1, 0, 5)]);
     assert_eq!(merged, [(1, 0, 5), (1, 1, 3), (5, 0, 1)]);
-    // An identically defined layout counts as the same.
+    // An identically defined layout counts as the same layout, so the other descriptors are kept.
     assert_eq!(push(&layouts[1], &[storage(5, 0, 6)]), [(1, 0, 5), (1, 1, 3), (5, 0, 6)]);
     assert_eq!(push(&layouts[2], &[storage(1, 0, 7)]), [(1, 0, 7)]);
 }
@@ -225,7 +225,7 @@ fn descriptors_are_written_as_they_were_pushed() {
         assert_eq!(counts, [(2, true), (1, true), (2, false)]);
         assert!(writes.iter().all(|write| write.dst_set == set));
     });
-    // A single descriptor keeps its place.
+    // A single descriptor is written at its own array element.
     with_writes(&[storage(1, 1, 40)], set, |writes| {
         assert_eq!((writes[0].dst_binding, writes[0].dst_array_element), (1, 1));
     });
@@ -240,7 +240,7 @@ fn a_set_that_is_bound_ends_what_was_pushed() {
         |state: &State| state.pushed_sets.over(0, &state.sets).map(|set| found(&set.descriptors));
     state.push_descriptors(point, none, 0, &layout, [storage(1, 0, 1)].into_iter());
     assert_eq!(pushed(&state), Some(vec![(1, 0, 1)]));
-    // Sets of other numbers and of the other bind point do not affect it.
+    // Binding sets at another number, or at the other bind point, does not affect the pushed set.
     let sets = [vk::DescriptorSet::from_raw(2)];
     state.bind_sets(point, none, 1, &sets, std::iter::empty(), &[]);
     state.bind_sets(vk::PipelineBindPoint::COMPUTE, none, 0, &sets, std::iter::empty(), &[]);

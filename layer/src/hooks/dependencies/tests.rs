@@ -1,4 +1,5 @@
-//! Tests the hooks for commands with translated arguments, with a driver that logs its arguments.
+//! Tests the hooks for commands with translated arguments. The test driver logs the arguments that
+//! reach it.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(clippy::undocumented_unsafe_blocks, reason = "all arguments are those of these tests")]
@@ -15,7 +16,7 @@ use crate::device::DeviceData;
 use crate::translate::{Translation, Usages};
 
 thread_local! {
-    /// The calls of the driver, with their arguments.
+    /// The calls that reached the test driver on this thread, with their arguments.
     static LOG: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -27,7 +28,7 @@ fn logged() -> Vec<String> {
     LOG.take()
 }
 
-/// The driver's functions.
+/// The functions of the test driver, which log their arguments.
 mod driver {
     use super::*;
 
@@ -287,13 +288,13 @@ fn barriers_outside_and_inside() {
         barrier(cmd, XFB, Stage::VERTEX_INPUT);
         assert_eq!(logged(), [outside]);
         begin(cmd, &raw const info);
-        // The barrier is dropped.
+        // Nothing remains of this barrier inside of a pass, so it is dropped.
         barrier(cmd, XFB, Stage::VERTEX_INPUT);
         barrier(cmd, XFB | Stage::VERTEX_SHADER, Stage::VERTEX_INPUT);
         end(cmd);
         let inside = "barrier VERTEX_SHADER -> VERTEX_INPUT [(, VERTEX_ATTRIBUTE_READ)]";
         assert_eq!(logged(), ["begin", inside, "end"]);
-        // This secondary command buffer is entirely inside of a pass.
+        // Of this secondary command buffer all commands are inside of a pass.
         let secondary = command_buffer(true);
         barrier(secondary, XFB, Stage::VERTEX_INPUT);
         assert_eq!(logged(), Vec::<String>::new());
@@ -408,8 +409,8 @@ fn submissions_and_creations() {
     }
 }
 
-/// The driver notices a missing translation of semaphores. This test checks that here, because
-/// synchronization validation does not compare submissions.
+/// Checks that the test `submissions_and_creations` fails if the translation of semaphores is
+/// omitted. Synchronization validation cannot check that, because it does not compare submissions.
 #[test]
 fn submissions_left_out() {
     let run = |omitted: &[(&str, &str)]| {

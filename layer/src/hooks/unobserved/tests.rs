@@ -1,5 +1,5 @@
-//! Records commands with a driver that logs its arguments. The log is the same whether or not
-//! commands are withheld.
+//! Records commands with a test driver that logs its arguments. The log must be the same whether or
+//! not the layer withholds the commands.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(clippy::undocumented_unsafe_blocks, reason = "all arguments are those of these tests")]
@@ -17,7 +17,7 @@ use crate::command_buffers::{allocated, device_destroyed, failure, freed, pool_d
 use crate::withheld::{Functions, OutOfMemory, Templates};
 
 thread_local! {
-    /// The calls of the driver, with their arguments.
+    /// The calls that reached the test driver on this thread, with their arguments.
     static LOG: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -46,7 +46,7 @@ unsafe fn chain(mut next: *const c_void) -> String {
     text
 }
 
-/// The driver's functions, in the order of the generated code.
+/// The functions of the test driver, in the order of the generated code.
 mod driver {
     use super::*;
 
@@ -219,7 +219,7 @@ mod driver {
         log("end".to_owned());
     }
 
-    /// Returns the driver's function by its name.
+    /// Returns the test driver's function with a name.
     pub fn find(name: &CStr) -> vk::PFN_vkVoidFunction {
         let function: *const () = match name.to_bytes() {
             b"vkCmdDraw" => draw as _,
@@ -237,28 +237,29 @@ mod driver {
             b"vkCmdEndRenderPass" | b"vkCmdEndRenderingKHR" => end_render_pass as _,
             _ => return None,
         };
-        // SAFETY: pointers to functions are of one size.
+        // SAFETY: all function pointers have the same size.
         unsafe { std::mem::transmute::<*const (), vk::PFN_vkVoidFunction>(function) }
     }
 }
 
 const TEMPLATE_SIZE: usize = 8 + 2 * 24 + size_of::<vk::DescriptorBufferInfo>();
 
-/// Overwrites memory that an argument pointed to: the layer must not read it after the command has
-/// returned.
+/// Overwrites memory that an argument pointed to, to check that the layer does not read it after
+/// the command has returned.
 fn overwrite<T: Copy>(values: &mut [T], value: T) {
     values.fill(value);
     std::hint::black_box(values);
 }
 
-/// The layer's hook for a command, with the type of the command.
+/// Returns the layer's hook for a command, cast to the command's type.
 macro_rules! hook {
     ($name:literal: $pfn:ident) => {
         std::mem::transmute::<vk::PFN_vkVoidFunction, Option<vk::$pfn>>(hook($name)).unwrap()
     };
 }
 
-/// Records command number `number` with arguments that depend on `seed`, and overwrites them.
+/// Records the command of a number with arguments that depend on `seed`, and then overwrites the
+/// memory that the arguments point to.
 fn issue(cmd: vk::CommandBuffer, number: u32, seed: u32) {
     let from = |more: u32| seed.wrapping_mul(0x9e37_79b9).wrapping_add(more) % 1000;
     let count = seed % 4;
@@ -290,7 +291,7 @@ fn issue(cmd: vk::CommandBuffer, number: u32, seed: u32) {
                 let mut places = [vk::SampleLocationEXT { x: from(0) as f32, y: 0.5 }; 3];
                 let mut samples = vk::SampleLocationsInfoEXT::default();
                 (samples.p_sample_locations, samples.sample_locations_count) = (places.as_ptr(), 3);
-                // The chain contains a structure of an unknown type.
+                // The chain contains a structure of a type that the layer does not know.
                 let unknown = vk::BaseInStructure {
                     s_type: vk::StructureType::from_raw(77_777),
                     p_next: (&raw const samples).cast(),
@@ -407,7 +408,8 @@ fn issue(cmd: vk::CommandBuffer, number: u32, seed: u32) {
     }
 }
 
-/// Begins a pass in one of two ways, and overwrites the arguments.
+/// Begins a pass, with a render pass object or by dynamic rendering, and then overwrites the memory
+/// that the arguments point to.
 fn begin_pass(cmd: vk::CommandBuffer, seed: u32) {
     unsafe {
         if seed.is_multiple_of(2) {
@@ -462,7 +464,8 @@ fn end_pass(cmd: vk::CommandBuffer, seed: u32) {
     }
 }
 
-/// A device of the driver above, with template 1.
+/// Returns the functions of a device of the test driver, and its update templates, of which only
+/// number 1 exists.
 fn device() -> (Arc<Functions>, Arc<Templates>) {
     let templates = Arc::new(Templates::default());
     let entry = |count, offset, stride| vk::DescriptorUpdateTemplateEntry {
@@ -485,15 +488,15 @@ fn logged() -> Vec<String> {
     LOG.take()
 }
 
-/// Returns a handle that no other test uses.
+/// Returns a command buffer handle that no other test uses.
 fn handle() -> vk::CommandBuffer {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     vk::CommandBuffer::from_raw(NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 proptest! {
-    /// The driver gets the same arguments inside and outside of a pass, even if they are
-    /// overwritten after the call.
+    /// The test driver gets the same arguments whether or not commands are withheld, even if the
+    /// program overwrites them after the call.
     #[test]
     fn what_is_withheld_is_what_was_recorded(
         commands in proptest::collection::vec((0..10u32, any::<u32>()), 0..40),
@@ -526,7 +529,7 @@ proptest! {
             prop_assert_eq!(begin, expected);
             let end = withheld.pop();
             prop_assert_eq!(end.as_deref(), Some("end"));
-            // The layer does not copy unknown structures.
+            // The layer does not copy structures of unknown types.
             let known: Vec<String> = direct.iter().map(|text| text.replace("77777 ", "")).collect();
             prop_assert_eq!(withheld, known);
         }
@@ -553,14 +556,14 @@ fn commands_go_to_their_own_command_buffer() {
     issue(a, 0, 1);
     issue(c, 0, 1);
     assert_eq!(logged().len(), 1, "of the other pool");
-    // A handle may be used again.
+    // The driver may reuse the handle of a freed command buffer.
     allocated((&functions, &templates, None), pool, false, &[a]);
     issue(a, 0, 1);
     assert_eq!(logged().len(), 1);
     freed(&[a, c]);
 }
 
-/// Each thread has its own command buffers, while others come and go.
+/// Each thread records its own command buffers, while other threads allocate and free theirs.
 #[test]
 fn threads_record_at_once() {
     let (functions, templates) = device();
@@ -581,7 +584,7 @@ fn threads_record_at_once() {
                     let direct = logged();
                     end_pass(a, 2);
                     let withheld = logged();
-                    // The layer does not copy unknown structures.
+                    // The layer does not copy structures of unknown types.
                     let direct = direct.iter().map(|text| text.replace("77777 ", ""));
                     assert_eq!(withheld[1..11], direct.collect::<Vec<_>>());
                     match round % 2 {
@@ -610,7 +613,8 @@ fn what_fails_is_told_at_the_end() {
         with(cmd, |found| found.record(cmd, |_| panic!("told by the test")));
         assert_eq!(failure(cmd), Some(vk::Result::ERROR_UNKNOWN));
 
-        // The template was never created, so how much it reads is not known.
+        // The template was never created, so the layer does not know how many bytes to copy, and
+        // recording fails.
         reset(cmd, &Default::default());
         begin_pass(cmd, 2);
         let push = hook!(
@@ -639,6 +643,6 @@ fn commands_have_hooks_by_all_their_names() {
     ] {
         assert!(hook(name).is_some(), "{name:?}");
     }
-    // Not allowed in passes.
+    // Commands that are not allowed in passes need no hook.
     assert!(hook(c"vkCmdDispatch").is_none());
 }

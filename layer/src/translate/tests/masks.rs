@@ -1,4 +1,4 @@
-//! Properties of all masks.
+//! Tests properties that the translation has for all masks.
 
 use ash::vk::{self, AccessFlags2 as Access, PipelineStageFlags2 as Stage};
 use proptest::prelude::*;
@@ -17,7 +17,7 @@ fn expanded(stages: u64) -> u64 {
     if stages & Stage::ALL_COMMANDS.as_raw() != 0 {
         all |= STAGES.iter().fold(0, |all, stage| all | stage);
     }
-    // A stage may include a stage that includes others.
+    // An included stage may itself include other stages, so this is repeated.
     for _ in 0..3 {
         for (stage, others) in EQUIVALENT {
             if all & stage != 0 {
@@ -28,7 +28,8 @@ fn expanded(stages: u64) -> u64 {
     all
 }
 
-/// VUID-VkMemoryBarrier2-srcAccessMask-03900 and similar: each access is supported by some stage.
+/// Whether each access of a scope is supported by one of its stages, as
+/// VUID-VkMemoryBarrier2-srcAccessMask-03900 and similar rules require.
 fn is_valid(scope: Scope) -> bool {
     let stages = expanded(scope.stages.as_raw());
     ACCESSES.iter().all(|(access, by)| {
@@ -90,7 +91,7 @@ proptest! {
                 prop_assert!(contains(new, without_xfb(scope)));
                 prop_assert_eq!(new.outside(side, also_compute), new);
                 prop_assert_eq!(new.stages.is_empty(), scope.stages.is_empty());
-                // Only bits of 32-bit masks are added.
+                // The translation adds only bits that 32-bit masks have.
                 let added = new.stages.as_raw() & !scope.stages.as_raw();
                 prop_assert_eq!(added >> 32, 0);
                 prop_assert_eq!((new.access.as_raw() & !scope.access.as_raw()) >> 32, 0);
@@ -114,7 +115,7 @@ proptest! {
             let stages = expanded(scope.stages.as_raw());
             // Compute is included wherever the logical order of stages includes transform feedback.
             let xfb = PRIMITIVE.iter().position(|stage| *stage == XFB).unwrap();
-            // The order of this stage is specified only relative to the fragment tests.
+            // Vulkan orders this stage only relative to the fragment tests.
             let ordered = |stage: &&u64| **stage != Stage::FRAGMENT_DENSITY_PROCESS_EXT.as_raw();
             let involved: u64 = match side {
                 Side::Source => PRIMITIVE.iter().filter(ordered).fold(0, |all, stage| all | stage),
@@ -148,7 +149,7 @@ proptest! {
             prop_assert!(contains(new, without_xfb(scope)));
             prop_assert_eq!(new.inside(), new);
             prop_assert_eq!(new.in_subpass(), new);
-            // Only graphics stages remain.
+            // No other stages than graphics stages were added.
             prop_assert_eq!(new.stages & !scope.stages & !Stage::VERTEX_SHADER, Stage::empty());
         }
         prop_assert!(contains(declared, (inside.stages.as_raw(), inside.access.as_raw())));
@@ -161,7 +162,7 @@ proptest! {
         let (stages, access) = scope.to32();
         let new = Scope::new32(stages, access);
         prop_assert!(is_valid(new), "{scope:?} {new:?}");
-        // Stages that include others are not stages of their own.
+        // Stages that only stand for a set of stages are left out of the comparison.
         let groups = EQUIVALENT.iter().fold(0, |all, (stage, _)| all | stage);
         let old = expanded(scope.stages.as_raw()) & !groups;
         prop_assert_eq!(old & !expanded(new.stages.as_raw()), 0, "{:?} {:?}", scope, new);

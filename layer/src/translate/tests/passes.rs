@@ -1,4 +1,4 @@
-//! Dependencies of render passes.
+//! Tests the translation of subpass dependencies.
 
 use ash::vk;
 use ash::vk::{AccessFlags as Access, PipelineStageFlags as Stage};
@@ -31,8 +31,8 @@ fn barrier(src: (Stage, Access), dst: (Stage, Access)) -> Barrier {
 
 type Masks = ((Stage, Access), (Stage, Access));
 
-/// Returns the masks that the driver gets, and the barriers around captures. They are the same for
-/// all structures that express the dependency.
+/// Translates a dependency. Returns the masks that the driver gets, and the barriers for captures.
+/// Checks that both are the same for all structures that can express the dependency.
 fn translated(dependency: vk::SubpassDependency, also_compute: bool) -> (Masks, CaptureBarriers) {
     Arena::with(|arena| unsafe {
         let all = [dependency];
@@ -57,7 +57,7 @@ fn translated(dependency: vk::SubpassDependency, also_compute: bool) -> (Masks, 
             ((new.src_stage_mask, new.src_access_mask), (new.dst_stage_mask, new.dst_access_mask));
         assert_eq!((masks, barriers), (masks2, barriers2));
 
-        // The masks of the dependency itself are then ignored.
+        // The masks of a `VkMemoryBarrier2` in the chain replace those of the dependency.
         let wide = |stages: Stage| vk::PipelineStageFlags2::from_raw(stages.as_raw().into());
         let wide_access = |access: Access| vk::AccessFlags2::from_raw(access.as_raw().into());
         let mut memory = vk::MemoryBarrier2::default()
@@ -89,18 +89,18 @@ fn from_outside() {
     let dst = (Stage::VERTEX_INPUT, Access::VERTEX_ATTRIBUTE_READ);
     let before = barrier(src, (Stage::COMPUTE_SHADER, Access::SHADER_READ));
     let (masks, barriers) = translated(dependency((EXTERNAL, 0), src, dst), true);
-    // The pass itself reads vertices as before.
+    // The draws of the pass still read vertices, so the dependency is unchanged for them.
     assert_eq!(masks, (src, dst));
     assert_eq!(barriers, CaptureBarriers { before, ..Default::default() });
 
-    // Earlier captures are dispatches outside of the pass.
+    // Earlier captures were dispatched outside of the pass, so the external side includes compute.
     let (masks, barriers) = translated(dependency((EXTERNAL, 0), (XFB, XFB_WRITE), dst), true);
     let dispatches = (Stage::COMPUTE_SHADER, Access::SHADER_WRITE);
     assert_eq!(masks, (dispatches, dst));
     let before = barrier(dispatches, (Stage::COMPUTE_SHADER, Access::SHADER_READ));
     assert_eq!(barriers, CaptureBarriers { before, ..Default::default() });
 
-    // Attachments do not affect captures.
+    // Writes to attachments do not affect captures, so there is no barrier.
     let output = (Stage::COLOR_ATTACHMENT_OUTPUT, Access::COLOR_ATTACHMENT_WRITE);
     let (_, barriers) = translated(dependency((EXTERNAL, 0), src, output), true);
     assert_eq!(barriers, CaptureBarriers::default());
@@ -117,7 +117,7 @@ fn to_outside() {
     assert_eq!(masks, ((Stage::VERTEX_SHADER, Access::empty()), pulls));
     let after_pass = barrier((Stage::COMPUTE_SHADER, Access::SHADER_WRITE), pulls);
     assert_eq!(barriers, CaptureBarriers { after_pass, ..Default::default() });
-    // ALL_COMMANDS means graphics here, and captures are graphics.
+    // `ALL_COMMANDS` means all graphics stages here, and those include captures.
     let dst = (Stage::ALL_COMMANDS, Access::MEMORY_READ);
     let (masks, _) = translated(dependency((0, EXTERNAL), (XFB, XFB_WRITE), dst), true);
     assert!(masks.1.0.contains(Stage::ALL_COMMANDS | Stage::COMPUTE_SHADER));
@@ -144,11 +144,11 @@ fn within() {
     let fragments = (Stage::FRAGMENT_SHADER, Access::SHADER_WRITE);
     let (masks, barriers) = translated(dependency((0, 0), fragments, fragments), true);
     assert_eq!(masks, (fragments, fragments));
-    // A draw after the dependency may store what a captured draw reads.
+    // A draw after the dependency may store data that a captured draw reads.
     assert!(!barriers.captures_wait_for_captures && barriers.orders_captures);
 }
 
-/// Tests can omit the translation, but the driver never gets bits that it does not have.
+/// Tests can omit the stages of captures, but the extension's bits are removed even then.
 #[test]
 fn left_out() {
     let dst = (XFB, XFB_WRITE);

@@ -1,4 +1,5 @@
-//! Compares the tables here with the registry of Vulkan. `VKXFB_VK_XML=FILE` names a `vk.xml`.
+//! Compares the tables of this module with the Vulkan registry. `VKXFB_VK_XML=FILE` says where its
+//! file `vk.xml` is. Without the variable the tests pass.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,7 +34,7 @@ fn the_tables_are_those_of_the_registry() {
     let child = |node: Node<'_, '_>, name: &'static str, attribute: &str| {
         named(node, name).next().and_then(|child| Some(mask(child.attribute(attribute)?)))
     };
-    // NONE is not a bit.
+    // The flag `NONE` has no bit, and is skipped.
     let bit = |node: Node<'_, '_>| bits.get(node.attribute("name").unwrap()).copied();
     let stages: BTreeSet<u64> = named(root, "syncstage").filter_map(bit).collect();
     assert!(stages.iter().eq(STAGES));
@@ -53,7 +54,7 @@ fn the_tables_are_those_of_the_registry() {
     assert_eq!(order, PRIMITIVE);
 }
 
-/// All structures that may be in a copied chain are known.
+/// The layer knows all structures that may be in a chain that it copies.
 #[test]
 fn chains_are_known() {
     let Some(text) = registry() else { return };
@@ -70,7 +71,7 @@ fn chains_are_known() {
             extended.split(',').any(|base| bases.contains(&base))
         })
         .filter_map(|ty| Some(ty.attribute("name")?.trim_start_matches("Vk").to_owned()))
-        // Only in Vulkan SC.
+        // These structures exist only in Vulkan SC.
         .filter(|name| !name.contains("SciBuf"))
         .collect();
     extending.sort();

@@ -2,10 +2,10 @@
 //! [stages](https://docs.vulkan.org/spec/latest/chapters/synchronization.html#synchronization-pipeline-stages)
 //! and
 //! [accesses](https://docs.vulkan.org/spec/latest/chapters/synchronization.html#synchronization-access-types-supported),
-//! from the registry of Vulkan 1.3.281. `the_tables_are_those_of_the_registry` compares them with
-//! it.
+//! from the Vulkan 1.3.281 registry. The test `the_tables_are_those_of_the_registry` compares them
+//! with it.
 
-/// Every stage.
+/// Every bit of a stage mask.
 pub const STAGES: &[u64] = &[
     0x1,
     0x2,
@@ -50,7 +50,7 @@ pub const STAGES: &[u64] = &[
     0x20000000000,
 ];
 
-/// Stages that include other stages.
+/// Stages that stand for a set of stages, each with that set.
 pub const EQUIVALENT: &[(u64, u64)] = &[
     (0x4, 0x3000000000),
     (0x1000, 0xf10000000),
@@ -77,7 +77,7 @@ pub const PRIMITIVE: &[u64] = &[
     0x40000,
 ];
 
-/// Accesses, and the stages that support them: 0 means all stages.
+/// Each access, with the stages that support it; 0 if all stages support it.
 pub const ACCESSES: &[(u64, u64)] = &[
     (0x1, 0x2000002),
     (0x2, 0x1000000004),

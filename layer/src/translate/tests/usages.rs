@@ -1,4 +1,4 @@
-//! Buffers, memory, and chains.
+//! Tests the translation of buffers, memory and their chains.
 
 use std::ffi::c_void;
 
@@ -60,8 +60,8 @@ fn buffers_get_what_captures_need() {
     assert_eq!(DESCRIPTORS.buffer(none), none);
 }
 
-/// Structures before the replaced one are copied, those after it stay, and unknown ones are left
-/// out.
+/// Structures before the replaced one are copied, and those after it are shared. Structures of
+/// unknown types are left out.
 #[test]
 fn chains_are_copied() {
     use vk::BufferUsageFlags2KHR as Usage;
@@ -124,7 +124,7 @@ fn memory_has_addresses() {
         assert_eq!(types(new.p_next), [import.s_type, flags.s_type]);
         assert_eq!(flags.flags, Flags::DEVICE_MASK);
 
-        // Only that image can be bound to the memory.
+        // If the memory is dedicated to an image, no buffer can be bound to it, so it gets no flag.
         let mut dedicated = vk::MemoryDedicatedAllocateInfo::default().image(Handle::from_raw(4));
         let info = plain.push_next(&mut dedicated);
         let new = ADDRESSES.memory_allocate_info(&info, arena);

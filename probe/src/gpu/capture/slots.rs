@@ -1,4 +1,4 @@
-//! The slots of the requests in the buffers that all of them share.
+//! The slots of the requests: their parts of the buffers that all requests share.
 
 use vkxfb::capture::MAX_XFB_BUFFERS;
 use vkxfb::runtime::{Buffer, Captured};
@@ -8,33 +8,33 @@ use crate::gpu::GpuError;
 use crate::gpu::buffers::copy_into;
 use crate::sentinel::Fill;
 
-/// Alignment of a slot in bytes.
+/// The alignment of a slot in bytes.
 pub(super) const SLOT: u64 = 64;
 
 /// The size in bytes of the counters of a request.
 pub(super) const COUNTERS: usize = MAX_XFB_BUFFERS * size_of::<u32>();
 
-/// The bytes between slots. A read past the end of vertex data returns them.
+/// The value of the bytes between slots. A read past the end of vertex data returns them.
 const FILL: u8 = 0xA5;
 
-/// Allocates slots, one after the other.
+/// Allocates slots in a buffer, one after the other.
 #[derive(Default)]
 pub(super) struct Slots {
-    /// The size of all slots in bytes.
+    /// The size in bytes of all slots that were allocated.
     pub(super) size: u64,
 }
 
 impl Slots {
-    /// Allocates the next slot and returns its start.
+    /// Allocates a slot of `len` bytes, and returns its start.
     pub(super) fn take(&mut self, len: usize) -> u64 {
         let start = self.size;
-        // No slot is empty, so that the start of each is within the buffer.
+        // Even an empty slot takes some bytes, so that the start of each slot is within the buffer.
         self.size += (len as u64).max(1).next_multiple_of(SLOT);
         start
     }
 }
 
-/// A request with the starts of its slots.
+/// A request, with the start of each of its slots in bytes.
 pub(super) struct Placed<'a> {
     pub(super) request: &'a CaptureRequest<'a>,
     pub(super) targets: Vec<Option<u64>>,
@@ -43,7 +43,7 @@ pub(super) struct Placed<'a> {
     pub(super) counters: Option<u64>,
 }
 
-/// Checks that every bound range is within its capture buffer.
+/// Checks for each capture buffer that the bound range is within its initial contents.
 pub(super) fn check_targets(capture: usize, request: &CaptureRequest<'_>) -> Result<(), GpuError> {
     for (buffer, target) in request.buffers.iter().enumerate() {
         let Some(target) = target else { continue };
@@ -62,7 +62,7 @@ pub(super) fn fill(
     vertices: &mut Buffer,
     back: &mut Buffer,
 ) {
-    // SAFETY: nothing is in flight, and these buffers were not submitted yet.
+    // SAFETY: no submission is in flight, so the device does not use these buffers.
     let (initial, vertices, back) =
         unsafe { (initial.mapped_mut(), vertices.mapped_mut(), back.mapped_mut()) };
     Fill::BeforeSubmission.fill(back);
@@ -81,7 +81,7 @@ pub(super) fn fill(
     }
 }
 
-/// Copies the slots of each request from the readback memory.
+/// Makes the result of each request from the contents of its slots in the readback memory.
 pub(super) fn results(
     placed: &[Placed<'_>],
     captured: Vec<Captured>,

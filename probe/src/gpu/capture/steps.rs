@@ -1,4 +1,4 @@
-//! The steps of captures, in one submission or in several.
+//! Records the steps of captures, which are in one submission or in several.
 
 use ash::vk;
 use vkxfb::lower::Backend;
@@ -14,7 +14,7 @@ use crate::gpu::buffers::transfer_to_host;
 use crate::gpu::{GpuError, begin_render_pass};
 use crate::sentinel::Fill;
 
-/// The buffers of a call.
+/// The buffers that the requests of a call share.
 pub(super) struct Buffers<'a> {
     pub(super) targets: &'a Buffer,
     pub(super) vertices: &'a Buffer,
@@ -73,10 +73,11 @@ unsafe fn record(
         let desc = CaptureDesc::new(pipeline).buffers(&bound).vertex_buffers(&vertex_buffers);
         let mut capture = Capture::new(ctx, kernels);
         let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
-        // The capture is ended even if a draw failed.
+        // If a draw failed, the capture is still ended; the first error is returned after that.
         let drawn = draw(&mut recorder, place, buffers);
         let ended = recorder.end(counters.as_deref().unwrap_or_default());
-        // Direct draws from the start of the buffers: everything is known, but for what a geometry shader emits.
+        // The recorder knows the results, because these are direct draws that capture to the start
+        // of the buffers. It does not know what a geometry shader emits.
         Ok(drawn.and(ended)?.captured.unwrap_or_default())
     }
 }
@@ -121,11 +122,12 @@ unsafe fn draw(
     Ok(())
 }
 
-/// Records the steps of captures, outside of render pass instances.
+/// What is needed to record the steps of captures. They are recorded outside of render pass
+/// instances.
 pub(super) struct Steps<'a> {
     pub(super) placed: &'a [Placed<'a>],
     pub(super) buffers: &'a Buffers<'a>,
-    /// The backends of the captures, each once.
+    /// The backends of the captures, without repetitions.
     pub(super) backends: Vec<Backend>,
     pub(super) kernels: Kernels,
     pub(super) render_pass: vk::RenderPass,
@@ -134,11 +136,12 @@ pub(super) struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    /// Fills a part of the capture buffers and of the readback memory with constants, and copies the initial contents to the
-    /// capture buffers.
+    /// Fills a part of the capture buffers and of the readback memory with constants, and then
+    /// copies the initial contents to that part of the capture buffers.
     ///
     /// # Safety
-    /// `cmd` is being recorded, outside of a render pass instance; the part lies within the buffers, in whole dwords.
+    /// `cmd` is being recorded, outside of a render pass instance; the part lies within the
+    /// buffers, in whole dwords.
     pub(super) unsafe fn copy_in(
         &self,
         ctx: &Context,
@@ -147,7 +150,7 @@ impl Steps<'_> {
         size: u64,
     ) {
         let (device, Buffers { targets, initial, back, .. }) = (ctx.device(), self.buffers);
-        // SAFETY: the caller's contract, and the buffers are of one size.
+        // SAFETY: the caller's contract; all these buffers have the same size.
         unsafe {
             for (buffer, fill) in [(targets, Fill::BeforeCopyIn), (back, Fill::BeforeCopyBack)] {
                 device.cmd_fill_buffer(cmd, buffer.raw(), start, size, fill.dword());
@@ -161,7 +164,7 @@ impl Steps<'_> {
         }
     }
 
-    /// Records the captures, with a barrier that makes the results visible to copies.
+    /// Records the captures, and a barrier that makes their results visible to copies.
     ///
     /// # Safety
     /// As [`Gpu::capture`]; `cmd` is being recorded, outside of a render pass instance.
@@ -180,7 +183,8 @@ impl Steps<'_> {
                 continue;
             }
             let graphics = place.request.pipeline.backend() != Backend::Compute;
-            // SAFETY: the command buffer is where `inside` says.
+            // SAFETY: the caller's contract; `inside` says whether a render pass instance is being
+            // recorded.
             unsafe {
                 match (inside, graphics) {
                     (false, true) => {
@@ -230,8 +234,8 @@ impl Steps<'_> {
     }
 }
 
-/// Orders fills before copies to the same memory. It does not order the copy back after the captures: see
-/// [`transfer_to_captures`].
+/// Orders fills before copies to the same memory. The barriers that order the copy back after the
+/// captures are those of [`transfer_to_captures`] and [`Context::capture_barrier`].
 ///
 /// # Safety
 /// `cmd` is being recorded, outside of a render pass instance.
@@ -244,11 +248,13 @@ unsafe fn fills_to_copies(ctx: &Context, cmd: vk::CommandBuffer) {
     unsafe { ctx.device().cmd_pipeline_barrier(cmd, stage, stage, none, &[barrier], &[], &[]) };
 }
 
-/// Makes the result of the copy visible to the captures, and orders them after it.
+/// Makes the result of the copy to the capture buffers visible to the captures, and orders the
+/// captures after it.
 ///
-/// It is visible to the copy back only by the barrier after the captures ([`Context::capture_barrier`]), which forms a
-/// dependency chain with this one. Synchronization validation does not see stores through device addresses. But it sees
-/// both copies, so it reports if that barrier is missing.
+/// The copied bytes become visible to the copy back only through the barrier after the captures
+/// ([`Context::capture_barrier`]), which forms a dependency chain with this one. Synchronization
+/// validation does not see stores through device addresses, but it sees both copies. So it reports
+/// an error if that barrier is missing.
 ///
 /// # Safety
 /// `cmd` is being recorded, outside of a render pass instance, for a queue with the stages of

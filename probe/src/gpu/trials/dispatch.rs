@@ -1,4 +1,5 @@
-//! Tries whether `vkCmdDispatchIndirect` runs the number of workgroups that the device has written.
+//! Tries whether `vkCmdDispatchIndirect` runs as many workgroups as the device has written into the
+//! arguments.
 
 use ash::vk;
 use vkxfb::internal::compute_pipeline;
@@ -8,10 +9,11 @@ use vkxfb::runtime::Context;
 use super::{Kit, end, module};
 use crate::gpu::{Gpu, GpuError};
 
-/// The number of workgroups of each dispatch along each axis. The first dispatch is direct.
+/// The number of workgroups of each dispatch along each axis. The first dispatch is direct, the
+/// others are indirect.
 const GROUPS: [[u32; 3]; 5] = [[3, 2, 4], [5, 1, 1], [3, 2, 4], [0, 1, 1], [1000, 1, 1]];
 
-/// Push constants of the shader.
+/// The push constants of the shader.
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 struct Pushed {
@@ -22,12 +24,14 @@ struct Pushed {
 
 pub(super) const PUSHED: u32 = size_of::<Pushed>() as u32;
 
-/// A dispatch, and the places of its words in the buffer.
+/// A dispatch, with the places of its arguments and counts, as indices of words in the buffer.
 struct Place {
     groups: [u32; 3],
-    /// The place of its arguments, unless it is direct.
+    /// The index of the first word of the `VkDispatchIndirectCommand`. `None` for the direct
+    /// dispatch.
     arguments: Option<u32>,
-    /// The place of its counts: one for each workgroup, and one for workgroups that should not exist.
+    /// The index of the first count. There is a count for each workgroup, and then one for all
+    /// workgroups that should not run.
     counts: u32,
 }
 
@@ -81,12 +85,13 @@ impl Dispatches {
         self.words
     }
 
-    /// Runs the dispatches. Returns the words, or `None` if nothing was executed.
+    /// Runs the dispatches. Returns the words of the buffer, or `None` if nothing was executed.
     pub(super) fn run(&self, gpu: &mut Gpu, kit: &mut Kit) -> Result<Option<Vec<u32>>, GpuError> {
         let words = module(include_bytes!("../../../../shaders/trials/dispatch.spv"))?;
         let (device, cache) = (gpu.context.device(), vk::PipelineCache::null());
         let none = vk::SpecializationInfo::default();
-        // SAFETY: the device is live; the module is valid, and the layout is what it declares.
+        // SAFETY: the device is live, the module is valid, and the layout has the push constants
+        // and descriptors that the module declares.
         let pipeline =
             unsafe { compute_pipeline(device, cache, kit.layout, &words, c"main", &none) }?;
         kit.pipelines.push(pipeline);
@@ -96,10 +101,11 @@ impl Dispatches {
             let push = |first, groups, is_argument: bool| {
                 let pushed = Pushed { first, groups, is_argument: is_argument.into() };
                 let bytes = bytemuck::bytes_of(&pushed);
-                // SAFETY: the layout has them.
+                // SAFETY: the layout has these push constants.
                 unsafe { device.cmd_push_constants(cmd, kit.layout, kit.stage, 0, bytes) };
             };
-            // SAFETY: everything outlives the submission; the shader stays within the words of each place.
+            // SAFETY: everything outlives the submission, and the shader accesses only the words of
+            // each place.
             unsafe {
                 device.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::COMPUTE, pipeline);
                 kit.begin(ctx, cmd);
@@ -110,7 +116,8 @@ impl Dispatches {
                     }
                 }
                 for place in &self.places {
-                    // Before each dispatch, because the validation layer treats the buffer as a whole.
+                    // The barrier is recorded before each dispatch, because the validation layer
+                    // treats the buffer as a whole.
                     stores_to_dispatches(ctx, cmd);
                     push(place.counts, place.groups, false);
                     match (place.arguments, place.groups) {
@@ -129,7 +136,8 @@ impl Dispatches {
         kit.read(gpu)
     }
 
-    /// Whether the dispatches worked, according to the words, and a description for the report.
+    /// Whether the dispatches worked, judging by the words of the buffer, and a description for the
+    /// report.
     pub(super) fn judge(&self, words: &[u32]) -> (bool, String) {
         let counts = |place: &Place| {
             let start = place.counts as usize;
@@ -164,7 +172,7 @@ impl Dispatches {
 mod tests {
     use super::*;
 
-    /// The words after the trial on a device that works.
+    /// Returns the words that the trial leaves if the device works correctly.
     fn right(dispatches: &Dispatches) -> Vec<u32> {
         let mut words = vec![0; dispatches.words()];
         for place in &dispatches.places {
@@ -181,7 +189,7 @@ mod tests {
         let dispatches = Dispatches::new();
         let words = right(&dispatches);
         assert_eq!(dispatches.judge(&words), (true, "works".to_owned()));
-        // A workgroup that runs twice, one that is missing, and one that should not exist.
+        // One workgroup runs twice, one does not run, and one runs that should not exist.
         let place = &dispatches.places[2];
         let (first, behind) = (place.counts as usize, place.counts as usize + place.expected());
         for (word, count, ran) in [(first, 2, 25), (first + 7, 0, 23), (behind, 1, 25)] {

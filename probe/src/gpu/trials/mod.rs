@@ -1,4 +1,4 @@
-//! Tries out what devices do not report: see [`Trial`].
+//! Tries properties of the device that it does not report: see [`Trial`].
 
 mod dispatch;
 mod stores;
@@ -14,13 +14,15 @@ use self::stores::Stores;
 use super::{Gpu, GpuError, State};
 use crate::trial::{Trial, TrialReport, TrialResult};
 
-/// The value that a fill writes after the words.
+/// The value that is written after the words at the end of the submission, as a sign that it was
+/// executed.
 const EXECUTED: u32 = 0x7452_6941;
 
-/// The description if not even that value was written.
+/// The description of a trial if not even [`EXECUTED`] was written.
 const NOTHING: &str = "nothing is executed";
 
-/// A buffer of words, the pipelines that count in it, and their descriptor set.
+/// A buffer of words, pipelines whose shaders count in these words, and the descriptor set for the
+/// buffer.
 struct Kit {
     words: Buffer,
     size: usize,
@@ -89,7 +91,7 @@ impl Gpu {
         Ok(TrialReport::new(trial, result, text))
     }
 
-    /// Calls `f` with a kit of `words` words.
+    /// Creates a kit with `words` words, calls `f` with it, and destroys it.
     fn with_kit<R>(
         &mut self,
         words: usize,
@@ -122,7 +124,7 @@ impl Gpu {
 }
 
 impl Kit {
-    /// Creates the descriptor set for the words.
+    /// Creates the descriptor set for the buffer of words, and the pipeline layout.
     fn create(&mut self, ctx: &Context, pushed: u32) -> Result<(), RuntimeError> {
         let device = ctx.device();
         let ty = vk::DescriptorType::STORAGE_BUFFER;
@@ -134,8 +136,9 @@ impl Kit {
         let ranges = [vk::PushConstantRange { stage_flags: self.stage, offset: 0, size: pushed }];
         let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
         let pool = vk::DescriptorPoolCreateInfo::default().max_sets(1).pool_sizes(&sizes);
-        // SAFETY: the device is live, and so is what is made here; the pool has room for the set, which nothing uses
-        // yet, and the buffer has the usage.
+        // SAFETY: the device and the objects that are created here are live. The pool has room for
+        // the set, which nothing uses yet, and the buffer was created with the usage for the
+        // descriptor.
         unsafe {
             self.set_layout = device
                 .create_descriptor_set_layout(&info, None)
@@ -173,7 +176,8 @@ impl Kit {
         Ok(())
     }
 
-    /// Binds the words and fills them with zeros, with a barrier for later shaders and indirect commands.
+    /// Binds the buffer of words, and fills it with zeros. The barrier after that is for later
+    /// shaders and indirect commands.
     ///
     /// # Safety
     /// `cmd` is being recorded, outside of a render pass instance.
@@ -188,7 +192,8 @@ impl Kit {
         let barrier = vk::MemoryBarrier::default()
             .src_access_mask(vk::AccessFlags::TRANSFER_WRITE)
             .dst_access_mask(vk::AccessFlags::SHADER_READ | vk::AccessFlags::SHADER_WRITE);
-        // SAFETY: the caller's contract; set and layout fit each other.
+        // SAFETY: the caller's contract; the set was allocated with the set layout of the pipeline
+        // layout.
         unsafe {
             let (words, size) = (self.words.raw(), self.size as u64 * 4);
             device.cmd_fill_buffer(cmd, words, 0, size, 0);
@@ -199,18 +204,21 @@ impl Kit {
         }
     }
 
-    /// The words after a submission that ends with [`end`]. `None` if it was not executed.
+    /// Returns the words after a submission that ends with [`end`]. `None` if the submission was
+    /// not executed.
     fn read(&self, gpu: &mut Gpu) -> Result<Option<Vec<u32>>, GpuError> {
         let bytes = gpu.read(&self.words, 0..self.words.size())?;
         let mut words: Vec<u32> = bytes.chunks_exact(4).map(bytemuck::pod_read_unaligned).collect();
         Ok((words.pop() == Some(EXECUTED)).then_some(words))
     }
 
+    /// Destroys the pipelines, the descriptor set and their layouts, but not the buffer of words.
+    ///
     /// # Safety
     /// The device is idle.
     unsafe fn destroy(&mut self, ctx: &Context) {
         let device = ctx.device();
-        // SAFETY: the caller's contract; null handles may be destroyed.
+        // SAFETY: the caller's contract. Destroying null handles is allowed.
         unsafe {
             for pipeline in self.pipelines.drain(..) {
                 device.destroy_pipeline(pipeline, None);
@@ -231,7 +239,7 @@ unsafe fn end(ctx: &Context, cmd: vk::CommandBuffer, backend: Backend) {
     unsafe { ctx.capture_barrier(cmd, backend, ConsumerScope::TRANSFER) };
 }
 
-/// The words of a module that is built in.
+/// Returns the words of a module that is compiled into this program.
 fn module(bytes: &[u8]) -> Result<Vec<u32>, RuntimeError> {
     words_from_bytes(bytes).map_err(|error| RuntimeError::InvalidShader(error.to_string()))
 }

@@ -1,8 +1,8 @@
-//! Tries whether vertex shaders can store. They must run for every vertex of a draw, even if nothing is rasterized, and not
-//! more often than primitives use the vertex.
+//! Tries whether stores in vertex shaders are reliable. A vertex shader must run for every vertex
+//! of a draw, even if nothing is rasterized, and for no vertex more often than primitives use it.
 //!
-//! Vulkan allows a device to shade a vertex again for each primitive that uses it. If a vertex is shaded more often, or not
-//! at all, then the results of stores and atomics in a vertex shader are wrong.
+//! Vulkan allows a device to shade a vertex again for each primitive that uses the vertex. If the
+//! shader runs more often than that, or not at all, the results of stores and atomics are wrong.
 
 use ash::vk;
 use vkxfb::internal::vulkan_error;
@@ -13,18 +13,18 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use super::{Kit, end, module};
 use crate::gpu::{Gpu, GpuError, begin_render_pass};
 
-/// The number of vertices or indices of a draw. Each gives complete primitives of every topology. The larger number is more
-/// than drivers process in one batch.
+/// The numbers of vertices or indices of draws. With each, all primitives of every topology are
+/// complete. The larger number exceeds what drivers process in one batch.
 const VERTICES: [u32; 2] = [12, 3000];
 
-/// What happens to the primitives.
+/// What happens to the primitives of a draw after the vertex shader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
-    /// The rasterizer discards them.
+    /// Rasterizer discard is enabled.
     Discarded,
-    /// They are rasterized.
+    /// The primitives are rasterized.
     Rasterized,
-    /// They lie outside of the viewport.
+    /// All primitives are clipped, because they lie outside of the viewport.
     Clipped,
 }
 
@@ -40,7 +40,7 @@ impl Fate {
     }
 }
 
-/// Push constants of the shader.
+/// The push constants of the shader.
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 struct Pushed {
@@ -50,7 +50,7 @@ struct Pushed {
 
 pub(super) const PUSHED: u32 = size_of::<Pushed>() as u32;
 
-/// A draw, and the place of its counts.
+/// A draw, and where its counts are: one word for each vertex, from the word `counts` on.
 struct Place {
     topology: PrimitiveTopology,
     vertices: u32,
@@ -59,13 +59,14 @@ struct Place {
     counts: usize,
 }
 
-/// The vertex of an index. Consecutive groups of three indices have two vertices in common.
+/// Returns the vertex that an index selects. Consecutive groups of three indices have two vertices
+/// in common.
 const fn indexed_vertex(index: u32) -> u32 {
     index / 3 + index % 3
 }
 
 impl Place {
-    /// The number of primitives that use each vertex.
+    /// Returns for each vertex the number of primitives that use it.
     fn uses(&self) -> Vec<u32> {
         let mut uses = vec![0; self.vertices as usize];
         for output in 0..self.topology.output_count(self.vertices) {
@@ -79,7 +80,7 @@ impl Place {
     }
 }
 
-/// The draws of the trial.
+/// The draws of the trial, and the number of words for their counts.
 pub(super) struct Stores {
     places: Vec<Place>,
     words: usize,
@@ -106,19 +107,19 @@ impl Stores {
         self.words
     }
 
-    /// Runs the draws. Returns the counts, or `None` if nothing was executed.
+    /// Makes the draws. Returns the counts, or `None` if nothing was executed.
     pub(super) fn run(&self, gpu: &mut Gpu, kit: &mut Kit) -> Result<Option<Vec<u32>>, GpuError> {
         let words = module(include_bytes!("../../../../shaders/trials/vertex_stores.spv"))?;
         let most = VERTICES.into_iter().max().unwrap_or(0);
         let indices: Vec<u32> = (0..most).map(indexed_vertex).collect();
         let device = gpu.context.device();
         let info = vk::ShaderModuleCreateInfo::default().code(&words);
-        // SAFETY: the module is valid, and the device has its capabilities.
+        // SAFETY: the module is valid, and the device supports its capabilities.
         let module = unsafe { device.create_shader_module(&info, None) }
             .map_err(vulkan_error("vkCreateShaderModule"))?;
         // SAFETY: as above.
         let created = unsafe { create_pipelines(gpu, kit, module) };
-        // SAFETY: it was needed for the pipelines alone.
+        // SAFETY: the module is needed only while the pipelines are created.
         unsafe { device.destroy_shader_module(module, None) };
         created?;
         let (usage, size) = (vk::BufferUsageFlags::INDEX_BUFFER, indices.len() as u64 * 4);
@@ -134,7 +135,8 @@ impl Stores {
         let stores_twice = gpu.stores_twice();
         gpu.submit(|ctx, cmd| {
             let device = ctx.device();
-            // SAFETY: everything outlives the submission; a draw stays within its counts and the indices.
+            // SAFETY: everything outlives the submission. Each draw reads existing indices, and its
+            // shader writes only its own counts.
             unsafe {
                 kit.begin(ctx, cmd);
                 begin_render_pass(ctx, cmd, render_pass, framebuffer);
@@ -163,7 +165,7 @@ impl Stores {
         })
     }
 
-    /// Whether vertex stores are reliable, according to the counts, and a description for the report.
+    /// Whether vertex stores are reliable, judging by the counts, and a description for the report.
     pub(super) fn judge(&self, words: &[u32]) -> (bool, String) {
         let (mut missing, mut repeated) = (Faults::default(), Faults::default());
         let mut shaded_again = 0;
@@ -203,11 +205,11 @@ fn topologies() -> impl Iterator<Item = PrimitiveTopology> {
     PrimitiveTopology::ALL.into_iter().filter(|topology| !topology.has_adjacency())
 }
 
-/// Vertices with counts that are wrong in the same way.
+/// The number of vertices whose counts are wrong in the same way.
 #[derive(Default)]
 struct Faults {
     vertices: u32,
-    /// The first of them.
+    /// A description of the first of these vertices.
     example: String,
 }
 
@@ -231,7 +233,8 @@ impl Faults {
     }
 }
 
-/// Adds the pipelines of each topology to the kit: one that discards, and one that rasterizes.
+/// Adds two pipelines for each topology to the kit: one that discards primitives, and one that
+/// rasterizes them.
 ///
 /// # Safety
 /// The device is live, and the module is that of the trial.
@@ -269,7 +272,8 @@ unsafe fn create_pipelines(
                 .multisample_state(&samples)
                 .layout(kit.layout)
                 .render_pass(gpu.render_pass);
-            // SAFETY: the caller's contract; the state is complete, and the layout is what the module declares.
+            // SAFETY: the caller's contract; all required state is given, and the layout has what
+            // the module declares.
             let made = unsafe {
                 gpu.context.device().create_graphics_pipelines(
                     vk::PipelineCache::null(),
@@ -327,7 +331,8 @@ mod tests {
         }
     }
 
-    /// Worked out by hand: the uses of the first three vertices of a strip of 12, and of all vertices of its indexed draw.
+    /// The expected numbers were worked out by hand: the uses of the first three vertices of a
+    /// strip of 12, and of all vertices of its indexed draw.
     #[test]
     fn uses_are_those_of_the_primitives() {
         let uses = |topology, indexed| {

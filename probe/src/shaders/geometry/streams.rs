@@ -1,4 +1,5 @@
-//! Geometry shaders that emit to several vertex streams: the formulas of `shaders/probe/streams.glsl`.
+//! The probe's geometry shaders that emit to several vertex streams, with the formulas of
+//! `shaders/probe/streams.glsl`.
 
 use vkxfb::internal::lower::GeometryInput;
 
@@ -6,22 +7,22 @@ use super::{Emitted, EmittedStrips, EmittedVertex, ProbeGeometry, Records, Strip
 use crate::shaders::{mix32, put, tag};
 use crate::subject::FIRST_VERTEX;
 
-/// The shaders of the plan. A quick probe captures only the first one for each number of streams: triangle strips in two
-/// streams, and points in four.
+/// The shaders in the plan. A quick run captures only the first one for each number of streams:
+/// triangle strips in two streams, and points in four.
 pub(super) const ALL: [ProbeGeometry; 3] = [
     to_streams(Emitted::Triangles, 2),
     to_streams(Emitted::Points, 4),
     to_streams(Emitted::Lines, 4),
 ];
 
-/// The length of a strip, unless it is the last one of a point.
+/// The number of vertices of each strip. The last strip for a point may be shorter.
 const STRIP: u32 = 3;
 
 const fn to_streams(output: Emitted, count: u32) -> ProbeGeometry {
     ProbeGeometry { input: GeometryInput::Points, output, strips: Strips::Streams(count) }
 }
 
-/// The name of the source, and the module, of that many streams.
+/// The name of the compiled module for this number of streams, and its bytes.
 pub(super) const fn file(count: u32) -> (&'static str, &'static [u8]) {
     match count {
         2 => ("two_streams", include_bytes!("../../../../shaders/probe/two_streams.spv")),
@@ -29,7 +30,7 @@ pub(super) const fn file(count: u32) -> (&'static str, &'static [u8]) {
     }
 }
 
-/// Adds what is emitted to a stream for so many points.
+/// Adds the strips that are emitted to a stream for `points` points.
 pub(super) fn emit(stream: u32, points: u64, strips: &mut EmittedStrips) {
     for point in 0..u32::try_from(points).unwrap_or(u32::MAX) {
         let count = 2 + (point + stream) % 5;
@@ -40,7 +41,7 @@ pub(super) fn emit(stream: u32, points: u64, strips: &mut EmittedStrips) {
     }
 }
 
-/// Appends the record of a vertex to those of the stream's buffer.
+/// Appends the record of a vertex to the records of the stream's buffer.
 pub(super) fn write(stream: u32, instance: u32, emitted: EmittedVertex, records: &mut Records) {
     let [vertex, point, n, _] = emitted;
     let mixed = tag(instance, vertex) ^ point << 8 ^ stream << 4 ^ n;
@@ -58,20 +59,21 @@ mod tests {
 
     use super::*;
 
-    /// Worked out by hand: two points, each of which emits 2 to 6 vertices to each stream.
+    /// The expected values were worked out by hand, for two points, each of which emits 2 to 6
+    /// vertices to each stream.
     #[test]
     fn each_stream_has_strips_of_its_own() {
         let geometry = ProbeGeometry::by_name("points_to_triangles_2_streams").unwrap();
         let topology = PrimitiveTopology::PointList;
         let emission = geometry.emission(topology, ProvokingVertex::First, 2, 3);
-        // 2 and 3 vertices; 3, and 3 and 1.
+        // Stream 0 gets strips of 2 and of 3 vertices. Stream 1 gets strips of 3, and of 3 and 1.
         let of_stream = |stream| {
             let emission = &emission[&stream];
             (emission.vertex_count, emission.vertices.as_slice(), emission.primitive_count())
         };
         assert_eq!(of_stream(0), (5, &[2, 3, 4][..], 3));
         assert_eq!(of_stream(1), (7, &[0, 1, 2, 3, 4, 5][..], 6));
-        // The last vertex of the first instance.
+        // This is the last vertex of the first instance.
         let records = &emission[&1].records;
         assert_eq!(records.each_ref().map(Vec::len), [0, 3 * 7 * 20, 0, 0]);
         let (words, _) = records[1][6 * 20..7 * 20].as_chunks();

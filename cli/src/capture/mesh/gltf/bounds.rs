@@ -1,35 +1,37 @@
-//! Whether accessors lie within their buffers: the readers of the gltf crate rely on it, and panic otherwise.
+//! Checks that accessors lie within their buffers. The `gltf` crate relies on that, and panics
+//! otherwise.
 
 use std::fmt::{self, Display, Formatter};
 
 use gltf::Accessor;
 use gltf::buffer::View;
 
-/// Elements of an accessor without a view, which takes no bytes of the file: so many vertices are a large mesh.
+/// The maximum number of elements of an accessor without a buffer view. The file does not limit the
+/// number, because such elements take no bytes in it.
 const MOST_ZEROS: usize = 1 << 24;
 
-/// An accessor that no reader may have.
+/// Why the elements of an accessor cannot be read.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct AccessorError {
     accessor: usize,
-    /// What of it, where it is sparse.
+    /// The part of a sparse accessor that cannot be read; empty for other accessors.
     part: &'static str,
     problem: Problem,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 enum Problem {
-    /// It has no elements.
+    /// The accessor has no elements.
     Empty,
-    /// Too many elements, which are all zero at first.
+    /// An accessor without a buffer view has too many elements.
     Zeros { count: usize },
-    /// More elements are replaced than there are.
+    /// A sparse accessor replaces more elements than it has.
     Sparse { replaced: usize, count: usize },
-    /// Elements overlap.
+    /// The stride is smaller than an element.
     Stride { view: usize, stride: usize, size: usize },
-    /// Its elements are not all in the view.
+    /// The elements are not all within the buffer view.
     BeyondView { view: usize, length: usize },
-    /// The view is not all in the buffer.
+    /// The buffer view is not within the buffer.
     BeyondBuffer { view: usize, buffer: usize, length: usize },
 }
 
@@ -63,8 +65,8 @@ impl Display for AccessorError {
     }
 }
 
-/// Checks that all elements of an accessor can be read, by
-/// [the specification's rules](https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html#data-alignment).
+/// Checks that all elements of an accessor can be read, according to [the specification's
+/// rules](https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html#data-alignment).
 pub(super) fn check(accessor: &Accessor<'_>) -> Result<(), AccessorError> {
     let error = |part, problem| AccessorError { accessor: accessor.index(), part, problem };
     let (count, size) = (accessor.count(), accessor.size());
@@ -88,7 +90,8 @@ pub(super) fn check(accessor: &Accessor<'_>) -> Result<(), AccessorError> {
         .map_err(|problem| error(", sparse values", problem))
 }
 
-/// Checks that elements lie apart, in their view, and that in its buffer.
+/// Checks that the elements do not overlap, and lie within their buffer view, and that this lies
+/// within its buffer.
 fn within(view: &View<'_>, offset: usize, count: usize, size: usize) -> Result<(), Problem> {
     let stride = view.stride().unwrap_or(size);
     if stride < size {

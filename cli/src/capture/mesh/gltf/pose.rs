@@ -1,4 +1,4 @@
-//! Where the nodes of a scene are at a time of an animation.
+//! Computes the places of the nodes of a scene at a time of an animation.
 
 use anyhow::{Context, Result, bail};
 use glam::{DMat4, DQuat, DVec3};
@@ -9,13 +9,13 @@ use gltf::{Gltf, Node};
 
 use super::matrix;
 
-/// A time of an animation.
+/// The time of an animation at which a mesh is read.
 #[derive(Debug, Clone, Default, PartialEq, clap::Args)]
 pub(in crate::capture) struct Pose {
-    /// Take the mesh as it is at this time of its animation: a glTF file, whose nodes and skins move
+    /// Read a glTF file with its nodes and skins moved as they are at this time of its animation
     #[arg(long, value_name = "SECONDS", requires = "mesh", value_parser = seconds)]
     pub(in crate::capture) time: Option<f64>,
-    /// The animation, by its name or number; by default the first
+    /// The name or number of the animation; by default the first
     #[arg(long, value_name = "NAME", requires = "time")]
     animation: Option<String>,
 }
@@ -25,7 +25,7 @@ fn seconds(text: &str) -> Result<f64, String> {
     seconds.ok_or_else(|| "a number of seconds".to_owned())
 }
 
-/// Where a node is within its parent, by its parts.
+/// The transformation of a node relative to its parent, as translation, rotation and scale.
 #[derive(Clone, Copy)]
 struct Local {
     translation: DVec3,
@@ -49,7 +49,7 @@ impl Local {
 }
 
 impl Pose {
-    /// Where each node is within its parent.
+    /// Returns the matrix of each node relative to its parent.
     pub(super) fn locals(&self, gltf: &Gltf, buffers: &[Vec<u8>]) -> Result<Vec<DMat4>> {
         let rest = |node: Node<'_>| match node.transform() {
             Transform::Matrix { matrix: columns } => matrix(&columns),
@@ -88,7 +88,7 @@ impl Pose {
     }
 }
 
-/// Moves a part of a node to where a channel has it at a time.
+/// Sets the part of a transformation that an animation channel moves to its value at a time.
 fn move_to(local: &mut Local, channel: &Channel<'_>, buffers: &[Vec<u8>], time: f64) -> Result<()> {
     let reader = channel.reader(|buffer| buffers.get(buffer.index()).map(Vec::as_slice));
     let times = reader.read_inputs().context("its times are outside of their buffer")?;
@@ -110,13 +110,14 @@ fn move_to(local: &mut Local, channel: &Channel<'_>, buffers: &[Vec<u8>], time: 
             let values = values.into_f32().map(|value| value.map(f64::from));
             local.rotation = DQuat::from_array(curve(values.collect(), true)?).normalize();
         }
-        // Shapes are not moved.
+        // Morph targets are not supported, so their weights are ignored.
         ReadOutputs::MorphTargetWeights(_) => {}
     }
     Ok(())
 }
 
-/// Values by time; of cubic splines each has a tangent before and one behind it.
+/// The values of a channel at certain times. A cubic spline has three values for each time: the
+/// tangent before it, the value, and the tangent after it.
 struct Curve<'a> {
     times: &'a [f64],
     values: &'a [[f64; 4]],
@@ -125,8 +126,10 @@ struct Curve<'a> {
 }
 
 impl Curve<'_> {
-    /// The value at a time, by [the specification's](https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html#appendix-c-interpolation)
-    /// formulas. Before the first time it is the first value, and behind the last the last.
+    /// Returns the value at a time, by [the
+    /// specification's](https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html#appendix-c-interpolation)
+    /// formulas. Before the first time it is the first value, and after the last time the last
+    /// value.
     fn at(&self, time: f64) -> Result<[f64; 4]> {
         let each = if self.interpolation == Interpolation::CubicSpline { 3 } else { 1 };
         if self.times.is_empty() || self.values.len() < each * self.times.len() {
@@ -187,7 +190,7 @@ mod tests {
         assert_eq!(at(Interpolation::Linear, &values[..2], 1.0), None);
     }
 
-    /// A spline with the tangents of a parabola is that parabola.
+    /// A spline that has the tangents of a parabola equals that parabola.
     #[test]
     fn splines_have_their_tangents() {
         let key = |t: f64| [[2.0 * t; 4], [t * t; 4], [2.0 * t; 4]];

@@ -1,4 +1,5 @@
-//! Whether accessors can be read: they have the types that what they are for has, and lie within their buffers.
+//! Checks that accessors can be read: they have types that the specification allows for their use,
+//! and lie within their buffers.
 
 use anyhow::{Context, Result, bail};
 use gltf::accessor::{DataType, Dimensions};
@@ -10,8 +11,8 @@ use super::bounds;
 use DataType::{F32, I8, I16, U8, U16, U32};
 use Dimensions::{Mat4, Scalar, Vec2, Vec3, Vec4};
 
-/// Checks all that is read, by
-/// [the specification's lists](https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html#meshes-overview).
+/// Checks all accessors that will be read, according to [the specification's
+/// lists](https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html#meshes-overview).
 pub(super) fn check(gltf: &Gltf) -> Result<()> {
     for mesh in gltf.meshes() {
         for primitive in mesh.primitives() {
@@ -54,7 +55,7 @@ pub(super) fn check(gltf: &Gltf) -> Result<()> {
     Ok(())
 }
 
-/// Checks an accessor's type, and its bounds.
+/// Checks the type of an accessor, and that it lies within its buffer.
 fn is_of(
     accessor: &Accessor<'_>,
     what: &str,
