@@ -273,8 +273,8 @@ impl BenchDevice {
         }
     }
 
-    /// Records, submits and finishes a frame of that many captures.
-    pub fn capture_frame(&self, ext: &CaptureCommands, frame: Frame, captures: u32) {
+    /// Records a frame of that many captures.
+    pub fn record_captures(&self, ext: &CaptureCommands, frame: Frame, captures: u32) {
         // SAFETY: as above, and captures of one frame do not overlap.
         unsafe {
             self.begin();
@@ -287,6 +287,13 @@ impl BenchDevice {
                 self.capture(ext, frame, number);
             }
             self.end();
+        }
+    }
+
+    /// Submits what was recorded, and waits until the device has finished.
+    pub fn submit(&self) {
+        // SAFETY: the command buffer is recorded, and not pending.
+        unsafe {
             let cmds = [self.cmd];
             let submit = vk::SubmitInfo::default().command_buffers(&cmds);
             self.raw.queue_submit(self.queue, &[submit], self.fence).unwrap();

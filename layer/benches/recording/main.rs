@@ -23,20 +23,31 @@ const ROUNDS: usize = 31;
 /// What is measured: a name, the unit, and the time for one draw or frame in that unit.
 type Measurement = (&'static str, &'static str, fn(&BenchDevice) -> Option<f64>);
 
-const MEASUREMENTS: [Measurement; 4] = [
+const MEASUREMENTS: [Measurement; 6] = [
     ("a draw", "ns", |device| Some(per_draw(|| device.record_draws(DRAWS, false)))),
     ("push constants, vertex buffer, draw", "ns", |device| {
         Some(per_draw(|| device.record_draws(DRAWS, true)))
     }),
     ("a frame of 1,000 captures", "ms", |device| frame(device, Frame::Separate)),
+    ("recording it", "ms", |device| record(device, Frame::Separate)),
     ("a frame of 1,000 resumed captures, in a pass each", "ms", |device| {
         frame(device, Frame::Resumed)
     }),
+    ("recording it", "ms", |device| record(device, Frame::Resumed)),
 ];
 
+/// Records and executes a frame.
 fn frame(device: &BenchDevice, frame: Frame) -> Option<f64> {
+    let start = Instant::now();
+    record(device, frame)?;
+    device.submit();
+    Some(start.elapsed().as_secs_f64() * 1e3)
+}
+
+/// Records a frame, which is not executed.
+fn record(device: &BenchDevice, frame: Frame) -> Option<f64> {
     let captures = device.captures()?;
-    Some(seconds(|| device.capture_frame(captures, frame, CAPTURES)) * 1e3)
+    Some(seconds(|| device.record_captures(captures, frame, CAPTURES)) * 1e3)
 }
 
 fn seconds(call: impl FnOnce()) -> f64 {
