@@ -63,7 +63,7 @@
 //!     recorder.end(&[])?;
 //!     context.capture_barrier(cmd, Backend::Compute, ConsumerScope::VERTEX_BUFFER);
 //!     # Ok(())
-//!     // When the device has finished the frame: `arena.reset()`. At the end: `destroy` all.
+//!     // When the device has finished the frame: `arena.reset()`. At the end: `context.destroy`.
 //! # } }
 //! ```
 //!

@@ -103,11 +103,7 @@ impl Xfb {
     /// The device is idle.
     pub unsafe fn destroy(self, memory: &mut Memory<'_>) {
         // SAFETY: the caller's contract.
-        unsafe {
-            self.arenas.destroy(&self.context, memory);
-            self.kernels.destroy(&self.context);
-            self.pipeline.destroy(&self.context);
-        }
+        unsafe { self.context.destroy((self.arenas, self.kernels, self.pipeline), memory) };
     }
 }
 

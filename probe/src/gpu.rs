@@ -490,7 +490,7 @@ impl Drop for Gpu {
                 let _ = device.device_wait_idle();
             }
             // Other copies of the kernels cannot be used without the device.
-            self.kernels.clone().destroy(&self.context);
+            self.context.destroy(self.kernels.clone(), &mut ());
             device.destroy_framebuffer(self.framebuffer, None);
             device.destroy_render_pass(self.render_pass, None);
             device.destroy_fence(self.fence, None);

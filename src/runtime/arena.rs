@@ -18,6 +18,7 @@ use std::fmt;
 use ash::vk;
 
 use super::context::ContextId;
+use super::destroy::DestroyObject;
 use super::descriptors::{Sets, Window};
 use super::recorder::{LISTED_BYTES, MAX_ENTRIES, most_entries};
 use super::{Context, MemoryAllocator, Pipeline, RuntimeError};
@@ -261,18 +262,18 @@ impl Arena {
             Ok(()) => Ok(this),
             Err(error) => {
                 // SAFETY: as above.
-                unsafe { this.destroy(ctx, allocator) };
+                unsafe { ctx.destroy(this, allocator) };
                 Err(error)
             }
         }
     }
 
     /// Lets the arena grow: if a recording needs more than the arena has, it allocates more from
-    /// `allocator`. The arena keeps that memory until it is [destroyed](Self::destroy).
+    /// `allocator`. The arena keeps that memory until it is [destroyed](Context::destroy).
     ///
     /// # Safety
     /// The allocator belongs to the device that the arena was made for, was made as its
-    /// implementation requires, and is the one that is passed to [`destroy`](Self::destroy).
+    /// implementation requires, and is the one that is passed to [`Context::destroy`].
     pub unsafe fn growing<'a>(
         &'a mut self,
         allocator: &'a mut (dyn MemoryAllocator + Send + Sync + 'a),
@@ -346,13 +347,10 @@ impl Arena {
         }
     }
 
-    /// Destroys the arena.
-    ///
-    /// # Safety
-    /// No command buffer that was recorded with the arena is executed any more, and no
-    /// [`Capture`](super::Capture) is played with draws that were flushed with the arena. `ctx` and
-    /// `allocator` are those that the arena was made with.
-    pub unsafe fn destroy(self, ctx: &Context, allocator: &mut dyn MemoryAllocator) {
+}
+
+impl<A: MemoryAllocator + ?Sized> DestroyObject<A> for Arena {
+    unsafe fn destroy(self, ctx: &Context, allocator: &mut A) {
         // SAFETY: the caller's contract.
         unsafe {
             self.upload.destroy(ctx, allocator);

@@ -12,6 +12,7 @@ use ash::vk;
 
 use super::arena::ALIGNMENT;
 use super::context::ContextId;
+use super::destroy::DestroyObject;
 use super::{Context, RuntimeError};
 use crate::setters::setters;
 
@@ -476,11 +477,10 @@ impl Buffer {
             .size(self.size.next_multiple_of(atom))
     }
 
-    /// Destroys the buffer and frees its memory.
-    ///
-    /// # Safety
-    /// The device no longer uses the buffer; `ctx` and `allocator` are those that it was made with.
-    pub unsafe fn destroy(self, ctx: &Context, allocator: &mut dyn MemoryAllocator) {
+}
+
+impl<A: MemoryAllocator + ?Sized> DestroyObject<A> for Buffer {
+    unsafe fn destroy(self, ctx: &Context, allocator: &mut A) {
         // SAFETY: the caller's contract.
         unsafe {
             ctx.device().destroy_buffer(self.raw, None);

@@ -34,7 +34,7 @@
 //! The runtime does not submit, wait or allocate device memory by itself. Recording only records commands, with one
 //! exception: it creates Vulkan pipelines that do not exist yet, unless they were prepared ([`Pipeline::prepare`],
 //! [`Kernels::prepare`]). Memory comes from an [`Arena`] that was created before through a [`MemoryAllocator`]; the
-//! arena allocates more only if the caller lets it [grow](Arena::growing). Every object has an explicit `destroy`. The
+//! arena allocates more only if the caller lets it [grow](Arena::growing). Objects live until [`Context::destroy`]. The
 //! application asks for barriers between captures and its own commands ([`Context::capture_barrier`]). The barriers
 //! between kernels and captures, and the command buffer state that captures disturb, are listed in
 //! [synchronization](crate::guide::synchronization).
@@ -53,6 +53,7 @@ pub(crate) mod context;
 mod create_device;
 mod debug_utils;
 mod descriptors;
+mod destroy;
 mod draw_arguments;
 mod error;
 mod extensions;
@@ -80,6 +81,7 @@ pub use barrier::ConsumerScope;
 pub use capabilities::{Capabilities, Limits, Unavailable};
 pub use choice::CaptureNeeds;
 pub use context::{Context, RawDevice};
+pub use destroy::Destroy;
 pub use draw_arguments::{DrawCommands, LateDraws};
 pub use error::{ErrorKind, RuntimeError};
 pub use extensions::{

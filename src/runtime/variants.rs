@@ -7,6 +7,7 @@ use ash::vk;
 use spirv::ExecutionModel;
 use xxhash_rust::xxh3::Xxh3Default;
 
+use super::destroy::DestroyObject;
 use super::{Context, Pipeline, PipelineDesc, RuntimeError};
 use crate::capture::CaptureList;
 use crate::lower::{Captures, LowerError, Shader, compute};
@@ -326,16 +327,13 @@ impl Variants {
         removed.iter().filter_map(|slot| slot.forget()).collect()
     }
 
-    /// Destroys all pipelines.
-    ///
-    /// # Safety
-    /// As [`Pipeline::destroy`] of each.
-    pub unsafe fn destroy(self, ctx: &Context) {
+}
+
+impl<A: ?Sized> DestroyObject<A> for Variants {
+    unsafe fn destroy(self, ctx: &Context, allocator: &mut A) {
         for slot in self.remove(|_| true) {
-            if let Some(pipeline) = slot.forget() {
-                // SAFETY: the caller's contract.
-                unsafe { pipeline.destroy(ctx) };
-            }
+            // SAFETY: the caller's contract.
+            unsafe { ctx.destroy(slot.forget(), allocator) };
         }
     }
 }

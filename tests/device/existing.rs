@@ -96,7 +96,7 @@ fn a_device_is_created_in_one_step_and_memory_needs_no_allocator() {
             buffer.mapped_mut().fill(7);
             buffer.flush(&context).unwrap();
             assert_eq!(buffer.mapped(), vec![7; mapped], "{location:?}");
-            buffer.destroy(&context, &mut allocator);
+            context.destroy(buffer, &mut allocator);
         }
         instance.destroy_device(&device);
     }

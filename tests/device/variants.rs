@@ -76,7 +76,7 @@ fn variants_are_made_once() {
     }
     assert!(variants.forget_layout(vk::DescriptorSetLayout::from_raw(1)).is_empty());
     // SAFETY: nothing was submitted.
-    unsafe { variants.destroy(ctx) };
+    unsafe { ctx.destroy(variants, &mut ()) };
     device::close(gpu);
 }
 
@@ -159,7 +159,7 @@ fn pipelines_change_within_a_capture() {
         gpu.destroy_arena(arena);
         gpu.destroy_buffer(target);
         // SAFETY: the submission was waited for.
-        unsafe { variants.destroy(gpu.context()) };
+        unsafe { gpu.context().destroy(variants, &mut ()) };
         device::close(gpu);
     }
 }

@@ -250,7 +250,7 @@ fn a_context_of_panvk_on_bifrost_records_no_indirect_command() {
         })
         .unwrap();
         // SAFETY: the submission was waited for.
-        unsafe { pipeline.destroy(&ctx) };
+        unsafe { ctx.destroy(pipeline, &mut ()) };
         gpu.destroy_arena(arena);
         assert_eq!(INDIRECT.load(Ordering::Relaxed), indirect, "{device_id:#x}");
         // Five triangles in each of two instances, unless the dispatch is ignored.

@@ -446,7 +446,7 @@ impl Drop for Pipeline {
     fn drop(&mut self) {
         // SAFETY: Vulkan requires that no submission uses the application's pipeline when it is
         // destroyed. Command buffers that recorded with it have a reference of their own.
-        unsafe { std::mem::take(&mut self.variants).destroy(&self.ctx) };
+        unsafe { self.ctx.destroy(std::mem::take(&mut self.variants), &mut ()) };
     }
 }
 

@@ -98,7 +98,7 @@ impl Gpu {
         }
         if let Ok((ctx, allocator)) = self.parts() {
             // SAFETY: it is of this device, and nothing is in flight.
-            unsafe { buffer.destroy(ctx, allocator) };
+            unsafe { ctx.destroy(buffer, allocator) };
         }
     }
 
@@ -139,7 +139,7 @@ impl Gpu {
         }
         if let Ok((ctx, allocator)) = self.parts() {
             // SAFETY: they are of this device, and nothing is in flight.
-            unsafe { pool.destroy(ctx, allocator) };
+            unsafe { ctx.destroy(pool, allocator) };
         }
     }
 
@@ -162,7 +162,7 @@ impl Gpu {
         }
         if let Ok((ctx, allocator)) = self.parts() {
             // SAFETY: it is of this device, and nothing is in flight.
-            unsafe { arena.destroy(ctx, allocator) };
+            unsafe { ctx.destroy(arena, allocator) };
         }
     }
 
@@ -172,7 +172,7 @@ impl Gpu {
             return;
         }
         // SAFETY: it is of this device, and nothing is in flight.
-        unsafe { pipeline.destroy(&self.context) };
+        unsafe { self.context.destroy(pipeline, &mut ()) };
     }
 
     /// Copies `bytes` to a buffer in device memory, from byte `offset` on.
