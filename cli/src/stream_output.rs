@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
-use vkxfb::translators::stream_output::{SlotLocations, StreamOutput, StreamOutputInfo};
+use vkxfb_translators::stream_output::{SlotLocations, StreamOutput, StreamOutputInfo};
 
 /// The file, with the same fields as [`StreamOutputInfo`].
 #[derive(Deserialize)]

@@ -13,7 +13,7 @@ use crate::spirv::types::block_type;
 
 /// The vertex stream of an output: by the decoration of the block's member, otherwise that of the
 /// variable, otherwise 0.
-pub(crate) fn stream_of(declarations: &Declarations, output: &CapturedOutput) -> u32 {
+pub fn stream_of(declarations: &Declarations, output: &CapturedOutput) -> u32 {
     let of_member = || {
         let block = block_type(declarations, declarations.variable(output.variable)?.pointee)?;
         let member = output.path.get(usize::from(block.length.is_some()))?;

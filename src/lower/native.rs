@@ -12,9 +12,8 @@
 //!
 //! The following are not inlined:
 //!
-//! - structures with padding before 64-bit members, because drivers disagree about it. If
-//!   [`split_blocks`](crate::translators::split_blocks) is called first, their members become variables, which
-//!   can be inlined;
+//! - structures with padding before 64-bit members, because drivers disagree about it. Where `split_blocks` of the
+//!   package `vkxfb-translators` is called first, their members become variables, which can be inlined;
 //! - structures that a buffer uses too, because the offsets of their members are those in the
 //!   buffer;
 //! - arrays of blocks, because one decoration would capture to several buffers;

@@ -1,11 +1,11 @@
 //! Destroying what the runtime made: one function for every kind of object.
 
-use super::{Context, Pipeline};
+use super::Context;
 
 /// What [`Context::destroy`] takes: objects of this crate, and tuples, arrays, `Vec` and `Option` of them.
 ///
 /// `A` is the allocator that [`Buffer`](super::Buffer), [`Arena`](super::Arena), [`ArenaRing`](super::ArenaRing) and
-/// [`QueryPool`](super::QueryPool) have their memory from. [`Pipeline`], [`Kernels`](super::Kernels) and
+/// [`QueryPool`](super::QueryPool) have their memory from. [`Pipeline`](super::Pipeline), [`Kernels`](super::Kernels) and
 /// [`Variants`](super::Variants) have no memory: for them `A` is any type.
 ///
 /// The trait cannot be implemented outside of this crate.
@@ -39,7 +39,7 @@ impl Context {
     /// # } }
     /// ```
     ///
-    /// Of a pipeline that the [application owns](Pipeline::from_raw) nothing is destroyed.
+    /// Of a pipeline that the [application owns](super::Pipeline::from_raw) nothing is destroyed.
     ///
     /// # Safety
     /// * The device is live, the objects were made with this context or a clone of it, and their memory is from
@@ -58,10 +58,8 @@ macro_rules! destroy_each {
     ($([$($generic:tt)*] $collection:ty,)*) => {$(
         impl<A: ?Sized, T: DestroyObject<A>, $($generic)*> DestroyObject<A> for $collection {
             unsafe fn destroy(self, ctx: &Context, allocator: &mut A) {
-                for object in self {
-                    // SAFETY: the caller's contract.
-                    unsafe { object.destroy(ctx, allocator) };
-                }
+                // SAFETY: the caller's contract.
+                self.into_iter().for_each(|object| unsafe { object.destroy(ctx, allocator) });
             }
         }
     )*};

@@ -7,7 +7,7 @@ use std::path::Path;
 mod thread_safety;
 
 send_and_sync! {
-    vkxfb::internal::capture { InterfaceVariable }
+    vkxfb::internal::capture { InterfaceVariable, Outputs<'static>, Space, Written }
     vkxfb::capture {
         BufferMode, CaptureEntry, CaptureError, CaptureList, GlType, Layout, LengthError, CapturedOutput,
         Selector, Varying,
@@ -21,14 +21,13 @@ send_and_sync! {
         GeometryInput, LoweredAttribute, LoweredCompute, LoweredGeometry, LoweredKind, LoweredNative, LoweredStage,
         LoweredVertex, SpecIds, SysvalsPlace, WideAccesses,
     }
-    vkxfb::translators::broadcast { AddedOutput, Broadcast, BroadcastError, BroadcastOptions<'static> }
+    vkxfb::internal::lower::interface { InterfaceLimit }
     vkxfb::lower::compute { Options<'static>, Target, WorkgroupSizes }
     vkxfb::internal::kernel { Kernel, Target }
     vkxfb::lower::native { EmitOptions<'static>, Emitted, Options<'static> }
     vkxfb::internal::reflect {
         AttributeUse, DescriptorCount, DescriptorUse, PushConstant, ResourceInterface, ResourceType, VertexReads,
     }
-    vkxfb::translators::split_blocks { Member, Split, SplitError, SplitOptions<'static> }
     vkxfb::runtime {
         AddressSource, Allocation, AllocationRequest<'static>, Arena, ArenaAccess<'static>, ArenaDesc, ArenaRing,
         Buffer, BufferDesc<'static>, ByteCountDraw, Capabilities, Capture, CaptureBuffer, Captured,
@@ -42,12 +41,8 @@ send_and_sync! {
     vkxfb::runtime::vulkan {
         PipelineLayoutDesc<'static>, PipelineLayoutError, SetLayoutInfo<'static>, UnsupportedIndexType,
     }
-    vkxfb::translators::slots { Packed, Packing, SlotError }
-    vkxfb::translators::stream_output {
-        SlotLocations, StreamOutput, StreamOutputError, StreamOutputField, StreamOutputInfo, StreamOutputProblem
-    }
     vkxfb::spirv { Id, NumericClass, ParseError, ParseErrorKind }
-    vkxfb::internal::spirv { DeclaredConstant, Instruction<'static>, Module, Section }
+    vkxfb::internal::spirv { DeclaredConstant, IdSet, Instruction<'static>, Module, Section }
     vkxfb::internal::spirv::declarations { Declarations, Type, Variable }
     vkxfb::internal::spirv::emit { Builder<'static>, Code }
     vkxfb::internal::spirv::entry_point { EntryPoint, EntryPointError }
@@ -55,6 +50,7 @@ send_and_sync! {
     vkxfb::internal::spirv::link { Library, LinkError, Linker<'static, 'static>, Stub }
     vkxfb::spirv::specialization { SpecializationConstant<'static>, SpecializationError }
     vkxfb::internal::spirv::static_use { StaticUse }
+    vkxfb::internal::spirv::types { Block<'static> }
     vkxfb::internal::sysval { AttributeDescriptor, Batch, DrawSysvals, Sysvals }
     vkxfb::internal::sysval::entries { Entries, EntryJob, EntrySums, EntryTables, PlaceEntries }
     vkxfb::internal::sysval::draw_arguments { CountedDraw, DrawArguments }

@@ -7,7 +7,7 @@ use vkxfb::internal::spirv::declarations::Declarations;
 use vkxfb::internal::spirv::entry_point::find_vertex_shader;
 use vkxfb::internal::spirv::{Id, Module};
 use vkxfb::lower::{Captures, Lowered, Shader, compute, native, vertex};
-use vkxfb::translators::split_blocks::{self, split_blocks};
+use vkxfb_translators::split_blocks::{self, split_blocks};
 
 use crate::common;
 use crate::common::settings::ways_of;
