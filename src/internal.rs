@@ -13,6 +13,8 @@ pub use crate::runtime::context::overrides;
 pub use crate::runtime::fold::fold;
 pub use crate::runtime::identity::DeviceIdentity;
 pub use crate::runtime::pipeline::compute_pipeline;
+pub use crate::runtime::tunings::{TUNINGS, Tuning, TuningEffect};
+pub use crate::runtime::workarounds::{WORKAROUNDS, Workaround, WorkaroundEffect};
 use crate::runtime::{Arena, Buffer, Context, Kernels, Pipeline, QueryPool, RuntimeError};
 
 /// For `map_err`: makes an error from the name of the failed command and its result.

@@ -84,6 +84,7 @@ impl CapturedOutput {
     }
 
     /// The captured size in dwords.
+    #[doc(hidden)]
     pub const fn dwords(&self) -> u32 {
         self.components * self.bits / 32
     }

@@ -25,11 +25,13 @@ pub fn stream_of(declarations: &Declarations, output: &CapturedOutput) -> u32 {
 
 impl Layout {
     /// The vertex streams that are captured, ascending.
+    #[doc(hidden)]
     pub fn captured_streams(&self) -> BTreeSet<u32> {
         self.buffers().map(|(buffer, _)| self.streams[buffer]).collect()
     }
 
     /// Returns the part of the layout that captures a vertex stream.
+    #[doc(hidden)]
     pub fn of_stream(mut self, stream: u32) -> Self {
         let streams = self.streams;
         let is_of_it = |buffer: u32| streams.get(buffer as usize) == Some(&stream);

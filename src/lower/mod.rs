@@ -282,6 +282,7 @@ impl Backend {
     pub const ALL: [Self; 3] = [Self::Native, Self::Vertex, Self::Compute];
 
     /// The name in lower case, as on the command line.
+    #[doc(hidden)]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Native => "native",

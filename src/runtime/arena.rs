@@ -18,8 +18,8 @@ use std::fmt;
 use ash::vk;
 
 use super::context::ContextId;
-use super::destroy::DestroyObject;
 use super::descriptors::{Sets, Window};
+use super::destroy::DestroyObject;
 use super::recorder::{LISTED_BYTES, MAX_ENTRIES, most_entries};
 use super::{Context, MemoryAllocator, Pipeline, RuntimeError};
 use crate::lower::Backend;
@@ -46,11 +46,8 @@ const SETS_GROWTH: u32 = 16;
 ///
 /// A capture takes 16 bytes of upload memory for each vertex attribute beyond the first, plus the push constant bytes that the
 /// shader reads. It takes them again each time a pipeline, vertex buffers or push constants change
-/// between its draws. Each draw that shares a dispatch with others takes
-/// [`UPLOAD_PER_DRAW`](Self::UPLOAD_PER_DRAW). Counters, indirect arguments, conditional rendering,
-/// primitive restart and queries take [`UPLOAD_PER_SETUP`](Self::UPLOAD_PER_SETUP) and
-/// [`SCRATCH_PER_SETUP`](Self::SCRATCH_PER_SETUP) per capture, and
-/// [`SCRATCH_PER_DRAW`](Self::SCRATCH_PER_DRAW) per draw; primitive restart also takes
+/// between its draws. Counters, indirect arguments, conditional rendering, primitive restart and queries take memory
+/// per capture and per draw; [`for_draws`](Self::for_draws) includes it. Primitive restart also takes
 /// [`restart_scratch`](Self::restart_scratch). The end of a query counts as a draw, a flush counts
 /// as a capture, and each draw of a multi-draw counts as one draw.
 ///
@@ -79,13 +76,13 @@ pub struct ArenaDesc {
 
 impl ArenaDesc {
     /// The largest amount of upload memory that a draw takes, in bytes.
-    pub const UPLOAD_PER_DRAW: u64 = 208;
+    const UPLOAD_PER_DRAW: u64 = 208;
     /// The largest amount of scratch memory that a draw takes, in bytes.
-    pub const SCRATCH_PER_DRAW: u64 = 144;
+    const SCRATCH_PER_DRAW: u64 = 144;
     /// The largest amount of upload memory that a capture takes, in bytes.
-    pub const UPLOAD_PER_SETUP: u64 = 512;
+    const UPLOAD_PER_SETUP: u64 = 512;
     /// The largest amount of scratch memory that a capture takes, in bytes.
-    pub const SCRATCH_PER_SETUP: u64 = 64;
+    const SCRATCH_PER_SETUP: u64 = 64;
 
     /// Scratch memory in bytes for the restarts of a draw with `index_count` indices within the
     /// bound range. An indirect draw takes memory for all indices of the bound range. Indirect
@@ -117,7 +114,9 @@ impl ArenaDesc {
     }
 
     setters! {
+        #[doc(hidden)]
         upload: u64,
+        #[doc(hidden)]
         scratch: u64,
         descriptor_sets: u32,
     }
@@ -346,7 +345,6 @@ impl Arena {
             left -= sets.used;
         }
     }
-
 }
 
 impl<A: MemoryAllocator + ?Sized> DestroyObject<A> for Arena {

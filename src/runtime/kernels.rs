@@ -106,7 +106,6 @@ impl Kernels {
     pub(super) fn pipelines(&self) -> Result<&Pipelines, RuntimeError> {
         self.pipelines.as_deref().ok_or(RuntimeError::NoKernels)
     }
-
 }
 
 impl<A: ?Sized> DestroyObject<A> for Kernels {

@@ -14,7 +14,6 @@ use super::arena::ALIGNMENT;
 use super::context::ContextId;
 use super::destroy::DestroyObject;
 use super::{Context, RuntimeError};
-use crate::setters::setters;
 
 /// Bytes of a dword.
 const DWORD: u64 = size_of::<AtomicU32>() as u64;
@@ -53,10 +52,6 @@ impl<'a> AllocationRequest<'a> {
         location: MemoryLocation,
     ) -> Self {
         Self { name, requirements, location, device_address: false }
-    }
-
-    setters! {
-        device_address: bool,
     }
 }
 
@@ -476,7 +471,6 @@ impl Buffer {
             .offset(self.allocation.offset)
             .size(self.size.next_multiple_of(atom))
     }
-
 }
 
 impl<A: MemoryAllocator + ?Sized> DestroyObject<A> for Buffer {

@@ -70,10 +70,10 @@ mod pulling;
 mod queries;
 mod recorder;
 mod simple_allocator;
-mod tunings;
+pub(crate) mod tunings;
 mod variants;
 pub mod vulkan;
-mod workarounds;
+pub(crate) mod workarounds;
 
 pub use arena::{Arena, ArenaAccess, ArenaDesc, ArenaRing};
 pub(crate) use barrier::Barrier;
@@ -102,6 +102,4 @@ pub use pipeline::{ExpectedDraws, Pipeline, PipelineDesc, PipelineSpecialization
 pub use queries::{QueryKind, QueryPool, QueryResult, ResultTarget};
 pub use recorder::{Capture, CaptureDesc, CaptureOrder, Captured, Recorded, Recorder};
 pub use simple_allocator::SimpleAllocator;
-pub use tunings::{TUNINGS, Tuning, TuningEffect};
 pub use variants::{VariantDesc, VariantError, Variants};
-pub use workarounds::{WORKAROUNDS, Workaround, WorkaroundEffect};

@@ -541,17 +541,18 @@ impl Pipeline {
     }
 
     /// The provoking vertex.
-    pub fn provoking_vertex(&self) -> ProvokingVertex {
+    pub(super) fn provoking_vertex(&self) -> ProvokingVertex {
         self.shared.provoking_vertex
     }
 
     /// Whether the largest index restarts primitives, unless a draw disables it.
-    pub fn primitive_restart(&self) -> bool {
+    pub(super) fn primitive_restart(&self) -> bool {
         self.shared.primitive_restart
     }
 
     /// Bytes of upload memory that the attributes take in the [`Arena`](super::Arena): once per capture with this
     /// pipeline, and once more each time vertex buffers are bound.
+    #[doc(hidden)]
     pub fn attribute_bytes(&self) -> u64 {
         let beyond = match self.shared.backend {
             Backend::Native | Backend::Vertex => 0,
@@ -611,7 +612,6 @@ impl Pipeline {
     pub fn used_sets(&self) -> &[u32] {
         &self.shared.used_sets
     }
-
 }
 
 impl<A: ?Sized> DestroyObject<A> for Pipeline {

@@ -241,7 +241,6 @@ impl QueryPool {
         fence(Ordering::SeqCst);
         Ok(())
     }
-
 }
 
 impl<A: MemoryAllocator + ?Sized> DestroyObject<A> for QueryPool {

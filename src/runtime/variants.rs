@@ -241,11 +241,6 @@ impl Slot {
 }
 
 impl Variants {
-    /// Makes an empty collection.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Returns the pipeline for a description, and creates it if it does not exist. If two threads
     /// request the same pipeline, the second waits for the first.
     ///
@@ -308,12 +303,14 @@ impl Variants {
     }
 
     /// The number of pipelines. Waits for pipelines that are being created.
+    #[doc(hidden)]
     pub fn len(&self) -> usize {
         let slots: Vec<Arc<Slot>> = lock(&self.slots).values().flatten().cloned().collect();
         slots.iter().filter(|slot| matches!(*lock(&slot.made), Made::Pipeline(_))).count()
     }
 
     /// Whether there are no pipelines.
+    #[doc(hidden)]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -326,7 +323,6 @@ impl Variants {
         let removed = self.remove(|slot| slot.key.set_layouts.contains(&layout));
         removed.iter().filter_map(|slot| slot.forget()).collect()
     }
-
 }
 
 impl<A: ?Sized> DestroyObject<A> for Variants {

@@ -13,7 +13,7 @@ send_and_sync! {
         Selector, Varying,
     }
     vkxfb::counts { BoundBuffer, DrawCounts }
-    vkxfb::internal { Barrier, ContextId, DeviceIdentity }
+    vkxfb::internal { Barrier, ContextId, DeviceIdentity, Tuning, TuningEffect, Workaround, WorkaroundEffect }
     vkxfb::lower {
         Backend, Captures<'static>, Effects, LowerError, Lowered, ResourcePlan, Shader<'static>,
     }
@@ -32,11 +32,11 @@ send_and_sync! {
         AddressSource, Allocation, AllocationRequest<'static>, Arena, ArenaAccess<'static>, ArenaDesc, ArenaRing,
         Buffer, BufferDesc<'static>, ByteCountDraw, Capabilities, Capture, CaptureBuffer, Captured,
         CaptureDesc<'static>, CaptureNeeds, CaptureOrder, ConditionalRendering, ConsumerScope, Context, CounterBuffer, CreateInfoAdditions,
-        Draw, DrawCommands, DrawIndexed, WorkaroundEffect, ExpectedDraws, IndexBuffer, IndexType, IndirectDraw, LateDraws,
+        Draw, DrawCommands, DrawIndexed, ExpectedDraws, IndexBuffer, IndexType, IndirectDraw, LateDraws,
         Kernels, Limits, MemoryLocation, Pipeline, PipelineDesc<'static>, PipelineSpecialization,
         ProvokingVertexSupport, RawDevice, QueryKind, QueryPool, QueryResult, Recorded, Recorder<'static>,
         RequiredFeatures, ResultTarget, RuntimeError, ErrorKind, SimpleAllocator, TransformFeedbackSupport, Unavailable,
-        VariantDesc<'static>, VariantError, Variants, VertexBuffer, VertexDivisorSupport, Workaround, Tuning, TuningEffect,
+        VariantDesc<'static>, VariantError, Variants, VertexBuffer, VertexDivisorSupport,
     }
     vkxfb::runtime::vulkan {
         PipelineLayoutDesc<'static>, PipelineLayoutError, SetLayoutInfo<'static>, UnsupportedIndexType,

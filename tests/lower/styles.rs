@@ -90,7 +90,8 @@ fn lower_all(words: &[u32], entry_point: Option<&str>, target: &str, what: &str)
         let mut shader = shader(words);
         shader.captures = captures;
         let all: [Lowered; 3] = [
-            native::lower_within(&shader, 128).unwrap_or_else(|error| panic!("{what}: {error}")),
+            native::lower_with(&shader, &native::Options::new().max_output_components(128))
+                .unwrap_or_else(|error| panic!("{what}: {error}")),
             vertex::lower(&shader).unwrap_or_else(|error| panic!("{what}: {error}")),
             compute::lower(&shader, &options).unwrap_or_else(|error| panic!("{what}: {error}")),
         ];

@@ -280,7 +280,7 @@ impl Pipeline {
             topology: input.topology,
             restart: input.restart,
             discard: shader.discard,
-            variants: Variants::new(),
+            variants: Variants::default(),
             static_variant: OnceLock::new(),
             ctx: ctx.clone(),
         }))

@@ -344,7 +344,11 @@ impl Part {
 
     /// # Safety
     /// As [`Context::destroy`].
-    pub(super) unsafe fn destroy(self, ctx: &Context, allocator: &mut (impl MemoryAllocator + ?Sized)) {
+    pub(super) unsafe fn destroy(
+        self,
+        ctx: &Context,
+        allocator: &mut (impl MemoryAllocator + ?Sized),
+    ) {
         for block in self.blocks {
             // SAFETY: the caller's contract.
             unsafe { ctx.destroy(block.buffer, allocator) };

@@ -86,7 +86,6 @@ impl ArenaRing {
     pub fn current(&mut self) -> &mut Arena {
         &mut self.arenas[self.current]
     }
-
 }
 
 impl<A: MemoryAllocator + ?Sized> DestroyObject<A> for ArenaRing {
