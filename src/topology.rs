@@ -1,26 +1,23 @@
-//! Decomposes a draw into the primitives that transform feedback captures: the CPU counterpart of
-//! `shaders/decompose.wgsl`, and the reference for every backend.
+//! Primitive topologies: how many primitives a draw has, and which vertices transform feedback writes for each. It is the
+//! CPU counterpart of `shaders/decompose.wgsl`, and the reference for every backend.
 //!
-//! There are two views of the same table ([drawing
+//! [`PrimitiveTopology::gather`] returns the vertex that is written to a record. It is a transcription of the
+//! specification's primitive definitions, one match arm per topology ([drawing
 //! commands](https://docs.vulkan.org/spec/latest/chapters/drawing.html#drawing-primitive-topologies),
 //! [vertex
-//! post-processing](https://docs.vulkan.org/spec/latest/chapters/vertexpostproc.html#vertexpostproc-transform-feedback)):
-//!
-//! * [`PrimitiveTopology::gather`] returns the vertex that is written to a record. It is a
-//!   transcription of the specification's primitive definitions, one match arm per topology.
-//! * [`PrimitiveTopology::scatter`] returns the records that a vertex is written to. A shader
-//!   invocation can compute it in O(1), so this is what the GPU does.
-//!
-//! Scatter works in two steps, here and on the GPU. Adjacency topologies have vertices that are in
-//! no captured primitive; without these vertices, a plain list or strip remains. The first step
-//! therefore numbers the vertices that contribute consecutively, as *items*
-//! ([`PrimitiveTopology::item_of_vertex`]). The second step only has to distinguish four
-//! [`Shape`]s. A compute capture has one invocation per item, not per vertex, and shades only
-//! vertices that are captured.
+//! post-processing](https://docs.vulkan.org/spec/latest/chapters/vertexpostproc.html#vertexpostproc-transform-feedback)).
 //!
 //! Vertices are counted from 0 within one instance, in the order of the index buffer if there is
 //! one. Counts of records and primitives of an instance are `u64`, because `3 * (N - 2)` exceeds
 //! `u32` for some valid draws.
+
+// `PrimitiveTopology::scatter` is the same table the other way round: the records that a vertex is written to. A shader
+// invocation can compute it in O(1), so this is what the GPU does.
+//
+// Scatter works in two steps, here and on the GPU. Adjacency topologies have vertices that are in no captured primitive;
+// without these vertices, a plain list or strip remains. The first step therefore numbers the vertices that contribute
+// consecutively, as *items* (`PrimitiveTopology::item_of_vertex`). The second step only has to distinguish four `Shape`s.
+// A compute capture has one invocation per item, not per vertex, and shades only vertices that are captured.
 
 #![forbid(unsafe_code)]
 

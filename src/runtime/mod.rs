@@ -19,7 +19,7 @@
 //!   layouts against shaders.
 //! * [`Recorder`] takes the place of `vkCmdBeginTransformFeedbackEXT`, the draws and `vkCmdEndTransformFeedbackEXT`. If
 //!   the CPU knows all vertex counts and counters, it computes during recording where each draw writes
-//!   ([`DrawCounts`](crate::counts::DrawCounts)), and the GPU only runs the shader and stores the records. Otherwise
+//!   ([`counts`](crate::counts)), and the GPU only runs the shader and stores the records. Otherwise
 //!   one dispatch of a setup kernel computes that for all draws. The draws of a capture need no barriers between them,
 //!   because they write disjoint ranges.
 //! * [`Kernels`] are the pipelines of the setup kernel and the other kernels, one set per device.
