@@ -4,7 +4,6 @@
 
 use anyhow::{Context as _, Result, ensure};
 use ash::vk;
-use vkxfb::capture::CaptureList;
 use vkxfb::lower::compute;
 use vkxfb::*;
 

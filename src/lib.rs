@@ -200,6 +200,8 @@ pub mod vertex_input;
 
 // The types that every capture needs. Other types stay in their modules.
 #[doc(no_inline)]
+pub use capture::CaptureList;
+#[doc(no_inline)]
 pub use lower::{Backend, Shader};
 #[doc(no_inline)]
 pub use runtime::{

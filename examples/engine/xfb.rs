@@ -2,9 +2,7 @@
 
 use anyhow::Result;
 use ash::vk;
-use vkxfb::capture::CaptureList;
-use vkxfb::runtime::vulkan;
-use vkxfb::{lower::compute, *};
+use vkxfb::{lower::compute, runtime::vulkan, *};
 
 use super::common::gpu::{API_VERSION, Gpu};
 use super::frame::{FRAMES, Frame, Scene};
