@@ -4,7 +4,6 @@
 
 use anyhow::{Context as _, Result, ensure};
 use ash::vk;
-use vkxfb::capture::CaptureList;
 use vkxfb::lower::compute;
 use vkxfb::*;
 
@@ -77,10 +76,7 @@ pub fn main() -> Result<()> {
         ensure!(positions == EXPECTED.map(|x| [x, 0.0, 0.0, 1.0]), "not the vertices of the strip");
 
         device.destroy_command_pool(pool, None);
-        captured.destroy(&context, &mut allocator);
-        arena.destroy(&context, &mut allocator);
-        kernels.destroy(&context);
-        pipeline.destroy(&context);
+        context.destroy((captured, arena, kernels, pipeline), &mut allocator);
         device.destroy_device(None);
         instance.destroy_instance(None);
     }

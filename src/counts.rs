@@ -54,6 +54,7 @@ impl PrimitiveTopology {
 }
 
 /// A capture buffer that is bound and that the shader captures to.
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BoundBuffer {
     /// Size of the bound range in bytes, at most [`MAX_BUFFER_SIZE`].
@@ -89,6 +90,7 @@ impl BoundBuffer {
 /// assert_eq!((counts.primitives_needed, counts.primitives_written), (6, 4));
 /// assert_eq!(counts.bytes_written(buffer.stride), 4 * 3 * 16);
 /// ```
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct DrawCounts {

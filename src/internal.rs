@@ -13,6 +13,8 @@ pub use crate::runtime::context::overrides;
 pub use crate::runtime::fold::fold;
 pub use crate::runtime::identity::DeviceIdentity;
 pub use crate::runtime::pipeline::compute_pipeline;
+pub use crate::runtime::tunings::{TUNINGS, Tuning, TuningEffect};
+pub use crate::runtime::workarounds::{WORKAROUNDS, Workaround, WorkaroundEffect};
 use crate::runtime::{Arena, Buffer, Context, Kernels, Pipeline, QueryPool, RuntimeError};
 
 /// For `map_err`: makes an error from the name of the failed command and its result.
@@ -59,6 +61,9 @@ has_context! {
 pub mod capture {
     pub use crate::capture::interface::{InterfaceVariable, interface_variables};
     pub use crate::capture::list::locations_used;
+    pub use crate::capture::outputs::{Outputs, Space, place_of};
+    pub use crate::capture::streams::stream_of;
+    pub use crate::capture::written::Written;
 }
 
 /// What a lowered shader consists of.
@@ -69,11 +74,19 @@ pub mod lower {
     };
     pub use crate::lower::stages::{GeometryInput, LoweredGeometry};
     pub use crate::lower::sysvals::SysvalsPlace;
+
+    /// Changes of a shader's interface.
+    pub mod interface {
+        pub use crate::lower::interface::{
+            InterfaceLimit, built_in, move_execution_modes, set_entry_point,
+        };
+    }
 }
 
 /// SPIR-V at word level.
 pub mod spirv {
-    pub use crate::spirv::grammar::{read_string, result_of, string_words};
+    pub use crate::spirv::grammar::{read_string, result_of, string_words, visit_ids};
+    pub use crate::spirv::id_set::IdSet;
     pub use crate::spirv::module::{Instruction, MAX_OPERANDS, Module, Section};
     pub use crate::spirv::specialization::{DeclaredConstant, declared_constants, specialize};
     pub use crate::spirv::*;
@@ -95,6 +108,11 @@ pub mod spirv {
     }
     pub mod static_use {
         pub use crate::spirv::static_use::*;
+    }
+    pub mod types {
+        pub use crate::spirv::types::{
+            Block, block_type, has_built_in_members, locations_of, structure_of,
+        };
     }
 }
 

@@ -63,7 +63,7 @@
 //!     recorder.end(&[])?;
 //!     context.capture_barrier(cmd, Backend::Compute, ConsumerScope::VERTEX_BUFFER);
 //!     # Ok(())
-//!     // When the device has finished the frame: `arena.reset()`. At the end: `destroy` all.
+//!     // When the device has finished the frame: `arena.reset()`. At the end: `context.destroy`.
 //! # } }
 //! ```
 //!
@@ -145,13 +145,14 @@
 //! * *shader library*: the functions in `shaders/*.wgsl`, which are linked into the rewritten
 //!   shader (`lower/library.rs`). `lower/functions.rs` lists those that generated code calls.
 //! * *slot*: the number of an output in Mesa (`gl_varying_slot`), as opposed to its *location* in
-//!   SPIR-V (`translators/slots.rs`).
+//!   SPIR-V (`slots.rs` of the package `vkxfb-translators`).
 //! * *staging*: a workgroup collects its records in shared memory before it stores them. A *stage*
 //!   is always a pipeline stage (`lower/staging.rs`, `shaders/staged.wgsl`).
 //! * *state*, a: what is bound and set for draws: pipeline, vertex buffers, descriptor sets, push constants. Draws with
 //!   the same state may share a dispatch (`runtime/recorder/collect/values.rs`).
 //! * *stream*: a vertex stream. Only geometry shaders have several (`capture/streams.rs`).
-//! * *stream output*: an entry of Gallium's `pipe_stream_output_info` (`translators/stream_output.rs`).
+//! * *stream output*: an entry of Gallium's `pipe_stream_output_info` (`stream_output.rs` of
+//!   the package `vkxfb-translators`).
 //! * *stub*: a function of the shader library whose body is generated when the library is linked
 //!   (`lower/functions.rs`, `shaders/stubs.wgsl`).
 //! * *sysvals*: the data that the CPU passes to the GPU for each draw, by Mesa's name for it
@@ -195,10 +196,11 @@ mod setters;
 pub mod spirv;
 mod sysval;
 pub mod topology;
-pub mod translators;
 pub mod vertex_input;
 
 // The types that every capture needs. Other types stay in their modules.
+#[doc(no_inline)]
+pub use capture::CaptureList;
 #[doc(no_inline)]
 pub use lower::{Backend, Shader};
 #[doc(no_inline)]

@@ -1,26 +1,23 @@
-//! Decomposes a draw into the primitives that transform feedback captures: the CPU counterpart of
-//! `shaders/decompose.wgsl`, and the reference for every backend.
+//! Primitive topologies: how many primitives a draw has, and which vertices transform feedback writes for each. It is the
+//! CPU counterpart of `shaders/decompose.wgsl`, and the reference for every backend.
 //!
-//! There are two views of the same table ([drawing
+//! [`PrimitiveTopology::gather`] returns the vertex that is written to a record. It is a transcription of the
+//! specification's primitive definitions, one match arm per topology ([drawing
 //! commands](https://docs.vulkan.org/spec/latest/chapters/drawing.html#drawing-primitive-topologies),
 //! [vertex
-//! post-processing](https://docs.vulkan.org/spec/latest/chapters/vertexpostproc.html#vertexpostproc-transform-feedback)):
-//!
-//! * [`PrimitiveTopology::gather`] returns the vertex that is written to a record. It is a
-//!   transcription of the specification's primitive definitions, one match arm per topology.
-//! * [`PrimitiveTopology::scatter`] returns the records that a vertex is written to. A shader
-//!   invocation can compute it in O(1), so this is what the GPU does.
-//!
-//! Scatter works in two steps, here and on the GPU. Adjacency topologies have vertices that are in
-//! no captured primitive; without these vertices, a plain list or strip remains. The first step
-//! therefore numbers the vertices that contribute consecutively, as *items*
-//! ([`PrimitiveTopology::item_of_vertex`]). The second step only has to distinguish four
-//! [`Shape`]s. A compute capture has one invocation per item, not per vertex, and shades only
-//! vertices that are captured.
+//! post-processing](https://docs.vulkan.org/spec/latest/chapters/vertexpostproc.html#vertexpostproc-transform-feedback)).
 //!
 //! Vertices are counted from 0 within one instance, in the order of the index buffer if there is
 //! one. Counts of records and primitives of an instance are `u64`, because `3 * (N - 2)` exceeds
 //! `u32` for some valid draws.
+
+// `PrimitiveTopology::scatter` is the same table the other way round: the records that a vertex is written to. A shader
+// invocation can compute it in O(1), so this is what the GPU does.
+//
+// Scatter works in two steps, here and on the GPU. Adjacency topologies have vertices that are in no captured primitive;
+// without these vertices, a plain list or strip remains. The first step therefore numbers the vertices that contribute
+// consecutively, as *items* (`PrimitiveTopology::item_of_vertex`). The second step only has to distinguish four `Shape`s.
+// A compute capture has one invocation per item, not per vertex, and shades only vertices that are captured.
 
 #![forbid(unsafe_code)]
 
@@ -57,12 +54,6 @@ pub enum TopologyError {
 /// let vertices: Vec<u64> =
 ///     (0..records).map(|record| strip.gather(ProvokingVertex::First, record)).collect();
 /// assert_eq!(vertices, [0, 1, 2, 1, 3, 2, 2, 3, 4]);
-///
-/// // Scatter is the inverse: vertex 1 is in two of the triangles.
-/// let places = strip.scatter(ProvokingVertex::First, 5, 1);
-/// let mut places: Vec<_> = places.map(|place| (place.primitive, place.slot)).collect();
-/// places.sort();
-/// assert_eq!(places, [(0, 1), (1, 0)]);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(i32)]
@@ -93,6 +84,7 @@ pub enum PrimitiveTopology {
 /// from `VkPrimitiveTopology` in that the three lists without adjacency have one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
+#[doc(hidden)]
 pub enum XfbTopology {
     /// Points, lines and triangles: one record per vertex, in order.
     List = 0,
@@ -143,6 +135,7 @@ pub enum ProvokingVertex {
 
 impl ProvokingVertex {
     /// Both modes.
+    #[doc(hidden)]
     pub const ALL: [Self; 2] = [Self::First, Self::Last];
 }
 
@@ -157,6 +150,7 @@ impl fmt::Display for ProvokingVertex {
 
 /// The place of a record within an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[doc(hidden)]
 pub struct Contribution {
     /// The number of the primitive, counted from 0 in the instance.
     pub primitive: u64,
@@ -181,11 +175,13 @@ impl PrimitiveTopology {
     ];
 
     /// The value of `VkPrimitiveTopology`.
+    #[doc(hidden)]
     pub const fn as_raw(self) -> i32 {
         self as i32
     }
 
     /// The name in lower case with dashes, as on the command line.
+    #[doc(hidden)]
     pub const fn name(self) -> &'static str {
         match self {
             Self::PointList => "point-list",
@@ -206,6 +202,7 @@ impl PrimitiveTopology {
     }
 
     /// The value of the sysval `xfb_topology`.
+    #[doc(hidden)]
     pub const fn xfb_topology(self) -> XfbTopology {
         match self {
             Self::PointList | Self::LineList | Self::TriangleList => XfbTopology::List,
@@ -323,6 +320,7 @@ impl PrimitiveTopology {
 
     /// The records that `vertex` is written to in an instance of `vertex_count` vertices. There are
     /// at most three, except for the hub of a fan, which is in every primitive.
+    #[doc(hidden)]
     pub fn scatter(
         self,
         provoking: ProvokingVertex,
@@ -342,6 +340,7 @@ impl PrimitiveTopology {
 
     /// The item that a vertex is, or `None` if the vertex is in no primitive or is the hub of a
     /// fan.
+    #[doc(hidden)]
     pub const fn item_of_vertex(self, vertex: u32) -> Option<u32> {
         match self.xfb_topology() {
             XfbTopology::List | XfbTopology::LineStrip | XfbTopology::TriStrip => Some(vertex),
@@ -358,6 +357,7 @@ impl PrimitiveTopology {
     }
 
     /// The vertex that an item is: the inverse of [`item_of_vertex`](Self::item_of_vertex).
+    #[doc(hidden)]
     pub const fn vertex_of_item(self, item: u32) -> u32 {
         match self.xfb_topology() {
             XfbTopology::List | XfbTopology::LineStrip | XfbTopology::TriStrip => item,
@@ -381,7 +381,7 @@ impl XfbTopology {
     }
 
     /// Whether some vertices of the topology are never captured.
-    pub const fn has_adjacency(self) -> bool {
+    pub(crate) const fn has_adjacency(self) -> bool {
         matches!(
             self,
             Self::LineListAdj | Self::LineStripAdj | Self::TriListAdj | Self::TriStripAdj

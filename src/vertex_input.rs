@@ -29,10 +29,11 @@ pub enum InputRate {
 
 impl InputRate {
     /// One element per instance, which is Vulkan's default.
+    #[doc(hidden)]
     pub const INSTANCE: Self = Self::Instance { divisor: 1 };
 
     /// Sets the divisor of an instance rate. Does not change a vertex rate.
-    pub const fn with_divisor(self, divisor: u32) -> Self {
+    pub(crate) const fn with_divisor(self, divisor: u32) -> Self {
         match self {
             Self::Vertex => Self::Vertex,
             Self::Instance { .. } => Self::Instance { divisor },
@@ -42,6 +43,7 @@ impl InputRate {
     /// The number of the element that a shader invocation reads ([Vertex Input Address
     /// Calculation](https://docs.vulkan.org/spec/latest/chapters/fxvertex.html#fxvertex-input-address-calculation)).
     /// `vertex_index` and `instance_index` are its `VertexIndex` and `InstanceIndex`.
+    #[doc(hidden)]
     pub const fn element(self, vertex_index: u32, first_instance: u32, instance_index: u32) -> u32 {
         match self {
             Self::Vertex => vertex_index,
@@ -91,11 +93,13 @@ pub struct VertexInput {
 
 impl VertexInput {
     /// The attribute at `location`.
+    #[doc(hidden)]
     pub fn attribute(&self, location: u32) -> Option<&VertexAttribute> {
         self.attributes.iter().find(|a| a.location == location)
     }
 
     /// The binding with that number.
+    #[doc(hidden)]
     pub fn binding(&self, binding: u32) -> Option<&VertexBinding> {
         self.bindings.iter().find(|b| b.binding == binding)
     }

@@ -81,11 +81,13 @@ impl Contestant {
             return Some("no geometryShader".to_owned());
         }
         let is_fan = case.topology == PrimitiveTopology::TriangleFan;
-        let needs = CaptureNeeds::default()
-            .indexed(case.workload.is_indexed())
-            .counters(case.has_counters())
-            .geometry_shader(has_geometry)
-            .fan_vertices(if is_fan { case.vertices } else { 0 });
+        let needs = CaptureNeeds {
+            indexed: case.workload.is_indexed(),
+            counters: case.has_counters(),
+            geometry_shader: has_geometry,
+            fan_vertices: if is_fan { case.vertices } else { 0 },
+            ..CaptureNeeds::default()
+        };
         backend.refuses(&needs).map(|what| format!("the backend does not do {what}"))
     }
 }

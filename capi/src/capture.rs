@@ -582,7 +582,7 @@ impl Drop for VkxfbCapture {
         if let Some(arena) = self.arena.take() {
             // SAFETY: the device no longer uses the arena, by the contract of
             // `vkxfb_capture_destroy`, and the allocator is the one that it was made with.
-            unsafe { arena.destroy(&self.shared.context, &mut *self.shared.allocator()) };
+            unsafe { self.shared.context.destroy(arena, &mut *self.shared.allocator()) };
         }
     }
 }

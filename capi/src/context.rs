@@ -315,6 +315,6 @@ impl Drop for Shared {
     fn drop(&mut self) {
         // SAFETY: the device is live and no longer uses the kernels, by the contracts of the
         // functions that destroy, and this is the last reference.
-        unsafe { self.kernels.clone().destroy(&self.context) };
+        unsafe { self.context.destroy(self.kernels.clone(), &mut ()) };
     }
 }

@@ -364,7 +364,7 @@ pub unsafe extern "C" fn vkxfb_pipeline_destroy(pipeline: *mut VkxfbPipeline) {
         if let Some(owned) = unsafe { owned(pipeline) } {
             let VkxfbPipeline { pipeline, shared, .. } = *owned;
             // SAFETY: as above.
-            unsafe { pipeline.destroy(&shared.context) };
+            unsafe { shared.context.destroy(pipeline, &mut ()) };
         }
     });
 }

@@ -86,7 +86,7 @@ pub unsafe extern "C" fn vkxfb_query_pool_destroy(query_pool: *mut VkxfbQueryPoo
         if let Some(owned) = unsafe { owned(query_pool) } {
             let VkxfbQueryPool { pool, shared } = *owned;
             // SAFETY: as above; the allocator is the one that it was made with.
-            unsafe { pool.destroy(&shared.context, &mut *shared.allocator()) };
+            unsafe { shared.context.destroy(pool, &mut *shared.allocator()) };
         }
     });
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
-use vkxfb::translators::broadcast::{BroadcastOptions, broadcast_color};
+use vkxfb_translators::broadcast::{BroadcastOptions, broadcast_color};
 
 /// The arguments of `vkxfb broadcast-color`.
 #[derive(Debug, clap::Args)]

@@ -7,9 +7,8 @@ use anyhow::Result;
 use ash::vk;
 use owo_colors::OwoColorize;
 use serde::Serialize;
-use vkxfb::internal::version_string;
+use vkxfb::internal::{Tuning, Workaround, version_string};
 use vkxfb::lower::Backend;
-use vkxfb::runtime::{Tuning, Workaround};
 use vkxfb_probe::gpu::{DeviceInfo, OpenOptions, devices};
 
 use super::layer::{Installed, NAME, installed};

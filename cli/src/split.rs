@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
-use vkxfb::translators::split_blocks::{SplitOptions, split_blocks};
+use vkxfb_translators::split_blocks::{SplitOptions, split_blocks};
 
 /// The arguments of `vkxfb split-blocks`.
 #[derive(Debug, clap::Args)]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
-use vkxfb::translators::stream_output::{SlotLocations, StreamOutput, StreamOutputInfo};
+use vkxfb_translators::stream_output::{SlotLocations, StreamOutput, StreamOutputInfo};
 
 /// The contents of the file, which has the fields of [`StreamOutputInfo`].
 #[derive(Deserialize)]

@@ -78,15 +78,14 @@ pub fn run(options: &Options) -> Result<()> {
                 upload(&context, &mut allocator, usage, bytemuck::cast_slice(&indices))?;
             let both = [source.raw(), captured.raw()];
             let drawn = draw::meshes(&gpu, &both, triangles.raw(), indices.len() as u32)?;
-            triangles.destroy(&context, &mut allocator);
+            context.destroy(triangles, &mut allocator);
             std::fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
             picture::write(&directory.join("captured.png"), &[drawn], 1)?;
             let mesh = Mesh { vertices: deformed, indices };
             mesh.write(&directory.join("captured.ply"))?;
         }
 
-        captured.destroy(&context, &mut allocator);
-        source.destroy(&context, &mut allocator);
+        context.destroy([captured, source], &mut allocator);
         drop(allocator);
         drop(context);
         gpu.close()

@@ -71,9 +71,7 @@ pub unsafe fn capture(
             context.capture_barrier(cmd, Backend::Compute, ConsumerScope::VERTEX_BUFFER);
             Ok(())
         })?;
-        arena.destroy(context, allocator);
-        kernels.destroy(context);
-        pipeline.destroy(context);
+        context.destroy((arena, kernels, pipeline), allocator);
         Ok(captured)
     }
 }

@@ -71,10 +71,7 @@ impl NativeCapture<'_> {
             })?;
             captured.invalidate(&context)?;
             let numbers = bytemuck::cast_slice(captured.mapped()).to_vec();
-            captured.destroy(&context, allocator);
-            arena.destroy(&context, allocator);
-            kernels.destroy(&context);
-            pipeline.destroy(&context);
+            context.destroy((captured, arena, kernels, pipeline), allocator);
             Ok(Some(numbers))
         }
     }

@@ -2,9 +2,7 @@
 
 use anyhow::Result;
 use ash::vk;
-use vkxfb::capture::CaptureList;
-use vkxfb::runtime::vulkan;
-use vkxfb::{lower::compute, *};
+use vkxfb::{lower::compute, runtime::vulkan, *};
 
 use super::common::gpu::{API_VERSION, Gpu};
 use super::frame::{FRAMES, Frame, Scene};
@@ -103,11 +101,7 @@ impl Xfb {
     /// The device is idle.
     pub unsafe fn destroy(self, memory: &mut Memory<'_>) {
         // SAFETY: the caller's contract.
-        unsafe {
-            self.arenas.destroy(&self.context, memory);
-            self.kernels.destroy(&self.context);
-            self.pipeline.destroy(&self.context);
-        }
+        unsafe { self.context.destroy((self.arenas, self.kernels, self.pipeline), memory) };
     }
 }
 

@@ -1,9 +1,11 @@
 //! The engine's memory, as vkxfb takes it. Those who have an allocator of `gpu-allocator` need none of this.
 
-use vkxfb::runtime::{Allocation, AllocationRequest, MemoryAllocator};
-use vkxfb::{MemoryLocation, RuntimeError};
+use std::error::Error;
 
-use super::memory::Memory;
+use vkxfb::MemoryLocation;
+use vkxfb::runtime::{Allocation, AllocationRequest, MemoryAllocator};
+
+use super::memory::{Memory, Piece};
 
 // SAFETY: `take` gives each piece once, with the requirements that were asked for; what the host reaches stays mapped,
 // and is coherent.
@@ -11,16 +13,12 @@ unsafe impl MemoryAllocator for Memory<'_> {
     unsafe fn allocate(
         &mut self,
         request: &AllocationRequest<'_>,
-    ) -> Result<Allocation, RuntimeError> {
-        let AllocationRequest { name, requirements, location, .. } = *request;
-        let is_mapped = location != MemoryLocation::Device;
+    ) -> Result<Allocation, Box<dyn Error + Send + Sync>> {
+        let is_mapped = request.location != MemoryLocation::Device;
         // SAFETY: the caller's contract.
-        let piece = unsafe { self.take(requirements, is_mapped) }.map_err(|error| {
-            let (name, size) = (name.to_owned(), requirements.size);
-            RuntimeError::Allocation { name, size, source: error.into() }
-        })?;
-        let (memory, offset, size, mapped) = (piece.memory, piece.offset, piece.size, piece.mapped);
-        let allocation = Allocation::new(memory, offset, size, Box::new(piece.block));
+        let Piece { memory, offset, size, mapped, block } =
+            unsafe { self.take(request.requirements, is_mapped) }?;
+        let allocation = Allocation::new(memory, offset, size, Box::new(block));
         Ok(allocation.mapped(mapped, is_mapped))
     }
 

@@ -215,19 +215,10 @@ impl Xfb {
     /// # Safety
     /// The device is idle, and the allocator is the one that it was made with.
     pub unsafe fn destroy(self, allocator: &mut dyn MemoryAllocator) {
-        let context = &self.context;
+        let sides = self.sides.map(|Side { sparks, counter }| (sparks, counter));
+        let pipelines = (self.kernels, self.fly, self.burst);
         // SAFETY: the caller's contract.
-        unsafe {
-            for Side { sparks, counter } in self.sides {
-                sparks.destroy(context, allocator);
-                counter.destroy(context, allocator);
-            }
-            self.commands.destroy(context, allocator);
-            self.arena.destroy(context, allocator);
-            self.kernels.destroy(context);
-            self.fly.destroy(context);
-            self.burst.destroy(context);
-        }
+        unsafe { self.context.destroy((sides, self.commands, self.arena, pipelines), allocator) };
     }
 }
 

@@ -4,10 +4,9 @@
 use ash::vk;
 use vkxfb::capture::{MAX_STREAMS, MAX_XFB_BUFFERS, MAX_XFB_STRIDE};
 use vkxfb::counts::MAX_BUFFER_SIZE;
+use vkxfb::internal::WorkaroundEffect;
 use vkxfb::lower::Backend;
-use vkxfb::runtime::{
-    Capabilities, RequiredFeatures, Unavailable, WorkaroundEffect, required_features,
-};
+use vkxfb::runtime::{Capabilities, RequiredFeatures, Unavailable, required_features};
 
 /// The data of a physical device on which the layer can capture.
 #[derive(Debug)]

@@ -97,7 +97,7 @@ impl Emulation {
     pub(crate) unsafe fn close(&self) {
         self.objects.clear();
         // SAFETY: the caller's contract.
-        unsafe { self.kernels.clone().destroy(&self.context) };
+        unsafe { self.context.destroy(self.kernels.clone(), &mut ()) };
         self.memory.close();
     }
 

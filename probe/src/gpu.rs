@@ -498,7 +498,7 @@ impl Drop for Gpu {
                 let _ = device.device_wait_idle();
             }
             // Copies of the kernels that callers have cannot be used any more.
-            self.kernels.clone().destroy(&self.context);
+            self.context.destroy(self.kernels.clone(), &mut ());
             device.destroy_framebuffer(self.framebuffer, None);
             device.destroy_render_pass(self.render_pass, None);
             device.destroy_fence(self.fence, None);

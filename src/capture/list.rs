@@ -2,8 +2,8 @@
 //!
 //! A [`CaptureList`] names outputs by location, by built-in or by name, each with its buffer and
 //! its offset. [`varyings`](super::varyings) makes a list from the arguments of OpenGL's
-//! `glTransformFeedbackVaryings`, [`stream_output`](crate::translators::stream_output) from Gallium's stream
-//! outputs.
+//! `glTransformFeedbackVaryings`, the package `vkxfb-translators` from Gallium's
+//! stream outputs.
 
 use std::collections::BTreeSet;
 

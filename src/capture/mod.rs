@@ -15,11 +15,11 @@ mod error;
 pub(crate) mod interface;
 pub(crate) mod list;
 mod names;
-mod outputs;
+pub(crate) mod outputs;
 mod program_interface;
-mod streams;
+pub(crate) mod streams;
 mod varyings;
-mod written;
+pub(crate) mod written;
 
 pub use error::{CaptureError, LengthError};
 pub(crate) use list::locations_used;
@@ -31,9 +31,6 @@ pub use varyings::BufferMode;
 
 pub(crate) use aggregate::pieces_of;
 pub(crate) use list::built_in_components;
-pub(crate) use outputs::{Outputs, Space, place_of};
-pub(crate) use streams::stream_of;
-pub(crate) use written::Written;
 
 use crate::spirv::{Id, NumericClass};
 
@@ -87,6 +84,7 @@ impl CapturedOutput {
     }
 
     /// The captured size in dwords.
+    #[doc(hidden)]
     pub const fn dwords(&self) -> u32 {
         self.components * self.bits / 32
     }

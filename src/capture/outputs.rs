@@ -9,8 +9,9 @@ use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::EntryPoint;
 
 /// The outputs of an entry point.
-pub(crate) struct Outputs<'a> {
-    pub(crate) declarations: &'a Declarations,
+pub struct Outputs<'a> {
+    /// Those of the module.
+    pub declarations: &'a Declarations,
     /// Variables and members of blocks, as the module declares them.
     pub(crate) variables: Vec<InterfaceVariable>,
     /// All scalars, vectors and columns in the variables.
@@ -19,7 +20,7 @@ pub(crate) struct Outputs<'a> {
 
 /// A space in which the dwords of outputs are numbered, for [`Selector`](super::Selector)s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Space {
+pub enum Space {
     /// Locations, with four dwords each.
     Locations,
     /// The components of a built-in.
@@ -35,7 +36,7 @@ pub(crate) struct Leaf {
 impl<'a> Outputs<'a> {
     /// Finds the outputs of an entry point. An output of a type that cannot be captured has no
     /// leaves.
-    pub(crate) fn of(declarations: &'a Declarations, entry: &EntryPoint) -> Self {
+    pub fn of(declarations: &'a Declarations, entry: &EntryPoint) -> Self {
         let variables = interface_variables(declarations, entry, StorageClass::Output);
         let mut leaves = Vec::new();
         for variable in &variables {
@@ -67,7 +68,7 @@ impl<'a> Outputs<'a> {
     }
 
     /// The outputs that are in a space, each with the number of its first dword.
-    pub(crate) fn places(&self, space: Space) -> Vec<(u64, &CapturedOutput)> {
+    pub fn places(&self, space: Space) -> Vec<(u64, &CapturedOutput)> {
         let mut next = 0;
         let place = |leaf: &'_ Leaf| match (space, leaf.output.location, leaf.built_in) {
             (Space::Locations, Some(location), None) => {
@@ -88,7 +89,7 @@ impl<'a> Outputs<'a> {
 
 /// Finds the output that contains a dword. Returns the number of the output's first dword, and the
 /// output.
-pub(crate) fn place_of<'o>(
+pub fn place_of<'o>(
     places: &[(u64, &'o CapturedOutput)],
     dword: u64,
 ) -> Option<(u64, &'o CapturedOutput)> {

@@ -13,7 +13,7 @@ use crate::spirv::types::block_type;
 
 /// The vertex stream of an output: by the decoration of the block's member, otherwise that of the
 /// variable, otherwise 0.
-pub(crate) fn stream_of(declarations: &Declarations, output: &CapturedOutput) -> u32 {
+pub fn stream_of(declarations: &Declarations, output: &CapturedOutput) -> u32 {
     let of_member = || {
         let block = block_type(declarations, declarations.variable(output.variable)?.pointee)?;
         let member = output.path.get(usize::from(block.length.is_some()))?;
@@ -25,11 +25,13 @@ pub(crate) fn stream_of(declarations: &Declarations, output: &CapturedOutput) ->
 
 impl Layout {
     /// The vertex streams that are captured, ascending.
+    #[doc(hidden)]
     pub fn captured_streams(&self) -> BTreeSet<u32> {
         self.buffers().map(|(buffer, _)| self.streams[buffer]).collect()
     }
 
     /// Returns the part of the layout that captures a vertex stream.
+    #[doc(hidden)]
     pub fn of_stream(mut self, stream: u32) -> Self {
         let streams = self.streams;
         let is_of_it = |buffer: u32| streams.get(buffer as usize) == Some(&stream);

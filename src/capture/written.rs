@@ -15,7 +15,7 @@ use crate::spirv::{Id, Instruction, Module, Section, ids_of};
 type OutputPath = (Id, Vec<u32>);
 
 /// The outputs that an entry point may write.
-pub(crate) struct Written {
+pub struct Written {
     /// The parts that some instruction may write as a whole.
     places: BTreeSet<OutputPath>,
 }
@@ -24,7 +24,7 @@ impl Written {
     /// Follows pointers to outputs through the entry point's function and the functions that it
     /// calls. A store with an index that is not constant counts for all elements, and a pointer
     /// that is passed to a function counts as written through.
-    pub(crate) fn of(module: &Module, declarations: &Declarations, entry: &EntryPoint) -> Self {
+    pub fn of(module: &Module, declarations: &Declarations, entry: &EntryPoint) -> Self {
         let outputs = || declarations.variables(StorageClass::Output);
         let initialized = module
             .section(Section::Declarations)
@@ -50,7 +50,7 @@ impl Written {
     }
 
     /// Whether a scalar, vector or column, or a part of it, may be written.
-    pub(crate) fn covers(&self, output: &CapturedOutput) -> bool {
+    pub fn covers(&self, output: &CapturedOutput) -> bool {
         let (variable, path) = (output.variable, &output.path);
         let is_written = |path: &[u32]| self.places.contains(&(variable, path.to_vec()));
         // In sorted order, a path comes directly before the longer paths that begin with it.

@@ -27,6 +27,7 @@ const STACK_SIZE: usize = 64 << 20;
 
 /// The largest number of levels of nested brackets, operators and branches in a source, and of nested
 /// blocks in a module.
+#[doc(hidden)]
 pub const MAX_NESTING: usize = 1000;
 
 /// Runs a closure that uses naga.

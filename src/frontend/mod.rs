@@ -171,6 +171,7 @@ fn named(name: &Option<String>) -> String {
 /// naga makes a variable from each output. In WGSL its name is that of a member of the result's
 /// structure, in GLSL that of the output. A WGSL result without a structure has no name, and must
 /// be captured by location.
+#[doc(hidden)]
 pub fn output_names<'a>(
     declarations: &'a Declarations,
     entry: &'a EntryPoint,

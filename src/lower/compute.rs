@@ -81,6 +81,7 @@ impl<'a> Options<'a> {
 #[must_use]
 pub struct Target {
     /// Invocations per workgroup, by the kind of draw.
+    #[doc(hidden)]
     pub workgroup_sizes: WorkgroupSizes,
     /// How shaders reach memory.
     pub resources: ResourcePlan,
@@ -108,11 +109,17 @@ pub struct Target {
 
 impl Target {
     setters! {
+        #[doc(hidden)]
         workgroup_sizes: WorkgroupSizes,
+        #[doc(hidden)]
         resources: ResourcePlan,
+        #[doc(hidden)]
         staging: u32,
+        #[doc(hidden)]
         int64_accesses: bool,
+        #[doc(hidden)]
         byte_loads: bool,
+        #[doc(hidden)]
         shared_draws: bool,
     }
 }
@@ -244,8 +251,7 @@ const INTERFACE_EXTENSIONS: [&str; 3] =
 /// let lowered = compute::lower(&shader, &compute::Options::new(&vertex_input))?;
 ///
 /// assert_eq!(lowered.backend(), Backend::Compute);
-/// let attributes = &lowered.compute().unwrap().attributes;
-/// assert_eq!((attributes[0].location, attributes[0].format), (location, format));
+/// assert_eq!(lowered.layout.strides, [Some(16), None, None, None]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

@@ -44,6 +44,7 @@ impl Effects {
     }
 
     /// Adds the effects of another stage of the pipeline.
+    #[doc(hidden)]
     pub const fn unite(&mut self, other: Self) {
         let Self { side_effects, atomic_results, subgroup_operations } = other;
         self.side_effects |= side_effects;

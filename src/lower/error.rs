@@ -10,7 +10,6 @@ use crate::spirv::link::LinkError;
 use crate::spirv::merge::MergeError;
 use crate::spirv::specialization::SpecializationError;
 use crate::spirv::{NumericClass, ParseError};
-use crate::translators::stream_output::StreamOutputError;
 
 /// The reason why a shader cannot be lowered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -25,9 +24,6 @@ pub enum LowerError {
     /// What to capture does not match the shader, or is not supported.
     #[error(transparent)]
     Capture(#[from] CaptureError),
-    /// A stream output of Gallium does not match the shader, or is not supported.
-    #[error(transparent)]
-    StreamOutput(#[from] StreamOutputError),
     /// Values do not match the module's specialisation constants.
     #[error(transparent)]
     Specialization(#[from] SpecializationError),

@@ -11,7 +11,7 @@ use crate::spirv::static_use::StaticUse;
 use crate::spirv::{Id, Instruction, Module, Section, ids_of, string_words};
 
 /// The built-in of a variable, if it has one.
-pub(crate) fn built_in(declarations: &Declarations, variable: Id) -> Option<u32> {
+pub fn built_in(declarations: &Declarations, variable: Id) -> Option<u32> {
     declarations.decoration_value(variable, Decoration::BuiltIn)
 }
 
@@ -142,7 +142,7 @@ pub(crate) fn decoration_of(i: Instruction<'_>) -> Option<u32> {
 }
 
 /// Moves the execution modes of the entry point to `function`.
-pub(crate) fn move_execution_modes(module: &mut Module, entry: &EntryPoint, function: Id) {
+pub fn move_execution_modes(module: &mut Module, entry: &EntryPoint, function: Id) {
     module.edit(Section::ExecutionModes, |_, operands| {
         if let Some(target) = operands.first_mut()
             && *target == entry.function.0
@@ -155,7 +155,7 @@ pub(crate) fn move_execution_modes(module: &mut Module, entry: &EntryPoint, func
 /// The error for an interface with more variables than `OpEntryPoint` can list. It holds their
 /// number.
 #[derive(Debug)]
-pub(crate) struct InterfaceLimit(pub(crate) usize);
+pub struct InterfaceLimit(pub usize);
 
 impl From<InterfaceLimit> for LowerError {
     fn from(InterfaceLimit(variables): InterfaceLimit) -> Self {
@@ -166,7 +166,7 @@ impl From<InterfaceLimit> for LowerError {
 /// Replaces the entry point's instruction in place. `interface` lists inputs and outputs. From
 /// SPIR-V 1.4 on the interface must list other global variables, too: those of the old interface
 /// and those that lowering declared are added. Any others may belong to other entry points.
-pub(crate) fn set_entry_point(
+pub fn set_entry_point(
     module: &mut Module,
     declarations: &Declarations,
     old: &EntryPoint,

@@ -18,6 +18,7 @@ use crate::vertex_input::{InputRate, VertexFormat, VertexInput};
 #[non_exhaustive]
 pub struct Lowered {
     /// The backend, and the information for this backend only.
+    #[doc(hidden)]
     pub kind: LoweredKind,
     /// The stage of the original shader: vertex; on the compute and the native backend also geometry, on the
     /// native backend also tessellation evaluation.
@@ -193,6 +194,7 @@ impl Lowered {
     }
 
     /// The information for the compute backend; `None` on the others.
+    #[doc(hidden)]
     pub const fn compute(&self) -> Option<&LoweredCompute> {
         match &self.kind {
             LoweredKind::Compute(compute) => Some(compute),
@@ -202,6 +204,7 @@ impl Lowered {
 
     /// The vertex shader before a geometry shader, if both remain stages of a graphics pipeline, as on the native
     /// backend.
+    #[doc(hidden)]
     pub const fn vertex_shader(&self) -> Option<&LoweredStage> {
         match &self.kind {
             LoweredKind::Native(native) => native.vertex_shader.as_ref(),
@@ -210,6 +213,7 @@ impl Lowered {
     }
 
     /// The input and output primitives of the geometry shader, if one is captured together with its vertex shader.
+    #[doc(hidden)]
     pub const fn geometry(&self) -> Option<LoweredGeometry> {
         match &self.kind {
             LoweredKind::Native(native) => native.geometry,
@@ -230,6 +234,7 @@ impl Lowered {
 
     /// How the generated code reaches memory; `None` on the native backend, which has no generated
     /// code.
+    #[doc(hidden)]
     pub const fn resources(&self) -> Option<ResourcePlan> {
         match &self.kind {
             LoweredKind::Native(_) => None,

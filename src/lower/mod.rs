@@ -1,7 +1,7 @@
 //! Rewrites a shader for a backend: takes SPIR-V words, and returns the new words and a report of what they require.
 //!
 //! * [`native`] keeps the shader's own decorations, or decorates it as a capture list says.
-//!   [`split_blocks`](crate::translators::split_blocks) may be called before it: it splits structures
+//!   `split_blocks` of the package `vkxfb-translators` may be called before it: it splits structures
 //!   so that native captures need no additional outputs.
 //! * [`vertex`] makes the vertex shader store its captured outputs itself, while it still
 //!   rasterizes.
@@ -282,6 +282,7 @@ impl Backend {
     pub const ALL: [Self; 3] = [Self::Native, Self::Vertex, Self::Compute];
 
     /// The name in lower case, as on the command line.
+    #[doc(hidden)]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Native => "native",

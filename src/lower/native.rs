@@ -12,9 +12,8 @@
 //!
 //! The following are not inlined:
 //!
-//! - structures with padding before 64-bit members, because drivers disagree about it. If
-//!   [`split_blocks`](crate::translators::split_blocks) is called first, their members become variables, which
-//!   can be inlined;
+//! - structures with padding before 64-bit members, because drivers disagree about it. Where `split_blocks` of the
+//!   package `vkxfb-translators` is called first, their members become variables, which can be inlined;
 //! - structures that a buffer uses too, because the offsets of their members are those in the
 //!   buffer;
 //! - arrays of blocks, because one decoration would capture to several buffers;
@@ -54,6 +53,7 @@ use crate::spirv::{Instruction, Module, Section};
 
 /// The minimum of `maxVertexOutputComponents` in the specification ([required
 /// limits](https://docs.vulkan.org/spec/latest/chapters/limits.html#limits-minmax)).
+#[doc(hidden)]
 pub const MIN_OUTPUT_COMPONENTS: u32 = 64;
 
 /// The options of a native lowering.
@@ -97,18 +97,6 @@ impl<'a> Options<'a> {
 /// As [`lower_with`].
 pub fn lower(shader: &Shader<'_>) -> Result<Lowered, LowerError> {
     lower_with(shader, &Options::new())
-}
-
-/// Calls [`lower_with`] with this [limit](Options::max_output_components), and no vertex shader before the
-/// captured one.
-///
-/// # Errors
-/// As [`lower_with`].
-pub fn lower_within(
-    shader: &Shader<'_>,
-    max_output_components: u32,
-) -> Result<Lowered, LowerError> {
-    lower_with(shader, &Options::new().max_output_components(max_output_components))
 }
 
 /// Lowers a shader for capture by the driver. If its decorations specify what to capture, only

@@ -54,6 +54,7 @@ impl std::fmt::Display for ResourcePlan {
 
 impl ResourcePlan {
     /// The largest number of storage buffers of a descriptor plan. Code is generated for each buffer.
+    #[doc(hidden)]
     pub const MAX_STORAGE_BUFFERS: u32 = 24;
 
     /// Checks the numbers of buffers. Returns the number of the descriptor set for the buffers, the first one after all

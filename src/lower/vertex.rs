@@ -46,6 +46,7 @@ pub(super) const RESOURCES: ResourcePlan = ResourcePlan::DeviceAddress;
 pub const MAX_FAN_PRIMITIVES: u32 = 65_535;
 
 /// The number of vertices of a triangle fan with [`MAX_FAN_PRIMITIVES`].
+#[doc(hidden)]
 pub const MAX_FAN_VERTICES: u32 = MAX_FAN_PRIMITIVES + 2;
 
 /// Lowers a vertex shader, with its sysvals in the first push constants. This is for pipelines

@@ -19,6 +19,7 @@ use ash::vk;
 
 use super::context::ContextId;
 use super::descriptors::{Sets, Window};
+use super::destroy::DestroyObject;
 use super::recorder::{LISTED_BYTES, MAX_ENTRIES, most_entries};
 use super::{Context, MemoryAllocator, Pipeline, RuntimeError};
 use crate::lower::Backend;
@@ -45,11 +46,8 @@ const SETS_GROWTH: u32 = 16;
 ///
 /// A capture takes 16 bytes of upload memory for each vertex attribute beyond the first, plus the push constant bytes that the
 /// shader reads. It takes them again each time a pipeline, vertex buffers or push constants change
-/// between its draws. Each draw that shares a dispatch with others takes
-/// [`UPLOAD_PER_DRAW`](Self::UPLOAD_PER_DRAW). Counters, indirect arguments, conditional rendering,
-/// primitive restart and queries take [`UPLOAD_PER_SETUP`](Self::UPLOAD_PER_SETUP) and
-/// [`SCRATCH_PER_SETUP`](Self::SCRATCH_PER_SETUP) per capture, and
-/// [`SCRATCH_PER_DRAW`](Self::SCRATCH_PER_DRAW) per draw; primitive restart also takes
+/// between its draws. Counters, indirect arguments, conditional rendering, primitive restart and queries take memory
+/// per capture and per draw; [`for_draws`](Self::for_draws) includes it. Primitive restart also takes
 /// [`restart_scratch`](Self::restart_scratch). The end of a query counts as a draw, a flush counts
 /// as a capture, and each draw of a multi-draw counts as one draw.
 ///
@@ -78,13 +76,13 @@ pub struct ArenaDesc {
 
 impl ArenaDesc {
     /// The largest amount of upload memory that a draw takes, in bytes.
-    pub const UPLOAD_PER_DRAW: u64 = 208;
+    const UPLOAD_PER_DRAW: u64 = 208;
     /// The largest amount of scratch memory that a draw takes, in bytes.
-    pub const SCRATCH_PER_DRAW: u64 = 144;
+    const SCRATCH_PER_DRAW: u64 = 144;
     /// The largest amount of upload memory that a capture takes, in bytes.
-    pub const UPLOAD_PER_SETUP: u64 = 512;
+    const UPLOAD_PER_SETUP: u64 = 512;
     /// The largest amount of scratch memory that a capture takes, in bytes.
-    pub const SCRATCH_PER_SETUP: u64 = 64;
+    const SCRATCH_PER_SETUP: u64 = 64;
 
     /// Scratch memory in bytes for the restarts of a draw with `index_count` indices within the
     /// bound range. An indirect draw takes memory for all indices of the bound range. Indirect
@@ -116,7 +114,9 @@ impl ArenaDesc {
     }
 
     setters! {
+        #[doc(hidden)]
         upload: u64,
+        #[doc(hidden)]
         scratch: u64,
         descriptor_sets: u32,
     }
@@ -261,18 +261,18 @@ impl Arena {
             Ok(()) => Ok(this),
             Err(error) => {
                 // SAFETY: as above.
-                unsafe { this.destroy(ctx, allocator) };
+                unsafe { ctx.destroy(this, allocator) };
                 Err(error)
             }
         }
     }
 
     /// Lets the arena grow: if a recording needs more than the arena has, it allocates more from
-    /// `allocator`. The arena keeps that memory until it is [destroyed](Self::destroy).
+    /// `allocator`. The arena keeps that memory until it is [destroyed](Context::destroy).
     ///
     /// # Safety
     /// The allocator belongs to the device that the arena was made for, was made as its
-    /// implementation requires, and is the one that is passed to [`destroy`](Self::destroy).
+    /// implementation requires, and is the one that is passed to [`Context::destroy`].
     pub unsafe fn growing<'a>(
         &'a mut self,
         allocator: &'a mut (dyn MemoryAllocator + Send + Sync + 'a),
@@ -345,14 +345,10 @@ impl Arena {
             left -= sets.used;
         }
     }
+}
 
-    /// Destroys the arena.
-    ///
-    /// # Safety
-    /// No command buffer that was recorded with the arena is executed any more, and no
-    /// [`Capture`](super::Capture) is played with draws that were flushed with the arena. `ctx` and
-    /// `allocator` are those that the arena was made with.
-    pub unsafe fn destroy(self, ctx: &Context, allocator: &mut dyn MemoryAllocator) {
+impl<A: MemoryAllocator + ?Sized> DestroyObject<A> for Arena {
+    unsafe fn destroy(self, ctx: &Context, allocator: &mut A) {
         // SAFETY: the caller's contract.
         unsafe {
             self.upload.destroy(ctx, allocator);

@@ -57,7 +57,7 @@ pub struct Limits {
     /// `maxVertexInputBindingStride` in bytes.
     pub max_vertex_binding_stride: u32,
     /// `maxVertexOutputComponents`, an argument of
-    /// [`native::lower_within`](crate::lower::native::lower_within).
+    /// [`native::Options::max_output_components`](crate::lower::native::Options::max_output_components).
     pub max_vertex_output_components: u32,
     /// `nonCoherentAtomSize` in bytes.
     pub non_coherent_atom: u64,
@@ -74,6 +74,7 @@ pub struct Limits {
 
 impl Limits {
     /// The largest number of invocations of a one-dimensional workgroup.
+    #[doc(hidden)]
     pub const fn workgroup_invocations(&self) -> u32 {
         let [x, ..] = self.max_workgroup_size;
         if x < self.max_workgroup_invocations { x } else { self.max_workgroup_invocations }
@@ -127,7 +128,7 @@ pub struct Capabilities {
     /// The feature `vertexPipelineStoresAndAtomics`.
     pub vertex_stores: bool,
     /// The feature `shaderInt64`. No generated shader needs it, but some devices
-    /// [gain](Self::int64_accesses) from it; an application's own shader may need it.
+    /// gain from it; an application's own shader may need it.
     pub shader_int64: bool,
     /// The features `storageBuffer8BitAccess` and `shaderInt8` (Vulkan 1.2, or `VK_KHR_8bit_storage` and
     /// `VK_KHR_shader_float16_int8`). The compute backend does not need them, but with them it reads index
@@ -187,6 +188,7 @@ impl Capabilities {
     /// Whether captures access pairs of dwords as 64-bit integers, which needs `shaderInt64`. Only
     /// llvmpipe gains from it, see the [tuning](TuningEffect::Int64Accesses): it captures 1.5 to 1.7
     /// times as fast.
+    #[doc(hidden)]
     pub fn int64_accesses(&self) -> bool {
         self.shader_int64 && self.identity().gains_from(TuningEffect::Int64Accesses)
     }
@@ -273,6 +275,7 @@ impl Capabilities {
     }
 
     /// Whether the device has the extension `name`.
+    #[doc(hidden)]
     pub fn has_extension(&self, name: &CStr) -> bool {
         self.extensions.contains(name)
     }

@@ -5,12 +5,11 @@
 use super::RequiredFeatures;
 use crate::lower::Backend;
 use crate::lower::vertex::MAX_FAN_VERTICES;
-use crate::setters::setters;
 
 /// What an application will use in captures of a pipeline. By default it uses none of this.
+///
+/// Members may be added: end with `..CaptureNeeds::default()`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-#[must_use]
 pub struct CaptureNeeds {
     /// Indexed draws, with primitive restart or without.
     pub indexed: bool,
@@ -47,24 +46,6 @@ pub struct CaptureNeeds {
     /// ([`Effects::side_effects`](crate::lower::Effects::side_effects)). If the application
     /// also draws with the shader, a compute capture causes them a second time.
     pub side_effects: bool,
-}
-
-impl CaptureNeeds {
-    setters! {
-        indexed: bool,
-        dynamic_restart: bool,
-        dynamic_topology: bool,
-        dynamic_provoking_vertex: bool,
-        several_pipelines: bool,
-        indirect: bool,
-        multi_draw: bool,
-        counters: bool,
-        queries: bool,
-        geometry_shader: bool,
-        geometry_streams: bool,
-        fan_vertices: u32,
-        side_effects: bool,
-    }
 }
 
 impl Backend {
@@ -105,8 +86,7 @@ impl RequiredFeatures {
     /// The backend that captures on a device with these features, or `None` if no backend meets the needs. It is the
     /// compute backend, which was the fastest in all measurements, unless the shader has side effects. Such shaders
     /// should run only once, as on the native and vertex backends, so these are preferred if they meet the needs. The
-    /// vertex backend is not preferred on devices that shade vertices that do not exist
-    /// ([`WorkaroundEffect::SpeculativeVertices`](super::WorkaroundEffect::SpeculativeVertices)). Geometry shaders
+    /// vertex backend is not preferred on devices that shade vertices that do not exist. Geometry shaders
     /// are captured natively if [`geometry_shader`](Self::geometry_shader) is enabled; if they emit to several vertex
     /// streams, also [`geometry_streams`](Self::geometry_streams) must be enabled.
     pub fn choose(&self, needs: &CaptureNeeds) -> Option<Backend> {

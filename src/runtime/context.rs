@@ -277,6 +277,7 @@ impl Context {
     ///
     /// # Errors
     /// As [`compute_target`](Self::compute_target).
+    #[doc(hidden)]
     pub fn resource_plan(&self) -> Result<ResourcePlan, RuntimeError> {
         match &self.shared.table {
             Some(table) => Ok(table.plan()),
@@ -361,7 +362,7 @@ impl Context {
 
     /// Whether shaders are [optimized](crate::lower::Lowered::specialized) before the driver compiles them.
     /// The default is true.
-    pub fn optimizes_shaders(&self) -> bool {
+    pub(super) fn optimizes_shaders(&self) -> bool {
         self.shared.optimizes_shaders
     }
 
@@ -373,13 +374,14 @@ impl Context {
     }
 
     /// Whether captures may use `vkCmdDispatchIndirect`.
+    #[doc(hidden)]
     pub fn has_indirect_dispatch(&self) -> bool {
         self.shared.indirect_dispatch
     }
 
     /// Sets whether captures may use `vkCmdDispatchIndirect`. No device reports that the command
-    /// does not work; it is used by default, unless a [workaround](WorkaroundEffect::DirectDispatch) disables
-    /// it. Without it, a capture whose size only the GPU knows is dispatched with the largest
+    /// does not work; it is used by default, except on drivers where it is known to do nothing (`vkxfb info`).
+    /// Without it, a capture whose size only the GPU knows is dispatched with the largest
     /// number of invocations that its capture buffers allow, and the surplus invocations do
     /// nothing. For an indirect draw with primitive restart this can be the number of bound indices
     /// times the number of primitives that fit, which can take longer than the driver's timeout: do
@@ -394,7 +396,7 @@ impl Context {
     }
 
     /// Sets whether `vkCmdDrawIndirect` works. No device reports that it does not; the command is
-    /// used by default, unless a [workaround](WorkaroundEffect::NoIndirectDraws) disables it. If it does not
+    /// used by default, except on drivers where it is known to do nothing (`vkxfb info`). If it does not
     /// work, [`Kernels::write_draw_commands`](super::Kernels::write_draw_commands) returns an
     /// error.
     pub fn set_indirect_draws(&mut self, work: bool) {

@@ -6,6 +6,7 @@ use ash::vk;
 
 use super::checks::check_limit;
 use super::descriptors::with_layout;
+use super::destroy::DestroyObject;
 use super::lazy::LazyPipeline;
 use super::pipeline::compute_pipeline;
 use super::{Context, RuntimeError};
@@ -105,13 +106,10 @@ impl Kernels {
     pub(super) fn pipelines(&self) -> Result<&Pipelines, RuntimeError> {
         self.pipelines.as_deref().ok_or(RuntimeError::NoKernels)
     }
+}
 
-    /// Destroys the pipelines.
-    ///
-    /// # Safety
-    /// The device no longer uses the pipelines. Only one of all clones is destroyed, and nothing is
-    /// recorded with the others afterwards. `ctx` is the context that the pipelines were made with.
-    pub unsafe fn destroy(self, ctx: &Context) {
+impl<A: ?Sized> DestroyObject<A> for Kernels {
+    unsafe fn destroy(self, ctx: &Context, _: &mut A) {
         let Some(Pipelines { layout, pipelines }) = self.pipelines.as_deref() else { return };
         // SAFETY: the caller's contract; null handles are ignored.
         unsafe {

@@ -4,6 +4,7 @@
 //! With the cargo feature `gpu-allocator`, [`gpu_allocator::vulkan::Allocator`] implements it.
 
 use std::any::Any;
+use std::error::Error;
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU32;
@@ -12,8 +13,8 @@ use ash::vk;
 
 use super::arena::ALIGNMENT;
 use super::context::ContextId;
+use super::destroy::DestroyObject;
 use super::{Context, RuntimeError};
-use crate::setters::setters;
 
 /// Bytes of a dword.
 const DWORD: u64 = size_of::<AtomicU32>() as u64;
@@ -52,10 +53,6 @@ impl<'a> AllocationRequest<'a> {
         location: MemoryLocation,
     ) -> Self {
         Self { name, requirements, location, device_address: false }
-    }
-
-    setters! {
-        device_address: bool,
     }
 }
 
@@ -128,7 +125,7 @@ pub unsafe trait MemoryAllocator {
     /// Allocates memory for one buffer, mapped if the location requires it.
     ///
     /// # Errors
-    /// [`RuntimeError::Allocation`] with the allocator's own error.
+    /// The allocator's own error: the source of [`RuntimeError::Allocation`].
     ///
     /// # Safety
     /// The device of the allocator is live, and the allocator was made as its implementation
@@ -136,7 +133,7 @@ pub unsafe trait MemoryAllocator {
     unsafe fn allocate(
         &mut self,
         request: &AllocationRequest<'_>,
-    ) -> Result<Allocation, RuntimeError>;
+    ) -> Result<Allocation, Box<dyn Error + Send + Sync>>;
 
     /// Frees an allocation.
     ///
@@ -154,25 +151,19 @@ unsafe impl MemoryAllocator for gpu_allocator::vulkan::Allocator {
     unsafe fn allocate(
         &mut self,
         request: &AllocationRequest<'_>,
-    ) -> Result<Allocation, RuntimeError> {
+    ) -> Result<Allocation, Box<dyn Error + Send + Sync>> {
         use gpu_allocator::MemoryLocation as Location;
-        let allocation = self
-            .allocate(&gpu_allocator::vulkan::AllocationCreateDesc {
-                name: request.name,
-                requirements: request.requirements,
-                location: match request.location {
-                    MemoryLocation::Device => Location::GpuOnly,
-                    MemoryLocation::Upload => Location::CpuToGpu,
-                    MemoryLocation::Readback => Location::GpuToCpu,
-                },
-                linear: true,
-                allocation_scheme: gpu_allocator::vulkan::AllocationScheme::GpuAllocatorManaged,
-            })
-            .map_err(|source| RuntimeError::Allocation {
-                name: request.name.to_owned(),
-                size: request.requirements.size,
-                source: Box::new(source),
-            })?;
+        let allocation = self.allocate(&gpu_allocator::vulkan::AllocationCreateDesc {
+            name: request.name,
+            requirements: request.requirements,
+            location: match request.location {
+                MemoryLocation::Device => Location::GpuOnly,
+                MemoryLocation::Upload => Location::CpuToGpu,
+                MemoryLocation::Readback => Location::GpuToCpu,
+            },
+            linear: true,
+            allocation_scheme: gpu_allocator::vulkan::AllocationScheme::GpuAllocatorManaged,
+        })?;
         Ok(Allocation {
             // SAFETY: the memory is freed by the allocator alone.
             memory: unsafe { allocation.memory() },
@@ -298,7 +289,10 @@ impl Buffer {
             device_address,
         };
         // SAFETY: the caller's contract.
-        let allocation = unsafe { allocator.allocate(&request) }?;
+        let allocation = unsafe { allocator.allocate(&request) }.map_err(|source| {
+            let (name, size) = (desc.name.to_owned(), requirements.size);
+            RuntimeError::Allocation { name, size, source }
+        })?;
         let wrong = |property| RuntimeError::WrongMemory { name: desc.name.to_owned(), property };
         let checked = match desc.location {
             MemoryLocation::Device => Ok(()),
@@ -475,12 +469,10 @@ impl Buffer {
             .offset(self.allocation.offset)
             .size(self.size.next_multiple_of(atom))
     }
+}
 
-    /// Destroys the buffer and frees its memory.
-    ///
-    /// # Safety
-    /// The device no longer uses the buffer; `ctx` and `allocator` are those that it was made with.
-    pub unsafe fn destroy(self, ctx: &Context, allocator: &mut dyn MemoryAllocator) {
+impl<A: MemoryAllocator + ?Sized> DestroyObject<A> for Buffer {
+    unsafe fn destroy(self, ctx: &Context, allocator: &mut A) {
         // SAFETY: the caller's contract.
         unsafe {
             ctx.device().destroy_buffer(self.raw, None);

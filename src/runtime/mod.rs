@@ -19,7 +19,7 @@
 //!   layouts against shaders.
 //! * [`Recorder`] takes the place of `vkCmdBeginTransformFeedbackEXT`, the draws and `vkCmdEndTransformFeedbackEXT`. If
 //!   the CPU knows all vertex counts and counters, it computes during recording where each draw writes
-//!   ([`DrawCounts`](crate::counts::DrawCounts)), and the GPU only runs the shader and stores the records. Otherwise
+//!   ([`counts`](crate::counts)), and the GPU only runs the shader and stores the records. Otherwise
 //!   one dispatch of a setup kernel computes that for all draws. The draws of a capture need no barriers between them,
 //!   because they write disjoint ranges.
 //! * [`Kernels`] are the pipelines of the setup kernel and the other kernels, one set per device.
@@ -34,7 +34,7 @@
 //! The runtime does not submit, wait or allocate device memory by itself. Recording only records commands, with one
 //! exception: it creates Vulkan pipelines that do not exist yet, unless they were prepared ([`Pipeline::prepare`],
 //! [`Kernels::prepare`]). Memory comes from an [`Arena`] that was created before through a [`MemoryAllocator`]; the
-//! arena allocates more only if the caller lets it [grow](Arena::growing). Every object has an explicit `destroy`. The
+//! arena allocates more only if the caller lets it [grow](Arena::growing). Objects live until [`Context::destroy`]. The
 //! application asks for barriers between captures and its own commands ([`Context::capture_barrier`]). The barriers
 //! between kernels and captures, and the command buffer state that captures disturb, are listed in
 //! [synchronization](crate::guide::synchronization).
@@ -53,6 +53,7 @@ pub(crate) mod context;
 mod create_device;
 mod debug_utils;
 mod descriptors;
+mod destroy;
 mod draw_arguments;
 mod error;
 mod extensions;
@@ -69,10 +70,10 @@ mod pulling;
 mod queries;
 mod recorder;
 mod simple_allocator;
-mod tunings;
+pub(crate) mod tunings;
 mod variants;
 pub mod vulkan;
-mod workarounds;
+pub(crate) mod workarounds;
 
 pub use arena::{Arena, ArenaAccess, ArenaDesc, ArenaRing};
 pub(crate) use barrier::Barrier;
@@ -80,6 +81,7 @@ pub use barrier::ConsumerScope;
 pub use capabilities::{Capabilities, Limits, Unavailable};
 pub use choice::CaptureNeeds;
 pub use context::{Context, RawDevice};
+pub use destroy::Destroy;
 pub use draw_arguments::{DrawCommands, LateDraws};
 pub use error::{ErrorKind, RuntimeError};
 pub use extensions::{
@@ -100,6 +102,4 @@ pub use pipeline::{ExpectedDraws, Pipeline, PipelineDesc, PipelineSpecialization
 pub use queries::{QueryKind, QueryPool, QueryResult, ResultTarget};
 pub use recorder::{Capture, CaptureDesc, CaptureOrder, Captured, Recorded, Recorder};
 pub use simple_allocator::SimpleAllocator;
-pub use tunings::{TUNINGS, Tuning, TuningEffect};
 pub use variants::{VariantDesc, VariantError, Variants};
-pub use workarounds::{WORKAROUNDS, Workaround, WorkaroundEffect};

@@ -103,6 +103,7 @@ pub enum IndexType {
 
 impl IndexType {
     /// All index types.
+    #[doc(hidden)]
     pub const ALL: [Self; 3] = [Self::Uint8, Self::Uint16, Self::Uint32];
 
     /// Bytes of an index.

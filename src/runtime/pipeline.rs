@@ -32,6 +32,7 @@ use self::create::{create_layout, entry_name, graphics_pipeline, push_constant_r
 pub use self::expected::ExpectedDraws;
 pub(super) use self::key::{Key, Source};
 use super::context::ContextId;
+use super::destroy::DestroyObject;
 use super::pulling::PulledAttribute;
 use super::{Context, RuntimeError};
 use crate::capture::Layout;
@@ -280,7 +281,7 @@ impl Pipeline {
         // SAFETY: the caller's contract.
         if let Err(error) = unsafe { pipeline.prepare(ctx, desc.prepared, desc.cache) } {
             // SAFETY: nothing uses what was created so far.
-            unsafe { pipeline.destroy(ctx) };
+            unsafe { ctx.destroy(pipeline, &mut ()) };
             return Err(error);
         }
         Ok(pipeline)
@@ -382,7 +383,7 @@ impl Pipeline {
     /// all but 8 bytes ([`sysvals_place`](super::vulkan::sysvals_place)). Topology, vertex input
     /// state and set layouts must be those of `desc`; its render pass and cache are not used.
     ///
-    /// The application keeps ownership of the objects: [`destroy`](Self::destroy) does not destroy
+    /// The application keeps ownership of the objects: [`Context::destroy`] does not destroy
     /// them.
     ///
     /// ```
@@ -540,17 +541,18 @@ impl Pipeline {
     }
 
     /// The provoking vertex.
-    pub fn provoking_vertex(&self) -> ProvokingVertex {
+    pub(super) fn provoking_vertex(&self) -> ProvokingVertex {
         self.shared.provoking_vertex
     }
 
     /// Whether the largest index restarts primitives, unless a draw disables it.
-    pub fn primitive_restart(&self) -> bool {
+    pub(super) fn primitive_restart(&self) -> bool {
         self.shared.primitive_restart
     }
 
     /// Bytes of upload memory that the attributes take in the [`Arena`](super::Arena): once per capture with this
     /// pipeline, and once more each time vertex buffers are bound.
+    #[doc(hidden)]
     pub fn attribute_bytes(&self) -> u64 {
         let beyond = match self.shared.backend {
             Backend::Native | Backend::Vertex => 0,
@@ -610,13 +612,10 @@ impl Pipeline {
     pub fn used_sets(&self) -> &[u32] {
         &self.shared.used_sets
     }
+}
 
-    /// Destroys the pipeline and its layout, unless the application [owns](Self::from_raw) them.
-    ///
-    /// # Safety
-    /// The device no longer uses the objects. Only one of all clones is destroyed, and nothing is
-    /// recorded with the others afterwards. `ctx` is the context that the pipeline was made with.
-    pub unsafe fn destroy(self, ctx: &Context) {
+impl<A: ?Sized> DestroyObject<A> for Pipeline {
+    unsafe fn destroy(self, ctx: &Context, _: &mut A) {
         let Objects { raw, raw_layout } = &self.shared.objects;
         let pipelines = match raw {
             Raw::Foreign(_) => return,

@@ -29,6 +29,7 @@ use ash::vk;
 
 use super::barrier::Scope;
 use super::context::ContextId;
+use super::destroy::DestroyObject;
 use super::{Buffer, BufferDesc, Context, MemoryAllocator, MemoryLocation, RuntimeError};
 use crate::lower::Backend;
 use crate::sysval::results::Query;
@@ -128,7 +129,7 @@ impl QueryPool {
             if buffer.is_coherent() {
                 buffer
             } else {
-                buffer.destroy(ctx, allocator);
+                ctx.destroy(buffer, allocator);
                 Buffer::new(ctx, allocator, &desc(MemoryLocation::Upload))?
             }
         };
@@ -240,13 +241,10 @@ impl QueryPool {
         fence(Ordering::SeqCst);
         Ok(())
     }
+}
 
-    /// Destroys the queries.
-    ///
-    /// # Safety
-    /// The device no longer uses the queries; `ctx` and `allocator` are those that the pool was
-    /// made with.
-    pub unsafe fn destroy(self, ctx: &Context, allocator: &mut dyn MemoryAllocator) {
+impl<A: MemoryAllocator + ?Sized> DestroyObject<A> for QueryPool {
+    unsafe fn destroy(self, ctx: &Context, allocator: &mut A) {
         // SAFETY: the caller's contract.
         unsafe { self.buffer.destroy(ctx, allocator) };
     }

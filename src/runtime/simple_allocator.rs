@@ -1,12 +1,11 @@
 //! Memory for an application that has no allocator.
 
+use std::error::Error;
 use std::ptr::NonNull;
 
 use ash::vk;
 
-use super::{
-    Allocation, AllocationRequest, Context, MemoryAllocator, MemoryLocation, RuntimeError,
-};
+use super::{Allocation, AllocationRequest, Context, MemoryAllocator, MemoryLocation};
 
 /// A [`MemoryAllocator`] that makes a `VkDeviceMemory` for each buffer.
 ///
@@ -96,13 +95,12 @@ unsafe impl MemoryAllocator for SimpleAllocator {
     unsafe fn allocate(
         &mut self,
         request: &AllocationRequest<'_>,
-    ) -> Result<Allocation, RuntimeError> {
-        let AllocationRequest { name, requirements, location, device_address } = *request;
+    ) -> Result<Allocation, Box<dyn Error + Send + Sync>> {
+        let AllocationRequest { requirements, location, device_address, .. } = *request;
         let size = requirements.size;
-        let failed = |source| RuntimeError::Allocation { name: name.to_owned(), size, source };
         let (index, properties) = self
             .memory_type(requirements.memory_type_bits, location)
-            .ok_or_else(|| failed("no memory type fits".into()))?;
+            .ok_or("no memory type fits")?;
         let mut flags = vk::MemoryAllocateFlagsInfo::default();
         if device_address {
             flags = flags.flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
@@ -114,17 +112,15 @@ unsafe impl MemoryAllocator for SimpleAllocator {
         }
         let device = self.context.device();
         // SAFETY: the caller's contract.
-        let memory =
-            unsafe { device.allocate_memory(&info, None) }.map_err(|error| failed(error.into()))?;
+        let memory = unsafe { device.allocate_memory(&info, None) }?;
         let mapped = match location {
             MemoryLocation::Device => Ok(None),
             // SAFETY: the memory was just allocated, from a type that is visible to the host.
             MemoryLocation::Upload | MemoryLocation::Readback => unsafe { self.map(memory) },
         };
-        let mapped = mapped.map_err(|error| {
+        let mapped = mapped.inspect_err(|_| {
             // SAFETY: nothing uses it yet.
             unsafe { device.free_memory(memory, None) };
-            failed(error.into())
         })?;
         let coherent = properties.contains(vk::MemoryPropertyFlags::HOST_COHERENT);
         Ok(Allocation { memory, offset: 0, size, mapped, coherent, backing: Box::new(Own) })

@@ -7,6 +7,7 @@ use ash::vk;
 use spirv::ExecutionModel;
 use xxhash_rust::xxh3::Xxh3Default;
 
+use super::destroy::DestroyObject;
 use super::{Context, Pipeline, PipelineDesc, RuntimeError};
 use crate::capture::CaptureList;
 use crate::lower::{Captures, LowerError, Shader, compute};
@@ -240,11 +241,6 @@ impl Slot {
 }
 
 impl Variants {
-    /// Makes an empty collection.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Returns the pipeline for a description, and creates it if it does not exist. If two threads
     /// request the same pipeline, the second waits for the first.
     ///
@@ -307,12 +303,14 @@ impl Variants {
     }
 
     /// The number of pipelines. Waits for pipelines that are being created.
+    #[doc(hidden)]
     pub fn len(&self) -> usize {
         let slots: Vec<Arc<Slot>> = lock(&self.slots).values().flatten().cloned().collect();
         slots.iter().filter(|slot| matches!(*lock(&slot.made), Made::Pipeline(_))).count()
     }
 
     /// Whether there are no pipelines.
+    #[doc(hidden)]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -325,17 +323,13 @@ impl Variants {
         let removed = self.remove(|slot| slot.key.set_layouts.contains(&layout));
         removed.iter().filter_map(|slot| slot.forget()).collect()
     }
+}
 
-    /// Destroys all pipelines.
-    ///
-    /// # Safety
-    /// As [`Pipeline::destroy`] of each.
-    pub unsafe fn destroy(self, ctx: &Context) {
+impl<A: ?Sized> DestroyObject<A> for Variants {
+    unsafe fn destroy(self, ctx: &Context, allocator: &mut A) {
         for slot in self.remove(|_| true) {
-            if let Some(pipeline) = slot.forget() {
-                // SAFETY: the caller's contract.
-                unsafe { pipeline.destroy(ctx) };
-            }
+            // SAFETY: the caller's contract.
+            unsafe { ctx.destroy(slot.forget(), allocator) };
         }
     }
 }

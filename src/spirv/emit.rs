@@ -214,7 +214,7 @@ impl Code {
 
     /// Begins a function without parameters and result, up to its first instruction. Returns its
     /// id.
-    pub(crate) fn begin_procedure(&mut self, builder: &mut Builder<'_>) -> Id {
+    pub fn begin_procedure(&mut self, builder: &mut Builder<'_>) -> Id {
         let void = builder.void();
         let procedure = builder.procedure();
         let function = self.value(builder, Op::Function, void, &[0, procedure.0]);
@@ -225,7 +225,7 @@ impl Code {
 
     /// Ends a function that [`begin_procedure`](Self::begin_procedure) began, and adds it to the
     /// module.
-    pub(crate) fn end_procedure(mut self, builder: &mut Builder<'_>, function: Id, name: &str) {
+    pub fn end_procedure(mut self, builder: &mut Builder<'_>, function: Id, name: &str) {
         self.push(Op::Return, &[]);
         self.push(Op::FunctionEnd, &[]);
         builder.module.push_code(Section::Functions, &self);
@@ -267,7 +267,7 @@ impl Code {
     }
 
     /// Appends an encoded instruction of a parsed module.
-    pub(crate) fn copy(&mut self, words: &[u32]) {
+    pub fn copy(&mut self, words: &[u32]) {
         self.words.extend_from_slice(words);
     }
 

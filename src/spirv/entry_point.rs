@@ -22,7 +22,7 @@ pub struct EntryPoint {
 
 impl EntryPoint {
     /// Whether an `OpEntryPoint` is this entry point.
-    pub(crate) fn is(&self, i: Instruction<'_>) -> bool {
+    pub fn is(&self, i: Instruction<'_>) -> bool {
         let name = i.operands().get(2..).and_then(read_string);
         i.is(Op::EntryPoint)
             && i.operand(0) == self.model as u32
@@ -281,7 +281,7 @@ pub(crate) fn remove_from_interfaces(module: &mut Module, removed: &IdSet) {
 }
 
 /// Removes names and decorations of removed ids, and of their members.
-pub(crate) fn remove_annotations(module: &mut Module, removed: &IdSet) {
+pub fn remove_annotations(module: &mut Module, removed: &IdSet) {
     for section in [Section::Names, Section::Annotations] {
         module.retain(section, |i| !target_of(i).is_some_and(|id| removed.contains(id)));
     }
@@ -301,7 +301,7 @@ fn target_of(i: Instruction<'_>) -> Option<Id> {
 }
 
 /// Removes debug info that refers to removed ids, and debug info that refers to such debug info.
-pub(crate) fn remove_debug_info(module: &mut Module, removed: &mut IdSet) {
+pub fn remove_debug_info(module: &mut Module, removed: &mut IdSet) {
     let sets = debug_info_sets(module);
     if sets.is_empty() {
         return;

@@ -95,7 +95,7 @@ pub fn result_of(instruction: Instruction<'_>) -> (Option<Id>, Option<Id>) {
 ///
 /// The literals of an `OpSwitch` are assumed to be one word each. They are two words each if the selector is wider than
 /// 32 bits, which cannot be seen from the instruction alone.
-pub(crate) fn visit_ids(instruction: Instruction<'_>, mut visit: impl FnMut(usize)) -> bool {
+pub fn visit_ids(instruction: Instruction<'_>, mut visit: impl FnMut(usize)) -> bool {
     let Some(entry) = lookup(instruction.opcode()) else { return false };
     let operands = instruction.operands();
     let end = operands.len();

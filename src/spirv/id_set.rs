@@ -10,7 +10,7 @@ use super::Id;
 
 /// A set of ids below a bound.
 #[derive(Debug)]
-pub(crate) enum IdSet {
+pub enum IdSet {
     /// A bit set for all ids below the bound.
     Dense(Vec<u64>),
     /// A hash table, for a module whose header claims too many ids for `Dense`.
@@ -28,7 +28,7 @@ impl IdSet {
     }
 
     /// Adds an id. Returns false if it was in the set already, or is not below the bound.
-    pub(crate) fn insert(&mut self, Id(id): Id) -> bool {
+    pub fn insert(&mut self, Id(id): Id) -> bool {
         match self {
             Self::Sparse(ids) => ids.insert(id),
             Self::Dense(bits) => {
@@ -42,7 +42,7 @@ impl IdSet {
     }
 
     /// Adds ids.
-    pub(crate) fn extend(&mut self, ids: impl IntoIterator<Item = Id>) {
+    pub fn extend(&mut self, ids: impl IntoIterator<Item = Id>) {
         ids.into_iter().for_each(|id| _ = self.insert(id));
     }
 
@@ -59,7 +59,7 @@ impl IdSet {
     }
 
     /// Whether the id is in the set.
-    pub(crate) fn contains(&self, Id(id): Id) -> bool {
+    pub fn contains(&self, Id(id): Id) -> bool {
         match self {
             Self::Sparse(ids) => ids.contains(&id),
             Self::Dense(bits) => {

@@ -21,7 +21,7 @@ pub(crate) mod declarations;
 pub(crate) mod emit;
 pub(crate) mod entry_point;
 pub(crate) mod grammar;
-mod id_set;
+pub(crate) mod id_set;
 pub(crate) mod link;
 pub(crate) mod merge;
 pub(crate) mod module;

@@ -196,7 +196,7 @@ pub struct Instruction<'a> {
 
 impl<'a> Instruction<'a> {
     /// Makes an instruction from its words, of which there must be at least one.
-    pub(crate) fn new(words: &'a [u32]) -> Self {
+    pub fn new(words: &'a [u32]) -> Self {
         debug_assert!(!words.is_empty());
         Self { words }
     }
@@ -371,7 +371,7 @@ impl Module {
     }
 
     /// An empty set for the ids of the module.
-    pub(crate) fn id_set(&self) -> IdSet {
+    pub fn id_set(&self) -> IdSet {
         IdSet::new(self.bound, self.arena.len())
     }
 
@@ -427,7 +427,7 @@ impl Module {
     }
 
     /// Replaces the instructions of a section for which `replace` returns an encoded instruction.
-    pub(crate) fn replace(
+    pub fn replace(
         &mut self,
         section: Section,
         mut replace: impl FnMut(Instruction<'_>) -> Option<Vec<u32>>,

@@ -49,7 +49,7 @@ impl Declarations {
 
     /// The name of a variable in messages: `'name' (%id)`, with the name of its block if it has
     /// none.
-    pub(crate) fn label(&self, variable: Id) -> String {
+    pub fn label(&self, variable: Id) -> String {
         let of_block = || {
             let mut ty = self.variable(variable)?.pointee;
             while let Some(Type::Array { element, .. }) = self.ty(ty) {

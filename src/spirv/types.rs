@@ -22,15 +22,17 @@ pub enum NumericClass {
 pub(crate) const MAX_STEPS: u32 = 1 << 12;
 
 /// A block, or an array of blocks.
-pub(crate) struct Block<'a> {
-    pub(crate) ty: Id,
-    pub(crate) members: &'a [Id],
+pub struct Block<'a> {
+    /// The structure type.
+    pub ty: Id,
+    /// The types of its members.
+    pub members: &'a [Id],
     /// The constant that contains the length of the array; `None` for a single block.
-    pub(crate) length: Option<Id>,
+    pub length: Option<Id>,
 }
 
 /// The structure that a type is, or is an array of, and its members.
-pub(crate) fn structure_of(declarations: &Declarations, ty: Id) -> Option<(Id, &[Id])> {
+pub fn structure_of(declarations: &Declarations, ty: Id) -> Option<(Id, &[Id])> {
     let ty = declarations.innermost(ty);
     match declarations.ty(ty)? {
         Type::Struct { members } => Some((ty, members)),
@@ -39,14 +41,14 @@ pub(crate) fn structure_of(declarations: &Declarations, ty: Id) -> Option<(Id, &
 }
 
 /// Whether a structure has built-in members. In this case all of its members are built-ins.
-pub(crate) fn has_built_in_members(declarations: &Declarations, ty: Id, members: &[Id]) -> bool {
+pub fn has_built_in_members(declarations: &Declarations, ty: Id, members: &[Id]) -> bool {
     let is_built_in =
         |member| declarations.member_decoration(ty, member, Decoration::BuiltIn).is_some();
     (0..members.len() as u32).any(is_built_in)
 }
 
 /// The block that a type is, or is an array of.
-pub(crate) fn block_type(declarations: &Declarations, ty: Id) -> Option<Block<'_>> {
+pub fn block_type(declarations: &Declarations, ty: Id) -> Option<Block<'_>> {
     let (ty, length) = match declarations.ty(ty)? {
         Type::Array { element, length } => (*element, Some(*length)),
         _ => (ty, None),
@@ -83,7 +85,7 @@ pub(crate) fn numeric_vector(
 
 /// The number of locations that a type takes as an input or output: one for each vector of up to
 /// four dwords, two for longer ones. 0 for a type with too many parts.
-pub(crate) fn locations_of(declarations: &Declarations, ty: Id) -> u32 {
+pub fn locations_of(declarations: &Declarations, ty: Id) -> u32 {
     fn count(declarations: &Declarations, ty: Id, steps: &mut u32) -> Option<u32> {
         *steps += 1;
         if *steps > MAX_STEPS {

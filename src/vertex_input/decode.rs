@@ -18,6 +18,7 @@ impl VertexFormat {
     ///
     /// Normalized values are rounded to the nearest float. NaNs with 16, 11 and 10 bits keep their
     /// payload.
+    #[doc(hidden)]
     pub fn decode(self, element: &[u8]) -> [u64; 4] {
         let mut bytes = [0; 32];
         let size = self.size() as usize;

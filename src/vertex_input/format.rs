@@ -96,6 +96,7 @@ macro_rules! formats {
 
         impl VertexFormat {
             /// Every supported format, in the order of `VkFormat`.
+            #[doc(hidden)]
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 
             const fn row(self) -> (NumericFormat, Packing) {
@@ -260,12 +261,14 @@ impl std::fmt::Display for VertexFormat {
 
 impl VertexFormat {
     /// The value of `VkFormat`.
+    #[doc(hidden)]
     pub const fn as_raw(self) -> i32 {
         self as i32
     }
 
     /// Returns the format with `components` (1 to 4) components of `bits` (32 or 64) bits, which a
     /// shader reads without a conversion; `None` for other numbers.
+    #[doc(hidden)]
     pub fn of(class: NumericClass, bits: u32, components: u32) -> Option<Self> {
         let is_asked = |f: &Self| {
             let width = f.fields().first().map_or(0, |field| field.width);
@@ -275,6 +278,7 @@ impl VertexFormat {
     }
 
     /// The number of components, 1 to 4.
+    #[doc(hidden)]
     pub const fn components(self) -> u32 {
         self.row().1.components
     }

@@ -469,9 +469,10 @@ fn lists_capture_what_decorations_do() {
         let source = Shader::new(&words).captures(&list);
         let compute_options = compute::Options::new(&shader.vertex_input)
             .target(gpu.compute_target(Backend::Compute).unwrap());
+        let native_options = native::Options::new()
+            .max_output_components(gpu.capabilities().limits.max_vertex_output_components);
         for lowered in [
-            native::lower_within(&source, gpu.capabilities().limits.max_vertex_output_components)
-                .unwrap(),
+            native::lower_with(&source, &native_options).unwrap(),
             vertex::lower(&source).unwrap(),
             compute::lower(&source, &compute_options).unwrap(),
         ] {

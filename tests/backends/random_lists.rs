@@ -7,10 +7,10 @@ use vkxfb::internal::spirv::Module;
 use vkxfb::internal::spirv::declarations::Declarations;
 use vkxfb::internal::spirv::entry_point::find_vertex_shader;
 use vkxfb::lower::{Backend, LowerError, Shader, compute, native, vertex};
-use vkxfb::translators::split_blocks::{self, split_blocks};
-use vkxfb::translators::stream_output::{SlotLocations, StreamOutput, StreamOutputInfo};
 use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::Profile;
+use vkxfb_translators::split_blocks::{self, split_blocks};
+use vkxfb_translators::stream_output::{SlotLocations, StreamOutput, StreamOutputInfo};
 
 use crate::common;
 use crate::common::device::{capture, close, open};

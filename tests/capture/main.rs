@@ -1,5 +1,4 @@
-//! What of a shader is captured: layouts by its decorations, by an explicit list, and by Gallium's
-//! stream outputs.
+//! What of a shader is captured: layouts by its decorations, and by an explicit list.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(missing_docs, reason = "no API")]
@@ -9,4 +8,3 @@ mod common;
 mod layout;
 mod list;
 mod no_captures;
-mod stream_output;

@@ -118,10 +118,7 @@ fn record(names: bool) -> Vec<String> {
         device.end_command_buffer(cmd).unwrap();
 
         device.destroy_command_pool(pool, None);
-        captured.destroy(ctx, allocator);
-        arena.destroy(ctx, allocator);
-        kernels.destroy(ctx);
-        pipeline.destroy(ctx);
+        ctx.destroy((captured, arena, kernels, pipeline), allocator);
     }
     app.close();
     std::mem::take(&mut *TOLD.lock().unwrap())

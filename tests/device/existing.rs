@@ -4,7 +4,7 @@
 use ash::vk;
 use vkxfb::runtime::RawDevice;
 use vkxfb::{
-    Backend, Buffer, BufferDesc, Capabilities, Context, MemoryLocation, RuntimeError,
+    Backend, Buffer, BufferDesc, Capabilities, Context, Kernels, MemoryLocation, RuntimeError,
     SimpleAllocator, required_features,
 };
 
@@ -96,8 +96,19 @@ fn a_device_is_created_in_one_step_and_memory_needs_no_allocator() {
             buffer.mapped_mut().fill(7);
             buffer.flush(&context).unwrap();
             assert_eq!(buffer.mapped(), vec![7; mapped], "{location:?}");
-            buffer.destroy(&context, &mut allocator);
+            context.destroy(buffer, &mut allocator);
         }
+
+        // Every form in which objects are destroyed: what is left of one, the device's destruction tells.
+        let mut made = || {
+            let desc = BufferDesc::new("buffer", 100, usage, MemoryLocation::Device);
+            Buffer::new(&context, &mut allocator, &desc).unwrap()
+        };
+        let objects = ([made(), made()], vec![made(), made()], (Some(made()), made()));
+        let kernels = Kernels::new(&context).unwrap();
+        kernels.prepare(&context, vk::PipelineCache::null()).unwrap();
+        context.destroy((objects, None::<Buffer>), &mut allocator);
+        context.destroy(kernels, &mut ());
         instance.destroy_device(&device);
     }
     instance.close();

@@ -57,7 +57,7 @@ fn check(
     let other = [binding(5, D::INPUT_ATTACHMENT, 1, S::FRAGMENT)];
     let set_layouts: [&[_]; 3] = [&[], &other, bindings];
     let layout = PipelineLayoutDesc::default().set_layouts(&set_layouts);
-    layout.check(shader, backend)
+    layout.check_resources(shader, backend)
 }
 
 /// Every descriptor type that is allowed for a variable, and every other one.
@@ -305,7 +305,7 @@ fn visibility_sets_and_bindings() {
     let set_layouts = [&bindings[..]; 2];
     let layout = PipelineLayoutDesc::default().set_layouts(&set_layouts);
     assert_eq!(
-        text(layout.check(&shader, COMPUTE).unwrap_err()),
+        text(layout.check_resources(&shader, COMPUTE).unwrap_err()),
         "descriptor set 2 binding 5 is 'camera': the pipeline layout has 2 set layouts"
     );
 }
@@ -341,7 +341,7 @@ fn push_constants() {
         };
         let ranges: Vec<_> = ranges.iter().map(range).collect();
         let layout = PipelineLayoutDesc::default().push_constant_ranges(&ranges);
-        layout.check(&shader, COMPUTE).map_err(|error| error.to_string())
+        layout.check_resources(&shader, COMPUTE).map_err(|error| error.to_string())
     };
     let lacks = |byte: u32| {
         Err(format!(
@@ -462,9 +462,11 @@ fn captures_with_a_layout_that_was_made_visible() {
         [vk::PushConstantRange { stage_flags: S::VERTEX | S::FRAGMENT, offset: 0, size: 20 }];
     let own = sets.each_ref().map(Vec::as_slice);
     let layout = PipelineLayoutDesc::default().set_layouts(&own).push_constant_ranges(&ranges);
-    assert_eq!(layout.check(&shader, Backend::Native), Ok(()));
-    let error = layout.check(&shader, COMPUTE).unwrap_err();
+    assert_eq!(layout.check(&Shader::new(&words), Backend::Native), Ok(()));
+    let error = layout.check(&Shader::new(&words), COMPUTE).unwrap_err();
     assert!(matches!(error, PipelineLayoutError::NotVisible { set: 0, binding: 1, .. }), "{error}");
+    let error = layout.check(&Shader::new(&words[..4]), COMPUTE).unwrap_err();
+    assert!(matches!(error, PipelineLayoutError::Shader(_)), "{error}");
 
     for resources in device::RESOURCES {
         for profile in [Profile::Full, Profile::Bifrost] {
@@ -491,7 +493,7 @@ fn captures_with_a_layout_that_was_made_visible() {
             let bindings: Vec<_> = visible.iter().map(SetLayoutInfo::bindings).collect();
             let layout =
                 PipelineLayoutDesc::default().set_layouts(&bindings).push_constant_ranges(&ranges);
-            assert_eq!(layout.check(&shader, COMPUTE), Ok(()));
+            assert_eq!(layout.check_resources(&shader, COMPUTE), Ok(()));
 
             let lowered = lower(&gpu, &words);
             let device = gpu.context().device().clone();

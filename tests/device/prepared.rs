@@ -225,12 +225,8 @@ fn pipelines_are_created_when_they_are_needed() {
         device.end_command_buffer(cmd).unwrap();
 
         device.destroy_command_pool(pool, None);
-        captured.destroy(ctx, allocator);
-        arena.destroy(ctx, allocator);
-        kernels.destroy(ctx);
-        pipeline.destroy(ctx);
-        restarting.destroy(ctx);
-        prepared.destroy(ctx);
+        let pipelines = [pipeline, restarting, prepared];
+        ctx.destroy((captured, arena, kernels, pipelines), allocator);
     }
     app.close();
 }

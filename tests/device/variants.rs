@@ -46,7 +46,7 @@ fn variants_are_made_once() {
         desc(&attribute_words, &wide),
         // So many that there are none left for descriptors of captures.
     ];
-    let variants = Variants::new();
+    let variants = Variants::default();
     let ask = |offset: usize| -> Vec<u64> {
         let number = |i: usize| (i + offset) % descs.len();
         let mut found = vec![0; descs.len()];
@@ -76,7 +76,7 @@ fn variants_are_made_once() {
     }
     assert!(variants.forget_layout(vk::DescriptorSetLayout::from_raw(1)).is_empty());
     // SAFETY: nothing was submitted.
-    unsafe { variants.destroy(ctx) };
+    unsafe { ctx.destroy(variants, &mut ()) };
     device::close(gpu);
 }
 
@@ -93,7 +93,7 @@ fn pipelines_change_within_a_capture() {
     let attribute_words = attributes.words();
     for resources in [Resources::Best, Resources::Descriptors] {
         let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
-        let variants = Variants::new();
+        let variants = Variants::default();
         let dynamic = desc(&words, &shader.vertex_input);
         let get = |desc: &VariantDesc<'_>| {
             // SAFETY: the context is of a live device.
@@ -159,7 +159,7 @@ fn pipelines_change_within_a_capture() {
         gpu.destroy_arena(arena);
         gpu.destroy_buffer(target);
         // SAFETY: the submission was waited for.
-        unsafe { variants.destroy(gpu.context()) };
+        unsafe { gpu.context().destroy(variants, &mut ()) };
         device::close(gpu);
     }
 }

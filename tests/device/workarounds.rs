@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use ash::vk;
 use ash::vk::{DriverId, PhysicalDeviceType};
-use vkxfb::internal::DeviceIdentity;
+use vkxfb::internal::{DeviceIdentity, TUNINGS, WORKAROUNDS};
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
     ArenaDesc, Capture, CaptureBuffer, CaptureDesc, CaptureNeeds, Context, IndirectDraw,
-    MemoryLocation, Recorder, TUNINGS, WORKAROUNDS, required_features,
+    MemoryLocation, Recorder, required_features,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb_probe::gpu::Profile;
@@ -80,7 +80,7 @@ fn side_effects_are_not_left_to_a_vertex_stage_that_speculates() {
         return eprintln!("skipped: the device has no stores from vertex shaders");
     }
     let backends = [Backend::Vertex, Backend::Compute];
-    let needs = CaptureNeeds::default().side_effects(true);
+    let needs = CaptureNeeds { side_effects: true, ..CaptureNeeds::default() };
     // G52 (v7), G720 (v12), G725 (v13).
     for (device_id, chosen) in [
         (0x7402_0000, Backend::Compute),
@@ -250,7 +250,7 @@ fn a_context_of_panvk_on_bifrost_records_no_indirect_command() {
         })
         .unwrap();
         // SAFETY: the submission was waited for.
-        unsafe { pipeline.destroy(&ctx) };
+        unsafe { ctx.destroy(pipeline, &mut ()) };
         gpu.destroy_arena(arena);
         assert_eq!(INDIRECT.load(Ordering::Relaxed), indirect, "{device_id:#x}");
         // Five triangles in each of two instances, unless the dispatch is ignored.

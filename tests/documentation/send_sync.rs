@@ -7,13 +7,13 @@ use std::path::Path;
 mod thread_safety;
 
 send_and_sync! {
-    vkxfb::internal::capture { InterfaceVariable }
+    vkxfb::internal::capture { InterfaceVariable, Outputs<'static>, Space, Written }
     vkxfb::capture {
         BufferMode, CaptureEntry, CaptureError, CaptureList, GlType, Layout, LengthError, CapturedOutput,
         Selector, Varying,
     }
     vkxfb::counts { BoundBuffer, DrawCounts }
-    vkxfb::internal { Barrier, ContextId, DeviceIdentity }
+    vkxfb::internal { Barrier, ContextId, DeviceIdentity, Tuning, TuningEffect, Workaround, WorkaroundEffect }
     vkxfb::lower {
         Backend, Captures<'static>, Effects, LowerError, Lowered, ResourcePlan, Shader<'static>,
     }
@@ -21,33 +21,28 @@ send_and_sync! {
         GeometryInput, LoweredAttribute, LoweredCompute, LoweredGeometry, LoweredKind, LoweredNative, LoweredStage,
         LoweredVertex, SpecIds, SysvalsPlace, WideAccesses,
     }
-    vkxfb::translators::broadcast { AddedOutput, Broadcast, BroadcastError, BroadcastOptions<'static> }
+    vkxfb::internal::lower::interface { InterfaceLimit }
     vkxfb::lower::compute { Options<'static>, Target, WorkgroupSizes }
     vkxfb::internal::kernel { Kernel, Target }
     vkxfb::lower::native { EmitOptions<'static>, Emitted, Options<'static> }
     vkxfb::internal::reflect {
         AttributeUse, DescriptorCount, DescriptorUse, PushConstant, ResourceInterface, ResourceType, VertexReads,
     }
-    vkxfb::translators::split_blocks { Member, Split, SplitError, SplitOptions<'static> }
     vkxfb::runtime {
         AddressSource, Allocation, AllocationRequest<'static>, Arena, ArenaAccess<'static>, ArenaDesc, ArenaRing,
         Buffer, BufferDesc<'static>, ByteCountDraw, Capabilities, Capture, CaptureBuffer, Captured,
         CaptureDesc<'static>, CaptureNeeds, CaptureOrder, ConditionalRendering, ConsumerScope, Context, CounterBuffer, CreateInfoAdditions,
-        Draw, DrawCommands, DrawIndexed, WorkaroundEffect, ExpectedDraws, IndexBuffer, IndexType, IndirectDraw, LateDraws,
+        Draw, DrawCommands, DrawIndexed, ExpectedDraws, IndexBuffer, IndexType, IndirectDraw, LateDraws,
         Kernels, Limits, MemoryLocation, Pipeline, PipelineDesc<'static>, PipelineSpecialization,
         ProvokingVertexSupport, RawDevice, QueryKind, QueryPool, QueryResult, Recorded, Recorder<'static>,
         RequiredFeatures, ResultTarget, RuntimeError, ErrorKind, SimpleAllocator, TransformFeedbackSupport, Unavailable,
-        VariantDesc<'static>, VariantError, Variants, VertexBuffer, VertexDivisorSupport, Workaround, Tuning, TuningEffect,
+        VariantDesc<'static>, VariantError, Variants, VertexBuffer, VertexDivisorSupport,
     }
     vkxfb::runtime::vulkan {
         PipelineLayoutDesc<'static>, PipelineLayoutError, SetLayoutInfo<'static>, UnsupportedIndexType,
     }
-    vkxfb::translators::slots { Packed, Packing, SlotError }
-    vkxfb::translators::stream_output {
-        SlotLocations, StreamOutput, StreamOutputError, StreamOutputField, StreamOutputInfo, StreamOutputProblem
-    }
     vkxfb::spirv { Id, NumericClass, ParseError, ParseErrorKind }
-    vkxfb::internal::spirv { DeclaredConstant, Instruction<'static>, Module, Section }
+    vkxfb::internal::spirv { DeclaredConstant, IdSet, Instruction<'static>, Module, Section }
     vkxfb::internal::spirv::declarations { Declarations, Type, Variable }
     vkxfb::internal::spirv::emit { Builder<'static>, Code }
     vkxfb::internal::spirv::entry_point { EntryPoint, EntryPointError }
@@ -55,6 +50,7 @@ send_and_sync! {
     vkxfb::internal::spirv::link { Library, LinkError, Linker<'static, 'static>, Stub }
     vkxfb::spirv::specialization { SpecializationConstant<'static>, SpecializationError }
     vkxfb::internal::spirv::static_use { StaticUse }
+    vkxfb::internal::spirv::types { Block<'static> }
     vkxfb::internal::sysval { AttributeDescriptor, Batch, DrawSysvals, Sysvals }
     vkxfb::internal::sysval::entries { Entries, EntryJob, EntrySums, EntryTables, PlaceEntries }
     vkxfb::internal::sysval::draw_arguments { CountedDraw, DrawArguments }

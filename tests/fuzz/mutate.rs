@@ -17,9 +17,9 @@ use vkxfb::lower::strip::strip_xfb;
 use vkxfb::lower::{Captures, LowerError, Lowered, Shader, compute, native, vertex};
 use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb::spirv::words_from_bytes;
-use vkxfb::translators::broadcast::{self, broadcast_color};
-use vkxfb::translators::split_blocks::{self, split_blocks};
-use vkxfb::translators::stream_output::{SlotLocations, StreamOutput, StreamOutputInfo};
+use vkxfb_translators::broadcast::{self, broadcast_color};
+use vkxfb_translators::split_blocks::{self, split_blocks};
+use vkxfb_translators::stream_output::{SlotLocations, StreamOutput, StreamOutputInfo};
 
 /// The modules that are damaged. Of those in `seeds/`, glslang compiled these: `everything`, with
 /// `-gVS`; `packed`, which shares locations by `Component`, contains blocks, an array of blocks and

@@ -8,7 +8,7 @@ use vkxfb::internal::spirv::declarations::Declarations;
 use vkxfb::internal::spirv::entry_point::find_entry_point;
 use vkxfb::lower::native::{self, Emitted};
 use vkxfb::lower::{LowerError, Shader};
-use vkxfb::translators::split_blocks::{self, Split, SplitError, split_blocks};
+use vkxfb_translators::split_blocks::{self, Split, SplitError, split_blocks};
 
 use crate::common;
 

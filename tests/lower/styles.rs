@@ -7,7 +7,7 @@ use vkxfb::internal::spirv::declarations::Declarations;
 use vkxfb::internal::spirv::entry_point::find_vertex_shader;
 use vkxfb::internal::spirv::{Id, Module};
 use vkxfb::lower::{Captures, Lowered, Shader, compute, native, vertex};
-use vkxfb::translators::split_blocks::{self, split_blocks};
+use vkxfb_translators::split_blocks::{self, split_blocks};
 
 use crate::common;
 use crate::common::settings::ways_of;
@@ -90,7 +90,8 @@ fn lower_all(words: &[u32], entry_point: Option<&str>, target: &str, what: &str)
         let mut shader = shader(words);
         shader.captures = captures;
         let all: [Lowered; 3] = [
-            native::lower_within(&shader, 128).unwrap_or_else(|error| panic!("{what}: {error}")),
+            native::lower_with(&shader, &native::Options::new().max_output_components(128))
+                .unwrap_or_else(|error| panic!("{what}: {error}")),
             vertex::lower(&shader).unwrap_or_else(|error| panic!("{what}: {error}")),
             compute::lower(&shader, &options).unwrap_or_else(|error| panic!("{what}: {error}")),
         ];

@@ -135,7 +135,7 @@ fn a_ring_serves_frame_after_frame() {
         gpu.destroy_arena(arena);
         gpu.submit_growing(|ctx, allocator, _| {
             // SAFETY: as above.
-            unsafe { ring.destroy(ctx, allocator) };
+            unsafe { ctx.destroy(ring, allocator) };
             Ok(())
         })
         .unwrap();

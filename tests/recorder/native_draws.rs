@@ -114,7 +114,7 @@ impl Bench {
         });
         let said = said.unwrap();
         // SAFETY: the submission was waited for.
-        unsafe { pipeline.destroy(&ctx) };
+        unsafe { ctx.destroy(pipeline, &mut ()) };
         self.gpu.destroy_arena(arena);
         let bytes = self.gpu.read(&self.target, 0..size).unwrap();
         let records = bytes.chunks_exact(STRIDE);

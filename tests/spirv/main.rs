@@ -1,11 +1,10 @@
 //! Modules as such, and where they come from: what is read and changed of them word by word,
-//! specialization, broadcast colours, the front ends of WGSL and GLSL, and the modules that are
+//! specialization, the front ends of WGSL and GLSL, and the modules that are
 //! committed.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(missing_docs, reason = "no API")]
 
-mod broadcast;
 mod committed;
 #[path = "../common/mod.rs"]
 mod common;

@@ -10,8 +10,8 @@ use vkxfb::internal::spirv::entry_point::find_vertex_shader;
 use vkxfb::internal::spirv::{Id, Module};
 use vkxfb::lower::{LowerError, Lowered, Shader, compute, native, vertex};
 use vkxfb::spirv::specialization::{SpecializationConstant, SpecializationError};
-use vkxfb::translators::split_blocks::{self, split_blocks};
 use vkxfb::vertex_input::VertexInput;
+use vkxfb_translators::split_blocks::{self, split_blocks};
 
 use crate::common;
 

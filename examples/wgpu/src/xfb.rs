@@ -177,13 +177,9 @@ impl Xfb {
     pub unsafe fn destroy(mut self) {
         // SAFETY: the caller's contract.
         unsafe {
-            for buffer in self.buffers {
-                buffer.destroy(&self.context, &mut self.allocator);
-            }
             self.set.destroy(self.context.device());
-            self.arena.destroy(&self.context, &mut self.allocator);
-            self.kernels.destroy(&self.context);
-            self.pipeline.destroy(&self.context);
+            let objects = (self.buffers, self.arena, self.kernels, self.pipeline);
+            self.context.destroy(objects, &mut self.allocator);
         }
     }
 }

@@ -153,14 +153,7 @@ impl Captures {
         unsafe { self.descriptor_pools.release(ctx.device()) };
         self.emulation.memory().with(|allocator| {
             // SAFETY: as above.
-            unsafe {
-                if let Some(arena) = arena {
-                    arena.destroy(ctx, allocator);
-                }
-                for buffer in commands {
-                    buffer.destroy(ctx, allocator);
-                }
-            }
+            unsafe { ctx.destroy((arena, commands), allocator) };
         });
     }
 

@@ -1,12 +1,13 @@
 //! The allocator for the memory that captures use on a device: arenas, queries and arguments of
 //! draws.
 
+use std::error::Error;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 use gpu_allocator::{AllocationError, AllocationSizes};
-use vkxfb::runtime::{Allocation, AllocationRequest, MemoryAllocator, RuntimeError};
+use vkxfb::runtime::{Allocation, AllocationRequest, MemoryAllocator};
 
 /// The size in bytes of a memory block. A capture takes some kilobytes, so a device needs few
 /// blocks.
@@ -65,15 +66,11 @@ unsafe impl MemoryAllocator for Memory {
     unsafe fn allocate(
         &mut self,
         request: &AllocationRequest<'_>,
-    ) -> Result<Allocation, RuntimeError> {
+    ) -> Result<Allocation, Box<dyn Error + Send + Sync>> {
         match self.lock().as_mut() {
             // SAFETY: the caller's contract.
             Some(allocator) => unsafe { MemoryAllocator::allocate(allocator, request) },
-            None => Err(RuntimeError::Allocation {
-                name: request.name.to_owned(),
-                size: request.requirements.size,
-                source: "the device was destroyed".into(),
-            }),
+            None => Err("the device was destroyed".into()),
         }
     }
 

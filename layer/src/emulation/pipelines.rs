@@ -290,7 +290,7 @@ impl Pipeline {
             topology: input.topology,
             restart: input.restart,
             discard: shader.discard,
-            variants: Variants::new(),
+            variants: Variants::default(),
             static_variant: OnceLock::new(),
             ctx: ctx.clone(),
         }))
@@ -461,7 +461,7 @@ impl Drop for Pipeline {
         // SAFETY: Vulkan requires that no submission uses the application's pipeline when it is
         // destroyed. Command buffers in which draws were captured with the variants have their own
         // references to these.
-        unsafe { std::mem::take(&mut self.variants).destroy(&self.ctx) };
+        unsafe { self.ctx.destroy(std::mem::take(&mut self.variants), &mut ()) };
     }
 }
 

@@ -94,7 +94,7 @@ impl Drop for Queries {
     fn drop(&mut self) {
         if let Some(pool) = self.pool.take() {
             // SAFETY: Vulkan requires that no submission uses the pool any more.
-            self.memory.with(|allocator| unsafe { pool.destroy(&self.ctx, allocator) });
+            self.memory.with(|allocator| unsafe { self.ctx.destroy(pool, allocator) });
         }
     }
 }

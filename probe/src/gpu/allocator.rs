@@ -1,6 +1,7 @@
 //! The memory allocator of a [`Gpu`](super::Gpu). It does not free allocations of other devices.
 
 use std::any::Any;
+use std::error::Error;
 
 use ash::vk;
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
@@ -89,7 +90,7 @@ unsafe impl MemoryAllocator for OwnAllocator {
     unsafe fn allocate(
         &mut self,
         request: &AllocationRequest<'_>,
-    ) -> Result<Allocation, RuntimeError> {
+    ) -> Result<Allocation, Box<dyn Error + Send + Sync>> {
         let is_readback = request.location == MemoryLocation::Readback;
         let cached = self.cached.as_mut().filter(|_| is_readback);
         let is_cached = cached.is_some();

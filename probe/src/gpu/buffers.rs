@@ -101,7 +101,7 @@ impl Gpu {
         }
         if let Ok((ctx, allocator)) = self.parts() {
             // SAFETY: the buffer belongs to this device, and no submission is in flight.
-            unsafe { buffer.destroy(ctx, allocator) };
+            unsafe { ctx.destroy(buffer, allocator) };
         }
     }
 
@@ -143,7 +143,7 @@ impl Gpu {
         }
         if let Ok((ctx, allocator)) = self.parts() {
             // SAFETY: the pool belongs to this device, and no submission is in flight.
-            unsafe { pool.destroy(ctx, allocator) };
+            unsafe { ctx.destroy(pool, allocator) };
         }
     }
 
@@ -167,7 +167,7 @@ impl Gpu {
         }
         if let Ok((ctx, allocator)) = self.parts() {
             // SAFETY: the arena belongs to this device, and no submission is in flight.
-            unsafe { arena.destroy(ctx, allocator) };
+            unsafe { ctx.destroy(arena, allocator) };
         }
     }
 
@@ -178,7 +178,7 @@ impl Gpu {
             return;
         }
         // SAFETY: the pipeline belongs to this device, and no submission is in flight.
-        unsafe { pipeline.destroy(&self.context) };
+        unsafe { self.context.destroy(pipeline, &mut ()) };
     }
 
     /// Copies `bytes` to a buffer in device memory, from byte `offset` on.

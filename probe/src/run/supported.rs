@@ -90,5 +90,5 @@ fn unsupported_geometry(
 pub(super) fn refused(group: &CaseGroup<'_>, vertex_count: u32) -> Option<&'static str> {
     let is_fan = group.topology == PrimitiveTopology::TriangleFan;
     let fan_vertices = if is_fan { vertex_count } else { 0 };
-    group.backend.refuses(&CaptureNeeds::default().fan_vertices(fan_vertices))
+    group.backend.refuses(&CaptureNeeds { fan_vertices, ..CaptureNeeds::default() })
 }

@@ -343,11 +343,15 @@ impl Part {
     }
 
     /// # Safety
-    /// As [`Arena::destroy`](super::Arena::destroy).
-    pub(super) unsafe fn destroy(self, ctx: &Context, allocator: &mut dyn MemoryAllocator) {
+    /// As [`Context::destroy`].
+    pub(super) unsafe fn destroy(
+        self,
+        ctx: &Context,
+        allocator: &mut (impl MemoryAllocator + ?Sized),
+    ) {
         for block in self.blocks {
             // SAFETY: the caller's contract.
-            unsafe { block.buffer.destroy(ctx, allocator) };
+            unsafe { ctx.destroy(block.buffer, allocator) };
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Arenas for frames in flight.
 
 use super::{Arena, ArenaDesc};
+use crate::runtime::destroy::DestroyObject;
 use crate::runtime::{Context, MemoryAllocator, RuntimeError};
 
 /// An [`Arena`] for each frame in flight: while the device executes earlier frames, the next frame
@@ -53,7 +54,7 @@ impl ArenaRing {
                 Ok(arena) => this.arenas.push(arena),
                 Err(error) => {
                     // SAFETY: nothing was recorded with them.
-                    unsafe { this.destroy(ctx, allocator) };
+                    unsafe { ctx.destroy(this, allocator) };
                     return Err(error);
                 }
             }
@@ -85,15 +86,11 @@ impl ArenaRing {
     pub fn current(&mut self) -> &mut Arena {
         &mut self.arenas[self.current]
     }
+}
 
-    /// Destroys the arenas.
-    ///
-    /// # Safety
-    /// As [`Arena::destroy`] of each.
-    pub unsafe fn destroy(self, ctx: &Context, allocator: &mut dyn MemoryAllocator) {
-        for arena in self.arenas {
-            // SAFETY: the caller's contract.
-            unsafe { arena.destroy(ctx, allocator) };
-        }
+impl<A: MemoryAllocator + ?Sized> DestroyObject<A> for ArenaRing {
+    unsafe fn destroy(self, ctx: &Context, allocator: &mut A) {
+        // SAFETY: the caller's contract.
+        unsafe { ctx.destroy(self.arenas, allocator) };
     }
 }

@@ -88,6 +88,7 @@ impl Capabilities {
     }
 
     /// All backends that the device cannot run, with the reasons.
+    #[doc(hidden)]
     pub fn unavailable(&self) -> Vec<Unavailable> {
         Backend::ALL.into_iter().filter_map(|backend| self.availability(backend).err()).collect()
     }

@@ -108,6 +108,7 @@ impl Capture {
 
     /// Whether no draws and no ends of queries were collected since Begin, or since the last
     /// [`Recorder::flush`].
+    #[doc(hidden)]
     pub fn is_empty(&self) -> bool {
         self.streams.all().iter().all(|collector| collector.collected.is_empty())
     }

@@ -6,8 +6,10 @@ use std::ops::Range;
 use ash::vk;
 
 use super::{slice, with_compute};
-use crate::lower::reflect::{DescriptorCount, DescriptorUse, ResourceInterface, ResourceType};
-use crate::lower::{Backend, SysvalsPlace};
+use crate::lower::reflect::{
+    DescriptorCount, DescriptorUse, ResourceInterface, ResourceType, resource_interface,
+};
+use crate::lower::{Backend, LowerError, Shader, SysvalsPlace};
 use crate::setters::setters;
 use crate::sysval::SYSVALS_SIZE;
 
@@ -128,6 +130,9 @@ impl<'a> PipelineLayoutDesc<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PipelineLayoutError {
+    /// The shader is not a valid module, or has no such entry point.
+    #[error(transparent)]
+    Shader(#[from] LowerError),
     /// The pipeline layout has no set layout of that number.
     #[error(
         "descriptor set {set} binding {binding} is {variable}: the pipeline layout has {set_layouts} set layouts"
@@ -266,8 +271,17 @@ impl PipelineLayoutDesc<'_> {
     ///
     /// # Errors
     /// The first mismatch in the order of sets and bindings; after these, push constants that no
-    /// range for the vertex stage contains.
-    pub fn check(
+    /// range for the vertex stage contains. [`PipelineLayoutError::Shader`] for a shader that cannot be read.
+    pub fn check(&self, shader: &Shader<'_>, backend: Backend) -> Result<(), PipelineLayoutError> {
+        self.check_resources(&resource_interface(shader)?, backend)
+    }
+
+    /// The same for what a shader uses.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    #[doc(hidden)]
+    pub fn check_resources(
         &self,
         shader: &ResourceInterface,
         backend: Backend,

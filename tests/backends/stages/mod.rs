@@ -11,8 +11,8 @@ use vkxfb::internal::spirv::declarations::Declarations;
 use vkxfb::lower::native::{self, Emitted};
 use vkxfb::lower::strip::strip_xfb;
 use vkxfb::lower::{LowerError, Shader, compute, vertex};
-use vkxfb::translators::split_blocks::{self, split_blocks};
 use vkxfb::vertex_input::VertexInput;
+use vkxfb_translators::split_blocks::{self, split_blocks};
 
 use device::{BEFORE, Device, Scene};
 

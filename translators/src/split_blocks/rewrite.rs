@@ -9,10 +9,10 @@ use rustc_hash::FxHashMap;
 use spirv::Op;
 
 use super::{Node, SplitError, SplitOutput};
-use crate::spirv::declarations::{Declarations, Type};
-use crate::spirv::emit::{Builder, Code};
-use crate::spirv::entry_point::{remove_annotations, remove_debug_info};
-use crate::spirv::{Id, Instruction, Module, Section, visit_ids};
+use vkxfb::internal::spirv::declarations::{Declarations, Type};
+use vkxfb::internal::spirv::emit::{Builder, Code};
+use vkxfb::internal::spirv::entry_point::{remove_annotations, remove_debug_info};
+use vkxfb::internal::spirv::{Id, Instruction, Module, Section, read_string, visit_ids};
 
 /// Replaces all references to the outputs, and removes the outputs.
 pub(super) fn rewrite(
@@ -58,7 +58,7 @@ pub(super) fn rewrite(
 fn replace_in_interfaces(module: &mut Module, outputs: &[SplitOutput]) -> Result<(), SplitError> {
     let mut all = Code::default();
     for i in module.section(Section::EntryPoints) {
-        let name = i.operands().get(2..).and_then(crate::spirv::read_string);
+        let name = i.operands().get(2..).and_then(read_string);
         let Some((_, length)) = name.filter(|_| i.is(Op::EntryPoint)) else {
             all.copy(i.words());
             continue;

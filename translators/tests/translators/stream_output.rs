@@ -7,9 +7,9 @@ use vkxfb::internal::spirv::declarations::Declarations;
 use vkxfb::internal::spirv::entry_point::find_entry_point;
 use vkxfb::lower::native::{self, Emitted};
 use vkxfb::lower::{LowerError, Shader, vertex};
-use vkxfb::translators::slots::VaryingSlot;
-use vkxfb::translators::split_blocks::{self, split_blocks};
-use vkxfb::translators::stream_output::{
+use vkxfb_translators::slots::VaryingSlot;
+use vkxfb_translators::split_blocks::{self, split_blocks};
+use vkxfb_translators::stream_output::{
     SlotLocations, StreamOutput, StreamOutputError, StreamOutputField, StreamOutputInfo,
     StreamOutputProblem,
 };

@@ -10,17 +10,17 @@
 
 mod error;
 
-pub use error::{StreamOutputError, StreamOutputField, StreamOutputProblem};
+pub use error::{CaptureListError, StreamOutputError, StreamOutputField, StreamOutputProblem};
 
-use super::slots::{Packed, Packing, VaryingSlot};
-use crate::capture::{
-    CaptureEntry, CaptureList, MAX_XFB_BUFFERS, MAX_XFB_STRIDE, Outputs, Selector, Space, Written,
-    place_of, stream_of,
-};
-use crate::lower::{LowerError, Shader};
-use crate::spirv::Module;
-use crate::spirv::declarations::Declarations;
-use crate::spirv::entry_point::EntryPoint;
+use vkxfb::Shader;
+use vkxfb::capture::{CaptureEntry, CaptureList, MAX_XFB_BUFFERS, MAX_XFB_STRIDE, Selector};
+use vkxfb::internal::capture::{Outputs, Space, Written, place_of, stream_of};
+use vkxfb::internal::spirv::Module;
+use vkxfb::internal::spirv::declarations::Declarations;
+use vkxfb::internal::spirv::entry_point::EntryPoint;
+use vkxfb::lower::LowerError;
+
+use crate::slots::{Packed, Packing, VaryingSlot};
 
 /// The number of registers that the six bits of `pipe_stream_output::register_index` can name.
 const MAX_REGISTERS: u32 = 64;
@@ -200,10 +200,11 @@ impl StreamOutputInfo {
     /// The list that captures the same of a shader.
     ///
     /// # Errors
-    /// [`LowerError::StreamOutput`] names a stream output and its field. As [`Shader::varyings`] otherwise.
-    pub fn capture_list(&self, shader: &Shader<'_>) -> Result<CaptureList, LowerError> {
+    /// [`CaptureListError::Output`] names a stream output and its field. [`CaptureListError::Shader`] as
+    /// [`Shader::varyings`].
+    pub fn capture_list(&self, shader: &Shader<'_>) -> Result<CaptureList, CaptureListError> {
         let module = shader.module()?;
-        let entry = shader.find(&module)?;
+        let entry = shader.find(&module).map_err(LowerError::from)?;
         Ok(self.list_of(&module, &Declarations::of(&module), &entry)?)
     }
 
@@ -242,7 +243,7 @@ impl StreamOutputInfo {
         for run in &runs {
             self.check_wide(&outputs, run)?;
             let (selector, buffer, offset) = (run.selector(), run.buffer, run.offset * 4);
-            list.captures.push(CaptureEntry { selector, buffer, offset });
+            list.captures.push(CaptureEntry::new(selector, buffer, offset));
             list.strides[buffer as usize] = Some(self.strides[buffer as usize] * 4);
         }
         Ok(list)

@@ -20,13 +20,9 @@
 //! Vulkan guarantees only 16 (`maxVertexOutputComponents` is at least 64), so the number of
 //! locations is a parameter that comes from the device.
 
-#![forbid(unsafe_code)]
-
 use std::fmt;
 
 use spirv::BuiltIn;
-
-use crate::setters::setters;
 
 /// The number of locations that are reserved for slots without a SPIR-V built-in, even if a shader
 /// does not use them.
@@ -81,8 +77,7 @@ varying_slots! {
 
 impl VaryingSlot {
     /// The slot with that value of `gl_varying_slot`.
-    #[doc(hidden)]
-    pub fn from_index(index: u32) -> Option<Self> {
+    pub(crate) fn from_index(index: u32) -> Option<Self> {
         Self::ALL.get(usize::try_from(index).ok()?).copied()
     }
 
@@ -97,16 +92,14 @@ impl VaryingSlot {
     }
 
     /// The slot that [`Packing`] assigns to a location: `VARn` for a location that `TEXn` shares.
-    #[doc(hidden)]
-    pub fn at_location(location: u32) -> Option<Self> {
+    pub(crate) fn at_location(location: u32) -> Option<Self> {
         let is_there =
             |slot: &Self| Packing::default().pack(*slot) == Ok(Packed::Location(location));
         Self::ALL.into_iter().rev().find(is_there)
     }
 
     /// The slot of an output built-in. For an array of floats it is the slot of element `element`.
-    #[doc(hidden)]
-    pub fn of_built_in(built_in: BuiltIn, element: u32) -> Option<Self> {
+    pub(crate) fn of_built_in(built_in: BuiltIn, element: u32) -> Option<Self> {
         let first_element = element / 4 * 4;
         let is_it = |slot: &Self| {
             Packing::default().pack(*slot) == Ok(Packed::BuiltIn { built_in, first_element })
@@ -115,8 +108,7 @@ impl VaryingSlot {
     }
 
     /// The n of the generic slot: for `VARn`, and for `TEXn`, which shares its location.
-    #[doc(hidden)]
-    pub const fn generic(self) -> Option<u32> {
+    pub(crate) const fn generic(self) -> Option<u32> {
         const TEX: u32 = VaryingSlot::Tex0.index();
         const PSIZ: u32 = VaryingSlot::Psiz.index();
         const VAR: u32 = VaryingSlot::Var0.index();
@@ -180,8 +172,7 @@ pub enum SlotError {
 }
 
 /// The number of generic slots that fit into `locations` locations.
-#[doc(hidden)]
-pub const fn generic_locations(locations: u32) -> u32 {
+const fn generic_locations(locations: u32) -> u32 {
     let locations = if locations < MAX_LOCATIONS { locations } else { MAX_LOCATIONS };
     locations.saturating_sub(RESERVED_LOCATIONS)
 }
@@ -207,9 +198,16 @@ impl Default for Packing {
 }
 
 impl Packing {
-    setters! {
-        max_locations: u32,
-        multiview: bool,
+    /// Sets [`max_locations`](field@Self::max_locations).
+    pub const fn max_locations(mut self, locations: u32) -> Self {
+        self.max_locations = locations;
+        self
+    }
+
+    /// Sets [`multiview`](field@Self::multiview).
+    pub const fn multiview(mut self, multiview: bool) -> Self {
+        self.multiview = multiview;
+        self
     }
 
     /// Returns the location or built-in of a slot.

@@ -10,7 +10,7 @@
 //! of these types.
 //!
 //! Each remaining variable can be captured by its own decorations, so that
-//! [`native`](crate::lower::native) needs no additional locations.
+//! [`native`](vkxfb::lower::native) needs no additional locations.
 //!
 //! Blocks with built-ins are not changed. The following are errors: arrays of blocks, arrays of
 //! structures with an index that is not constant, and pointers to structures that are used by
@@ -24,14 +24,14 @@ pub use error::SplitError;
 
 use spirv::{Decoration, ExecutionModel, Op, StorageClass};
 
-use crate::capture::{CaptureError, Layout};
-use crate::setters::setters;
-use crate::spirv::declarations::{Declarations, Type, Variable};
-use crate::spirv::emit::Builder;
-use crate::spirv::entry_point::{CAPTURED_STAGES, EntryPoint, find_captured_shader};
-use crate::spirv::specialization::{SpecializationConstant, specialize};
-use crate::spirv::types::{block_type, has_built_in_members, locations_of, structure_of};
-use crate::spirv::{Id, Instruction, Module, Section, result_of};
+use vkxfb::capture::{CaptureError, Layout};
+use vkxfb::internal::spirv::declarations::{Declarations, Type, Variable};
+use vkxfb::internal::spirv::emit::Builder;
+use vkxfb::internal::spirv::entry_point::{CAPTURED_STAGES, EntryPoint, find_captured_shader};
+use vkxfb::internal::spirv::types::{block_type, has_built_in_members, locations_of, structure_of};
+use vkxfb::internal::spirv::{Instruction, Module, Section, result_of, specialize};
+use vkxfb::spirv::Id;
+use vkxfb::spirv::specialization::SpecializationConstant;
 
 /// The largest number of variables that structures may become. No device has as many output components.
 const MAX_VARIABLES: usize = 512;
@@ -41,21 +41,33 @@ const MAX_VARIABLES: usize = 512;
 #[non_exhaustive]
 #[must_use]
 pub struct SplitOptions<'a> {
-    /// The stage, as in [`Shader::stage`](crate::lower::Shader::stage): vertex, tessellation evaluation or
+    /// The stage, as in [`Shader::stage`](vkxfb::lower::Shader::stage): vertex, tessellation evaluation or
     /// geometry. The outputs of other stages are arrays with one element per vertex, or are not
     /// captured.
     pub stage: Option<ExecutionModel>,
     /// The name of the entry point; `None` selects the only one of the stage.
     pub entry_point: Option<&'a str>,
-    /// The values of specialisation constants, as in [`Shader`](crate::lower::Shader::specialization).
+    /// The values of specialisation constants, as in [`Shader`](vkxfb::lower::Shader::specialization).
     pub specialization: &'a [SpecializationConstant<'a>],
 }
 
 impl<'a> SplitOptions<'a> {
-    setters! {
-        stage?: ExecutionModel,
-        entry_point?: &'a str,
-        specialization: &'a [SpecializationConstant<'a>],
+    /// Selects the stage.
+    pub const fn stage(mut self, stage: ExecutionModel) -> Self {
+        self.stage = Some(stage);
+        self
+    }
+
+    /// Selects the entry point of this name.
+    pub const fn entry_point(mut self, name: &'a str) -> Self {
+        self.entry_point = Some(name);
+        self
+    }
+
+    /// Sets [`specialization`](field@Self::specialization).
+    pub const fn specialization(mut self, values: &'a [SpecializationConstant<'a>]) -> Self {
+        self.specialization = values;
+        self
     }
 }
 

@@ -2,8 +2,22 @@
 
 use std::fmt;
 
-use super::super::slots::VaryingSlot;
-use crate::capture::MAX_XFB_STRIDE;
+use vkxfb::capture::MAX_XFB_STRIDE;
+use vkxfb::lower::LowerError;
+
+use crate::slots::VaryingSlot;
+
+/// The reason why stream outputs make no capture list.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CaptureListError {
+    /// The module is invalid, or has no such shader.
+    #[error(transparent)]
+    Shader(#[from] LowerError),
+    /// A stream output does not match the shader.
+    #[error(transparent)]
+    Output(#[from] StreamOutputError),
+}
 
 /// A stream output that cannot be captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

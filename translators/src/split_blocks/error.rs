@@ -2,11 +2,11 @@
 
 use spirv::ExecutionModel;
 
+use vkxfb::capture::CaptureError;
+use vkxfb::spirv::specialization::SpecializationError;
+use vkxfb::spirv::{EntryPointError, Id, ParseError};
+
 use super::MAX_VARIABLES;
-use crate::capture::CaptureError;
-use crate::spirv::entry_point::EntryPointError;
-use crate::spirv::specialization::SpecializationError;
-use crate::spirv::{Id, ParseError};
 
 /// The reason why the outputs of a module cannot be split.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

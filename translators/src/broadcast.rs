@@ -42,12 +42,12 @@
 
 use spirv::{Decoration, ExecutionModel, Op, StorageClass};
 
-use crate::lower::interface;
-use crate::setters::setters;
-use crate::spirv::declarations::{Declarations, Type, Variable};
-use crate::spirv::emit::{Builder, Code};
-use crate::spirv::entry_point::{EntryPoint, EntryPointError, find_fragment_shader};
-use crate::spirv::{Id, Module, ParseError, Section, read_string};
+use vkxfb::internal::lower::interface;
+use vkxfb::internal::spirv::declarations::{Declarations, Type, Variable};
+use vkxfb::internal::spirv::emit::{Builder, Code};
+use vkxfb::internal::spirv::entry_point::{EntryPoint, find_fragment_shader};
+use vkxfb::internal::spirv::{Module, Section, read_string};
+use vkxfb::spirv::{EntryPointError, Id, ParseError};
 
 /// The options of [`broadcast_color`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,9 +71,16 @@ impl<'a> BroadcastOptions<'a> {
         Self { entry_point: None, attachments, max_attachments, max_dual_source_attachments: 0 }
     }
 
-    setters! {
-        entry_point?: &'a str,
-        max_dual_source_attachments: u32,
+    /// Selects the entry point of this name.
+    pub const fn entry_point(mut self, name: &'a str) -> Self {
+        self.entry_point = Some(name);
+        self
+    }
+
+    /// Sets [`max_dual_source_attachments`](field@Self::max_dual_source_attachments).
+    pub const fn max_dual_source_attachments(mut self, attachments: u32) -> Self {
+        self.max_dual_source_attachments = attachments;
+        self
     }
 }
 

@@ -1,0 +1,94 @@
+//! Destroying what the runtime made: one function for every kind of object.
+
+use super::Context;
+
+/// What [`Context::destroy`] takes: objects of this crate, and tuples, arrays, `Vec` and `Option` of them.
+///
+/// `A` is the allocator that [`Buffer`](super::Buffer), [`Arena`](super::Arena), [`ArenaRing`](super::ArenaRing) and
+/// [`QueryPool`](super::QueryPool) have their memory from. [`Pipeline`](super::Pipeline), [`Kernels`](super::Kernels) and
+/// [`Variants`](super::Variants) have no memory: for them `A` is any type.
+///
+/// The trait cannot be implemented outside of this crate.
+pub trait Destroy<A: ?Sized>: DestroyObject<A> {}
+
+impl<A: ?Sized, T: DestroyObject<A>> Destroy<A> for T {}
+
+/// What [`Destroy`] does. It is not exported, so that there is one way to destroy an object.
+pub trait DestroyObject<A: ?Sized> {
+    /// # Safety
+    /// As [`Context::destroy`].
+    unsafe fn destroy(self, ctx: &Context, allocator: &mut A);
+}
+
+impl Context {
+    /// Destroys objects that were made with this context, and frees their memory. Dropping an object of this crate
+    /// destroys nothing.
+    ///
+    /// Several objects are given as a tuple, an array or a `Vec`, in any order. `allocator` is the one that they were
+    /// made with; for pipelines, kernels and variants alone, which have no memory, it may be `&mut ()`.
+    ///
+    /// ```no_run
+    /// # use vkxfb::{Arena, Buffer, Context, Kernels, Pipeline, SimpleAllocator};
+    /// # unsafe fn end(
+    /// #     context: &Context, mut allocator: SimpleAllocator, buffer: Buffer, old: Option<Pipeline>,
+    /// #     arena: Arena, kernels: Kernels, pipelines: Vec<Pipeline>,
+    /// # ) { unsafe {
+    /// context.destroy(old, &mut ());
+    /// // At the end, once the device is idle.
+    /// context.destroy((buffer, arena, kernels, pipelines), &mut allocator);
+    /// # } }
+    /// ```
+    ///
+    /// Of a pipeline that the [application owns](super::Pipeline::from_raw) nothing is destroyed.
+    ///
+    /// # Safety
+    /// * The device is live, the objects were made with this context or a clone of it, and their memory is from
+    ///   `allocator`.
+    /// * The device no longer uses the objects: no command buffer that was recorded with them is executing or will be
+    ///   submitted. No [`Capture`](super::Capture) that has them, or was flushed with the arena, is recorded to or
+    ///   played any more.
+    /// * Of the clones of an object only one is destroyed, and the others are only dropped afterwards.
+    pub unsafe fn destroy<A: ?Sized>(&self, objects: impl Destroy<A>, allocator: &mut A) {
+        // SAFETY: the caller's contract.
+        unsafe { objects.destroy(self, allocator) };
+    }
+}
+
+macro_rules! destroy_each {
+    ($([$($generic:tt)*] $collection:ty,)*) => {$(
+        impl<A: ?Sized, T: DestroyObject<A>, $($generic)*> DestroyObject<A> for $collection {
+            unsafe fn destroy(self, ctx: &Context, allocator: &mut A) {
+                // SAFETY: the caller's contract.
+                self.into_iter().for_each(|object| unsafe { object.destroy(ctx, allocator) });
+            }
+        }
+    )*};
+}
+
+destroy_each! {
+    [] Option<T>,
+    [] Vec<T>,
+    [const N: usize] [T; N],
+}
+
+macro_rules! destroy_tuples {
+    ($first:ident $($rest:ident)*) => {
+        impl<A: ?Sized, $first: DestroyObject<A>, $($rest: DestroyObject<A>,)*> DestroyObject<A>
+            for ($first, $($rest,)*)
+        {
+            #[allow(non_snake_case, reason = "variables are named as their types")]
+            unsafe fn destroy(self, ctx: &Context, allocator: &mut A) {
+                let ($first, $($rest,)*) = self;
+                // SAFETY: the caller's contract.
+                unsafe {
+                    $first.destroy(ctx, allocator);
+                    $($rest.destroy(ctx, allocator);)*
+                }
+            }
+        }
+        destroy_tuples! { $($rest)* }
+    };
+    () => {};
+}
+
+destroy_tuples! { T0 T1 T2 T3 T4 T5 T6 T7 }
