@@ -156,7 +156,8 @@ impl Kernels {
     }
 }
 
-/// The workgroups of a kernel whose draws are added later.
+/// The number of workgroups of a kernel whose draws are added later. It has to be fixed before the
+/// number of draws is known.
 const LATE_WORKGROUPS: u64 = 16;
 
 /// The number of draws that the first allocation has room for. The room doubles whenever it is full.
@@ -169,7 +170,8 @@ pub struct LateDraws {
     /// A [`DrawArguments`] in upload memory.
     parameters: Suballocation,
     draws: Vec<CountedDraw>,
-    /// Upload memory for draws, and the number of draws that fit.
+    /// Upload memory for draws, and the number of draws that fit. `None` as long as no draw was
+    /// added.
     memory: Option<(Suballocation, usize)>,
 }
 

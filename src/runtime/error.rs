@@ -343,7 +343,7 @@ pub enum RuntimeError {
     VertexFormat {
         /// Location of the attribute.
         location: u32,
-        /// The format.
+        /// The error with the format.
         source: crate::vertex_input::UnsupportedFormat,
     },
     /// A `VkSpecializationMapEntry` lies outside of the data.
@@ -456,7 +456,8 @@ pub enum RuntimeError {
         /// Whether [`Arena::reset`](super::Arena::reset) was ever called.
         was_reset: bool,
     },
-    /// The backend does not support the operation, or leaves it to Vulkan.
+    /// The backend does not support the operation, or the application has to record Vulkan's own
+    /// command for it.
     #[error("the {backend} backend does not do {what}")]
     Unsupported {
         /// The backend.
@@ -564,7 +565,8 @@ pub enum RuntimeError {
         /// The stage of the shader.
         stage: ExecutionModel,
     },
-    /// A pipeline takes the name of an entry point as a string of C, which ends at a NUL.
+    /// The name of an entry point contains a NUL. Vulkan takes the name as a C string, which ends
+    /// at the first NUL.
     #[error("the entry point {name:?} has a NUL in its name")]
     EntryPointName {
         /// The name.
@@ -578,7 +580,7 @@ pub enum RuntimeError {
     Allocation {
         /// The name of the memory.
         name: String,
-        /// Bytes.
+        /// The requested size in bytes.
         size: u64,
         /// The allocator's own error.
         #[source]
@@ -630,7 +632,7 @@ const fn room_for(needed: u64, capacity: u64, was_reset: bool) -> &'static str {
     }
 }
 
-/// For messages: formats a stride.
+/// For messages: formats a stride, or `None` for a buffer that a pipeline does not write to.
 fn bytes(stride: &Option<u32>) -> String {
     stride.map_or_else(|| "nothing".to_owned(), |stride| format!("{stride} bytes"))
 }

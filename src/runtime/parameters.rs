@@ -125,7 +125,8 @@ impl IndexType {
     }
 }
 
-// The size of an index fits into its bits of the flags.
+// The bits for the size of an index in the flags of the sysvals are wide enough for all index
+// types.
 const _: () = {
     let mut number = 0;
     while number < IndexType::ALL.len() {
@@ -164,6 +165,7 @@ impl IndexBuffer {
     }
 }
 
+/// The arguments of
 /// [`vkCmdDraw`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDraw.html).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Draw {
@@ -205,6 +207,7 @@ impl From<vk::DrawIndirectCommand> for Draw {
     }
 }
 
+/// The arguments of
 /// [`vkCmdDrawIndexed`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndexed.html).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DrawIndexed {
@@ -326,6 +329,7 @@ impl ConditionalRendering {
     }
 }
 
+/// The arguments of
 /// [`vkCmdDrawIndirectByteCountEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectByteCountEXT.html).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ByteCountDraw {

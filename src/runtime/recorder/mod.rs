@@ -58,8 +58,8 @@ pub struct CaptureDesc<'a> {
     pub pipeline: &'a Pipeline,
     /// Capture buffers, by their `XfbBuffer` number. Outputs to a buffer that is not bound are
     /// discarded, which does not count as overflow. On the native backend all buffers should be
-    /// bound: NVIDIA's driver (580.159.04) writes such outputs to the buffer that an earlier
-    /// command buffer bound.
+    /// bound: for a buffer that is not, NVIDIA's driver (580.159.04) writes the outputs to the
+    /// buffer that an earlier command buffer bound.
     pub buffers: &'a [Option<CaptureBuffer>],
     /// Vertex buffers, in any order.
     pub vertex_buffers: &'a [VertexBuffer],
