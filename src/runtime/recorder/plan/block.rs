@@ -38,7 +38,7 @@ pub(in super::super) enum Contents {
 /// The contents of a block that the GPU writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Scratch {
-    /// The positions after the last draw.
+    /// The positions in the capture buffers after the last draw.
     Positions,
     /// A copy of the positions that an earlier recording of the capture wrote.
     MovedPositions,
