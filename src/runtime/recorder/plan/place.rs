@@ -33,7 +33,7 @@ const SHARED: u32 = 1 << 20;
 /// One dispatch of a capture.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Dispatch {
-    /// The index of the first draw in [`Plan::placed`]. `count` is the number of draws from there
+    /// The index of the first draw in [`Plan::placed`](super::Plan::placed). `count` is the number of draws from there
     /// on.
     pub(super) first: usize,
     pub(super) count: usize,

@@ -109,7 +109,7 @@ fn bytes_at(address: Address, size: u64) -> Option<Range<u64>> {
 }
 
 impl Player<'_> {
-    /// Finds the accesses of the steps after a barrier, and stores them in [`Places`].
+    /// Finds the accesses of the steps after a barrier, and stores them in [`Places`](super::Places).
     ///
     /// Accesses of shaders through the application's descriptors are not included, nor accesses to
     /// the arena, which has new memory for each recording.
