@@ -25,7 +25,7 @@ pub fn ways_of<T>(all: &[T], number: usize) -> impl Iterator<Item = &T> {
     all.iter().cycle().skip(first % all.len()).take(count)
 }
 
-/// Whether everything is run that takes long: `VKXFB_FULL` is 1.
+/// Whether tests run everything, even if it takes long: `VKXFB_FULL` is 1.
 pub fn is_full() -> bool {
     std::env::var_os("VKXFB_FULL").is_some_and(|value| value == "1")
 }
