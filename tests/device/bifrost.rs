@@ -65,7 +65,6 @@ const TOPOLOGIES: [(&str, Option<PrimitiveTopology>); 5] = [
     ("any topology", None),
 ];
 
-/// The most messages and cycles of arithmetic of some captures, and the threads that share a register
 /// For some captures, the maximum numbers of messages and of arithmetic cycles, and the number of
 /// threads that share a register file. The limits are just above the results of Mesa 25.0.7. The
 /// results with primitive restart include both ways to find a draw, of which each invocation

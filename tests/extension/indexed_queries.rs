@@ -35,8 +35,8 @@ struct Case {
     overflow: Interval,
     /// The number of points for which the capture buffer has room.
     room: u32,
-    /// Whether queries begin and end in the pass, with one capture, or each draw is a capture in a
-    /// pass of its own, which continues where the previous one ended.
+    /// Whether queries begin and end in the pass, with a single capture. Otherwise each draw is a
+    /// capture in a separate pass, which continues where the previous capture ended.
     is_inside: bool,
 }
 

@@ -142,8 +142,8 @@ unsafe fn create(
     }
 }
 
-/// Returns what a draw with a pipeline captures.
-/// Draws with a pipeline, and returns what it captures.
+/// Draws with a pipeline, and returns the captured data.
+///
 /// # Safety
 /// The pipeline and the buffer are of the device, and its memory is mapped.
 unsafe fn captured(

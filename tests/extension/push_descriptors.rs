@@ -19,11 +19,10 @@ const SAMPLER: vk::DescriptorType = vk::DescriptorType::SAMPLER;
 /// the next: the largest alignment that Vulkan allows.
 const OBJECTS: u32 = 64;
 const SPACING: u64 = 256;
-/// The number of vertices of a draw. The next constant is the size of a record in bytes.
+/// The number of vertices of a draw, and the size of a record in bytes.
 const VERTICES: u32 = 3;
 const STRIDE: u64 = 28;
-/// The number of captured draws. The next constant is the size in bytes of their records and those
-/// of one more draw.
+/// The number of captured draws, and the size in bytes of their records and those of one more draw.
 const DRAWS: usize = 9;
 const SIZE: u64 = (DRAWS as u64 + 1) * VERTICES as u64 * STRIDE;
 const BEFORE: u32 = 0xa5a5_a5a5;

@@ -55,7 +55,7 @@ pub enum Type {
     Struct(Vec<Type>),
 }
 
-/// A scalar in a type, by its path from the variable in GLSL.
+/// A scalar of a type, with its path from the variable in GLSL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leaf {
     pub path: String,

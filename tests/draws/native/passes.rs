@@ -17,7 +17,7 @@ pub struct Part {
     count: u32,
 }
 
-/// What the pipelines of a part are made for.
+/// The kind of pass for which the pipelines of a part are created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Target {
     RenderPass,
