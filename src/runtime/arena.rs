@@ -34,7 +34,7 @@ use self::part::{Kind, Level};
 pub(super) use self::part::{Part, Suballocation, aligned};
 pub use self::ring::ArenaRing;
 
-/// Alignment of all suballocations, in bytes: that of a `vec4`.
+/// The alignment of all suballocations, in bytes: that of a `vec4`.
 pub(super) const ALIGNMENT: u64 = 16;
 
 /// The number of descriptor sets that an arena grows by.
@@ -66,9 +66,9 @@ const SETS_GROWTH: u32 = 16;
 #[non_exhaustive]
 #[must_use]
 pub struct ArenaDesc {
-    /// Bytes of host-visible memory.
+    /// The number of bytes of host-visible memory.
     pub upload: u64,
-    /// Bytes of device memory.
+    /// The number of bytes of device memory.
     pub scratch: u64,
     /// The number of descriptor sets. None are created if the device uses addresses.
     pub descriptor_sets: u32,

@@ -105,7 +105,7 @@ pub struct Capabilities {
     pub device_id: u32,
     /// `deviceType`.
     pub device_type: vk::PhysicalDeviceType,
-    /// Names of the device extensions.
+    /// The names of the device extensions.
     pub extensions: BTreeSet<CString>,
     /// `VK_EXT_transform_feedback` with its feature `transformFeedback`.
     pub transform_feedback: Option<TransformFeedbackSupport>,

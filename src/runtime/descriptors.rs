@@ -53,7 +53,7 @@ pub(super) const MIN_STORAGE_BUFFERS: u32 = 4;
 /// alignment. Therefore an offset in a window has the same alignment as the offset in the buffer.
 const MIN_ALIGNMENT: u64 = MAX_ACCESS;
 
-/// Bytes of the largest access of a shader.
+/// The size in bytes of the largest access of a shader.
 pub(super) const MAX_ACCESS: u64 = 16;
 
 /// How a buffer is used.

@@ -22,10 +22,10 @@ const COMMAND_SIZE: u32 = IndirectDraw::command_size(false);
 pub struct DrawCommands {
     /// A buffer with the usage [`Context::draw_command_usage`].
     pub buffer: vk::Buffer,
-    /// Bytes from its start to the first command, a multiple of 4.
+    /// The number of bytes from the start of the buffer to the first command, a multiple of 4.
     pub offset: u64,
-    /// Bytes from one command to the next, a multiple of 4 and at least 16, the size of a command.
-    /// Ignored if there are fewer than two draws.
+    /// The number of bytes from one command to the next, a multiple of 4 and at least 16, the size
+    /// of a command. Ignored if there are fewer than two draws.
     pub stride: u32,
 }
 

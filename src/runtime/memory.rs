@@ -16,7 +16,7 @@ use super::context::ContextId;
 use super::destroy::DestroyObject;
 use super::{Context, RuntimeError};
 
-/// Bytes of a dword.
+/// The size in bytes of a dword.
 const DWORD: u64 = size_of::<AtomicU32>() as u64;
 
 /// Who accesses the memory.
@@ -61,7 +61,7 @@ impl<'a> AllocationRequest<'a> {
 pub struct Allocation {
     /// The memory object.
     pub memory: vk::DeviceMemory,
-    /// Bytes from the start of the memory object.
+    /// The offset in bytes from the start of the memory object.
     pub offset: u64,
     /// The size in bytes, at least the requested size.
     pub size: u64,
@@ -74,7 +74,7 @@ pub struct Allocation {
 }
 
 impl Allocation {
-    /// Memory that is not mapped. `offset` and `size` are in bytes.
+    /// Describes memory that is not mapped. `offset` and `size` are in bytes.
     pub fn new(
         memory: vk::DeviceMemory,
         offset: u64,
@@ -198,7 +198,7 @@ pub struct BufferDesc<'a> {
     pub name: &'a str,
     /// The size in bytes. 0 counts as 1.
     pub size: u64,
-    /// Usage. With `SHADER_DEVICE_ADDRESS` the buffer has an address.
+    /// The usage. With `SHADER_DEVICE_ADDRESS` the buffer has an address.
     pub usage: vk::BufferUsageFlags,
     /// Who accesses the buffer.
     pub location: MemoryLocation,

@@ -65,7 +65,7 @@ use crate::vertex_input::VertexInput;
 pub struct PipelineDesc<'a> {
     /// The shader, lowered for its backend.
     pub shader: &'a Lowered,
-    /// Topology of the draws. If `dynamic_topology` is set, each draw chooses its topology.
+    /// The topology of the draws. If `dynamic_topology` is set, each draw chooses its topology.
     pub topology: PrimitiveTopology,
     /// Which vertex of a primitive is the provoking one. It determines the order in which the
     /// vertices of a primitive are captured. On the native backend it is pipeline state, and
@@ -555,8 +555,9 @@ impl Pipeline {
         self.shared.primitive_restart
     }
 
-    /// Bytes of upload memory that the attributes take in the [`Arena`](super::Arena): once per capture with this
-    /// pipeline, and once more each time vertex buffers are bound.
+    /// The number of bytes of upload memory that the attributes take in the
+    /// [`Arena`](super::Arena): once per capture with this pipeline, and once more each time vertex
+    /// buffers are bound.
     #[doc(hidden)]
     pub fn attribute_bytes(&self) -> u64 {
         let beyond = match self.shared.backend {

@@ -16,13 +16,14 @@ use crate::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexInput
 pub(super) struct PulledAttribute {
     pub(super) location: u32,
     pub(super) binding: u32,
-    /// Bytes from the start of an element.
+    /// The offset in bytes from the start of an element.
     pub(super) offset: u32,
-    /// Size in bytes.
+    /// The size in bytes.
     pub(super) size: u32,
     /// The alignment in bytes that the address of the attribute must have in every element.
     pub(super) alignment: u32,
-    /// Bytes from one element to the next, unless the buffer is bound with another stride.
+    /// The number of bytes from one element to the next, unless the buffer is bound with another
+    /// stride.
     pub(super) stride: u32,
     pub(super) input_rate: InputRate,
 }

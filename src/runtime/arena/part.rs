@@ -42,10 +42,10 @@ struct Block {
 /// One suballocation from an arena.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::runtime) struct Suballocation {
-    /// Address for shaders, a multiple of 16.
+    /// The address that shaders use, a multiple of 16.
     pub(in crate::runtime) address: u64,
     pub(in crate::runtime) buffer: vk::Buffer,
-    /// Bytes from the start of the buffer.
+    /// The offset in bytes from the start of the buffer.
     pub(in crate::runtime) offset: u64,
 }
 
@@ -145,7 +145,7 @@ impl Part {
         self.blocks.iter().map(|block| block.buffer.size()).sum()
     }
 
-    /// Bytes that are taken, including the unused ends of full blocks.
+    /// The number of bytes that are taken, including the unused ends of full blocks.
     pub(super) fn used(&self) -> u64 {
         let full = self.blocks.iter().take(self.current).map(|block| block.buffer.size());
         full.sum::<u64>() + self.taken()
@@ -163,7 +163,7 @@ impl Part {
         }
     }
 
-    /// Bytes that can still be taken from the current block.
+    /// The number of bytes that can still be taken from the current block.
     pub(super) fn left(&self) -> u64 {
         self.blocks.get(self.current).map_or(0, Block::left)
     }

@@ -21,7 +21,7 @@ use crate::sysval::SYSVALS_SIZE;
 pub struct Unavailable {
     /// The backend.
     pub backend: Backend,
-    /// Name of the device.
+    /// The name of the device.
     pub device: String,
     /// What is missing: the names of extensions, features or limits.
     pub reasons: Vec<String>,

@@ -30,10 +30,10 @@ pub struct QueryResult {
 pub struct ResultTarget {
     /// A buffer with the usage [`Context::query_target_usage`].
     pub buffer: vk::Buffer,
-    /// Bytes from the start of the buffer to the first result, a multiple of the size of an
-    /// integer.
+    /// The number of bytes from the start of the buffer to the first result, a multiple of the size
+    /// of an integer.
     pub offset: u64,
-    /// Bytes from one result to the next, a multiple of the size of an integer.
+    /// The number of bytes from one result to the next, a multiple of the size of an integer.
     pub stride: u64,
 }
 

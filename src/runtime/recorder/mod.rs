@@ -108,11 +108,11 @@ pub struct Recorded {
     /// The result of the capture, if it is known during recording. It is `None` if it depends on a
     /// counter, indirect arguments, a predicate, an index buffer with restarts or a geometry shader.
     pub captured: Option<Captured>,
-    /// Number of dispatches that capture.
+    /// The number of dispatches that capture.
     pub captures: u32,
-    /// Number of dispatches of [`Kernels`](super::Kernels).
+    /// The number of dispatches of [`Kernels`](super::Kernels).
     pub kernels: u32,
-    /// Number of pipeline barriers.
+    /// The number of pipeline barriers.
     pub barriers: u32,
 }
 

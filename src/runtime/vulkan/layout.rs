@@ -152,9 +152,9 @@ pub enum PipelineLayoutError {
         "descriptor set {set} binding {binding} is {variable}: the set layout has no such binding"
     )]
     MissingBinding {
-        /// Number of the set.
+        /// The number of the set.
         set: u32,
-        /// Number of the binding.
+        /// The number of the binding.
         binding: u32,
         /// The shader's variable.
         variable: String,
@@ -164,9 +164,9 @@ pub enum PipelineLayoutError {
         "descriptor set {set} binding {binding} is {variable}, {resource}: the set layout has {found:?}"
     )]
     DescriptorType {
-        /// Number of the set.
+        /// The number of the set.
         set: u32,
-        /// Number of the binding.
+        /// The number of the binding.
         binding: u32,
         /// The shader's variable.
         variable: String,
@@ -180,9 +180,9 @@ pub enum PipelineLayoutError {
         "descriptor set {set} binding {binding} is {variable} with {needed} descriptors: the set layout has {found}"
     )]
     DescriptorCount {
-        /// Number of the set.
+        /// The number of the set.
         set: u32,
-        /// Number of the binding.
+        /// The number of the binding.
         binding: u32,
         /// The shader's variable.
         variable: String,
@@ -197,9 +197,9 @@ pub enum PipelineLayoutError {
         "descriptor set {set} binding {binding} is {variable}, an array: the set layout has an inline uniform block"
     )]
     InlineUniformBlockArray {
-        /// Number of the set.
+        /// The number of the set.
         set: u32,
-        /// Number of the binding.
+        /// The number of the binding.
         binding: u32,
         /// The shader's variable.
         variable: String,
@@ -211,9 +211,9 @@ pub enum PipelineLayoutError {
          the {backend} backend reads it in {needed:?}"
     )]
     NotVisible {
-        /// Number of the set.
+        /// The number of the set.
         set: u32,
-        /// Number of the binding.
+        /// The number of the binding.
         binding: u32,
         /// The shader's variable.
         variable: String,

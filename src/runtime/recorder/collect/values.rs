@@ -247,7 +247,8 @@ impl Default for Position {
 }
 
 impl Position {
-    /// Bytes from the start of the bound range to the next record, if the CPU knows the position.
+    /// The offset in bytes from the start of the bound range to the next record, if the CPU knows
+    /// the position.
     pub(in super::super) fn in_buffer(self, target: &Target) -> Option<u64> {
         match self {
             Self::Known(records) => {

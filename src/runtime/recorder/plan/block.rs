@@ -14,7 +14,7 @@ pub(in super::super) struct BlockId(pub(in super::super) usize);
 pub(in super::super) struct BatchId {
     pub(in super::super) block: BlockId,
     pub(in super::super) number: usize,
-    /// Bytes from one batch to the next.
+    /// The number of bytes from one batch to the next.
     pub(in super::super) size: u64,
 }
 
@@ -96,7 +96,7 @@ pub(in super::super) enum Upload {
         draws: BlockId,
         groups: BlockId,
         batches: BlockId,
-        /// Bytes from one placed draw to the next.
+        /// The number of bytes from one placed draw to the next.
         draw_stride: u32,
         /// Whether an indirect draw may consist of several draws.
         has_several: bool,

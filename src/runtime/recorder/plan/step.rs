@@ -93,7 +93,8 @@ pub(in super::super) enum Draws {
         listed: Option<(BlockId, usize)>,
         batch: BatchId,
         entries: BatchId,
-        /// Whether this is the counting run.
+        /// Whether this run of the geometry shaders only counts what they emit, before the run that
+        /// writes it.
         is_counting: bool,
     },
     /// The draws of a batch, which the setup kernel placed.
