@@ -64,7 +64,7 @@ pub struct VertexBuffer {
     /// an attribute must be a multiple of the attribute's
     /// [`alignment`](crate::vertex_input::VertexFormat::alignment).
     pub offset: u64,
-    /// Bytes. `VK_WHOLE_SIZE` is refused. On the compute backend shaders read whole dwords: the
+    /// The size in bytes. `VK_WHOLE_SIZE` is refused. On the compute backend shaders read whole dwords: the
     /// buffer must contain the range rounded up to the next multiple of 4 bytes
     /// ([`RuntimeError::PartialDword`](super::RuntimeError::PartialDword)). There, an attribute
     /// that exceeds the range is out of range, and its components are zero, as under
@@ -145,7 +145,7 @@ pub struct IndexBuffer {
     pub buffer: vk::Buffer,
     /// The offset in bytes from the start of the buffer, a multiple of the size of an index.
     pub offset: u64,
-    /// Bytes. `VK_WHOLE_SIZE` is an error. On the compute backend indices beyond the range are 0. Without
+    /// The size in bytes. `VK_WHOLE_SIZE` is an error. On the compute backend indices beyond the range are 0. Without
     /// [`byte_loads`](super::RequiredFeatures::byte_loads) its shaders read whole dwords: then the buffer
     /// must contain the range rounded up to the next multiple of 4 bytes
     /// ([`RuntimeError::PartialDword`](super::RuntimeError::PartialDword)). On the native backend the
